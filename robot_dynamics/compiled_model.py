@@ -78,6 +78,45 @@ class CompiledModel:
         return self._bind("inverse_dynamics_derivatives", program)
 
     @cached_property
+    def inverse_dynamics_jvp(self) -> Any:
+        """`(q, qd, qdd, dq, dqd, dqdd) -> dtau`: the rate of tau (..., nv) along a direction.
+
+        The directions are (..., nv); that of the positions is along velocities.
+        """
+        return self._bind("inverse_dynamics_jvp", derivatives.inverse_dynamics_jvp_program)
+
+    @cached_property
+    def inverse_dynamics_vjp(self) -> Any:
+        """`(q, qd, qdd, weights) -> (q, qd, qdd)`: gradients (..., nv) of the sum weights tau.
+
+        At the cost of some four evaluations of tau, whatever the number of joints. That by q is
+        along velocities.
+        """
+        return self._bind("inverse_dynamics_vjp", derivatives.inverse_dynamics_vjp_program)
+
+    @cached_property
+    def inverse_dynamics_hvp(self) -> Any:
+        """`(q, qd, qdd, weights, dq, dqd, dqdd) -> (q, qd, qdd)`: the rates of these gradients.
+
+        The Hessian matrix of the sum weights tau, times a direction (..., nv): second derivatives,
+        all of them by a batch of directions. Along velocities that are no rates of positions, such
+        as those of quaternions, it is not symmetric.
+        """
+        return self._bind("inverse_dynamics_hvp", derivatives.inverse_dynamics_hvp_program)
+
+    @cached_property
+    def _forward_dynamics_jvp(self) -> Any:
+        return self._bind("forward_dynamics_jvp", derivatives.forward_dynamics_jvp_program)
+
+    @cached_property
+    def _forward_dynamics_vjp(self) -> Any:
+        return self._bind("forward_dynamics_vjp", derivatives.forward_dynamics_vjp_program)
+
+    @cached_property
+    def _forward_dynamics_hvp(self) -> Any:
+        return self._bind("forward_dynamics_hvp", derivatives.forward_dynamics_hvp_program)
+
+    @cached_property
     def inverse_dynamics_regressor(self) -> Any:
         """`(q, qd, qdd) -> Y` (..., nv, 10 N): tau is linear in the inertial parameters.
 

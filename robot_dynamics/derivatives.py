@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from robot_dynamics.algorithms import traced
+from robot_dynamics.algorithms import inverse_dynamics_program, traced
+from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import call
 from robot_dynamics.dynamics.closed_loop import (
@@ -24,7 +25,7 @@ from robot_dynamics.dynamics.regressor import energy_regressor, inverse_dynamics
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import unpack
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
-from robot_dynamics.scalar.linear_algebra import times, transposed_times
+from robot_dynamics.scalar.linear_algebra import dot, times, transposed_times
 
 
 def inverse_dynamics_regressor_program(model: Model) -> Program:
@@ -92,14 +93,10 @@ def residual_derivatives_program(model: Model) -> Program:
     """
 
     def run(q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> dict[str, Any]:
-        parameters, n = unpack(model, block), model.nv
+        n = model.nv
 
         def residual(q: Any, qd: Any) -> list[Any]:
-            tau = inverse_dynamics(model, q, qd, qdd, parameters)
-            loops = closed_loop_terms(model, q, qd, parameters).loops
-            push = transposed_times(loops.K, multipliers, n)
-            motion = [t - p for t, p in zip(tau, push, strict=True)]
-            return [*motion, *(a - k for a, k in zip(times(loops.K, qdd), loops.k, strict=True))]
+            return _residual(model, q, qd, qdd, multipliers, block)
 
         by_q = _along_motions(model, lambda q: residual(q, qd), q)
         by_qd = jacobian(lambda qd: residual(q, qd), qd)
@@ -138,18 +135,15 @@ def forward_dynamics_derivatives_program(model: Model) -> Program:
     residual = residual_derivatives_program(model)
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
-        terms = closed_loop_terms(model, q, qd, unpack(model, block))
-        qdd, multipliers, pivot = full_rank_motion(model, terms, tau)
-        of = call(residual, q, qd, qdd, multipliers, parameters=block)
-        factors = constraint_factors(terms.H, terms.loops.K)
-        without_bias = ClosedLoopTerms(terms.H, [0.0] * n, terms.loops)
+        at = _Motion(model, q, qd, tau, block)
+        of = call(residual, q, qd, at.qdd, at.multipliers, parameters=block)
 
         def solved(motion: Any, rates: Any) -> list[Any]:
             """Return what columns of both sides make of accelerations and multipliers, by row."""
             columns = []
             for force, rate in zip(zip(*motion, strict=True), rates, strict=True):
-                found = closed_loop_accelerations(without_bias, factors, force, rate)
-                columns.append([*found[0], *found[1]])
+                x, y = at.solved(force, rate)
+                columns.append([*x, *y])
             return [list(row) for row in zip(*columns, strict=True)]
 
         unit = [[float(i == j) for j in range(n)] for i in range(n)]
@@ -160,10 +154,153 @@ def forward_dynamics_derivatives_program(model: Model) -> Program:
         }
         motion = {f"qdd_{name}": rows[:n] for name, rows in by.items()}
         forces = {f"lambda_{name}": rows[n:] for name, rows in by.items()} if m else {}
-        return {"pivot": pivot, **motion, **forces}
+        return {"pivot": at.pivot, **motion, **forces}
 
     shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
     return traced(model, run, "forward_dynamics_derivatives", **shapes)
+
+
+def inverse_dynamics_jvp_program(model: Model) -> Program:
+    """The rate of tau (nv,) of q, qd, qdd and their rates (nv,) along velocities."""
+    program = inverse_dynamics_program(model)
+
+    def run(q: Any, qd: Any, qdd: Any, dq: Any, dqd: Any, dqdd: Any, block: Any) -> dict[str, Any]:
+        rates = [model.position_rate(q, dq), dqd, dqdd]
+        return jacobian_times_vector(program, [q, qd, qdd], rates, block)
+
+    names = ("qd", "qdd", "dq", "dqd", "dqdd")
+    return traced(model, run, "inverse_dynamics_jvp", q=model.nq, **dict.fromkeys(names, model.nv))
+
+
+def inverse_dynamics_vjp_program(model: Model) -> Program:
+    """The gradient (nv,) of tau times weights by q, along velocities, qd and qdd."""
+    program = inverse_dynamics_program(model)
+
+    def run(q: Any, qd: Any, qdd: Any, weights: Any, block: Any) -> dict[str, Any]:
+        found = vector_times_jacobian(program, [q, qd, qdd], [weights], block)
+        return {
+            "q": _along_velocities(model, q, found["q"]),
+            "qd": found["qd"],
+            "qdd": found["qdd"],
+        }
+
+    names = ("qd", "qdd", "weights")
+    return traced(model, run, "inverse_dynamics_vjp", q=model.nq, **dict.fromkeys(names, model.nv))
+
+
+def inverse_dynamics_hvp_program(model: Model) -> Program:
+    """The rate of that gradient (nv,) along a direction: the same transformation once more."""
+    program = inverse_dynamics_vjp_program(model)
+
+    def run(q: Any, qd: Any, qdd: Any, w: Any, dq: Any, dqd: Any, dqdd: Any, block: Any) -> Any:
+        rates = [model.position_rate(q, dq), dqd, dqdd, [0.0] * model.nv]
+        return jacobian_times_vector(program, [q, qd, qdd, w], rates, block)
+
+    names = ("qd", "qdd", "weights", "dq", "dqd", "dqdd")
+    return traced(model, run, "inverse_dynamics_hvp", q=model.nq, **dict.fromkeys(names, model.nv))
+
+
+def residual_program(model: Model) -> Program:
+    """ID - K^T lambda (nv,) and K qdd - k (n^c,) of q, qd, qdd, lambda: tau and zero in (8.6)."""
+
+    def run(q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> dict[str, Any]:
+        return {"residual": _residual(model, q, qd, qdd, multipliers, block)}
+
+    shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
+    return traced(model, run, "residual", **shapes, multipliers=model.constraint_count)
+
+
+def _residual(model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> list[Any]:
+    parameters = unpack(model, block)
+    tau = inverse_dynamics(model, q, qd, qdd, parameters)
+    loops = closed_loop_terms(model, q, qd, parameters).loops
+    push = transposed_times(loops.K, multipliers, model.nv)
+    motion = [t - p for t, p in zip(tau, push, strict=True)]
+    return [*motion, *(a - k for a, k in zip(times(loops.K, qdd), loops.k, strict=True))]
+
+
+def forward_dynamics_jvp_program(model: Model) -> Program:
+    """The smallest pivot, and the rates of qdd (nv,) and lambda (n^c,) as q, qd, tau change."""
+    n, m = model.nv, model.constraint_count
+    residual = residual_program(model)
+
+    def run(q: Any, qd: Any, tau: Any, dq: Any, dqd: Any, dtau: Any, block: Any) -> dict[str, Any]:
+        motion = _Motion(model, q, qd, tau, block)
+        at = [q, qd, motion.qdd, motion.multipliers]
+        rates = [model.position_rate(q, dq), dqd, [0.0] * n, [0.0] * m]
+        change = jacobian_times_vector(residual, at, rates, block)["residual"]
+        force = [t - r for t, r in zip(dtau, change[:n], strict=True)]
+        qdd, multipliers = motion.solved(force, [-r for r in change[n:]])
+        return {"pivot": motion.pivot, "qdd": qdd, **({"lambda": multipliers} if m else {})}
+
+    names = ("qd", "tau", "dq", "dqd", "dtau")
+    return traced(model, run, "forward_dynamics_jvp", q=model.nq, **dict.fromkeys(names, n))
+
+
+def forward_dynamics_vjp_program(model: Model) -> Program:
+    """The smallest pivot, and the gradient (nv,) of qdd and lambda times weights by q, qd, tau.
+
+    The matrix of (8.6) is symmetric up to a sign: its factors solve for the weights as well.
+    """
+    n, m = model.nv, model.constraint_count
+    residual = residual_program(model)
+
+    def run(q: Any, qd: Any, tau: Any, of_qdd: Any, of_lambda: Any, block: Any) -> dict[str, Any]:
+        motion = _Motion(model, q, qd, tau, block)
+        of_tau, y = motion.solved(of_qdd, [-w for w in of_lambda])
+        at = [q, qd, motion.qdd, motion.multipliers]
+        found = vector_times_jacobian(residual, at, [[*(-x for x in of_tau), *y]], block)
+        of_q = _along_velocities(model, q, found["q"])
+        return {"pivot": motion.pivot, "q": of_q, "qd": found["qd"], "tau": of_tau}
+
+    names = ("qd", "tau", "of_qdd")
+    shapes = {"q": model.nq, **dict.fromkeys(names, n), "of_lambda": m}
+    return traced(model, run, "forward_dynamics_vjp", **shapes)
+
+
+def forward_dynamics_hvp_program(model: Model) -> Program:
+    """The smallest pivot, and the rate of that gradient (nv,) along a direction."""
+    n, m = model.nv, model.constraint_count
+    program = forward_dynamics_vjp_program(model)
+
+    def run(
+        q: Any, qd: Any, tau: Any, w: Any, of_lambda: Any, dq: Any, dqd: Any, dtau: Any, block: Any
+    ) -> dict[str, Any]:
+        at = [q, qd, tau, w, of_lambda]
+        rates = [model.position_rate(q, dq), dqd, dtau, [0.0] * n, [0.0] * m]
+        pivot = _Motion(model, q, qd, tau, block).pivot
+        return {**jacobian_times_vector(program, at, rates, block), "pivot": pivot}
+
+    names = ("qd", "tau", "of_qdd")
+    shapes = {"q": model.nq, **dict.fromkeys(names, n), "of_lambda": m}
+    more = dict.fromkeys(("dq", "dqd", "dtau"), n)
+    return traced(model, run, "forward_dynamics_hvp", **shapes, **more)
+
+
+class _Motion:
+    """The equation of motion at a state at full rank (8.6): its solution, and that of others.
+
+    Attributes:
+        qdd: Accelerations (nv,).
+        multipliers: lambda (n^c,).
+        pivot: What shows full rank.
+    """
+
+    def __init__(self, model: Model, q: Any, qd: Any, tau: Any, block: Any) -> None:
+        terms = closed_loop_terms(model, q, qd, unpack(model, block))
+        self.qdd, self.multipliers, self.pivot = full_rank_motion(model, terms, tau)
+        self._factors = constraint_factors(terms.H, terms.loops.K)
+        self._without_bias = ClosedLoopTerms(terms.H, [0.0] * model.nv, terms.loops)
+
+    def solved(self, force: Any, rate: Any) -> tuple[list[Any], list[Any]]:
+        """Return x (nv,) and y (n^c,) of H x - K^T y = force and K x = rate."""
+        return closed_loop_accelerations(self._without_bias, self._factors, force, rate)
+
+
+def _along_velocities(model: Model, q: Any, gradient: Any) -> list[Any]:
+    """Return a gradient by positions (nq,) as one along velocities (nv,)."""
+    units = [[float(i == j) for i in range(model.nv)] for j in range(model.nv)]
+    return [dot(model.position_rate(q, unit), gradient) for unit in units]
 
 
 def _minus(matrix: Any) -> list[list[Any]]:

@@ -194,19 +194,123 @@ class Robot(CompiledModel):
         if check and self.model.constraint_count and np.ndim(q) == np.ndim(qd) == 1:
             *_, error, rate = self.constraint_terms(q, qd)
             require_closed_state(self.model, np.asarray(q), np.asarray(qd), error, rate)
-        pivot, *found = self._forward_dynamics_derivatives(q, qd, tau)
-        regular = np.asarray(pivot) >= SMALLEST_PIVOT
-        if not regular.all():
-            if regular.ndim == 0:
+        found = self._at_full_rank(self._forward_dynamics_derivatives(q, qd, tau))
+        if len(found) == 3:
+            found += [np.zeros((*np.shape(found[0])[:-2], 0, self.model.nv))] * 3
+        return ForwardDynamicsDerivatives(*found)
+
+    def _at_full_rank(self, found: tuple[Any, ...]) -> list[Array]:
+        """Return what a function returned besides the pivot; NaN where that is too small.
+
+        Raises:
+            RobotDynamicsError: If it is, and there is one state.
+        """
+        pivot, *values = found
+        if np.ndim(pivot) == 0:
+            if not pivot >= SMALLEST_PIVOT:
                 raise RobotDynamicsError(
                     f"{self.model.name}: constraints depend on one another here, so that their "
                     "forces have no derivatives; linearize() has those of the motion."
                 )
-            for values in found:
-                values[~regular] = np.nan
-        if len(found) == 3:
-            found += [np.zeros((*regular.shape, 0, self.model.nv))] * 3
-        return ForwardDynamicsDerivatives(*found)
+            return values
+        doubtful = ~(pivot >= SMALLEST_PIVOT)
+        if doubtful.any():
+            for value in values:
+                value[doubtful] = np.nan
+        return values
+
+    def forward_dynamics_jvp(
+        self, q: Any, qd: Any, tau: Any, dq: Any, dqd: Any, dtau: Any
+    ) -> tuple[Array, Array]:
+        """Return the rates of qdd (..., nv) and lambda (..., n^c) along a direction.
+
+        That is `forward_dynamics_derivatives` times the direction, without the matrices; the loops
+        are not checked.
+
+        Args:
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            tau: Joint forces (..., nv).
+            dq: Direction of the positions, along velocities (..., nv).
+            dqd: Direction of the velocities (..., nv).
+            dtau: Direction of the joint forces (..., nv).
+
+        Raises:
+            RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
+        """
+        found = self._forward_dynamics_jvp(q, qd, tau, dq, dqd, dtau)
+        qdd, *multipliers = self._at_full_rank(found)
+        return qdd, multipliers[0] if multipliers else np.zeros((*np.shape(qdd)[:-1], 0))
+
+    def forward_dynamics_vjp(
+        self, q: Any, qd: Any, tau: Any, weights: Any, lambda_weights: Any = None
+    ) -> tuple[Array, Array, Array]:
+        """Return the gradients (..., nv) of weighted accelerations and constraint forces.
+
+        Of the sum of weights times qdd and of `lambda_weights` times lambda, by q along
+        velocities, by qd and by tau. By inertial parameters it is the one by tau, times
+        `-inverse_dynamics_regressor(q, qd, qdd)`. The loops are not checked.
+
+        Args:
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            tau: Joint forces (..., nv).
+            weights: Of the accelerations (..., nv).
+            lambda_weights: Of the constraint forces (..., n^c); zero by default.
+
+        Raises:
+            RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
+        """
+        if lambda_weights is None:
+            lambda_weights = np.zeros(self.model.constraint_count)
+        found = self._forward_dynamics_vjp(q, qd, tau, weights, lambda_weights)
+        by_q, by_qd, by_tau = self._at_full_rank(found)
+        return by_q, by_qd, by_tau
+
+    def forward_dynamics_hvp(
+        self,
+        q: Any,
+        qd: Any,
+        tau: Any,
+        weights: Any,
+        dq: Any,
+        dqd: Any,
+        dtau: Any,
+        lambda_weights: Any = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return the rates (..., nv) of the gradients of `forward_dynamics_vjp` along a direction.
+
+        Second derivatives: the Hessian matrix of the weighted sum times the direction, see
+        `inverse_dynamics_hvp`. Arguments and errors are those of the two methods above.
+        """
+        if lambda_weights is None:
+            lambda_weights = np.zeros(self.model.constraint_count)
+        directions = dq, dqd, dtau
+        found = self._forward_dynamics_hvp(q, qd, tau, weights, lambda_weights, *directions)
+        by_q, by_qd, by_tau = self._at_full_rank(found)
+        return by_q, by_qd, by_tau
+
+    def parameter_derivatives(self, q: Any, qd: Any, tau: Any) -> tuple[Array, Array]:
+        """Return derivatives of qdd (..., nv, 10 N) and lambda (..., n^c, 10 N), loops closed.
+
+        By the `inertial_parameters` of all bodies: mass, first moment, rotational inertia. Those
+        of tau are `inverse_dynamics_regressor`; a payload is a body's, or a frame's, of which
+        `payload_regressor` gives tau: then qdd follows by `-qdd_tau` of
+        `forward_dynamics_derivatives` times it.
+
+        Args:
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            tau: Joint forces (..., nv).
+
+        Raises:
+            AssemblyError: If loops are open, or velocities open them.
+            RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
+        """
+        found = self.forward_dynamics_derivatives(q, qd, tau)
+        qdd = self.forward_dynamics(q, qd, tau)
+        Y = self.inverse_dynamics_regressor(q, qd, qdd)
+        return -found.qdd_tau @ Y, -found.lambda_tau @ Y
 
     def hybrid_dynamics(self, prescribed: Iterable[str]) -> Any:
         """Return compiled `(q, qd, tau, qdd) -> (qdd, tau)`, accelerations of some joints given.

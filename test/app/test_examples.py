@@ -26,6 +26,10 @@ EXPECTED = {
         "every link of positive mass: True",
         "identified: off by 0.0",
     ],
+    "trajectory_optimisation": [
+        "from that of differences",
+        "it ends 0.000 rad from the goal, 0.000 rad/s",
+    ],
     "wrong_payload": ["true mass 1.2 x modelled"],
 }
 

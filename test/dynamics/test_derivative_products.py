@@ -1,0 +1,113 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Products of derivatives with vectors, second derivatives, derivatives by inertial parameters."""
+
+import numpy as np
+import pytest
+from dynamics.test_derivatives import (
+    assert_near,
+    by_differences_of_vector,
+    closed_state,
+)
+from support.linkages import bricard, four_bar, slider_crank
+from support.mechanisms import random_state
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.robot import Robot
+
+ROUNDING = 1e-10  # relative: factors of inertia matrices with condition numbers of some thousands
+
+
+@pytest.mark.parametrize("tree", ["mixed chain", "floating base"], indirect=True)
+@pytest.mark.usefixtures("interpreted")
+def test_of_trees(tree, rng):
+    """Products along a direction and with weights are those with the matrices."""
+    robot = Robot(tree[1])
+    n = robot.model.nv
+    q, qd, x = random_state(rng, robot.model)
+    w, d = rng.normal(size=n), rng.normal(size=(3, n))
+    matrices = robot.inverse_dynamics_derivatives(q, qd, x)
+    product = sum(J @ v for J, v in zip(matrices, d, strict=True))
+    assert_near(robot.inverse_dynamics_jvp(q, qd, x, *d), product, ROUNDING)
+    for found, J in zip(robot.inverse_dynamics_vjp(q, qd, x, w), matrices, strict=True):
+        assert_near(found, w @ J, ROUNDING)
+    matrices = robot.forward_dynamics_derivatives(q, qd, x)[:3]
+    product = sum(J @ v for J, v in zip(matrices, d, strict=True))
+    qdd, multipliers = robot.forward_dynamics_jvp(q, qd, x, *d)
+    assert_near(qdd, product, ROUNDING)
+    assert multipliers.shape == (0,)
+    for found, J in zip(robot.forward_dynamics_vjp(q, qd, x, w), matrices, strict=True):
+        assert_near(found, w @ J, ROUNDING)
+
+
+@pytest.mark.parametrize("mechanism", [slider_crank, four_bar], ids=lambda f: f.__name__)
+@pytest.mark.usefixtures("interpreted")
+def test_of_closed_loops(mechanism, rng):
+    """Products with derivatives of accelerations and of constraint forces, also of a batch."""
+    robot, q, qd, tau = closed_state(mechanism(), rng)
+    n, m = robot.model.nv, robot.model.constraint_count
+    w, of_lambda, d = rng.normal(size=n), rng.normal(size=m), rng.normal(size=(3, n))
+    found = robot.forward_dynamics_derivatives(q, qd, tau)
+    qdd, multipliers = robot.forward_dynamics_jvp(q, qd, tau, *d)
+    assert_near(qdd, sum(J @ v for J, v in zip(found[:3], d, strict=True)), ROUNDING)
+    assert_near(multipliers, sum(J @ v for J, v in zip(found[3:], d, strict=True)), ROUNDING)
+    gradients = robot.forward_dynamics_vjp(q, qd, tau, w, of_lambda)
+    for of_qdd, of_force, ours in zip(found[:3], found[3:], gradients, strict=True):
+        assert_near(ours, w @ of_qdd + of_lambda @ of_force, ROUNDING)
+    states = [np.stack([x, x]) for x in (q, qd, tau)]
+    for one, two in zip(gradients, robot.forward_dynamics_vjp(*states, w, of_lambda), strict=True):
+        assert_near(two, np.stack([one, one]), ROUNDING)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_second_derivatives(rng):
+    """The rates of gradients along a direction, of an arm and of a closed loop, twice the same."""
+    robot, q, qd, tau = closed_state(four_bar(), rng)
+    n, m = robot.model.nv, robot.model.constraint_count
+    w, d = rng.normal(size=n), rng.normal(size=(3, n))
+    of_lambda, step = rng.normal(size=m), 1e-5
+
+    def inverse(s):
+        return robot.inverse_dynamics_vjp(q + s * d[0], qd + s * d[1], tau + s * d[2], w)
+
+    def forward(s):
+        state = q + s * d[0], qd + s * d[1], tau + s * d[2]
+        return robot.forward_dynamics_vjp(*state, w, of_lambda)
+
+    for found, gradient in (
+        (robot.inverse_dynamics_hvp(q, qd, tau, w, *d), inverse),
+        (robot.forward_dynamics_hvp(q, qd, tau, w, *d, of_lambda), forward),
+    ):
+        ends = gradient(step), gradient(-step)
+        for ours, plus, minus in zip(found, *ends, strict=True):
+            assert_near(ours, (plus - minus) / (2.0 * step), 1e-6)
+    # All second derivatives by q, from a batch of directions: symmetric here.
+    zero = np.zeros((n, n))
+    H, *_ = robot.inverse_dynamics_hvp(q, qd, tau, w, np.eye(n), zero, zero)
+    assert_near(H, H.T, ROUNDING)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_inertial_parameters(rng):
+    """Accelerations and constraint forces by mass, first moment and inertia of every body."""
+    robot, q, qd, tau = closed_state(slider_crank(), rng)
+    pi = robot.inertial_parameters
+
+    def motion(pi):
+        found = robot.with_inertial_parameters(pi).closed_loop(q, qd, tau)
+        return np.concatenate(found[:2])
+
+    by_pi = by_differences_of_vector(motion, pi)
+    found = robot.parameter_derivatives(q, qd, tau)
+    assert_near(np.vstack(found), by_pi, 1e-6)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_dependent_constraints():
+    """Their forces have no derivatives: a sentence, and NaN in a batch."""
+    robot = Robot.from_mechanism(bricard())
+    q, rest = robot.assemble().q, np.zeros(robot.model.nv)
+    with pytest.raises(RobotDynamicsError, match="depend on one another here"):
+        robot.forward_dynamics_vjp(q, rest, rest, rest)
+    batch = robot.forward_dynamics_vjp(np.stack([q, q]), rest, rest, rest)
+    assert all(np.isnan(x).all() for x in batch)
