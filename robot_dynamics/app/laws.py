@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +29,7 @@ from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.hybrid.task_check import TaskOptions
 from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid_reference
+from robot_dynamics.control.impedance import ImpedanceLaw
 from robot_dynamics.control.jointed.fold_plan import FoldPlan
 from robot_dynamics.control.jointed.law import JointedLaw
 from robot_dynamics.control.path_check import path_times
@@ -122,26 +123,32 @@ def _jointed(scenario: Scenario, system: GraspSystem) -> ControlLaw:
     return JointedLaw(system, jointed, plan, scenario.control, scenario.safety)
 
 
-def hybrid_law(scenario: Scenario, system: GraspSystem) -> HybridLaw:
-    """Return the hybrid controller of a scenario.
+def hybrid_law(
+    scenario: Scenario, system: GraspSystem, kind: type[HybridLaw] = HybridLaw
+) -> HybridLaw:
+    """Return the hybrid controller of a scenario, or a law derived from it.
 
     Args:
         scenario: The scenario.
         system: Arms and object as they are believed to be.
+        kind: The class of the law.
 
     Raises:
         RobotDynamicsError: If the grasp cannot do the task, or anything else is refused.
     """
-    held = hybrid_system_of(scenario.cell, system)
+    cell = scenario.cell
+    if not scenario.control.law_facts.touches:  # what the object may run into is not its business
+        cell = replace(cell, surfaces=())
+    held = hybrid_system_of(cell, system)
     held.require_force_closure()
     distribution = distribution_of(scenario, held)
     settings = scenario.control.internal_force
-    facts = surface_facts(scenario.cell)
-    return HybridLaw(
+    facts = surface_facts(cell)
+    return kind(
         system,
         scenario.control,
         scenario.safety,
-        hybrid_reference(scenario, held, distribution),
+        hybrid_reference(scenario, held, distribution, surface_rows(cell)),
         contacts=held.contacts,
         environment=held.environment,
         distribution=distribution,
@@ -172,16 +179,26 @@ def _drives_metric(scenario: Scenario, system: HybridSystem) -> Array:
 
 
 def hybrid_reference(
-    scenario: Scenario, system: HybridSystem, distribution: ForceDistribution
+    scenario: Scenario,
+    system: HybridSystem,
+    distribution: ForceDistribution,
+    rows: Mapping[str, slice] | None = None,
 ) -> HybridReference:
     """Return what the object is to do, with the squeeze that is left to us.
+
+    Args:
+        scenario: The scenario.
+        system: Arms, object, contacts and surfaces.
+        distribution: Sharing of forces and internal forces.
+        rows: Where the forces of each surface stand; those of the scenario's by default.
 
     Raises:
         SqueezeError: If no squeeze keeps the contacts in their cones.
         ArgumentError: If something is out of order.
         UnknownNameError: If a surface is not there.
     """
-    settings, rows = scenario.reference, surface_rows(scenario.cell)
+    settings = scenario.reference
+    rows = surface_rows(scenario.cell) if rows is None else rows
     names = distribution.names
     if any(step.squeeze_n == "automatic" for step in settings.force):
         without = replace(settings, force=())
@@ -232,6 +249,7 @@ def _with(steps: Sequence[ForceStepSettings], internal: Array) -> tuple[ForceSte
 #: What makes a law of a scenario and of arms and object as they are believed to be.
 LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {
     "hybrid": hybrid_law,
+    "impedance": lambda scenario, system: hybrid_law(scenario, system, ImpedanceLaw),
     "jointed": _jointed,
     "gravity": _gravity,
 }

@@ -252,7 +252,7 @@ class Holding(NamedTuple):
 
 def holdings(recording: Recording) -> Iterator[Holding]:
     """Yield forces, then moments, of each hinge and line; nothing where there is none."""
-    if "holding_force" not in recording:
+    if "holding_force" not in recording or "reference_contact_force" not in recording:
         return
     known = recording.get("holding_rows")
     force, wanted = recording["holding_force"], recording["reference_contact_force"]

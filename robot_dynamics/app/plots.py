@@ -427,20 +427,22 @@ def holding_errors(ax: Any, view: View) -> None:
 
 def contact_force(ax: Any, view: View) -> None:
     """Draw forces on surfaces, true and wanted, the time in which force is controlled shaded."""
-    _title_panel(ax, "Force on surfaces, time of force control shaded", "[N]")
-    recording, times = view.recording, view.times
-    force, wanted = view.column("contact_force"), view.column("reference_contact_force")
+    recording, times, force = view.recording, view.times, view.column("contact_force")
+    controlled = "reference_contact_force" in recording
+    shaded = ", time of force control shaded" if controlled else ""
+    _title_panel(ax, f"Force on surfaces{shaded}", "[N]")
     first, held = recording.get("surface_rows"), _held(recording)
     label: str | None = "wanted"
     for i, name in enumerate(recording.get("surfaces")):
         if name in held:
             continue
-        if recording["reference_contact_force"][:, first[i]].any():
-            _reference(ax, view.time, wanted[:, first[i]], label)
+        if controlled and recording["reference_contact_force"][:, first[i]].any():
+            _reference(ax, view.time, view.column("reference_contact_force")[:, first[i]], label)
             label = None
         color = _CONTACTS[i % len(_CONTACTS)]
         ax.plot(view.time, force[:, i], color=color, linewidth=1.1, label=name)
-    for begin, end in spells(np.asarray(recording["touched"].any(axis=1))):
+    touched = recording["touched"] if controlled else np.zeros((len(recording), 0))
+    for begin, end in spells(np.asarray(touched.any(axis=1))):
         span = times[begin], times[min(end, len(times) - 1)]
         ax.axvspan(*span, color=PALE, zorder=0, linewidth=0.0)
     legend_above(ax, 4)

@@ -108,6 +108,12 @@ class Scenario:
                 f"the cell has {what}, which the law {self.control.base_law!r} does not know; "
                 f"expected control.{self.control.key_of_base_law}: {able}."
             )
+        asked = "reference.touches" if self.reference.touches else "cell.coordinates"
+        if (self.reference.touches or self.cell.coordinates) and not self.control.law_facts.touches:
+            raise ArgumentError(
+                f"{asked} are for forces on surfaces, which the law {self.control.base_law!r} "
+                "does not control; expected none, or the law 'hybrid'."
+            )
         for touch in self.reference.touches:
             least = min([touch.force_n, *(change.force_n for change in touch.changes)])
             kind = self.cell.surfaces[surfaces.index(touch.surface)].kind

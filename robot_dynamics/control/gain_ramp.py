@@ -45,7 +45,7 @@ class GainRamp:
         share = self._gone / self._periods
         between = {
             name: _between(getattr(self._begin, name), getattr(self.end, name), share)
-            for name in ("object", "internal_force", "posture", "friction", "jointed")
+            for name in ("object", "internal_force", "posture", "friction", "impedance", "jointed")
         }
         return replace(self.end, **between)
 
@@ -59,6 +59,7 @@ def with_gains(settings: ControlSettings, other: ControlSettings) -> ControlSett
         internal_force=replace(settings.internal_force, bandwidth=bandwidth),
         posture=other.posture,
         friction=other.friction,
+        impedance=other.impedance,
         jointed=replace(other.jointed, lead_periods=settings.jointed.lead_periods),
     )
 
@@ -79,9 +80,13 @@ def carried_over(integral: Any, before: float, after: float, end: float) -> Any:
 
 def _between(begin: _Settings, end: _Settings, share: float) -> _Settings:
     """Return settings whose numbers are between those of two others."""
-    numbers = {}
+    numbers: dict[str, Any] = {}
     for field in fields(end):  # type: ignore[arg-type]
         a, b = getattr(begin, field.name), getattr(end, field.name)
         if isinstance(b, float) and a != b:
             numbers[field.name] = (1.0 - share) * a + share * b
+        elif isinstance(b, tuple) and a != b:
+            numbers[field.name] = tuple(
+                (1.0 - share) * x + share * y for x, y in zip(a, b, strict=True)
+            )
     return replace(end, **numbers) if numbers else end  # type: ignore[type-var]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Literal, cast
 
+from robot_dynamics.control.impedance_settings import ImpedanceSettings
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.touch_settings import (
     HIGHEST_RATE,
@@ -172,19 +173,24 @@ class LawFacts:
             may touch surfaces.
         jointed: Whether the object has two parts and a joint between them.
         holds_object: Whether the arms hold an object.
+        touches: Whether the reference may ask for forces on surfaces.
+        gains: The groups of settings that are its gains.
     """
 
     contacts: bool = False
     jointed: bool = False
     holds_object: bool = True
+    touches: bool = False
+    gains: tuple[str, ...] = ("object", "internal_force", "posture", "friction")
 
 
-LawName = Literal["hybrid", "jointed", "gravity"]
+LawName = Literal["hybrid", "impedance", "jointed", "gravity"]
 
 #: The shipped control laws that a scenario may name.
 LAW_FACTS: dict[str, LawFacts] = {
-    "hybrid": LawFacts(contacts=True),
-    "jointed": LawFacts(jointed=True),
+    "hybrid": LawFacts(contacts=True, touches=True),
+    "impedance": LawFacts(contacts=True, gains=("impedance", "posture", "friction")),
+    "jointed": LawFacts(jointed=True, gains=("jointed", "friction")),
     "gravity": LawFacts(holds_object=False),
 }
 
@@ -196,6 +202,7 @@ class ControlSettings:
     Attributes:
         law: Name of the control law. "hybrid": Yoshikawa and Zheng's controller of an object in
             any grasp, in free space and on surfaces.
+            "impedance": springs and dampers between object and reference, and between the hands.
             "jointed": Unseren's controller of an object of two parts with a joint.
             "gravity": none of them, and no object: arms that only hold themselves up.
             "module:name", "file.py:name" or the name of an entry point of the group
@@ -209,6 +216,7 @@ class ControlSettings:
         object_pose: Where the object is. "joints": what the arms' joints say, through the
             contacts. "sensor": what a camera or tracker measures of its pose and twist.
         internal_force: Servo of the internal force.
+        impedance: Springs and dampers of the law "impedance".
         jointed: Servos of an object with a joint, of the law "jointed".
         contact_force: Servo of the force on surfaces.
         hand: Servo of the hands in the directions that contacts leave free.
@@ -234,6 +242,7 @@ class ControlSettings:
     object: ServoSettings = field(default_factory=ServoSettings)
     object_pose: Literal["joints", "sensor"] = "joints"
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)
+    impedance: ImpedanceSettings = field(default_factory=ImpedanceSettings)
     jointed: JointedControlSettings = field(default_factory=JointedControlSettings)
     contact_force: ContactForceSettings = field(default_factory=ContactForceSettings)
     hand: HandSettings = field(default_factory=HandSettings)
@@ -259,6 +268,11 @@ class ControlSettings:
             raise ArgumentError(
                 f"law {self.law!r} takes the object's pose from the arms' joints alone; expected "
                 "object_pose 'joints', or the law 'hybrid'."
+            )
+        if self.base_law == "impedance" and self.internal_force.basis != "transmitted":
+            raise ArgumentError(
+                "springs between the hands have no stiffness in the basis 'orthonormal', which "
+                "mixes the units; expected internal_force.basis 'transmitted'."
             )
 
     @property

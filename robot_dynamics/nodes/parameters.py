@@ -302,6 +302,10 @@ GAINS = {
     ("internal_force", "bandwidth"): "Bandwidth of the internal force [1/s].",
     ("posture", "bandwidth"): "Natural frequency of the arms' self-motion [rad/s].",
     ("posture", "damping_ratio"): "Its damping ratio.",
+    ("impedance", "internal_stiffness"): "Of the distances between the hands [N/m].",
+    ("impedance", "internal_damping"): "Likewise [N s/m].",
+    ("impedance", "internal_rotational_stiffness"): "Of the angles between the hands [N m/rad].",
+    ("impedance", "internal_rotational_damping"): "Likewise [N m s/rad].",
     ("jointed", "position_gain"): "K_p of the parts' motion [1/s^2].",
     ("jointed", "velocity_gain"): "K_v of the parts' motion [1/s].",
     ("jointed", "position_integral"): "K_i of the parts' motion [1/s^3]; 0 for none.",
@@ -473,11 +477,10 @@ class GainParameters:
 
     def __init__(self, node: Node, settings: ControlSettings) -> None:
         self._node, self.settings = node, settings
-        jointed = settings.law_facts.jointed
         self._entries = {
             gain_name(*key): _entry(settings, *key)
             for key in GAINS
-            if key[0] == "friction" or (key[0] == "jointed") is jointed
+            if key[0] in settings.law_facts.gains
         }
         self._apply: Callable[[ControlSettings], None] | None = None
         given = getattr(node, "_parameter_overrides", {})

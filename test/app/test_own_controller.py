@@ -304,27 +304,3 @@ def test_a_linear_quadratic_regulator():
         np.testing.assert_allclose(
             q[row], controller.target + x[:n], rtol=0.0, atol=0.005 * controller.step
         )
-
-
-@pytest.mark.parametrize(
-    ("external", "internal"),
-    [(12000.0, 5e3), pytest.param(5000.0, 2e4, marks=pytest.mark.slow)],
-)
-def test_an_object_impedance(external, internal):
-    """The stiffnesses that are measured are those commanded.
-
-    A box heavier than modelled sinks by its weight over the external stiffness; a grasp elsewhere
-    than modelled changes the squeeze by the internal stiffness times that.
-    """
-    ObjectImpedance = runpy.run_path(str(ROOT / "examples" / "object_impedance.py"))[
-        "ObjectImpedance"
-    ]
-    controller = ObjectImpedance(stiffness=external, damping=1000.0, internal_stiffness=internal)
-    wrong = ["plant.object_mass_scale=1.2", "plant.friction_scale=0", *STILL]
-    wrong += ["plant.grasp_error={right: {xyz: [0, 0, -0.001]}}"]
-    run = rd.simulate("lift_box", controller=controller, overrides=wrong, duration=2.0)
-    assert run.ok, run.report["failures"]
-    z = run.recording["object_pose"][:, 2]
-    assert 0.2 * 10.0 * 9.81 / (z[0] - z[-1]) == pytest.approx(external, rel=0.01)
-    squeeze = run.recording["internal_force"][-1, 0]
-    assert squeeze / 0.001 == pytest.approx(internal, rel=0.01)

@@ -20,6 +20,7 @@ SCENARIOS = {
     "lift_box": (),
     "lift_box by gravity alone": ("control.law=gravity",),
     "wipe": (),
+    "lean": (),
     "tray": (),
     "fold": (),
 }

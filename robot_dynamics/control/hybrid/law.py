@@ -18,7 +18,7 @@ from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
 from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout, law_parameters
-from robot_dynamics.control.hybrid.law_program import hybrid_law_program
+from robot_dynamics.control.hybrid.law_program import HybridLawProgram, hybrid_law_program
 from robot_dynamics.control.hybrid.named_forces import (
     contact_forces,
     internal_forces,
@@ -81,10 +81,13 @@ class HybridLaw(PlannedLaw):
         layout: Where everything stands in its vectors.
         gains: The numbers of the law that are no part of the model, at present.
         slip: Watches contacts that can slip; None if none can.
+        program: What its kernel is compiled from.
 
     Raises:
         RobotDynamicsError: If the grasp cannot do the task, or the servos do not bear the delay.
     """
+
+    program: type[HybridLawProgram] = HybridLawProgram
 
     def __init__(
         self,
@@ -108,7 +111,7 @@ class HybridLaw(PlannedLaw):
         )
         self._task = task or TaskOptions()
         self._surfaces = surface_slices(self._task.surfaces)
-        self.layout = layout = Layout.of(self.hybrid_system)
+        self.layout = layout = Layout.of(self.hybrid_system, springs=self.program.springs)
         ahead = (settings.command_delay_periods + 0.5) * settings.period
         super().__init__(system, settings, safety, reference, layout.reference, ahead)
         names = self.hybrid_system.drive_names
@@ -116,7 +119,7 @@ class HybridLaw(PlannedLaw):
         self._order = [names.index(name) for name in system.joint_names]
         options = LawOptions.of(settings, self.hybrid_system)
         self.senses = options.sensor
-        program = hybrid_law_program(self.hybrid_system, self._order, options)
+        program = hybrid_law_program(self.hybrid_system, self._order, options, self.program)
         # A surface's source does not tell the constants it has caught: the trace does.
         self.kernel = load_kernel(b"hybrid_law\0" + program.fingerprint, lambda: program, lanes=1)
         self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
@@ -162,6 +165,7 @@ class HybridLaw(PlannedLaw):
             "touched": layout.surfaces,
             "blocked_error": 6 if layout.surfaces else 0,
             "estimated_tilt": layout.soft_fingers,
+            "spring_wrench": 6 if layout.springs else 0,
             "control_scales": len(SCALES),
             "added_internal_force": layout.internal,
             "slip_margin": len(self.slip_contacts),

@@ -53,6 +53,7 @@ class Layout:
         passive_joints: Joints without drives, which arms with loops have.
         free: f, directions that contacts leave free of the hands, where arms can use them.
         soft_fingers: s, contacts that are soft fingers.
+        springs: Whether springs hold the object, of the law "impedance".
     """
 
     joints: int
@@ -62,9 +63,10 @@ class Layout:
     passive_joints: int = 0
     free: int = 0
     soft_fingers: int = 0
+    springs: bool = False
 
     @classmethod
-    def of(cls, system: HybridSystem) -> Layout:
+    def of(cls, system: HybridSystem, *, springs: bool = False) -> Layout:
         """Return the layout of a system."""
         return cls(
             len(system.drive_names),
@@ -74,6 +76,7 @@ class Layout:
             system.arms.nv - len(system.drive_names),
             sum(contact.directions.shape[1] for contact in system.free_directions),
             sum(contact.is_soft_finger for contact in system.contacts),
+            springs,
         )
 
     @property
@@ -125,6 +128,7 @@ class Layout:
             touched=C,
             blocked_error=6 if C else 0,
             tilt=self.soft_fingers,
+            spring_wrench=6 if self.springs else 0,
             scales=len(
                 SCALES
             ),  # Until here in the order of `HybridLaw.columns`: recorded as it is.
@@ -309,6 +313,7 @@ class LawInputs:
         parameters: Of the arms' model.
         gains: Gains.
         constants: Object, contacts and distribution of forces.
+        more: Parameters of a law that is derived from this one.
     """
 
     q: list[Scalar]
@@ -322,6 +327,7 @@ class LawInputs:
     parameters: Parameters
     gains: HybridGains
     constants: LawConstants
+    more: list[Scalar]
 
     @classmethod
     def of(cls, system: HybridSystem, order: Sequence[int], arguments: Sequence[Any]) -> LawInputs:
@@ -350,4 +356,5 @@ class LawInputs:
             unpack(system.arms, block[:size]),
             gains,
             LawConstants.unpack(system, rest),
+            rest[LawConstants.size(layout) :],
         )

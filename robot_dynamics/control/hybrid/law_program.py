@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 from robot_dynamics.compile import Program, trace
 from robot_dynamics.control.hybrid.gains import HybridGains
@@ -66,7 +66,10 @@ _TASK_PARTS = 3  # of the parts of the torque: internal force, force on surfaces
 
 
 def hybrid_law_program(
-    system: HybridSystem, order: Sequence[int], options: LawOptions | None = None
+    system: HybridSystem,
+    order: Sequence[int],
+    options: LawOptions | None = None,
+    kind: type[HybridLawProgram] | None = None,
 ) -> Program:
     """Return the program of one control step.
 
@@ -89,8 +92,9 @@ def hybrid_law_program(
         system: Arms, object, contacts and surfaces.
         order: For each joint of the inputs its index among the drives of the arms' model.
         options: What else the program depends on.
+        kind: That of a law derived from this one.
     """
-    step = HybridLawProgram(system, tuple(order), options or LawOptions())
+    step = (kind or HybridLawProgram)(system, tuple(order), options or LawOptions())
     layout = step.layout
     n, C = layout.joints, layout.surfaces
     inputs: dict[str, int | tuple[int, ...]] = {
@@ -105,7 +109,25 @@ def hybrid_law_program(
     if step.options.sensor:
         inputs["object_sensor"] = 13
     total = block_size(system.arms) + HybridGains.size(n, C) + LawConstants.size(layout)
+    total += step.more_parameters
     return trace(step, name="hybrid_law", inputs=inputs, parameters=total)
+
+
+class ObjectCommand(NamedTuple):
+    """What a law asks of the object; six-vectors in world axes.
+
+    Attributes:
+        acceleration: Angular acceleration, and acceleration of its centre of mass (6,).
+        velocity: That goes with it (6,), for the friction of the joints.
+        wrench: By the arms on the object about its origin, besides that for acceleration and
+            weight (6,); None for none.
+        internal: Internal force (m,).
+    """
+
+    acceleration: list[Scalar]
+    velocity: list[Scalar]
+    wrench: list[Scalar] | None
+    internal: list[Scalar]
 
 
 @dataclass(frozen=True)
@@ -116,16 +138,37 @@ class HybridLawProgram:
         system: Arms, object, contacts and surfaces.
         order: For each joint of the inputs its index among the drives of the arms' model.
         options: What else the step depends on.
+        springs: Whether springs hold the object.
     """
 
     system: HybridSystem
     order: tuple[int, ...]
     options: LawOptions
+    springs: ClassVar[bool] = False
 
     @cached_property
     def layout(self) -> Layout:
         """Positions of the parts in the vectors of inputs and outputs."""
-        return Layout.of(self.system)
+        return Layout.of(self.system, springs=self.springs)
+
+    @property
+    def more_parameters(self) -> int:
+        """Number of parameters after those of the hybrid law."""
+        return 0
+
+    def command(
+        self, inputs: LawInputs, arms: ArmState, estimate: ObjectEstimate, servo: MotionServo
+    ) -> ObjectCommand:
+        """Return what is asked of the object: the servos (41) and (43).
+
+        Args:
+            inputs: Of the step.
+            arms: As measured.
+            estimate: The object as the arms or a sensor see it.
+            servo: That of the object's motion.
+        """
+        internal = add(inputs.reference["internal"], inputs.memory["internal_integral"])
+        return ObjectCommand(servo.acceleration, servo.velocity, None, internal)
 
     def __call__(self, *arguments: Any) -> dict[str, Any]:
         """Return torque, memory and the other outputs by name."""
@@ -152,6 +195,8 @@ class HybridLawProgram:
                 environment, servo, memory["pose_integral"], estimate, gains
             )
 
+        command = self.command(inputs, arms, estimate, servo)
+
         # --- Prediction to the middle of the interval in which the torque will act.
         state_of = SystemState.predicted if options.ahead else SystemState.of
         state = state_of(system, inputs, arms, estimate)
@@ -175,11 +220,11 @@ class HybridLawProgram:
 
         # --- Desired acceleration of the object on the surfaces (35), and its velocity.
         a_d = surfaces.project(
-            to_body_axes(to_object, servo.acceleration), state.constraint_acceleration
+            to_body_axes(to_object, command.acceleration), state.constraint_acceleration
         )
-        v_d = surfaces.project(to_body_axes(to_object, servo.velocity), no_rate)
+        v_d = surfaces.project(to_body_axes(to_object, command.velocity), no_rate)
 
-        # --- Servos of the force on surfaces (42) and of the internal force (43).
+        # --- Servo of the force on surfaces (42), and internal force.
         normal_velocity = times(E_F, state.object.twist.components()) if E_F else []
         u2 = [
             f + i - b * v
@@ -188,7 +233,7 @@ class HybridLawProgram:
                 strict=True,
             )
         ]  # fmt: skip
-        u3 = subtract(add(reference["internal"], memory["internal_integral"]), constants.holding)
+        u3 = subtract(command.internal, constants.holding)
 
         # --- Equation of motion of the arms (3), and S^T J of (15), with its rate (29).
         M, h = state.arms.equation(system.arms, inputs.parameters)
@@ -232,7 +277,14 @@ class HybridLawProgram:
         # Drag is that of the desired forces and motion: measured ones would feed back.
         # E_F^T u2, and drag: a wrench (6,); F_inertia and F_support are contact forces (d,).
         surface_wrench = add(surfaces.wrench(u2), surfaces.drag(reference["contact"]))
-        F_inertia, F_support = times(W_sharp, terms.times(a_d)), times(W_sharp, terms.bias)
+        accelerating = terms.times(a_d)
+        if command.wrench is not None:
+            moment, force = (
+                to_object * Vector3.of(command.wrench[i : i + 3]) for i in (0, 3)
+            )  # about the origin
+            about_center = [*(moment - constants.center.cross(force)), *force]
+            accelerating = add(accelerating, about_center)
+        F_inertia, F_support = times(W_sharp, accelerating), times(W_sharp, terms.bias)
         if constants.holding:
             F_support = add(F_support, times(A, constants.holding))
         support = add(h, inverse.joint_torques(F_support))
@@ -305,6 +357,7 @@ class HybridLawProgram:
                 for point in constants.points
                 if point.contact.is_soft_finger
             ],
+            "spring_wrench": command.wrench or [],
             "distance": sensing.distance,
             "support": self._ordered(support),
             "scales": [  # see `law_inputs.SCALES`
@@ -314,7 +367,7 @@ class HybridLawProgram:
             ],
             "measured_contact_forces": measured,
             "desired_wrench": add(  # (37), and drag
-                add(terms.times(a_d), terms.bias), surface_wrench
+                add(accelerating, terms.bias), surface_wrench
             ),
             "contact_wrench": sensing.wrench,
             "surface_wrench": pushed,

@@ -1,0 +1,184 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Springs and dampers hold the object and the hands: against closed forms, with both plants."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
+
+import robot_dynamics as rd
+from robot_dynamics.app.laws import make_law
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.gains import GainError, PidGains, sampled_spectral_radius
+from robot_dynamics.control.impedance import _spectral_radius, check_springs
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.resources import share_directory
+
+# Joints without friction: what drives lose is beside the closed form.
+FREE = ["control.law=impedance", "reference={}", "acceptance={}"]
+FREE += ["plant.friction_scale=0", "plant.damping_scale=0", "control.friction.share=0"]
+BOTH = ["engine", pytest.param("mujoco", marks=pytest.mark.slow)]
+
+
+def inertia_at_the_load(sim, law, seen):
+    """Return Lambda (6, 6) about the object's origin from the Jacobians of the hands alone."""
+    arms, p = sim.arms, seen.object_pose[:3]
+    names = [body.joint.name for body in arms.model.bodies]
+    q = np.zeros(len(names))
+    q[[names.index(name) for name in sim.joint_names]] = seen.q
+    J, W = [], []
+    for arm in law.system.arms:
+        J.append(arms.jacobian(arm.tool, q, "aligned"))
+        G = np.eye(6)
+        G[:3, 3:] = np.cross(np.eye(3), arms.pose(arm.tool, q)[:3, 3] - p)  # r x f
+        W.append(G)
+    J, W = np.vstack(J), np.hstack(W)
+    held, R = law.hybrid_system.held, Rotation.from_quat(seen.object_pose[3:]).as_matrix()
+    m, c = held.mass, np.cross(np.eye(3), R @ np.asarray(held.center))  # c x
+    M_o = np.block(
+        [[R @ np.asarray(held.inertia) @ R.T - m * c @ c, m * c], [-m * c, m * np.eye(3)]]
+    )
+    return M_o + W @ np.linalg.inv(J @ np.linalg.inv(arms.inertia_matrix(q)) @ J.T) @ W.T
+
+
+@pytest.mark.parametrize("plant", BOTH)
+def test_a_push_moves_the_object_as_springs_and_inertia_say(plant, tmp_path):
+    """Lambda e'' + D e' + K e = -f of all six directions, as SciPy integrates it.
+
+    The centre of mass is not at the origin, which springs and reference are about.
+    """
+    box = (share_directory() / "urdf" / "box.urdf").read_text()
+    elsewhere = box.replace('<origin xyz="0 0 0"', '<origin xyz="0.03 -0.02 0.04"', 1)
+    (tmp_path / "box.urdf").write_text(elsewhere)
+    at_once = ["control.start.ramp_s=0", "control.command_delay_periods=0"]
+    at_once += ["plant.command_delay_periods=0", "control.rate_hz=1000", "safety.torque_rate=.inf"]
+    scenario = load_scenario(
+        "lift_box", [*FREE, *at_once, f"cell.object.urdf={tmp_path}/box.urdf"]
+    )
+    law, sim = make_law(scenario), rd.Simulation(scenario, plant=plant)
+    assert np.any(law.hybrid_system.held.center)
+    seen = sim.reset()
+    law.start(seen.q, seen.qd)
+    springs, still = scenario.control.impedance, seen.object_pose
+    K = np.diag([*springs.rotational_stiffness, *springs.stiffness])
+    D = np.diag([*springs.rotational_damping, *springs.damping])
+    inertia = inertia_at_the_load(sim, law, seen)
+    np.testing.assert_allclose(law.inertia, inertia, atol=1e-8)  # of up to 30 kg
+    inverse = np.linalg.inv(inertia)
+    f = 0.1 * np.array([1.0, -0.5, 0.8, 10.0, -20.0, 30.0])  # N m, N: a millimetre
+
+    count, moved = 300, []
+    for tick in range(count):
+        torque = law.update(tick, seen.q, seen.qd, seen.wrenches).torque
+        seen = sim.step(torque, {"box": f})
+        turned = Rotation.from_quat(seen.object_pose[3:]) * Rotation.from_quat(still[3:]).inv()
+        moved.append([*turned.as_rotvec(), *(seen.object_pose[:3] - still[:3])])
+    times = sim.period * np.arange(1, count + 1)
+
+    def rate(_, x):
+        return np.concatenate([x[6:], inverse @ (f - D @ x[6:] - K @ x[:6])])
+
+    exact = solve_ivp(rate, (0.0, times[-1]), np.zeros(12), t_eval=times, rtol=1e-9, atol=1e-12)
+    expected = exact.y[:6].T
+    # A torque held for 1 ms is half a period late: K h / (2 D), 0.2 % of the damping and less.
+    error = np.abs(np.array(moved) - expected).max(axis=0)
+
+    assert (error < 0.005 * np.abs(expected).max(axis=0)).all()
+
+
+@pytest.mark.parametrize("plant", BOTH)
+def test_stiffness_of_the_object_and_of_the_hands(plant):
+    """A heavier box sinks by the weight over K; a grasp elsewhere adds K_I times that."""
+    springs = "control.impedance={stiffness: [2000, 2000, 12000], damping: [500, 500, 1500]}"
+    wrong = ["plant.object_mass_scale=1.2"]
+    wrong += ["plant.grasp_error={right: {xyz: [0, 0, -0.001], rpy: [0, 0, 0.002]}}"]
+    run = rd.simulate("lift_box", plant, overrides=[*FREE, springs, *wrong], duration=1.2)
+    assert run.ok, run.report["failures"]
+    z = run.recording["object_pose"][:, 2]
+    # 1e-4 of the static deflection is left after 1.2 s; grasps that are elsewhere turn the box.
+    assert 0.2 * 10.0 * 9.81 / (z[0] - z[-1]) == pytest.approx(12000.0, rel=0.01)
+    names = run.recording.metadata["internal_forces"]
+    internal = dict(zip(names, run.recording["internal_force"][-1], strict=True))
+    assert internal["squeeze"] == pytest.approx(2e4 * 0.001, rel=0.01)
+    assert internal["twist"] == pytest.approx(-200.0 * 0.002, rel=0.02)
+    spring = run.recording["spring_wrench"][-1]
+    assert spring[5] == pytest.approx(0.2 * 10.0 * 9.81, rel=0.01)
+
+
+@pytest.mark.parametrize("plant", BOTH)
+def test_a_wall_in_the_way_is_pressed_as_two_springs_in_series_do(plant):
+    """1000 N/m of the law and 20000 N/m of the wall over 1 cm: 9.52 N. Nothing is commanded."""
+    path = "reference.segments=[{duration_s: 0.6, move: [0.05, 0, 0]}, {duration_s: 0.6}]"
+    ideal = ["plant.friction_scale=0", "plant.damping_scale=0", "acceptance={}"]
+    run = rd.simulate("lean", plant, overrides=[path, *ideal])
+    assert run.ok, run.report["failures"]
+    force = run.recording["contact_force"][-1, 0]
+    # The pad is 6 cm from the grasps' line and turns the board: a little of the way is its.
+    assert force == pytest.approx(0.01 / (1.0 / 1000.0 + 1.0 / 2e4), rel=0.01)
+    assert "reference_contact_force" not in run.recording
+
+
+def test_springs_that_the_sampled_loop_does_not_bear():
+    """They are refused in a sentence that names the axis, at the start and while control runs."""
+    settings = load_scenario("lift_box", FREE).control
+    inertia = np.diag([1.0, 0.005, 1.0, 20.0, 20.0, 20.0])
+    with pytest.raises(
+        GainError, match=r"rotational_damping about y, .* 0.005 kg m\^2"
+    ) as refused:
+        check_springs(settings, inertia)
+    scale = refused.value.largest / refused.value.bandwidth
+    damping = tuple(0.99 * scale * d for d in settings.impedance.rotational_damping)
+    stiffness = tuple((0.99 * scale) ** 2 * k for k in settings.impedance.rotational_stiffness)
+    softer = dataclasses.replace(
+        settings.impedance, rotational_damping=damping, rotational_stiffness=stiffness
+    )
+    check_springs(dataclasses.replace(settings, impedance=softer), inertia)
+
+
+@pytest.mark.parametrize("delay", [0, 1, 3])
+def test_the_spectral_radius_of_the_sampled_loop(delay):
+    """Of one direction it is that of the loop of the hybrid law's servo, which is another code."""
+    for K, D in ((900.0, 40.0), (900.0, 700.0), (2e5, 40.0)):
+        radius = _spectral_radius(np.array([[K]]), np.array([[D]]), 0.002, delay)
+        assert radius == pytest.approx(sampled_spectral_radius(PidGains(K, D), 0.002, delay))
+
+
+def test_gains_change_while_it_runs():
+    """Half the stiffness, twice the deflection; what the loop does not bear changes nothing."""
+    scenario = load_scenario("lift_box", FREE)
+    law = make_law(scenario)
+    q = law.system.posture
+    still = np.zeros(len(q))
+    law.start(q, still)
+    settings = scenario.control
+    softer = dataclasses.replace(settings.impedance, stiffness=(1000.0, 2000.0, 2000.0))
+    law.retune(dataclasses.replace(settings, impedance=softer))
+    for tick in range(law.ramp_ticks + 130):
+        step = law.update(tick, q, still)
+    assert law.settings.impedance == softer
+    assert law.metadata["stiffness"][3] == 1000.0
+    wild = dataclasses.replace(settings.impedance, damping=(1e6, 1e6, 1e6))
+    with pytest.raises(GainError, match="damping along"):
+        law.retune(dataclasses.replace(settings, impedance=wild))
+    assert law.settings.impedance == softer
+    assert np.isfinite(step.torque).all()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "override", "words"),
+    [
+        ("wipe", "control.law=impedance", "reference.touches"),
+        ("lift_box", "control.impedance.stiffness=[1, 2]", "stiffness"),
+        ("lift_box", "control.impedance.damping=[1, 2, -3]", "damping"),
+        ("lift_box", "control.impedance.internal_stiffness=-1", "internal_stiffness"),
+        ("lift_box", "control.internal_force.basis=orthonormal", "transmitted"),
+    ],
+)
+def test_what_is_refused(scenario, override, words):
+    """Forces on surfaces are not its business; stiffness is not negative, and has units."""
+    with pytest.raises((DescriptionError, ArgumentError), match=words):
+        load_scenario(scenario, ["control.law=impedance", override])
