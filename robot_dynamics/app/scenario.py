@@ -109,7 +109,8 @@ class Scenario:
                 f"expected control.{self.control.key_of_base_law}: {able}."
             )
         asked = "reference.touches" if self.reference.touches else "cell.coordinates"
-        if (self.reference.touches or self.cell.coordinates) and not self.control.law_facts.touches:
+        for_surfaces = self.reference.touches or self.cell.coordinates
+        if for_surfaces and not self.control.law_facts.touches:
             raise ArgumentError(
                 f"{asked} are for forces on surfaces, which the law {self.control.base_law!r} "
                 "does not control; expected none, or the law 'hybrid'."
