@@ -24,7 +24,7 @@ def main(figure: str = "") -> None:
     recording = run.recording
     time = recording["time"]
     height = recording["object_pose"][:, 2]
-    squeeze = recording["internal_force"][:, 3]
+    squeeze = recording["internal_force"][:, 0]
     for at in np.linspace(0, len(recording) - 1, 8, dtype=int):
         print(f"{time[at]:5.2f} s  height {height[at]:.3f} m  squeeze {squeeze[at]:5.1f} N")
 

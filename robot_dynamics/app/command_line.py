@@ -16,6 +16,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from robot_dynamics.app.command_arguments import (
+    add_json,
+    add_overrides,
+    count,
+    place,
+    positive,
+)
 from robot_dynamics.app.output_files import (
     OutputError,
     json_alone,
@@ -139,7 +146,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
     _add_run_options(simulate)
     simulate.add_argument(
         "--repeat",
-        type=_count,
+        type=count,
         default=1,
         metavar="N",
         help="run it N times; the run is good if all states are equal to the last bit",
@@ -162,7 +169,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
         "--robots", nargs="+", metavar="ROBOT", help="only these, as xarm7 panda"
     )
     benchmark.add_argument(
-        "--rounds", type=_count, metavar="N", help="turns of each function (default: 25)"
+        "--rounds", type=count, metavar="N", help="turns of each function (default: 25)"
     )
     benchmark.set_defaults(run=_benchmark)
 
@@ -180,12 +187,10 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     _add_scenario(parser)
     add_json(parser, "the report")
-    parser.add_argument(
-        "--plot", type=_place, metavar="FILE", help="write the figure (.png, .pdf)"
-    )
+    parser.add_argument("--plot", type=place, metavar="FILE", help="write the figure (.png, .pdf)")
     parser.add_argument(
         "--output",
-        type=_place,
+        type=place,
         metavar="PLACE",
         help="write the recording into this file (.npz, .mcap), or report.json, run.png and "
         "recording.npz into this folder"
@@ -198,7 +203,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--duration",
-        type=_seconds,
+        type=positive,
         metavar="S",
         help="simulated seconds; beyond the reference the object is held at its end",
     )
@@ -206,16 +211,6 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         "--allow-code",
         action="store_true",
         help="import the controller that control.law names, MODULE:NAME or FILE.py:NAME",
-    )
-
-
-def add_json(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the option `--json`, of which `what` says what is written."""
-    parser.add_argument(
-        "--json",
-        type=_place,
-        metavar="FILE",
-        help=f"write {what} as JSON; - is the standard output, and all else goes to stderr",
     )
 
 
@@ -228,17 +223,9 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO",
         help="a YAML file, the folder of a robot, or a name from below (default: %(default)s)",
     )
-    overrides = parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="overrides",
-        metavar="KEY=VALUE",
-        help="change a value of the scenario, as plant.object_mass_scale=1.2; may be repeated",
-    )
     if "_ARGCOMPLETE" in os.environ:
         scenario.completer = _complete_scenario  # type: ignore[attr-defined]
-        overrides.completer = _complete_key  # type: ignore[attr-defined]
+    add_overrides(parser)
 
 
 def _add_drill(commands: Any) -> None:
@@ -261,7 +248,7 @@ def _add_drill(commands: Any) -> None:
     )
     parser.add_argument(
         "--soak",
-        type=_seconds,
+        type=positive,
         metavar="S",
         help="run for so many simulated seconds instead, with faults at random, and watch memory "
         "and files",
@@ -526,39 +513,6 @@ def _complete_scenario(prefix: str, **_: Any) -> list[str]:
     names, robots = _shipped_names()
     files: list[str] = FilesCompleter(("yaml", "yml"))(prefix)
     return [*names, *robots, *files]
-
-
-def _complete_key(prefix: str, **_: Any) -> list[str]:
-    """Return the keys of scenario files, for `--set`, each with the sign that follows it."""
-    from robot_dynamics.app.scenario_schema import key_paths
-
-    return [f"{path}=" for path in key_paths()]
-
-
-def _place(text: str) -> Path:
-    if not text:  # of which a path would make the current folder
-        raise argparse.ArgumentTypeError("expected a name, not an empty text")
-    return Path(text)
-
-
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 on")
-    return value
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text}: expected seconds, more than 0")
-    return value
 
 
 def _raise_interrupt(number: int, frame: FrameType | None) -> None:

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.app.command_line import BAD_RUN, GOOD, add_json
+from robot_dynamics.app.command_arguments import add_json, count
+from robot_dynamics.app.command_line import BAD_RUN, GOOD
 from robot_dynamics.app.output_files import (
     STANDARD_OUTPUT,
     OutputError,
@@ -38,10 +39,10 @@ def add_reproduce(commands: Any) -> None:
     add_json(parser, "the figures")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write the plot (.png, .pdf)")
     parser.add_argument(
-        "--samples", type=_count, metavar="N", help="of a study that draws samples: how many"
+        "--samples", type=count, metavar="N", help="of a study that draws samples: how many"
     )
     parser.add_argument(
-        "--jobs", type=_count, metavar="N", help="and in how many processes (default: all cores)"
+        "--jobs", type=count, metavar="N", help="and in how many processes (default: all cores)"
     )
     parser.add_argument(
         "--results",
@@ -138,13 +139,6 @@ def _table(name: str, outcome: Outcome) -> list[str]:
     count, failed = len(outcome.checks), sum(not check.ok for check in outcome.checks)
     verdict = f"all {count} claims hold" if not failed else f"{failed} of {count} claims FAIL"
     return ["", lines[0], "-" * len(lines[0]), *lines[1:], "", f"{name}: {verdict}"]
-
-
-def _count(text: str) -> int:
-    value = int(text) if text.isdecimal() else 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 on")
-    return value
 
 
 def _text(value: Any) -> str:

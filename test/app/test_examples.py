@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 EXPECTED = {
     "closure_function": ["y = boom_hinge, bucket_hinge", "largest gap of a loop on the way"],
+    "four_bar": ["closed to a nanometre: True; energy kept to 1e-9 J: True", "made 8.0 turns"],
     "frames_and_kinematics": ["the tip is at", "converged after", "not reached after"],
     "inverse_dynamics": ["left_joint1", "a batch of torques: (1000, 14)"],
     "own_controller": ["the box moved by 0.000 mm at most; no failures"],

@@ -8,6 +8,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robot_dynamics.app.command_arguments import add_overrides, number, positive
+
 if TYPE_CHECKING:
     from robot_dynamics.app.visual.scene import VisualScene
 
@@ -31,19 +33,23 @@ def add_render(commands: Any) -> None:
     )
     _add_what(parser)
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="FILE", help="the film (.mp4, .gif) or .png"
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the film (.mp4, .webp, .gif) or .png",
     )
     parser.add_argument(
-        "--at", type=_seconds, metavar="S", help="the time of a .png (default: the middle)"
+        "--at", type=number, metavar="S", help="the time of a .png (default: the middle)"
     )
     parser.add_argument(
         "--size", type=_size, default=(1280, 720), metavar="WxH", help="pixels (default: 1280x720)"
     )
     parser.add_argument(
-        "--rate", type=_positive, default=30.0, metavar="N", help="pictures a second (default: 30)"
+        "--rate", type=positive, default=30.0, metavar="N", help="pictures a second (default: 30)"
     )
     parser.add_argument(
-        "--speed", type=_positive, default=1.0, metavar="X", help="2 is twice as fast (default: 1)"
+        "--speed", type=positive, default=1.0, metavar="X", help="2 is twice as fast (default: 1)"
     )
     parser.add_argument(
         "--camera",
@@ -54,7 +60,7 @@ def add_render(commands: Any) -> None:
         "[degrees] (default: 35,20); with a leading minus --camera=-35,20",
     )
     parser.add_argument(
-        "--zoom", type=_positive, default=1.0, metavar="X", help="2 shows half as much"
+        "--zoom", type=positive, default=1.0, metavar="X", help="2 shows half as much"
     )
     parser.set_defaults(run=_render)
 
@@ -83,14 +89,7 @@ def add_view(commands: Any) -> None:
 
 def _add_what(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="WHAT", help=_WHAT)
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="overrides",
-        metavar="KEY=VALUE",
-        help="change a value of the scenario that is simulated; may be repeated",
-    )
+    add_overrides(parser)
 
 
 def _render(options: argparse.Namespace) -> int:
@@ -198,20 +197,3 @@ def _port(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"{text}: expected a port from 1 to 65535")
     return int(text)
-
-
-def _positive(text: str) -> float:
-    value = _seconds(text)
-    if value == 0.0:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
-    return value
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text}: expected a number, 0 or more")
-    return value

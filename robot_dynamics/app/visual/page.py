@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import html
+import importlib
 import io
 import socket
 import threading
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.visual.scene import VisualBody, VisualScene
-from robot_dynamics.app.visual.shapes import VisualError
+from robot_dynamics.app.visual.shapes import VisualError, require
 
 Array = NDArray[np.float64]
 
@@ -180,19 +181,9 @@ class Page:
 
 
 def require_viser() -> Any:
-    """Return viser.
-
-    Raises:
-        VisualError: If it is missing; says how to install it.
-    """
-    try:
-        import viser
-    except ImportError as error:
-        raise VisualError(
-            "the page in the browser needs viser, which is not installed; "
-            "expected `pip install 'robot_dynamics[view]'`."
-        ) from error
-    return viser
+    """Return viser, or raise VisualError."""
+    require("viser", "viser", "pages in the browser")
+    return importlib.import_module("viser")
 
 
 def _rgb(color: Any) -> tuple[int, int, int]:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Iterator
@@ -17,13 +16,13 @@ from numpy.typing import NDArray
 from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.app.progress import Listener, StudyProgress
 from robot_dynamics.app.visual.scene import Arrow, VisualScene
-from robot_dynamics.app.visual.shapes import Mesh, VisualError
+from robot_dynamics.app.visual.shapes import Mesh, VisualError, require
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 
 #: Suffixes of pictures and films.
-STILL, MOVING = (".png",), (".mp4", ".gif")
+STILL, MOVING = (".png",), (".mp4", ".gif", ".webp")
 _ARROW_WIDTH = 0.011  # radius of the shaft [m]
 _SHORTEST = 0.005  # of the arrows that are drawn [m]
 _SMALL = 640 * 480  # pictures whose edges are smoothed by default [pixels]
@@ -34,15 +33,16 @@ _SKY = ((0.80, 0.86, 0.92), (0.93, 0.95, 0.97))  # above, at the horizon
 _FLOOR = ((0.84, 0.85, 0.865), (0.80, 0.815, 0.835))  # tiles
 _TILE = 0.5  # [m]
 _GIF_COLORS = 128
+_WEBP_QUALITY = 55
 
 
 class Camera(NamedTuple):
-    """Where a scene is seen from: its middle is always in the middle of the picture.
+    """Where a scene is seen from.
 
     Attributes:
         azimuth: Direction from the scene to the camera about the world's z axis, from x [degrees].
         elevation: Of the camera above the horizon, as seen from the scene [degrees].
-        zoom: 1 shows all that robots and object reach; 2 half as much.
+        zoom: 1 shows all that robots and object reach, 2 half as much, and nearer to the object.
     """
 
     azimuth: float = 35.0
@@ -154,9 +154,9 @@ def require_renderer(path: Path) -> None:
     if suffix not in (*STILL, *MOVING):
         raise VisualError(f"{path}: expected a picture or film as {', '.join((*STILL, *MOVING))}.")
     if suffix == ".mp4":
-        _require("imageio_ffmpeg", "imageio-ffmpeg", "films as .mp4")
+        require("imageio_ffmpeg", "imageio-ffmpeg", "films as .mp4")
     else:
-        _require("PIL", "pillow", f"pictures as {suffix}")
+        require("PIL", "pillow", f"pictures as {suffix}")
     mujoco = _require_mujoco()
     _opened(mujoco, mujoco.MjModel.from_xml_string("<mujoco/>"), 16, 16).close()
 
@@ -205,7 +205,7 @@ def render_film(
 
     Args:
         scene: The scene; its instants are the pictures.
-        path: The file, .mp4 or .gif.
+        path: The file, .mp4, .gif or .webp.
         rate: Pictures a second.
         size: Width and height [pixels]; of .mp4 they become even.
         camera: Where it is seen from.
@@ -227,7 +227,7 @@ def render_film(
                     doing = f"{scene.times[instant]:6.2f} s of {scene.times[-1]:.2f} s"
                     progress(StudyProgress(instant + 1, count, doing))
 
-        write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
+        write = {".mp4": _write_mp4, ".gif": _write_gif, ".webp": _write_webp}[path.suffix.lower()]
         write(part, pictures(), size, rate)
     return path
 
@@ -259,6 +259,17 @@ def _write_gif(path: Path, pictures: Iterator[Image], size: tuple[int, int], rat
     first.save(path, save_all=True, append_images=others, duration=duration, loop=0, optimize=True)
 
 
+def _write_webp(path: Path, pictures: Iterator[Image], size: tuple[int, int], rate: float) -> None:
+    from PIL import Image as Pillow
+
+    first, *others = [Pillow.fromarray(picture) for picture in pictures]
+    duration = round(1000.0 / rate)
+    first.save(
+        path, save_all=True, append_images=others, duration=duration, loop=0,
+        quality=_WEBP_QUALITY, method=4, minimize_size=True,
+    )  # fmt: skip
+
+
 def _model(
     mujoco: Any, scene: VisualScene, size: tuple[int, int], smooth: bool | None
 ) -> tuple[Any, list[list[int]]]:
@@ -275,7 +286,7 @@ def _model(
     visual.global_.offwidth, visual.global_.offheight = size
     visual.global_.fovy = _FIELD
     fine = size[0] * size[1] <= _SMALL if smooth is None else smooth
-    quality = (4096, 4) if fine else (2048, 0)
+    quality = (4096, 4) if fine else (1024, 0)
     visual.quality.shadowsize, visual.quality.offsamples = quality
     visual.map.znear, visual.map.zfar = 0.01, 60.0
     visual.map.fogstart, visual.map.fogend = 1.8, 7.0
@@ -337,7 +348,7 @@ def _add_mesh(mujoco: Any, spec: Any, name: str, mesh: Mesh) -> None:
 
 
 def _placed(mujoco: Any, scene: VisualScene, camera: Camera, aspect: float) -> Any:
-    """Return MuJoCo's camera that sees robots and object at all times."""
+    """Return MuJoCo's camera; with a zoom of 1 it sees robots and object at all times."""
     (ca, ce), (sa, se) = (f(np.radians(camera[:2])) for f in (np.cos, np.sin))
     back = np.array([ce * ca, ce * sa, se])
     right = np.array([-sa, ca, 0.0])
@@ -349,28 +360,18 @@ def _placed(mujoco: Any, scene: VisualScene, camera: Camera, aspect: float) -> A
     distance = np.max(np.abs(corners[:, :2]) / tangent + corners[:, 2:], initial=0.05)
     placed = mujoco.MjvCamera()
     placed.type = mujoco.mjtCamera.mjCAMERA_FREE
+    of_object = scene.bounds("object")
+    if camera.zoom > 1.0 and of_object.any():
+        middle = middle + (1.0 - 1.0 / camera.zoom) * (of_object.mean(axis=0) - middle)
     placed.lookat = middle
     placed.distance = 1.06 * float(distance) / camera.zoom
     placed.azimuth, placed.elevation = camera.azimuth + 180.0, -camera.elevation
     return placed
 
 
-def _require(module: str, package: str, what: str) -> None:
-    """Check that a package is installed; it is not imported."""
-    try:
-        found = importlib.util.find_spec(module)
-    except ValueError:  # what is imported as None
-        found = None
-    if found is None:
-        raise VisualError(
-            f"{what} need {package}, which is not installed; "
-            "expected `pip install 'robot_dynamics[view]'`."
-        )
-
-
 def _require_mujoco() -> Any:
     """Return MuJoCo, told to draw without a display unless the environment says otherwise."""
-    _require("mujoco", "mujoco", "pictures and films")
+    require("mujoco", "mujoco", "pictures and films")
     told = "MUJOCO_GL" in os.environ  # read when MuJoCo is imported
     if not told and "mujoco" in sys.modules:
         raise VisualError(

@@ -119,12 +119,16 @@ class VisualScene:
         """Return the number of the instant that is nearest to a time [s]."""
         return int(np.argmin(np.abs(self.times - time)))
 
-    def corners(self) -> Array:
-        """Return corners of boxes around robots and object at some twenty instants (n, 3)."""
+    def corners(self, *roles: Role) -> Array:
+        """Return corners of boxes around bodies at some twenty instants (n, 3).
+
+        Args:
+            roles: Of the bodies; robots and objects by default.
+        """
         some = slice(None, None, max(1, len(self.times) // 20))
         found = [np.zeros((0, 3))]
         for body in self.bodies:
-            if body.role in ("robot", "object"):
+            if body.role in (roles or ("robot", "object")):
                 for mesh in body.meshes:
                     low, high = mesh.vertices.min(0), mesh.vertices.max(0)
                     box = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
@@ -133,9 +137,9 @@ class VisualScene:
                     found.append(moved.reshape(-1, 3))
         return np.concatenate(found)
 
-    def bounds(self) -> Array:
+    def bounds(self, *roles: Role) -> Array:
         """Return the least and largest coordinates of `corners`, each (3,); zero without any."""
-        corners = self.corners()
+        corners = self.corners(*roles)
         if not len(corners):
             return np.zeros((2, 3))
         return np.array([corners.min(axis=0), corners.max(axis=0)])
@@ -213,23 +217,36 @@ def scene_of_recording(recording: Recording | str | Path, interval: float = 0.02
 
 
 def scene_of_robot(
-    path: str | Path | Description, positions: Mapping[str, float] | None = None
+    path: str | Path | Description,
+    positions: Mapping[str, float | Array] | None = None,
+    times: Array | None = None,
 ) -> VisualScene:
-    """Return what is drawn of a robot that does not move.
+    """Return what is drawn of a robot at some positions, or along a motion.
 
     Args:
         path: Its description, or the file of it.
-        positions: Of joints with one degree of freedom, by name [rad or m]; others are at zero.
+        positions: Of joints with one degree of freedom, by name [rad or m], one for each time or
+            one for all; others are at zero.
+        times: Of the instants (N,) [s], equally apart; one by default.
 
     Raises:
-        VisualError: If trimesh is missing, or a mesh cannot be read.
+        VisualError: If trimesh is missing, a mesh cannot be read, or there are not as many
+            positions as times.
         RobotDynamicsError: If the description is refused.
     """
     require_trimesh()
     described = path if isinstance(path, Description) else load_description(path)
-    given = {name: np.array([value]) for name, value in (positions or {}).items()}
-    links = _link_poses(described, given, 1)
-    return VisualScene(described.mechanism.name, np.zeros(1), _robot_bodies(described, links))
+    at = np.zeros(1) if times is None else np.asarray(times, float)
+    given = {}
+    for name, values in (positions or {}).items():
+        if np.shape(values) not in ((), (1,), at.shape):
+            raise VisualError(
+                f"joint {name!r} has {np.size(values)} positions; expected {len(at)}, one for "
+                "each time."
+            )
+        given[name] = np.broadcast_to(np.asarray(values, float), at.shape)
+    links = _link_poses(described, given, len(at))
+    return VisualScene(described.mechanism.name, at, _robot_bodies(described, links))
 
 
 def _link_poses(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -64,20 +65,32 @@ def visual_shapes(shapes: Sequence[Shape]) -> list[Shape]:
     return visual or [Shape("", "visual", "sphere", np.eye(4), (0.05,))]
 
 
-def require_trimesh() -> Any:
-    """Return trimesh.
+def require(module: str, package: str, what: str) -> None:
+    """Check that a package of the extra `view` is installed; it is not imported.
+
+    Args:
+        module: What would be imported.
+        package: What is installed by pip.
+        what: What needs it.
 
     Raises:
         VisualError: If it is missing; says how to install it.
     """
     try:
-        import trimesh
-    except ImportError as error:
+        found = importlib.util.find_spec(module)
+    except ValueError:  # what is imported as None
+        found = None
+    if found is None:
         raise VisualError(
-            "pictures need trimesh, which is not installed; "
+            f"{what} need {package}, which is not installed; "
             "expected `pip install 'robot_dynamics[view]'`."
-        ) from error
-    return trimesh
+        )
+
+
+def require_trimesh() -> Any:
+    """Return trimesh, or raise VisualError."""
+    require("trimesh", "trimesh", "pictures")
+    return importlib.import_module("trimesh")
 
 
 def meshes_of(shape: Shape, folder: str = "", default: Color = _METAL) -> list[Mesh]:
@@ -132,13 +145,8 @@ def _read(path: Path) -> list[Any]:
     """Return the parts of a mesh file, in metres."""
     trimesh = require_trimesh()
     if path.suffix.lower() == ".dae":
-        try:
-            import collada  # noqa: F401 - without it trimesh says nothing of .dae
-        except ImportError as error:
-            raise VisualError(
-                f"{path}: .dae files need pycollada, which is not installed; "
-                "expected `pip install 'robot_dynamics[view]'`."
-            ) from error
+        # Without it trimesh says nothing of .dae.
+        require("collada", "pycollada", f"{path}: .dae files")
     try:
         loaded = trimesh.load_scene(path)
         factor = trimesh.units.unit_conversion(loaded.units, "meters") if loaded.units else 1.0

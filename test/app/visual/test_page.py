@@ -89,7 +89,7 @@ def test_wrong_ports_are_refused(capsys):
 def test_a_missing_package_is_named(monkeypatch, capsys):
     """Without viser one sentence says how to install it, before a simulation begins."""
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(VisualError, match=r"needs viser.*robot_dynamics\[view\]"):
+    with pytest.raises(VisualError, match=r"need viser.*robot_dynamics\[view\]"):
         require_viser()
     assert main(["view", "lift_box"]) == 2
     assert "simulating" not in capsys.readouterr().out

@@ -94,6 +94,16 @@ def test_arrows_end_where_forces_act():
     assert columns.max() == pytest.approx(middle + 0.6 * scale, abs=5)
 
 
+def test_zoom_moves_towards_the_object():
+    """The more is zoomed in, the nearer is the object's way to the middle of the picture."""
+    apart = []
+    for zoom in (1.0, 1.5, 2.0):
+        with Renderer(cubes(), SIZE, Camera(0.0, 10.0, zoom)) as renderer:
+            rows, columns = np.nonzero(red(renderer.draw(0)) ^ red(renderer.draw(1)))
+        apart.append(np.hypot(rows.mean() - MIDDLE[0], columns.mean() - MIDDLE[1]) / zoom)
+    assert apart[2] < 0.75 * apart[0]
+
+
 def test_a_short_arrow_is_not_drawn():
     """A force of next to nothing leaves the picture as it is."""
     nothing = Arrow("push", FORCE_COLOR, np.zeros((2, 3)), np.full((2, 3), 1e-4))
@@ -102,18 +112,20 @@ def test_a_short_arrow_is_not_drawn():
 
 
 def test_a_film_has_all_instants(tmp_path):
-    """A .gif has a picture for each instant, and so has an .mp4; progress counts them."""
+    """Films of all kinds have a picture for each instant; progress counts them."""
     seen = []
-    for name in ("x.gif", "x.mp4"):
+    for name in ("x.gif", "x.mp4", "x.webp"):
         render_film(cubes(), tmp_path / name, 10.0, size=SIZE, progress=seen.append)
     with Image.open(tmp_path / "x.gif") as gif:
         assert (gif.n_frames, gif.size, gif.info["duration"]) == (2, SIZE, 100)
+    with Image.open(tmp_path / "x.webp") as webp:
+        assert (webp.n_frames, webp.size) == (2, SIZE)
     import imageio_ffmpeg
 
     frames, seconds = imageio_ffmpeg.count_frames_and_secs(tmp_path / "x.mp4")
     assert frames == 2
     assert seconds == pytest.approx(0.2, abs=0.05)
-    assert [one.tick for one in seen] == [1, 2, 1, 2]
+    assert [one.tick for one in seen] == 3 * [1, 2]
 
 
 def test_an_interrupted_film_leaves_nothing(tmp_path):
@@ -233,6 +245,8 @@ def test_the_film_of_lift_box(tmp_path):
     render_film(scene, film, 30.0)
     took, worked = time.perf_counter() - begin, time.process_time() - spent
     print(f"film of {scene.times[-1]:.1f} s: {took:.0f} s, processors {worked:.0f} s")
+    with Image.open(tmp_path / "x.webp") as webp:
+        assert (webp.n_frames, webp.size) == (2, SIZE)
     import imageio_ffmpeg
 
     frames, seconds = imageio_ffmpeg.count_frames_and_secs(film)

@@ -130,6 +130,20 @@ def test_a_robot_at_its_joint_positions(tmp_path):
     )
 
 
+def test_a_robot_along_a_motion(tmp_path):
+    """Positions are one for each time, or one for all; other numbers of them are refused."""
+    file = tmp_path / "arm.urdf"
+    file.write_text(ARM)
+    turns = np.array([0.0, 0.5, 1.0])
+    scene = scene_of_robot(file, {"turn": turns}, np.array([0.0, 0.1, 0.2]))
+    angles = np.arctan2(scene.bodies[1].poses[:, 1, 0], scene.bodies[1].poses[:, 0, 0])
+    assert angles == pytest.approx(turns)
+    with pytest.raises(
+        VisualError, match=r"'turn' has 2 positions; expected 3, one for each time"
+    ):
+        scene_of_robot(file, {"turn": turns[:2]}, np.zeros(3))
+
+
 @pytest.mark.parametrize(
     ("kind", "size", "volume"),
     [

@@ -1,0 +1,78 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that several commands have, and types of arguments."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+
+def add_json(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option `--json`, of which `what` says what is written."""
+    parser.add_argument(
+        "--json",
+        type=place,
+        metavar="FILE",
+        help=f"write {what} as JSON; - is the standard output, and all else goes to stderr",
+    )
+
+
+def add_overrides(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--set`, which changes values of a scenario."""
+    overrides = parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="overrides",
+        metavar="KEY=VALUE",
+        help="change a value of the scenario, as plant.object_mass_scale=1.2; may be repeated",
+    )
+    if "_ARGCOMPLETE" in os.environ:
+        overrides.completer = _complete_key  # type: ignore[attr-defined]
+
+
+def place(text: str) -> Path:
+    """Return the name of a file or folder, as a type of arguments."""
+    if not text:  # of which a path would make the current folder
+        raise argparse.ArgumentTypeError("expected a name, not an empty text")
+    return Path(text)
+
+
+def count(text: str) -> int:
+    """Return a whole number from 1 on, as a type of arguments."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 on")
+    return value
+
+
+def number(text: str) -> float:
+    """Return a number of 0 or more, as a type of arguments."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text}: expected a number, 0 or more")
+    return value
+
+
+def positive(text: str) -> float:
+    """Return a number above 0, as a type of arguments."""
+    value = number(text)
+    if value == 0.0:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
+    return value
+
+
+def _complete_key(prefix: str, **_: Any) -> list[str]:
+    """Return the keys of scenario files, for `--set`, each with the sign that follows it."""
+    from robot_dynamics.app.scenario_schema import key_paths
+
+    return [f"{path}=" for path in key_paths()]
