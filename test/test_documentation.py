@@ -211,6 +211,13 @@ def test_no_command_is_in_a_block_of_another_language():
                 assert not re.search(r"^(\$ )?(\S*/)?robot_dynamics [a-z]", block.text, re.M), page
 
 
+def test_every_page_is_in_the_contents():
+    """The index lists all pages."""
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^(\w+)$", index, re.M))
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} - listed == {"index"}
+
+
 def test_gains_and_symbols_have_keys_that_exist():
     """The table of symbols names keys of scenarios."""
     table = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## Symbols")[2]
