@@ -21,11 +21,17 @@ from robot_dynamics.dynamics.closed_loop import (
 from robot_dynamics.dynamics.coriolis import coriolis_matrix
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import inverse_dynamics
+from robot_dynamics.dynamics.inverse_derivatives import (
+    has_constant_subspaces,
+    tree_derivatives,
+)
+from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
+from robot_dynamics.dynamics.passive import passive_forces
 from robot_dynamics.dynamics.regressor import energy_regressor, inverse_dynamics_regressor
 from robot_dynamics.model import Model
-from robot_dynamics.model.parameters import unpack
+from robot_dynamics.model.parameters import Parameters, unpack
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
-from robot_dynamics.scalar.linear_algebra import dot, times, transposed_times
+from robot_dynamics.scalar.linear_algebra import add, dot, subtract, times, transposed_times
 
 
 def inverse_dynamics_regressor_program(model: Model) -> Program:
@@ -74,13 +80,8 @@ def inverse_dynamics_derivatives_program(model: Model) -> Program:
 
     def run(q: Any, qd: Any, qdd: Any, block: Any) -> dict[str, Any]:
         parameters = unpack(model, block)
-        return {
-            "tau_q": _along_motions(
-                model, lambda q: inverse_dynamics(model, q, qd, qdd, parameters), q
-            ),
-            "tau_qd": jacobian(lambda qd: inverse_dynamics(model, q, qd, qdd, parameters), qd),
-            "tau_qdd": inertia_matrix(model, q, parameters),
-        }
+        tau_q, tau_qd = _tree_derivatives(model, q, qd, qdd, parameters)
+        return {"tau_q": tau_q, "tau_qd": tau_qd, "tau_qdd": inertia_matrix(model, q, parameters)}
 
     shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
     return traced(model, run, "inverse_dynamics_derivatives", **shapes)
@@ -93,16 +94,19 @@ def residual_derivatives_program(model: Model) -> Program:
     """
 
     def run(q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> dict[str, Any]:
-        n = model.nv
+        n, parameters = model.nv, unpack(model, block)
+        tau_q, tau_qd = _tree_derivatives(model, q, qd, qdd, parameters)
+        if not model.constraint_count:
+            return {"motion_q": tau_q, "motion_qd": tau_qd, "rates_q": [], "rates_qd": []}
 
-        def residual(q: Any, qd: Any) -> list[Any]:
-            return _residual(model, q, qd, qdd, multipliers, block)
+        def of_loops(q: Any, qd: Any) -> list[Any]:
+            return _of_loops(model, q, qd, qdd, multipliers, parameters)
 
-        by_q = _along_motions(model, lambda q: residual(q, qd), q)
-        by_qd = jacobian(lambda qd: residual(q, qd), qd)
+        by_q = _along_motions(model, lambda q: of_loops(q, qd), q)
+        by_qd = jacobian(lambda qd: of_loops(q, qd), qd)
         return {
-            "motion_q": by_q[:n],
-            "motion_qd": by_qd[:n],
+            "motion_q": [add(a, b) for a, b in zip(tau_q, by_q[:n], strict=True)],
+            "motion_qd": [add(a, b) for a, b in zip(tau_qd, by_qd[:n], strict=True)],
             "rates_q": by_q[n:],
             "rates_qd": by_qd[n:],
         }
@@ -211,12 +215,42 @@ def residual_program(model: Model) -> Program:
 
 
 def _residual(model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> list[Any]:
-    parameters = unpack(model, block)
+    parameters, n = unpack(model, block), model.nv
     tau = inverse_dynamics(model, q, qd, qdd, parameters)
+    of_loops = _of_loops(model, q, qd, qdd, multipliers, parameters)
+    return [*add(tau, of_loops[:n]), *of_loops[n:]]
+
+
+def _of_loops(
+    model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, parameters: Parameters
+) -> list[Any]:
+    """Return -K^T lambda (nv,) and K qdd - k (n^c,), one after the other."""
     loops = closed_loop_terms(model, q, qd, parameters).loops
     push = transposed_times(loops.K, multipliers, model.nv)
-    motion = [t - p for t, p in zip(tau, push, strict=True)]
-    return [*motion, *(a - k for a, k in zip(times(loops.K, qdd), loops.k, strict=True))]
+    return [*(-p for p in push), *subtract(times(loops.K, qdd), loops.k)]
+
+
+def _tree_derivatives(
+    model: Model, q: Any, qd: Any, qdd: Any, parameters: Parameters
+) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Return the derivatives (nv, nv) of inverse dynamics along velocities and by qd."""
+    if not has_constant_subspaces(model):
+        return (
+            _along_motions(model, lambda q: inverse_dynamics(model, q, qd, qdd, parameters), q),
+            jacobian(lambda qd: inverse_dynamics(model, q, qd, qdd, parameters), qd),
+        )
+    by_q, by_qd = tree_derivatives(model, q, qd, qdd, parameters)
+
+    def passive(q: Any, qd: Any) -> list[Any]:
+        Xup = joint_transforms(model, q)
+        return passive_forces(model, Xup, body_velocities(model, Xup, qd, q), qd, parameters, q)
+
+    passive_q = _along_motions(model, lambda q: passive(q, qd), q)
+    passive_qd = jacobian(lambda qd: passive(q, qd), qd)
+    return (
+        [subtract(a, b) for a, b in zip(by_q, passive_q, strict=True)],
+        [subtract(a, b) for a, b in zip(by_qd, passive_qd, strict=True)],
+    )
 
 
 def forward_dynamics_jvp_program(model: Model) -> Program:
@@ -245,7 +279,9 @@ def forward_dynamics_vjp_program(model: Model) -> Program:
     n, m = model.nv, model.constraint_count
     residual = residual_program(model)
 
-    def run(q: Any, qd: Any, tau: Any, of_qdd: Any, of_lambda: Any, block: Any) -> dict[str, Any]:
+    def run(q: Any, qd: Any, tau: Any, of_qdd: Any, *others: Any) -> dict[str, Any]:
+        *of_lambda, block = others
+        of_lambda = of_lambda[0] if m else []
         motion = _Motion(model, q, qd, tau, block)
         of_tau, y = motion.solved(of_qdd, [-w for w in of_lambda])
         at = [q, qd, motion.qdd, motion.multipliers]
@@ -254,7 +290,7 @@ def forward_dynamics_vjp_program(model: Model) -> Program:
         return {"pivot": motion.pivot, "q": of_q, "qd": found["qd"], "tau": of_tau}
 
     names = ("qd", "tau", "of_qdd")
-    shapes = {"q": model.nq, **dict.fromkeys(names, n), "of_lambda": m}
+    shapes = {"q": model.nq, **dict.fromkeys(names, n), **({"of_lambda": m} if m else {})}
     return traced(model, run, "forward_dynamics_vjp", **shapes)
 
 
@@ -264,17 +300,17 @@ def forward_dynamics_hvp_program(model: Model) -> Program:
     program = forward_dynamics_vjp_program(model)
 
     def run(
-        q: Any, qd: Any, tau: Any, w: Any, of_lambda: Any, dq: Any, dqd: Any, dtau: Any, block: Any
+        q: Any, qd: Any, tau: Any, dq: Any, dqd: Any, dtau: Any, *others: Any
     ) -> dict[str, Any]:
-        at = [q, qd, tau, w, of_lambda]
-        rates = [model.position_rate(q, dq), dqd, dtau, [0.0] * n, [0.0] * m]
+        *weights, block = others
+        at = [q, qd, tau, *weights]
+        rates = [model.position_rate(q, dq), dqd, dtau, *([0.0] * len(w) for w in weights)]
         pivot = _Motion(model, q, qd, tau, block).pivot
         return {**jacobian_times_vector(program, at, rates, block), "pivot": pivot}
 
-    names = ("qd", "tau", "of_qdd")
-    shapes = {"q": model.nq, **dict.fromkeys(names, n), "of_lambda": m}
-    more = dict.fromkeys(("dq", "dqd", "dtau"), n)
-    return traced(model, run, "forward_dynamics_hvp", **shapes, **more)
+    names = ("qd", "tau", "dq", "dqd", "dtau", "of_qdd")
+    shapes = {"q": model.nq, **dict.fromkeys(names, n), **({"of_lambda": m} if m else {})}
+    return traced(model, run, "forward_dynamics_hvp", **shapes)
 
 
 class _Motion:

@@ -196,7 +196,7 @@ class Robot(CompiledModel):
             require_closed_state(self.model, np.asarray(q), np.asarray(qd), error, rate)
         found = self._at_full_rank(self._forward_dynamics_derivatives(q, qd, tau))
         if len(found) == 3:
-            found += [np.zeros((*np.shape(found[0])[:-2], 0, self.model.nv))] * 3
+            found += [np.zeros((*found[0].shape[:-2], 0, self.model.nv))] * 3
         return ForwardDynamicsDerivatives(*found)
 
     def _at_full_rank(self, found: tuple[Any, ...]) -> list[Array]:
@@ -206,7 +206,7 @@ class Robot(CompiledModel):
             RobotDynamicsError: If it is, and there is one state.
         """
         pivot, *values = found
-        if np.ndim(pivot) == 0:
+        if isinstance(pivot, float):  # of one state
             if not pivot >= SMALLEST_PIVOT:
                 raise RobotDynamicsError(
                     f"{self.model.name}: constraints depend on one another here, so that their "
@@ -261,9 +261,8 @@ class Robot(CompiledModel):
         Raises:
             RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
         """
-        if lambda_weights is None:
-            lambda_weights = np.zeros(self.model.constraint_count)
-        found = self._forward_dynamics_vjp(q, qd, tau, weights, lambda_weights)
+        of_lambda = self._multiplier_weights(lambda_weights)
+        found = self._forward_dynamics_vjp(q, qd, tau, weights, *of_lambda)
         by_q, by_qd, by_tau = self._at_full_rank(found)
         return by_q, by_qd, by_tau
 
@@ -283,12 +282,17 @@ class Robot(CompiledModel):
         Second derivatives: the Hessian matrix of the weighted sum times the direction, see
         `inverse_dynamics_hvp`. Arguments and errors are those of the two methods above.
         """
-        if lambda_weights is None:
-            lambda_weights = np.zeros(self.model.constraint_count)
-        directions = dq, dqd, dtau
-        found = self._forward_dynamics_hvp(q, qd, tau, weights, lambda_weights, *directions)
+        of_lambda = self._multiplier_weights(lambda_weights)
+        found = self._forward_dynamics_hvp(q, qd, tau, dq, dqd, dtau, weights, *of_lambda)
         by_q, by_qd, by_tau = self._at_full_rank(found)
         return by_q, by_qd, by_tau
+
+    def _multiplier_weights(self, weights: Any) -> list[Any]:
+        """Return weights of the constraint forces as further inputs, of which a tree has none."""
+        count = self.model.constraint_count
+        if not count:
+            return []
+        return [np.zeros(count) if weights is None else weights]
 
     def parameter_derivatives(self, q: Any, qd: Any, tau: Any) -> tuple[Array, Array]:
         """Return derivatives of qdd (..., nv, 10 N) and lambda (..., n^c, 10 N), loops closed.
