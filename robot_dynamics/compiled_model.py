@@ -476,7 +476,10 @@ class CompiledModel:
             UnknownNameError: If there is no frame of this name.
         """
         function = self._frame_functions.get(("pose", frame)) or self._of_frame("pose", frame)
-        result: Array = function(q, out=out)
+        try:
+            result: Array = function(q, out=out)
+        except (TypeError, ValueError) as error:
+            raise self._refused(error, q=q) from None
         return result
 
     @cached_property
@@ -504,7 +507,10 @@ class CompiledModel:
         """
         known = self._frame_functions.get(("jacobian", frame, axes))
         function = known or self._of_frame("jacobian", frame, axes)
-        result: Array = function(q, out=out)
+        try:
+            result: Array = function(q, out=out)
+        except (TypeError, ValueError) as error:
+            raise self._refused(error, q=q) from None
         return result
 
     def velocity(
@@ -524,7 +530,10 @@ class CompiledModel:
         """
         known = self._frame_functions.get(("velocity", frame, axes))
         function = known or self._of_frame("velocity", frame, axes)
-        result: Array = function(q, qd, out=out)
+        try:
+            result: Array = function(q, qd, out=out)
+        except (TypeError, ValueError) as error:
+            raise self._refused(error, q=q, qd=qd) from None
         return result
 
     def acceleration(
@@ -558,7 +567,10 @@ class CompiledModel:
         kind = "classical" if classical else "spatial"
         known = self._frame_functions.get(("acceleration", frame, axes, kind))
         function = known or self._of_frame("acceleration", frame, axes, kind)
-        result: Array = function(q, qd, qdd, out=out)
+        try:
+            result: Array = function(q, qd, qdd, out=out)
+        except (TypeError, ValueError) as error:
+            raise self._refused(error, q=q, qd=qd, qdd=qdd) from None
         return result
 
     def bias_acceleration(
@@ -590,8 +602,23 @@ class CompiledModel:
         kind = "classical" if classical else "spatial"
         known = self._frame_functions.get(("bias_acceleration", frame, axes, kind))
         function = known or self._of_frame("bias_acceleration", frame, axes, kind)
-        result: Array = function(q, qd, out=out)
+        try:
+            result: Array = function(q, qd, out=out)
+        except (TypeError, ValueError) as error:
+            raise self._refused(error, q=q, qd=qd) from None
         return result
+
+    def _refused(self, error: Exception, **arguments: Any) -> Exception:
+        """Return the error of an argument of the wrong shape or kind; else the error itself."""
+        for name, value in arguments.items():
+            length = self.model.nq if name == "q" else self.model.nv
+            try:
+                shape = np.asarray(value, dtype=float).shape
+            except (TypeError, ValueError):
+                return ArgumentError(f"{name} is {value!r:.60}, expected numbers (..., {length}).")
+            if shape[-1:] != (length,):
+                return ArgumentError(f"{name} has shape {shape}, expected (..., {length}).")
+        return error
 
     def _bind(self, name: str, program: Any, more: Sequence[float] = ()) -> Any:
         return algorithms.bound(self.model, name, lambda: program(self.model), more=more)

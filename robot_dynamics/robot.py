@@ -31,6 +31,11 @@ from robot_dynamics.dynamics.assembly import (
 from robot_dynamics.dynamics.closed_loop_inverse import ClosedLoopInverse, closed_loop_inverse
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.dynamics.consistency import require_closed_state
+from robot_dynamics.dynamics.cooperative_task import (
+    CooperativeTask,
+    cooperative_task,
+    require_half_way,
+)
 from robot_dynamics.dynamics.drive_efforts import fixed_drives
 from robot_dynamics.dynamics.effort_request import EffortRequest
 from robot_dynamics.dynamics.elimination import elimination_order, order_of, squares_of
@@ -746,9 +751,45 @@ class Robot(CompiledModel):
         )
         return dataclasses.replace(found, qd=qd)
 
+    def cooperative_task(self, first: str, second: str, q: Any, qd: Any = None) -> CooperativeTask:
+        """Return how two frames are together, and the second relative to the first.
+
+        The absolute pose is half way between both, in position and in orientation; the relative
+        one is that of the second frame in the first (after Chiacchio, Chiaverini and Siciliano,
+        1996). Frames of hands that face one another are turned by 180 degrees, where half way is
+        undefined: use frames at the grasps that are aligned, see `with_frame`.
+
+        Args:
+            first: Name of a frame, see `pose`.
+            second: Name of the other.
+            q: Positions (..., nq).
+            qd: Velocities (..., nv); for the rates.
+
+        Raises:
+            UnknownNameError: If there is no frame of a name.
+            ArgumentError: If an argument has the wrong size, or the frames are turned by 180
+                degrees to one another.
+        """
+        task = self._cooperative_task(first, second, q, qd)
+        require_half_way(task.relative)
+        return task
+
+    def _cooperative_task(
+        self, first: str, second: str, q: Any, qd: Any = None
+    ) -> CooperativeTask:
+        """Return the same, with one of the orientations half way where there are two."""
+        both = (first, second)
+        poses = [self.pose(frame, q) for frame in both]
+        jacobians = [self.jacobian(frame, q, "aligned") for frame in both]
+        if qd is None:
+            return cooperative_task(poses[0], poses[1], jacobians[0], jacobians[1])
+        bias = [self.bias_acceleration(frame, q, qd, "aligned", classical=True) for frame in both]
+        rates = np.asarray(qd, dtype=float), *bias
+        return cooperative_task(poses[0], poses[1], jacobians[0], jacobians[1], *rates)
+
     def inverse_kinematics(
         self,
-        frame: str | Mapping[str, Any],
+        frame: str | tuple[str, str] | Mapping[Any, Any],
         pose: Any = None,
         q0: Any = None,
         *,
@@ -762,9 +803,11 @@ class Robot(CompiledModel):
         and the errors that remain are the smallest around, in the least-squares sense.
 
         Args:
-            frame: Name of a link or other frame (see `pose`); or a mapping from names to targets,
-                for several frames at once.
-            pose: Its target: a pose (4, 4) in the world, or a position (3,) [m] alone.
+            frame: Name of a link or other frame (see `pose`). Two names `(first, second)` for a
+                target of both together, see `cooperative_task`. Or a mapping from such to
+                targets, for several at once.
+            pose: Its target: a pose (4, 4) in the world, or a position (3,) [m] alone. Of two
+                frames a mapping with "absolute", "relative" or both, of each a pose or position.
             q0: Positions (nq,) to start from, near which the result is; if there are none, random
                 starts are tried as well.
             limits: Whether positions have to be within the joint limits.
@@ -782,29 +825,70 @@ class Robot(CompiledModel):
         if isinstance(frame, Mapping):
             if pose is not None:
                 raise ArgumentError("there are several frames and a pose; expected one or other.")
-            targets: Mapping[str, Any] = frame
-        elif isinstance(frame, str):
-            targets = {frame: pose}
+            given: Mapping[Any, Any] = frame
+        elif isinstance(frame, (str, tuple)):
+            given = {frame: pose}
         else:
             raise ArgumentError(
-                f"frame is {frame!r:.60}, expected one name, or a mapping from names to targets."
+                f"frame is {frame!r:.60}, expected one name, two names, or a mapping from such to "
+                "targets."
             )
-        for name in targets:
-            self.model.link(name)
+        targets, pairs = self._targets(given)
         names = several_names("held", held)
+
+        def pose_of(name: str, q: Array) -> Array:
+            if name not in pairs:
+                return self.pose(name, q)
+            first, second, part = pairs[name]
+            return np.asarray(getattr(self._cooperative_task(first, second, q), part))
+
+        def jacobian_of(name: str, q: Array) -> Array:
+            if name not in pairs:
+                return self.jacobian(name, q, "aligned")
+            first, second, part = pairs[name]
+            J = self._cooperative_task(first, second, q).jacobian
+            return J[:6] if part == "absolute" else J[6:]
 
         return inverse_kinematics(
             self.model,
             targets,
             q0,
-            self.pose,
-            lambda name, q: self.jacobian(name, q, "aligned"),
+            pose_of,
+            jacobian_of,
             self.closure,
             lambda q: self.assemble(q, held=names, limits=limits).q,
             limits=limits,
             held=names,
             **options,
         )
+
+    def _targets(
+        self, given: Mapping[Any, Any]
+    ) -> tuple[dict[str, Any], dict[str, tuple[str, str, str]]]:
+        """Return targets by name, and of those of two frames the frames and the part."""
+        targets: dict[str, Any] = {}
+        pairs: dict[str, tuple[str, str, str]] = {}
+        for frames, target in given.items():
+            if isinstance(frames, str):
+                self.model.link(frames)
+                targets[frames] = target
+                continue
+            if not (isinstance(frames, tuple) and len(frames) == 2):
+                raise ArgumentError(
+                    f"there is a target of {frames!r:.60}, expected one or two names."
+                )
+            for frame in frames:
+                self.model.link(frame)
+            parts = target if isinstance(target, Mapping) else {}
+            if not parts or not set(parts) <= {"absolute", "relative"}:
+                raise ArgumentError(
+                    f"the target of {' and '.join(frames)} is {target!r:.60}, expected a mapping "
+                    "with 'absolute', 'relative' or both."
+                )
+            for part, value in parts.items():
+                name = f"{' and '.join(frames)}, {part}"
+                targets[name], pairs[name] = value, (*frames, part)
+        return targets, pairs
 
     def mobility(
         self, q: Array | None = None, *, independent: Sequence[str] = (), **options: Any

@@ -52,6 +52,25 @@ def positive_number(name: str, value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
+def whole_number(name: str, value: object, least: int) -> int:
+    """Return a whole number.
+
+    Args:
+        name: What it is, for the message.
+        value: The number.
+        least: The smallest that is allowed.
+
+    Raises:
+        ArgumentError: If it is smaller, or another thing.
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least:  # type: ignore[operator]
+        raise ArgumentError(
+            f"{name} is {_shortened(value)}, expected a whole number from {least} on."
+        )
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
 def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
     """Return a pose as a homogeneous matrix (4, 4).
 

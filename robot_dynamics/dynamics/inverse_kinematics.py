@@ -13,10 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import lsq_linear
+from scipy.optimize import lsq_linear, minimize
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.dynamics.arguments import finite_vector, pose_matrix, positive_number
+from robot_dynamics.dynamics.arguments import (
+    finite_vector,
+    pose_matrix,
+    positive_number,
+    whole_number,
+)
 from robot_dynamics.dynamics.assembly import generic
 from robot_dynamics.dynamics.closure_search import Closure, ClosureSearch
 from robot_dynamics.dynamics.scaling import (
@@ -36,8 +41,9 @@ Array = NDArray[np.float64]
 _LARGEST_STEP = 0.5  # rad, or typical lengths: linearisation is good for about so much
 _CLOSURE_WEIGHT = 1e3  # of loops beside targets, in a step; they are closed after it
 _LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e8
-_STALLED = 1e-9  # relative decrease of the squared error that counts as none ...
-_PATIENCE = 5  # ... this many times in a row
+_STALLED = 1e-3  # relative decrease of the squared error that counts as none ...
+_CREPT = 1e-6  # likewise where nothing follows them ...
+_PATIENCE = 12  # ... in so many steps, which leave few of damping that has yet to be found
 _FINER = 1e-3  # of the tolerance: convergence is quadratic, the last digits cost a step
 _RESTARTS = 20
 _AT_LIMIT = 1e-9
@@ -152,6 +158,7 @@ def inverse_kinematics(
         raise ArgumentError(f"held is the text {held!r}, expected several names.")
     length = model_length(model) if length is None else positive_number("length", length)
     tolerance = positive_number("tolerance", tolerance)
+    iterations = whole_number("iterations", iterations, 1)
     fixed = np.zeros(model.nv, dtype=bool)
     for name in held:
         fixed[coordinates_of(model, name)] = True
@@ -163,6 +170,8 @@ def inverse_kinematics(
     start = box.within_limits(generic(model) if q0 is None else finite_vector("q0", q0, model.nq))
     if restarts is None:
         restarts = _RESTARTS if q0 is None else 0
+    restarts = whole_number("restarts", restarts, 0)
+    seed = whole_number("seed", seed, 0)
 
     def look(q: Array) -> _Place:
         return _look(wanted, q, pose, jacobian, length)
@@ -227,21 +236,66 @@ def _descend(
     iterations: int,
 ) -> tuple[_Place, int]:
     """Return where damped steps from a place end, and their number."""
-    damping, waited = 1e-3, 0
+    least = _STALLED if _is_plain(box.model) else _CREPT
+    damping, costs = 1e-3, [place.cost]
     for steps in range(iterations):
-        if place.within(_FINER * tolerance) or damping > _MOST_DAMPING or waited >= _PATIENCE:
+        stalled = steps >= _PATIENCE and costs[-1 - _PATIENCE] - place.cost < least * place.cost
+        if place.within(_FINER * tolerance) or damping > _MOST_DAMPING:
             return place, steps
+        if stalled:
+            return _settled(box, look, place, iterations - steps, steps)
         step = _step(box, place, damping)
         if not np.any(step):
             return place, steps
         there = _closed(box, box.within_limits(box.moved(place.q, step)))
         moved = None if there is None else look(there[0])
         if moved is not None and moved.cost < place.cost:
-            waited = waited + 1 if place.cost - moved.cost < _STALLED * place.cost else 0
             place, damping = moved, max(_LEAST_DAMPING, 0.2 * damping)
         else:
             damping *= 4.0
+        costs.append(place.cost)
     return place, iterations
+
+
+def _is_plain(model: Model) -> bool:
+    """Return whether there are no loops, and rates of all joints are derivatives."""
+    return not model.constraint_count and model.nq == model.nv
+
+
+def _settled(
+    box: ClosureSearch,
+    look: Callable[[Array], _Place],
+    place: _Place,
+    iterations: int,
+    steps: int,
+) -> tuple[_Place, int]:
+    """Return the least error around a place out of reach, and the steps with those before.
+
+    Steps of Gauss and Newton leave out the curvature of what remains, which counts here, and
+    creep. With loops, and joints whose rates are no derivatives, they have to do.
+    """
+    if not _is_plain(box.model):
+        return place, steps
+    free = np.flatnonzero(box.free)
+    scale = box.columns[free]  # in displacements: joints of all kinds alike
+
+    def at(x: Array) -> Array:
+        q = place.q.copy()
+        q[free] = x / scale
+        return box.within_limits(q)
+
+    def error(x: Array) -> tuple[float, Array]:
+        there = look(at(x))
+        slope: Array = -2.0 * (there.J[:, free] / scale).T @ there.residual
+        return there.cost, slope
+
+    bounds = np.stack([box.limits.lower[free] * scale, box.limits.upper[free] * scale], axis=1)
+    options = {"maxiter": iterations, "ftol": 1e-15, "gtol": 1e-12}
+    found = minimize(
+        error, place.q[free] * scale, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    )
+    there = look(at(found.x))
+    return there if there.cost < place.cost else place, steps + int(found.nit)
 
 
 def _closed(box: ClosureSearch, q: Array) -> tuple[Array, float] | None:

@@ -197,3 +197,37 @@ def test_arguments_that_cannot_be_meant(arm, call, error, words):
     """Unknown frames, targets that are none, wrong sizes: one sentence each."""
     with pytest.raises(error, match=words):
         call(arm)
+
+
+def test_out_of_reach_ends_where_the_error_is_least(arm, rng):
+    """Before all steps are used, where another solver finds nothing better around."""
+    for factor in (2.5, 3.0):
+        target = arm.pose("arm_tool", rng.uniform(-1.5, 1.5, 7)).copy()
+        target[:3, 3] *= factor
+        found = arm.inverse_kinematics("arm_tool", target, np.full(7, 0.1), iterations=400)
+        assert not found.converged
+        assert found.iterations < 150
+        position = target[:3, 3]
+
+        def distance(q, position=position):
+            return float(np.sum((arm.pose("arm_tool", q)[:3, 3] - position) ** 2))
+
+        nearest = arm.inverse_kinematics("arm_tool", position, found.q)
+        other = minimize(distance, nearest.q + 0.05, tol=1e-14)
+        assert nearest.position_error**2 <= other.fun + 1e-9
+
+
+def test_arguments_that_are_refused_in_a_sentence(arm):
+    """Counts that are none, and arrays of other sizes, of frames as well."""
+    target = arm.pose("arm_tool", np.zeros(7))
+    for name, value in (("restarts", -1), ("restarts", 1.5), ("iterations", 0), ("seed", -1)):
+        with pytest.raises(ArgumentError, match=f"{name} is {value}, expected a whole number"):
+            arm.inverse_kinematics("arm_tool", target, np.zeros(7), **{name: value})
+    with pytest.raises(ArgumentError, match=r"q0 has shape \(5,\), expected \(7,\)"):
+        arm.inverse_kinematics("arm_tool", target, np.zeros(5))
+    with pytest.raises(ArgumentError, match=r"q has shape \(5,\), expected \(\.\.\., 7\)"):
+        arm.pose("arm_tool", np.zeros(5))
+    with pytest.raises(ArgumentError, match=r"qd has shape \(7, 2\), expected \(\.\.\., 7\)"):
+        arm.velocity("arm_tool", np.zeros(7), np.zeros((7, 2)))
+    with pytest.raises(ArgumentError, match=r"q is 'zero', expected numbers"):
+        arm.jacobian("arm_tool", "zero")
