@@ -8,13 +8,13 @@ import contextlib
 import re
 import sys
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.metrics import squeezes
@@ -200,6 +200,11 @@ def is_recording(place: Path) -> bool:
     return False
 
 
+#: Called with the simulated time [s] and a function that returns the recording so far. Returns
+#: external wrenches as `Simulation.step` takes them, for the period that follows, or None.
+Watcher = Callable[[float, Callable[[], Recording]], Mapping[str, ArrayLike] | None]
+
+
 def simulate(
     scenario: Scenario | str | Path,
     plant: Engine | None = None,
@@ -211,6 +216,7 @@ def simulate(
     controller: Any = None,
     allow_code: bool = False,
     safety: bool = True,
+    watch: Watcher | None = None,
 ) -> Run:
     """Run a scenario in this process, without ROS.
 
@@ -228,6 +234,7 @@ def simulate(
         allow_code: Whether code that the scenario names as `control.law` may be imported.
         safety: Whether the safety layer stands between controller and arms. Without it nothing is
             checked, before the start or later; the nodes cannot switch it off.
+        watch: Called in every control period; says which external wrenches act. See `Watcher`.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -264,11 +271,11 @@ def simulate(
     first_torque = clock() - started
     begin = clock()
     for tick in range(ticks):
-        _, _, q, qd, wrenches = measurement
+        _, _, q, qd, measured = measurement
         if law.senses:
             _sense(law, simulated)
         update = loop.update if safety else loop.update_unchecked
-        torque, released, step, elapsed_s = update(tick, tick, q, qd, wrenches)
+        torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
         # While the law does not run, what it saw last stands in the recording.
         step = last = step or last
         if torque is None:
@@ -276,7 +283,14 @@ def simulate(
         seen.write(measurement, simulated)
         done.write(tick, torque, step, 1e6 * elapsed_s)
         sent = _with_holding_drives(torque, sent, believed, released) if released else torque
-        measurement = simulated.step(sent)
+        wrenches = None
+        if watch is not None:
+
+            def so_far() -> Recording:
+                return seen.finish().merged(done.finish(scenario.start_tick))
+
+            wrenches = watch(tick * control.period, so_far)
+        measurement = simulated.step(sent, wrenches)
         if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
             progress(progress_of(tick, ticks, control.period, step, law))
     wall = clock() - begin

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from robot_dynamics.app.command_arguments import add_overrides, number, positive
 
 if TYPE_CHECKING:
+    from robot_dynamics.app.visual.page import Page
     from robot_dynamics.app.visual.scene import VisualScene
 
 _WHAT = (
@@ -76,6 +77,11 @@ def add_view(commands: Any) -> None:
     )
     _add_what(parser)
     parser.add_argument(
+        "--live",
+        action="store_true",
+        help="show the scenario while it is simulated, again and again; sliders push the object",
+    )
+    parser.add_argument(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
@@ -125,14 +131,10 @@ def _view(options: argparse.Namespace) -> int:
     from robot_dynamics.app.visual.page import Page, require_viser
 
     require_viser()
+    if options.live:
+        return _view_live(options)
     page = Page(scene_of(options.what, _VIEW_S, options.overrides), options.host, options.port)
-    if page.port != options.port:
-        print(f"port {options.port} is taken.")
-    print(
-        f"listening on {page.host}, port {page.port}: open {page.address} in a browser.\n"
-        f"Over SSH: ssh -L {page.port}:localhost:{page.port} MACHINE. Ctrl-C ends it.",
-        flush=True,
-    )
+    _say_where(page, options.port)
     try:
         page.play()
     except KeyboardInterrupt:
@@ -140,6 +142,39 @@ def _view(options: argparse.Namespace) -> int:
     finally:
         page.close()
     return 0
+
+
+def _view_live(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.scenario import load_scenario
+    from robot_dynamics.app.visual.live import LiveView
+    from robot_dynamics.app.visual.scene import is_recording, is_robot
+    from robot_dynamics.app.visual.shapes import VisualError, require_trimesh
+
+    require_trimesh()
+    if is_recording(options.what) or is_robot(options.what):
+        raise VisualError(f"{options.what}: --live is for a scenario that is simulated.")
+    scenario = load_scenario(options.what, options.overrides)
+    view = LiveView(
+        scenario, options.host, options.port, lambda page: _say_where(page, options.port)
+    )
+    try:
+        while True:
+            view.run()
+    except KeyboardInterrupt:
+        print("closed.")
+    finally:
+        view.close()
+    return 0
+
+
+def _say_where(page: Page, asked: int) -> None:
+    if page.port != asked:
+        print(f"port {asked} is taken.")
+    print(
+        f"listening on {page.host}, port {page.port}: open {page.address} in a browser.\n"
+        f"Over SSH: ssh -L {page.port}:localhost:{page.port} MACHINE. Ctrl-C ends it.",
+        flush=True,
+    )
 
 
 def scene_of(what: str, interval: float, overrides: list[str]) -> VisualScene:

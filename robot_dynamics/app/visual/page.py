@@ -25,6 +25,7 @@ LOOPBACK, PORT = "127.0.0.1", 8080
 _SHORTEST = 0.005  # of the arrows that are drawn [m]
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _STEP_S = 1.0 / 30.0  # wall-clock time between two instants that are shown
+_LARGEST_PUSH = 60.0  # of a slider [N]
 _HIGH, _FULL = 0.7, 0.95  # parts of a limit from which a bar is amber, and red
 
 
@@ -39,12 +40,23 @@ class Page:
         scene: What is shown.
         host: Address to listen on; "0.0.0.0" lets other machines in.
         port: Port to listen on.
+        live: Whether the scene is that of a simulation that runs, which `update` replaces;
+            there is no time to choose then.
+        pushes: Whether there are sliders that push the object.
 
     Raises:
         VisualError: If viser is missing, or the address is not of this machine.
     """
 
-    def __init__(self, scene: VisualScene, host: str = LOOPBACK, port: int = PORT) -> None:
+    def __init__(
+        self,
+        scene: VisualScene,
+        host: str = LOOPBACK,
+        port: int = PORT,
+        *,
+        live: bool = False,
+        pushes: bool = False,
+    ) -> None:
         viser = require_viser()
         try:
             with socket.socket() as probe:
@@ -72,7 +84,11 @@ class Page:
         self._arrows = server.scene.add_arrows(
             "/arrows", *nothing, shaft_radius=0.008, head_radius=0.02, head_length=0.04
         )
+        self._live = live
+        self._pushes: list[Any] = []
         self._add_controls(server)
+        if pushes:
+            self._add_pushes(server.gui)
         self.show(0)
 
     @property
@@ -80,6 +96,32 @@ class Page:
         """Where a browser on this machine finds the page."""
         host = LOOPBACK if self.host in ("0.0.0.0", "") else self.host
         return f"http://{host}:{self.port}"
+
+    @property
+    def playing(self) -> bool:
+        """Whether time is to go on."""
+        return bool(self._playing.value)
+
+    @property
+    def speed(self) -> float:
+        """How fast, as a factor of real time."""
+        return float(self._speed.value)
+
+    @property
+    def push(self) -> Array:
+        """Moment and force on the object that the sliders ask for (6,) [N m, N], world axes."""
+        force = [float(slider.value) for slider in self._pushes] or [0.0, 0.0, 0.0]
+        return np.array([0.0, 0.0, 0.0, *force])
+
+    def update(self, scene: VisualScene) -> None:
+        """Show another scene of the same bodies, at its first instant.
+
+        Args:
+            scene: The scene.
+        """
+        self._scene = scene
+        self._time.value = float(scene.times[0])
+        self.show(0)
 
     def pose(self, name: str) -> Array:
         """Return where a body is shown, x y z qw qx qy qz (7,).
@@ -155,9 +197,13 @@ class Page:
     def _add_controls(self, server: Any) -> None:
         gui, scene = server.gui, self._scene
         last = float(scene.times[-1] - scene.times[0])
-        moving = last > 0.0
+        moving = last > 0.0 or self._live
         self._playing = gui.add_checkbox("play", moving, disabled=not moving)
-        self._time = gui.add_slider("time [s]", 0.0, last or 1.0, 0.01, 0.0, disabled=not moving)
+        if self._live:
+            self._time = gui.add_number("time [s]", 0.0, step=0.01, disabled=True)
+        else:
+            still = not moving
+            self._time = gui.add_slider("time [s]", 0.0, last or 1.0, 0.01, 0.0, disabled=still)
         self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1", disabled=not moving)
         self._with_forces = gui.add_checkbox("forces", True, visible=bool(scene.arrows))
         ghosts = [
@@ -173,11 +219,25 @@ class Page:
                 ghost.visible = with_ghosts.value
 
         def show(_: object) -> None:
-            self.show(scene.at(float(scene.times[0]) + float(self._time.value)))
+            at = 0.0 if self._live else float(self._time.value)
+            self.show(self._scene.at(float(self._scene.times[0]) + at))
 
         with_ghosts.on_update(change_ghosts)
-        self._time.on_update(show)
+        if not self._live:
+            self._time.on_update(show)
         self._with_forces.on_update(show)
+
+    def _add_pushes(self, gui: Any) -> None:
+        """Add sliders that push the object, and a button that lets go."""
+        with gui.add_folder("push the object [N]"):
+            limits = -_LARGEST_PUSH, _LARGEST_PUSH, 1.0, 0.0
+            self._pushes = [gui.add_slider(axis, *limits) for axis in ("x", "y", "z")]
+            release = gui.add_button("let go")
+
+        @release.on_click
+        def _(_: object) -> None:
+            for slider in self._pushes:
+                slider.value = 0.0
 
 
 def require_viser() -> Any:

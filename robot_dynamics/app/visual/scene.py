@@ -171,49 +171,84 @@ def scene_of_recording(recording: Recording | str | Path, interval: float = 0.02
         VisualError: If trimesh is missing, or a mesh cannot be read.
         RobotDynamicsError: If the recording, or a file that its scenario names, is refused.
     """
-    require_trimesh()
     if not isinstance(recording, Recording):
         recording = load_recording(recording)
-    recording = with_estimates(recording)
-    scenario = scenario_of_text(recording.get("scenario_text"), recording.get("scenario"))
     every = recording[TICK] * recording.get("period_s")
     count = max(1, round((every[-1] - every[0]) / interval) + 1) if len(every) else 0
     if not count:
         raise VisualError("recording: there are no control periods, expected at least one.")
     rows = np.searchsorted(every, every[0] + interval * np.arange(count) - 1e-9)
     rows = np.minimum(rows, len(every) - 1)
-    columns = {name: values[rows] for name, values in recording.columns.items()}
-    cell = scenario.cell
-    world = place(placed_robots(cell))
-    names = [*recording.get("joints"), *recording.metadata.get("passive_joints", ())]
-    positions = columns["joint_position"]
-    if "passive_position" in columns:
-        positions = np.hstack([positions, columns["passive_position"]])
-    links = _link_poses(world, dict(zip(names, positions.T, strict=False)), count)
-    bodies = _robot_bodies(world, links)
-    bodies += _object_bodies(cell, columns, count)
-    bodies += [
-        _still(surface.name, "surface", surface_shape(surface), count) for surface in cell.surfaces
-    ]
-    tools = [links[arm.tool] for arm in cell.arms]
-    arrows = _grasp_arrows(cell, columns, tools)
-    arrows += _surface_arrows(cell, columns)
-    held = {arm.name: arm.contact for arm in cell.arms}
-    used = columns.get("friction_used", np.zeros((count, 0)))
-    for (name, contact), tool, part in zip(held.items(), tools, used.T, strict=False):
-        if contact.unilateral and contact.friction > 0.0:
-            bodies.append(_cone(name, contact, tool, part))
-    limits = [np.nan if x is None else x for x in recording.get("effort_limits")]
-    return VisualScene(
-        recording.get("scenario"),
-        every[0] + interval * np.arange(count),
-        bodies,
-        arrows,
-        columns["applied_torque"] / np.array(limits, float),
-        tuple(recording.get("joints")),
-        used,
-        tuple(held)[: used.shape[1]],
-    )
+    return RecordedCell(recording).scene(recording, rows, every[0] + interval * np.arange(count))
+
+
+class RecordedCell:
+    """What is drawn of a scenario's recordings: its bodies once, their poses for any rows.
+
+    Args:
+        recording: One of them, also one that goes on.
+
+    Raises:
+        VisualError: If trimesh is missing, or a mesh cannot be read.
+        RobotDynamicsError: If a file that the scenario names is refused.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        require_trimesh()
+        scenario = scenario_of_text(recording.get("scenario_text"), recording.get("scenario"))
+        self._cell = cell = scenario.cell
+        self._world = world = place(placed_robots(cell))
+        self._robot = Robot(build(world.mechanism))
+        self._joints = [*recording.get("joints"), *recording.metadata.get("passive_joints", ())]
+        self._links = _link_meshes(world)
+        parts = [cell.object.urdf, *([cell.object.joint.urdf] if cell.object.joint else [])]
+        described = [load_description(urdf) for urdf in parts]
+        self._parts = [(one.mechanism.root, _meshes(one)) for one in described]
+        self._surfaces = [(one.name, meshes_of(surface_shape(one))) for one in cell.surfaces]
+        self._pushes = [(one.name, SurfacePush(one)) for one in cell.surfaces]
+
+    def scene(self, recording: Recording, rows: NDArray[np.int64], times: Array) -> VisualScene:
+        """Return what is drawn of some rows of a recording.
+
+        Args:
+            recording: The recording.
+            rows: Control periods (N,).
+            times: Of the instants (N,) [s].
+
+        Raises:
+            RobotDynamicsError: If the recording lacks what is drawn.
+        """
+        recording, cell, count = with_estimates(recording), self._cell, len(rows)
+        columns = {name: values[rows] for name, values in recording.columns.items()}
+        positions = columns["joint_position"]
+        if "passive_position" in columns:
+            positions = np.hstack([positions, columns["passive_position"]])
+        links = _link_poses(self._robot, dict(zip(self._joints, positions.T, strict=False)), count)
+        bodies = [
+            VisualBody(name, "robot", meshes, links[name]) for name, meshes in self._links.items()
+        ]
+        bodies += _object_bodies(cell, self._parts, columns, count)
+        still = np.tile(np.eye(4), (count, 1, 1))
+        bodies += [VisualBody(name, "surface", meshes, still) for name, meshes in self._surfaces]
+        tools = [links[arm.tool] for arm in cell.arms]
+        arrows = _grasp_arrows(cell, columns, tools)
+        arrows += _surface_arrows(self._pushes, columns)
+        held = {arm.name: arm.contact for arm in cell.arms}
+        used = columns.get("friction_used", np.zeros((count, 0)))
+        for (name, contact), tool, part in zip(held.items(), tools, used.T, strict=False):
+            if contact.unilateral and contact.friction > 0.0:
+                bodies.append(_cone(name, contact, tool, part))
+        limits = [np.nan if x is None else x for x in recording.get("effort_limits")]
+        return VisualScene(
+            recording.get("scenario"),
+            times,
+            bodies,
+            arrows,
+            columns["applied_torque"] / np.array(limits, float),
+            tuple(recording.get("joints")),
+            used,
+            tuple(held)[: used.shape[1]],
+        )
 
 
 def scene_of_robot(
@@ -245,51 +280,54 @@ def scene_of_robot(
                 "each time."
             )
         given[name] = np.broadcast_to(np.asarray(values, float), at.shape)
-    links = _link_poses(described, given, len(at))
-    return VisualScene(described.mechanism.name, at, _robot_bodies(described, links))
+    links = _link_poses(Robot(build(described.mechanism)), given, len(at))
+    bodies = [
+        VisualBody(name, "robot", meshes, links[name])
+        for name, meshes in _link_meshes(described).items()
+    ]
+    return VisualScene(described.mechanism.name, at, bodies)
 
 
-def _link_poses(
-    description: Description, positions: Mapping[str, Array], count: int
-) -> dict[str, Array]:
+def _link_poses(robot: Robot, positions: Mapping[str, Array], count: int) -> dict[str, Array]:
     """Return the poses (N, 4, 4) of all links by name.
 
     Args:
-        description: The robots.
+        robot: The robots.
         positions: Of joints with one degree of freedom, by name, at each instant (N,).
         count: Number of instants.
     """
-    model = build(description.mechanism)
+    model = robot.model
     q = np.tile(model.neutral(), (count, 1))
     for name, at in zip(model.joint_names, model.q_slices, strict=True):
         if name in positions and at.stop - at.start == 1:
             q[:, at.start] = positions[name]
-    found = np.asarray(Robot(model).link_poses(q))
+    found = np.asarray(robot.link_poses(q))
     return {link.name: found[:, i] for i, link in enumerate(model.links)}
 
 
-def _robot_bodies(description: Description, links: Mapping[str, Array]) -> list[VisualBody]:
+def _link_meshes(description: Description) -> dict[str, list[Mesh]]:
+    """Return what is drawn of each link, by its name."""
     visual = [shape for shape in description.shapes if shape.role == "visual"]
     by_link: dict[str, list[Mesh]] = {}
     for shape in visual or description.shapes:
         by_link.setdefault(shape.link, []).extend(meshes_of(shape, description.folder))
-    return [VisualBody(name, "robot", meshes, links[name]) for name, meshes in by_link.items()]
+    return by_link
 
 
 def _object_bodies(
-    cell: CellSettings, columns: Mapping[str, Array], count: int
+    cell: CellSettings,
+    parts: Sequence[tuple[str, list[Mesh]]],
+    columns: Mapping[str, Array],
+    count: int,
 ) -> list[VisualBody]:
     """Return the object, its second part, and where its reference wants it."""
     standing = np.tile(pose_matrix(cell.object), (count, 1, 1))
     poses = [matrices(columns["object_pose"]) if "object_pose" in columns else standing]
-    parts = [cell.object.urdf]
-    if cell.object.joint is not None and "second_pose" in columns:
-        parts.append(cell.object.joint.urdf)
+    if "second_pose" in columns:
         poses.append(matrices(columns["second_pose"]))
-    described = [load_description(urdf) for urdf in parts]
     bodies = [
-        VisualBody(one.mechanism.root, "object", _meshes(one), at)
-        for one, at in zip(described, poses, strict=True)
+        VisualBody(name, "object", meshes, at)
+        for (name, meshes), at in zip(parts, poses, strict=False)
     ]
     if "reference_pose" in columns:
         ghost = [
@@ -304,10 +342,6 @@ def _object_bodies(
 def _meshes(description: Description) -> list[Mesh]:
     shapes: Iterable[Shape] = visual_shapes(description.shapes)
     return [mesh for one in shapes for mesh in meshes_of(one, description.folder, WOOD)]
-
-
-def _still(name: str, role: Role, shape: Shape, count: int) -> VisualBody:
-    return VisualBody(name, role, meshes_of(shape), np.tile(np.eye(4), (count, 1, 1)))
 
 
 def _grasp_arrows(
@@ -328,22 +362,23 @@ def _grasp_arrows(
     return found
 
 
-def _surface_arrows(cell: CellSettings, columns: Mapping[str, Array]) -> list[Arrow]:
+def _surface_arrows(
+    pushes: Sequence[tuple[str, SurfacePush]], columns: Mapping[str, Array]
+) -> list[Arrow]:
     """Return force and moment by the object on each surface, as the controller estimates them."""
     if "estimated_contact_force" not in columns:
         return []
     forces, bodies = np.nan_to_num(columns["estimated_contact_force"]), columns["object_pose"]
     frames, found, first = matrices(bodies), [], 0
-    for surface in cell.surfaces:
-        push = SurfacePush(surface)
+    for name, push in pushes:
         own = forces[:, first : first + len(push.functions)]
         first += len(push.functions)
         pairs = zip(frames, own, strict=True)
         wrench = np.array([push.wrench(body, force) for body, force in pairs])
         tips = (frames @ push.part)[:, :3, 3]
         found += [
-            Arrow(f"{surface.name} force", FORCE_COLOR, tips, FORCE_SCALE * wrench[:, 3:]),
-            Arrow(f"{surface.name} moment", MOMENT_COLOR, tips, MOMENT_SCALE * wrench[:, :3]),
+            Arrow(f"{name} force", FORCE_COLOR, tips, FORCE_SCALE * wrench[:, 3:]),
+            Arrow(f"{name} moment", MOMENT_COLOR, tips, MOMENT_SCALE * wrench[:, :3]),
         ]
     return found
 

@@ -17,11 +17,13 @@ from waiting import PATIENCE_S
 
 from robot_dynamics.app.command_line import main
 from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.app.visual.shapes import VisualError
 
 for package in ("trimesh", "viser"):
     pytest.importorskip(package, reason=f"{package}, of the extra `view`, is not installed")
 
+from robot_dynamics.app.visual import live  # noqa: E402
 from robot_dynamics.app.visual.page import Page, require_viser  # noqa: E402
 from robot_dynamics.app.visual.scene import scene_of_recording  # noqa: E402
 
@@ -118,9 +120,57 @@ def test_interrupted_it_ends_well(recording, tmp_path):
     assert "Traceback" not in complained
 
 
+def test_a_live_simulation_is_shown_and_pushed(monkeypatch):
+    """The page shows the object where the simulation has it, and a slider's force moves it."""
+    monkeypatch.setattr(live, "_PICTURE_S", 0.0)  # one in each period, on a busy machine as well
+    moved = []
+    for force in (0.0, 60.0):
+        pages = []
+
+        def ready(page, force=force, pages=pages):
+            pages.append(page)
+            page._pushes[0].value = force
+
+        view = live.LiveView(load_scenario("lift_box", ["reference={}"]), port=18180, ready=ready)
+        try:
+            view.run(0.2)
+            found = pages[0].pose("box")
+            view.run(0.01)  # again from the start, on the same page
+        finally:
+            view.close()
+        assert len(pages) == 1
+        moved.append(found)
+    assert moved[0][:3] == pytest.approx([0.62, 0.0, 0.75], abs=1e-4)
+    assert 1e-3 < moved[1][0] - moved[0][0] < 5e-2
+
+
+def test_live_is_for_scenarios(capsys):
+    """A recording cannot be shown live, which is said in a sentence."""
+    assert main(["view", "run.npz", "--live"]) == 2
+    assert "--live is for a scenario" in capsys.readouterr().err
+
+
+# Where the page's own scene has a frame: the viewer's context is in the tree of React's fibers.
+POSE_IN_BROWSER = """name => {
+  const root = document.getElementById("root");
+  const ahead = [root[Object.keys(root).find(key => key.startsWith("__reactContainer$"))]];
+  while (ahead.length) {
+    const fiber = ahead.pop();
+    const viewer = fiber.memoizedProps && fiber.memoizedProps.value;
+    const nodes = viewer && viewer.mutable && viewer.mutable.current.nodeRefFromName;
+    if (nodes && nodes[name]) {
+      const {position, quaternion} = nodes[name];
+      const {w, x, y, z} = quaternion;
+      return [...position.toArray(), w, x, y, z];
+    }
+    ahead.push(...[fiber.child, fiber.sibling].filter(one => one));
+  }
+}"""
+
+
 @pytest.mark.slow
-def test_in_a_browser(page, tmp_path):
-    """In Chromium the page loads, its canvas is not empty, and the console has no errors."""
+def test_in_a_browser(page, recording, tmp_path):
+    """In Chromium the object is where the recording has it, and the console has no errors."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
@@ -130,8 +180,9 @@ def test_in_a_browser(page, tmp_path):
     flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
     # Between viser's remarks on the left and the controls on the right.
     middle = {"x": 340, "y": 0, "width": 590, "height": 720}
+    names = [body.name for body in page._scene.bodies]
+    frame = f"/{names.index('box')} box"
     errors = []
-    pictures = []
     with playwright.sync_playwright() as player:
         browser = player.chromium.launch(executable_path=chromium, args=flags)
         tab = browser.new_page(viewport={"width": 1280, "height": 720})
@@ -141,13 +192,21 @@ def test_in_a_browser(page, tmp_path):
         tab.wait_for_selector("canvas", timeout=60_000)
         for instant in (0, 24):
             page.show(instant)
-            tab.wait_for_timeout(6000)
-            file = tmp_path / f"{instant}.png"
-            tab.screenshot(path=file, clip=middle, timeout=120_000)
-            with Image.open(file) as image:
-                pictures.append(np.asarray(image.convert("RGB")).astype(int))
+            x, y, z, qx, qy, qz, qw = recording["object_pose"][10 * instant]
+            wanted = np.array([x, y, z, qw, qx, qy, qz])
+            until = time.monotonic() + PATIENCE_S
+            while True:  # single precision on the way to the page
+                shown = tab.evaluate(POSE_IN_BROWSER, frame)
+                if shown is not None and np.allclose(shown, wanted, atol=2e-6):
+                    break
+                assert time.monotonic() < until, (shown, wanted)
+                tab.wait_for_timeout(200)
+        file = tmp_path / "page.png"
+        tab.screenshot(path=file, clip=middle, timeout=120_000)
         assert "torque" in tab.inner_text("body")
         browser.close()
     assert errors == []
     # Wood, of which the box alone is made.
-    assert ((pictures[0][..., 0] - pictures[0][..., 2]) > 40).sum() > 300
+    with Image.open(file) as image:
+        picture = np.asarray(image.convert("RGB")).astype(int)
+    assert ((picture[..., 0] - picture[..., 2]) > 40).sum() > 300
