@@ -86,7 +86,7 @@ class NodeProcess:
             env=with_this_package(environment),
             cwd=folder,
             start_new_session=True,
-            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+            preexec_fn=_begin if sys.platform == "linux" else None,
         )
         self._readers = [
             threading.Thread(target=self._read, args=(stream,), daemon=True)
@@ -277,8 +277,12 @@ def with_this_package(environment: Mapping[str, str]) -> dict[str, str]:
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def _end_with_parent() -> None:
-    """Have the kernel end this process when the one that started it has ended."""
+def _begin() -> None:
+    """Have the kernel end a new process with the one that started it, and let SIGHUP end it.
+
+    Under `nohup` it would be ignored; the terminal's does not reach a session of its own.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
 

@@ -4,10 +4,10 @@
 
 import gc
 import threading
-import time
 
 import numpy as np
 import pytest
+from waiting import wait_until
 
 from robot_dynamics.compile import (
     CompilerError,
@@ -413,7 +413,7 @@ def test_a_long_compilation_is_announced(program, monkeypatch, caplog):
     assert caplog.text == ""
 
     def slow(*args):
-        time.sleep(1.5)
+        wait_until(lambda: caplog.text)
         return quick(*args)
 
     quick = kernel_module._object_code
