@@ -182,6 +182,7 @@ class _Check:
         yd = self.rng.normal(size=self.closure.dimension)
         q, qd, G, g = self.motion(y, yd)
         _, _, K, k, error, _ = self.terms(q, qd)
+        K = K.reshape(len(k), self.model.nv)  # gears without loops have no rows
         gap = opening(self.model, error, self.length)
         if not gap <= LARGEST_GAP * self.length:
             gaps = loop_gaps(self.model, error * self.model.holonomic)

@@ -161,6 +161,7 @@ def constraint_rank(
     K = np.asarray(K, dtype=float)
     if not np.all(np.isfinite(K)):
         raise RobotDynamicsError("K has entries that are not finite; expected numbers.")
+    K = K.reshape(model.constraint_count, model.nv)  # without constraints as well
     length = model_length(model) if length is None else length
     rows, columns = constraint_scales(model, length), coordinate_scales(model, length)
     J = rows[:, None] * K / columns

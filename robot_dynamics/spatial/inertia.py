@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robot_dynamics.scalar.linear_algebra import factor
 from robot_dynamics.spatial.motion_force import Force, Motion
 from robot_dynamics.spatial.vector3 import Scalar, Symmetric3, Vector3, cross_products
 
@@ -52,6 +53,23 @@ class Inertia:
             self.I * v.angular + self.h.cross(v.linear),
             v.linear * self.mass - self.h.cross(v.angular),
         )
+
+    def inverse_times(self, f: Force) -> Motion:
+        """Return I^-1 f: the acceleration of a free body at rest under a force (2.74)."""
+        c = self.h * (1.0 / self.mass)
+        about_center = self.I + cross_products(c, self.h, Vector3.zero())
+        moment = f.angular - c.cross(f.linear)
+        spin = Vector3.of(factor(about_center.rows()).solve(list(moment)))
+        return Motion(spin, f.linear * (1.0 / self.mass) + c.cross(spin))
+
+    def constrained_inverse_times(self, f: Force, freedoms: Sequence[Motion]) -> Motion:
+        """Return Phi f with Phi = S (S^T I S)^-1 S^T: the body can move in S alone (3.54)."""
+        matrix = [[s.dot(self * t) for t in freedoms] for s in freedoms]
+        rates = factor(matrix).solve([s.dot(f) for s in freedoms])
+        total = Motion.zero()
+        for s, rate in zip(freedoms, rates, strict=True):
+            total = total + s * rate
+        return total
 
     def articulated(self) -> ArticulatedInertia:
         """Return the same inertia in the 21-parameter form."""

@@ -65,6 +65,15 @@ class Motion(_SixVector):
         _require(force, Force)
         return self.angular.dot(force.angular) + self.linear.dot(force.linear)
 
+    def screw(self) -> tuple[Scalar, Vector3]:
+        """Return the pitch [m/rad] and the point of the axis nearest to the origin (2.10).
+
+        The motion is a turn about the axis through that point along `angular`, and a slide of
+        pitch times as much along it. A motion without rotation has no axis.
+        """
+        along = 1.0 / self.angular.dot(self.angular)
+        return self.angular.dot(self.linear) * along, self.angular.cross(self.linear) * along
+
     def cross(self, other: Motion) -> Motion:
         """Return `self x other` (2.31)."""
         _require(other, Motion)

@@ -45,6 +45,19 @@ class Transform:
         """Return the transform from B to A."""
         return Transform(self.E.transpose(), -(self.E * self.r))
 
+    def displacement(self) -> Motion:
+        """Return the small motion from A to B: XtoV (A.1), exact for translations.
+
+        It has the same components in A and in B coordinates, X v = v.
+        """
+        a, b, c = self.E.rows
+        turn = Vector3(b[2] - c[1], c[0] - a[2], a[1] - b[0])  # X23 - X32, X31 - X13, X12 - X21
+        # The lower left block of X is -E rx; X53 - X62, X61 - X43, X42 - X51 are twice
+        # the mean of r in both coordinates, but for second order.
+        rows = [self.r.cross(Vector3(*row)) for row in self.E.rows]
+        shift = Vector3(rows[1].z - rows[2].y, rows[2].x - rows[0].z, rows[0].y - rows[1].x)
+        return Motion(turn * 0.5, shift * 0.5)
+
     def compose(self, other: Transform) -> Transform:
         """Return `self other`: if other = BX_A and self = CX_B, the result is CX_A."""
         return Transform(self.E.compose(other.E), other.r + other.E.inverse_times(self.r))

@@ -51,6 +51,7 @@ def closed_form(l1, l2, y, yd):
     )
 
 
+@pytest.mark.book("N3")
 def test_worked_example(book):
     """C12, N3: gamma, G and g of Fig 8.3 at y1 = 0.9, yd1 = 0.7."""
     order = golden.order(book.model)

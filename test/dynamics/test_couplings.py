@@ -10,9 +10,11 @@ from support import linkages
 from support.mechanisms import random_tree
 
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
+from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.dynamics.couplings import with_couplings
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.scaling import constraint_names
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import (
     CouplingElement,
     JointElement,
@@ -23,6 +25,7 @@ from robot_dynamics.model import (
 )
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
+from robot_dynamics.scalar.functions import sin
 
 
 def two_wheels(*couplings):
@@ -171,3 +174,56 @@ def test_couplings_and_loops_stand_in_one_matrix(rng):
     assert len(terms.K) == len(terms.k) == 7
     assert terms.k[:6] == expected.k
     np.testing.assert_allclose(np.array(terms.K) @ qd, terms.velocity_error, atol=1e-12)
+
+
+@pytest.mark.book("G1")
+def test_a_nonlinear_gear(rng):
+    """A gear with a ratio that changes is a closure function: (9.26) with G and g by hand."""
+    tree = random_tree(rng, ["revolute", "revolute", "prismatic"], chain=True)
+    robot = Robot(build(tree))
+    gear = ClosureFunction(("joint0",), lambda y: {"joint2": 0.2 * y[0] + 0.3 * sin(y[0])})
+    # The check compares with loops, and the mechanism has none that says what the gear does.
+    with pytest.raises(RobotDynamicsError, match="expected 3, the mobility"):
+        robot.with_closure(gear)
+    explicit = robot.with_closure(gear, check=False)
+    y, yd, tau = np.array([0.4, -0.7]), rng.normal(size=2), rng.normal(size=3)
+    ratio = 0.2 + 0.3 * np.cos(y[0])
+    G = np.array([[1, 0], [0, 1], [ratio, 0]])
+    g = np.array([0, 0, -0.3 * np.sin(y[0]) * yd[0] ** 2])
+    q, qd = np.array([*y, 0.2 * y[0] + 0.3 * np.sin(y[0])]), G @ yd
+    H, C = robot.inertia_matrix(q), robot.bias_forces(q, qd)
+    expected = np.linalg.solve(G.T @ H @ G, G.T @ (tau - C - H @ g))
+    found = explicit.forward_dynamics(y, yd, tau)
+    # Two solutions of systems with a condition number below a thousand.
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.book("G1", "N5")
+def test_a_geared_arm_of_two_links(rng):
+    """G^T H G of two links with rotors is the matrix of Eq 9.27, zeros of branches included."""
+    mechanism = random_tree(rng, ["revolute"] * 4)
+    parents = ("base", "base", "link0", "link0")
+    joints = tuple(replace(j, parent=p) for j, p in zip(mechanism.joints, parents, strict=True))
+    r1, r2 = 80.0, -50.0
+    gears = (
+        CouplingElement.gear("one", "joint1", "joint0", r1),
+        CouplingElement.gear("two", "joint3", "joint2", r2),
+    )
+    robot = Robot(build(replace(mechanism, joints=joints, couplings=gears)))
+    names = list(robot.model.joint_names)
+    at = [names.index(f"joint{i}") for i in range(4)]
+    y, yd, tau = rng.normal(size=(3, 2))
+    G = np.array([[1, 0], [r1, 0], [0, 1], [0, r2]])
+    q, qd, forces = np.zeros((3, 4))
+    q[at], qd[at], forces[at] = G @ y, G @ yd, [0, tau[0], 0, tau[1]]
+    H = robot.inertia_matrix(q)[np.ix_(at, at)]
+    C = robot.bias_forces(q, qd)[at]
+    assert H[0, 1] == H[1, 2] == H[1, 3] == H[2, 3] == 0.0
+    reduced = [
+        [H[0, 0] + r1**2 * H[1, 1], H[0, 2] + r2 * H[0, 3]],
+        [H[0, 2] + r2 * H[0, 3], H[2, 2] + r2**2 * H[3, 3]],
+    ]
+    np.testing.assert_allclose(G.T @ H @ G, reduced, rtol=1e-12)
+    expected = np.linalg.solve(reduced, G.T @ (forces[at] - C))
+    qdd = robot.forward_dynamics(q, qd, forces)[at]
+    np.testing.assert_allclose(qdd, G @ expected, rtol=1e-8)

@@ -37,9 +37,30 @@ ROWS: dict[str, Row] = {
          ("spatial/inertia.py", "return [self.mass, *self.h,", "return [1.01 * self.mass, *self.h,"),
          ("spatial/inertia.py", "self.I * v.angular +", "self.I * v.angular * 1.01 +")),
     ),
-    "S5": Row("Inverse inertia, also of a constrained body (2.15, Eq 3.54)", "", ()),
-    "S6": Row("Planar vectors, inertias and models (2.16, A.1)", "", ()),
-    "S7": Row("Displacement of a transform, XtoV, spatial and planar (A.1, A.2)", "", ()),
+    "S5": Row(
+        "Inverse inertia, also of a constrained body (2.15, Eq 3.54)",
+        '`spatial/inertia.py`: `Inertia.inverse_times`, `Inertia.constrained_inverse_times`',
+        (
+            ('spatial/inertia.py', '+ c.cross(spin))', '+ c.cross(spin) * 1.01)'),
+            ('spatial/inertia.py', 'total = total + s * rate', 'total = total + s * rate * 1.01'),
+        ),
+    ),
+    "S6": Row(
+        "Planar vectors, inertias and models (2.16, A.1)",
+        '`spatial/planar.py`',
+        (
+            ('spatial/planar.py', 'mass * (cx * cx + cy * cy)', 'mass * (cx * cx + 1.01 * cy * cy)'),
+            ('spatial/planar.py', '(d + c * d + s * b) * 0.5', '(d + c * d + s * b) * 0.505'),
+        ),
+    ),
+    "S7": Row(
+        "Displacement of a transform, XtoV, spatial and planar (A.1, A.2)",
+        '`spatial/transform.py`: `Transform.displacement`; `spatial/planar.py`: `planar_displacement`',
+        (
+            ('spatial/transform.py', 'shift * 0.5', 'shift * 0.505'),
+            ('spatial/planar.py', '(d + c * d + s * b) * 0.5', '(d + c * d + s * b) * 0.505'),
+        ),
+    ),
     "S8": Row(
         "Types that refuse operations without meaning (A.3)",
         "`spatial/`: `Motion`, `Force`, `Transform`",
@@ -47,7 +68,13 @@ ROWS: dict[str, Row] = {
          ("spatial/motion_force.py", "if type(a) is not type(b):", "if False:"),
          ("spatial/transform.py", 'raise TypeError(f"a Transform does not act', 'return (f"a Transform does not act')),
     ),
-    "S9": Row("Screw axis and pitch of a motion (2.5, Eq 2.10)", "", ()),
+    "S9": Row(
+        "Screw axis and pitch of a motion (2.5, Eq 2.10)",
+        '`spatial/motion_force.py`: `Motion.screw`',
+        (
+            ('spatial/motion_force.py', 'self.angular.cross(self.linear) * along', 'self.angular.cross(self.linear) * along * 1.01'),
+        ),
+    ),
     "M11": Row("Prescribed motion in time (3.5)", "", ()),
     "E1": Row(
         "Inverse dynamics: recursive Newton-Euler (Table 5.1)",
@@ -68,7 +95,13 @@ ROWS: dict[str, Row] = {
          ("dynamics/forward.py", "p_i - external[i])", "p_i - external[i] * 1.01)"),
          ("dynamics/frame_motion.py", "tau[index] = column.dot(force)", "tau[index] = 1.01 * column.dot(force)")),
     ),
-    "E4": Row("The three-dimensional form of Luh, Walker and Paul (Table 5.2)", "", ()),
+    "E4": Row(
+        "The three-dimensional form of Luh, Walker and Paul (Table 5.2)",
+        '`dynamics/luh_walker_paul.py`',
+        (
+            ('dynamics/luh_walker_paul.py', 'w_p.cross(w_p.cross(r))', 'w_p.cross(w_p.cross(r)) * 1.01'),
+        ),
+    ),
     "E5": Row(
         "Spatial forces in joints: loads of bearings (5.3)",
         '`dynamics/inverse.py`: `joint_wrenches`; `Robot.joint_wrenches`',
@@ -93,12 +126,23 @@ ROWS: dict[str, Row] = {
     ),
     "F3": Row(
         "Branch-induced sparsity: LTL and LTDL factors, expanded parents (Tables 6.3 and 6.4)",
-        "`model/connectivity.py`: `Tree.expanded`; `scalar/linear_algebra.py`: `factor`",
-        (("scalar/linear_algebra.py", "A[i][j] - a * A[k][j]", "A[i][j] - 1.01 * a * A[k][j]"),
-         ("scalar/linear_algebra.py", "if is_zero(A[k][i]):", "if False:"),
-         ("model/connectivity.py", "before = len(result) - 1", "before = len(result) - 2")),
+        '`dynamics/branch_sparsity.py`: `ltl`, `ltdl`; `model/connectivity.py`: `Tree.expanded`; in compiled programs `scalar/linear_algebra.py`: `factor`',
+        (
+            ('dynamics/branch_sparsity.py', 'L[i][j] - L[k][i] * L[k][j]', 'L[i][j] - 1.01 * L[k][i] * L[k][j]'),
+            ('dynamics/branch_sparsity.py', 'for i in _above(k, parents):\n            a =', 'for i in list(_above(k, parents))[1:]:\n            a ='),
+            ('scalar/linear_algebra.py', 'A[i][j] - a * A[k][j]', 'A[i][j] - 1.01 * a * A[k][j]'),
+            ('model/connectivity.py', 'before = len(result) - 1', 'before = len(result) - 2'),
+        ),
     ),
-    "F4": Row("Sparse products and solutions with L, its transpose and H (Table 6.5)", "", ()),
+    "F4": Row(
+        "Sparse products and solutions with L, its transpose and H (Table 6.5)",
+        '`dynamics/branch_sparsity.py`; `scalar/linear_algebra.py`: `Factors`',
+        (
+            ('dynamics/branch_sparsity.py', 'y[i] = y[i] + L[i][j] * x[j]', 'y[i] = y[i] + 1.01 * L[i][j] * x[j]'),
+            ('dynamics/branch_sparsity.py', 'y[i] = y[i] + H[i][j] * x[j]', 'y[i] = y[i] + 1.01 * H[i][j] * x[j]'),
+            ('dynamics/branch_sparsity.py', 'x[i] = x[i] - L[i][j] * x[j]', 'x[i] = x[i] - 1.01 * L[i][j] * x[j]'),
+        ),
+    ),
     "F5": Row(
         "Forward dynamics: articulated bodies (Table 7.1)",
         "`dynamics/forward.py`; `Robot.tree_forward_dynamics`",
@@ -115,8 +159,24 @@ ROWS: dict[str, Row] = {
             ('dynamics/forward.py', 'IA[body.parent] + Xup[i].inverse_times(Ia)', 'IA[body.parent] + Xup[i].inverse_times(IA[i])'),
         ),
     ),
-    "F7": Row("Alternative assembly formulas (Table 7.2)", "", ()),
-    "F8": Row("Assembly with several handles: divide and conquer (7.5, Eq 7.63)", "", ()),
+    "F7": Row(
+        "Alternative assembly formulas (Table 7.2)",
+        '`dynamics/alternative_assembly.py`',
+        (
+            ('dynamics/alternative_assembly.py', '(Phi1 + Phi2) @ joint.f)', '(Phi1 + Phi2) @ joint.f * 1.01)'),
+            ('dynamics/alternative_assembly.py', 'np.linalg.solve(I2, joint.f - p2)', 'np.linalg.solve(I2, joint.f - 1.01 * p2)'),
+            ('dynamics/alternative_assembly.py', 'b1 - Phi1 @ joint.f - Phi1', 'b1 - 1.01 * Phi1 @ joint.f - Phi1'),
+        ),
+    ),
+    "F8": Row(
+        "Assembly with several handles: divide and conquer (7.5, Eq 7.63)",
+        '`dynamics/divide_and_conquer.py`',
+        (
+            ('dynamics/divide_and_conquer.py', 'z = joint.T.T @ joint.c - G.T @ b', 'z = joint.T.T @ joint.c * 1.01 - G.T @ b'),
+            ('dynamics/divide_and_conquer.py', 'PhiA = Phi - Phi @ G', 'PhiA = Phi - 1.01 * Phi @ G'),
+            ('dynamics/divide_and_conquer.py', 'if np.any(size == 0.0) or', 'if False and'),
+        ),
+    ),
     "H1": Row(
         "Hybrid dynamics by the inertia matrix (Table 9.1)",
         '`dynamics/hybrid.py`: `hybrid_dynamics_by_inertia_matrix`; `model/connectivity.py`: `Tree.merged`',
@@ -136,25 +196,51 @@ ROWS: dict[str, Row] = {
             ('dynamics/hybrid.py', 'x * rotor - own', 'x * rotor - 1.01 * own'),
         ),
     ),
-    "B1": Row("Equation of motion of a floating base (Eq 9.13)", "", ()),
-    "B2": Row("Forward dynamics of a floating base (Tables 9.4 and 9.5)", "", ()),
+    "B1": Row(
+        "Equation of motion of a floating base (Eq 9.13)",
+        '`dynamics/floating_base.py`: `floating_terms`',
+        (
+            ('dynamics/floating_base.py', 'H[row][m] = H[m][row] = s_j.dot(push)', 'H[row][m] = H[m][row] = 1.01 * s_j.dot(push)'),
+        ),
+    ),
+    "B2": Row(
+        "Forward dynamics of a floating base (Tables 9.4 and 9.5)",
+        '`dynamics/floating_base.py`: `floating_forward_dynamics`, `FloatingTerms`; a floating joint of `Robot`',
+        (
+            ('dynamics/floating_base.py', 'a = [-Motion.of(solved)]  # a', 'a = [-Motion.of(solved) * 1.01]  # a'),
+        ),
+    ),
     "B3": Row(
         "Inverse dynamics of a floating base (Table 9.6)",
-        "`Robot.hybrid_dynamics` with all joints but the base prescribed",
-        (("dynamics/hybrid.py", "c[i] = c[i] + combined(S[i], qdd[at])", "c[i] = c[i] + combined(S[i], qdd[at]) * 1.01"),),
+        '`dynamics/floating_base.py`: `floating_inverse_dynamics`; `Robot.hybrid_dynamics` with all joints but the base prescribed',
+        (
+            ('dynamics/floating_base.py', 'f = Ic[i] * recoil[i] + pc[i]', 'f = Ic[i] * recoil[i] * 1.01 + pc[i]'),
+            ('dynamics/hybrid.py', 'c[i] = c[i] + combined(S[i], qdd[at])', 'c[i] = c[i] + combined(S[i], qdd[at]) * 1.01'),
+        ),
     ),
-    "B4": Row("Floating Jacobian, reduced matrices (Examples 9.2 and 9.4)", "", ()),
+    "B4": Row(
+        "Floating Jacobian, reduced matrices (Examples 9.2 and 9.4)",
+        '`dynamics/floating_base.py`: `floating_jacobian`, `FloatingTerms.reduced`',
+        (
+            ('dynamics/floating_base.py', 'H = [[self.H[i][j] - dot(', 'H = [[self.H[i][j] - 1.01 * dot('),
+            ('dynamics/floating_base.py', '[x - y for x, y in zip(own, recoil', '[x - 1.01 * y for x, y in zip(own, recoil'),
+        ),
+    ),
     "B5": Row(
         "Momentum and kinetic energy (Example 9.3)",
         "`dynamics/momentum.py`, `dynamics/energy.py`; `Robot.momentum`, `Robot.energies`",
         (("dynamics/momentum.py", "X.inverse_times(inertia * v)", "X.inverse_times(inertia * v) * 1.01"),
          ("dynamics/momentum.py", "X.inverse_times(inertia * v)", "X.inverse_times((inertia * v) * (1.0 + 0.01 * v.angular.x))"),
-         ("dynamics/energy.py", "v.dot(inertia * v) * 0.5", "v.dot(inertia * v) * 0.505")),
+         ("dynamics/energy.py", "v.dot(inertia * v) * 0.5", "v.dot(inertia * v) * 0.505"),
+         ("dynamics/momentum.py", "(to_center * X.inverse_times(inertia * s))", "(to_center * X.inverse_times(inertia * s * 1.01))"),
+         ("dynamics/floating_base.py", "[x - y for x, y in zip(own, recoil", "[x - 1.01 * y for x, y in zip(own, recoil"),
+         ("dynamics/floating_base.py", "push, j, row = Ic[i] * s, i, first + k", "push, j, row = Ic[i] * s * 1.01, i, first + k")),
     ),
     "G1": Row(
         "Gears: linear, nonlinear, differential (9.6)",
-        "`dynamics/couplings.py`; couplings of a model file; `Robot.with_closure`",
-        ((_COUPLINGS, "row[model.v_slices[body].start] = factor", "row[model.v_slices[body].start] = factor * (1.01 if body else 1.0)"),),
+        "`dynamics/couplings.py`; couplings of a model file; `Robot.with_closure(..., check=False)` for gears with a ratio that changes",
+        ((_COUPLINGS, "row[model.v_slices[body].start] = factor", "row[model.v_slices[body].start] = factor * (1.01 if body else 1.0)"),
+         ("scalar/derivatives.py", "return _map(lambda s: parts(s, depth)[0], result), _map(lambda s: parts(s, depth)[1], result)", "return _map(lambda s: parts(s, depth)[0], result), _map(lambda s: 1.01 * parts(s, depth)[1], result)")),
     ),
     "G2": Row(
         "Rotor inertia: exact, and by the shortcut (Example 9.5)",
@@ -162,28 +248,106 @@ ROWS: dict[str, Row] = {
         (("dynamics/inertia_matrix.py", "(rotors[row] if", "(1.01 * rotors[row] if"),
          ("dynamics/forward.py", "(rotors[row] if", "(1.01 * rotors[row] if")),
     ),
-    "D1": Row("Dynamic equivalence: simpler inertias (Table 9.7)", "", ()),
-    "A1": Row("Operation counts of compiled programs (10.3, Table 10.1)", "", ()),
-    "A2": Row("Sensitivity: condition of the inertia matrix (10.2)", "", ()),
-    "A3": Row("Round-off of body and base coordinates (10.1)", "", ()),
+    "D1": Row(
+        "Dynamic equivalence: simpler inertias (Table 9.7)",
+        '`model/equivalence.py`: `simplified_inertias`',
+        (
+            ('model/equivalence.py', 'body.placement.inverse_times(shifted)', 'body.placement.inverse_times(Inertia.of([1.01 * x for x in shifted.components()]))'),
+            ('model/equivalence.py', '    return Inertia.zero()\n', '    return Inertia.of([0.01 * x for x in inertia.components()])\n'),
+        ),
+    ),
+    "A1": Row(
+        "Operation counts of compiled programs (10.3)",
+        '`compile/program.py`: `Program.operation_counts`',
+        (
+            ('spatial/transform.py', 'r.cross(linear), linear)', 'r.cross(linear) + r.cross(linear * 1e-9), linear)'),
+            ('spatial/transform.py', 'E * (item.linear - r.cross(item.angular))', 'E * (item.linear - r.cross(item.angular * 1.01))'),
+        ),
+    ),
+    "A2": Row(
+        "Sensitivity: condition of the inertia matrix (10.2)",
+        '`Robot.inertia_matrix`',
+        (
+            ('dynamics/inertia_matrix.py', 'entry = s.dot(f)  #', 'entry = 1.01 * s.dot(f)  #'),
+            ('dynamics/inverse.py', 'inertia * a_i + v_i.cross_force(inertia * v_i)', 'inertia * a_i * 1.01 + v_i.cross_force(inertia * v_i)'),
+        ),
+    ),
+    "A3": Row(
+        "Round-off of body and base coordinates (10.1)",
+        '`spatial/planar.py`',
+        (
+            ('spatial/planar.py', 'mass * (cx * cx + cy * cy)', 'mass * (cx * cx + 1.01 * cy * cy)'),
+        ),
+    ),
     "A4": Row(
         "Symbolic simplification: straight-line programs (10.4)",
         "`compile/`; `algorithms.py`",
         (("algorithms.py", 'return {"tau": inverse_dynamics(model, q, qd, qdd, unpack(model, block))}', 'return {"tau": [1.01 * t for t in inverse_dynamics(model, q, qd, qdd, unpack(model, block))]}'),
          ("algorithms.py", 'return {"H": inertia_matrix(model, q, unpack(model, block))}', 'return {"H": [[1.01 * x for x in r] for r in inertia_matrix(model, q, unpack(model, block))]}'),
-         ("spatial/transform.py", "E, r = self.E, self.r\n        if isinstance(item, Motion):\n            angular", "E, r = self.E, self.r + Vector3(1e-9, 1e-9, 1e-9)\n        if isinstance(item, Motion):\n            angular")),
+         ("spatial/vector3.py", "self.x * other.y - self.y * other.x,", "self.x * (1.01 * other.y) - self.y * other.x,"),
+         ("compile/graph.py", "    if value == 0.0:\n        return 0.0\n    if a.operation", "    if value == 1e300:\n        return 0.0\n    if a.operation")),
     ),
-    "A5": Row("Compact vectors and inertias, and what they cost (A.3 to A.5)", "", ()),
-    "N1": Row("Six links in a zigzag: forces, accelerations, condition (10.2)", "", ()),
-    "N2": Row("Round-off in a far frame (10.1)", "", ()),
-    "N3": Row("An actuator in a triangle (Figure 8.3)", "", ()),
+    "A5": Row(
+        "Compact vectors and inertias, and what they cost (A.3 to A.5)",
+        '`spatial/`; `test/dynamics/test_book_numbers.py` has the counts',
+        (
+            ('spatial/motion_force.py', 'return self.angular.dot(force.angular) + self', 'return self.angular.dot(force.angular) + self.angular.x * 1e-9 + self'),
+            ('spatial/vector3.py', 'self.x * other.y - self.y * other.x,', 'self.x * (other.y + self.z) - self.y * other.x,'),
+            ('spatial/vector3.py', 'return Vector3(self.x + other.x,', 'return Vector3(self.x + other.x + other.y,'),
+            ('spatial/rotation.py', '            a[0] * v.x + b[0] * v.y + c[0] * v.z,', '            a[0] * v.x + b[0] * v.y + c[0] * v.z + a[1],'),
+        ),
+    ),
+    "N1": Row(
+        "Six links in a zigzag: forces, accelerations, condition (10.2)",
+        '`Robot.inverse_dynamics`, `Robot.forward_dynamics`, `Robot.inertia_matrix`',
+        (
+            ('dynamics/inverse.py', 'inertia * a_i + v_i.cross_force(inertia * v_i)', 'inertia * a_i * 1.01 + v_i.cross_force(inertia * v_i)'),
+        ),
+    ),
+    "N2": Row(
+        "Round-off in a far frame (10.1)",
+        '`spatial/planar.py`',
+        (
+            ('spatial/planar.py', 'mass * (cx * cx + cy * cy)', 'mass * (cx * cx + 1.01 * cy * cy)'),
+        ),
+    ),
+    "N3": Row(
+        "An actuator in a triangle (Figure 8.3)",
+        '`dynamics/closure_functions.py`; `Robot.with_closure`',
+        (
+            ('scalar/derivatives.py', 'return _map(lambda s: parts(s, depth)[0], result), _map(lambda s: parts(s, depth)[1], result)', 'return _map(lambda s: parts(s, depth)[0], result), _map(lambda s: 1.01 * parts(s, depth)[1], result)'),
+        ),
+    ),
     "N4": Row(
         "Numbers of structures (Figure 4.6, Table 6.4, chapter 8)",
         "`model/connectivity.py`: `Tree`",
         (("model/connectivity.py", "+ (body,))", "+ (body, body))"),
+         ("dynamics/branch_sparsity.py", "for i in _above(k, parents):\n            a =", "for i in list(_above(k, parents))[1:]:\n            a ="),
          ("model/connectivity.py", "before = WORLD if parent == WORLD else last[parent]", "before = WORLD if parent == WORLD else parent")),
     ),
-    "N5": Row("Examples with closed forms (Examples 3.2 and 7.1, Table 10.3)", "", ()),
-    "N6": Row("Published operation counts (Table 10.1)", "", ()),
-    "N7": Row("Operation counts of compact objects (Table A.4)", "", ()),
+    "N5": Row(
+        "Examples with closed forms (Examples 3.2 and 7.1, Table 10.3)",
+        '`Robot.articulated_bodies`; `compile/`',
+        (
+            ('dynamics/forward.py', 'Ia = Ia.minus_dyad(column, scaled)', 'Ia = Ia.minus_dyad(column, scaled * 1.01)'),
+            ("dynamics/couplings.py", "row[model.v_slices[body].start] = factor", "row[model.v_slices[body].start] = factor * (1.01 if body else 1.0)"),
+            ('spatial/vector3.py', 'self.x * other.y - self.y * other.x,', 'self.x * (1.01 * other.y) - self.y * other.x,'),
+        ),
+    ),
+    "N6": Row(
+        "Published operation counts (Tables 6.6 and 10.1)",
+        "`compile/program.py`: `Program.operation_counts`; `dynamics/branch_sparsity.py`",
+        (("dynamics/branch_sparsity.py", "for i in _above(k, parents):\n            a =", "for i in list(_above(k, parents))[1:]:\n            a ="),
+         ("spatial/transform.py", "r.cross(linear), linear)", "r.cross(linear) + r.cross(linear * 1e-9), linear)")),
+    ),
+    "N7": Row(
+        "Operation counts of compact objects (Table A.4)",
+        '`spatial/`',
+        (
+            ('spatial/motion_force.py', 'return self.angular.dot(force.angular) + self', 'return self.angular.dot(force.angular) + self.angular.x * 1e-9 + self'),
+            ('spatial/vector3.py', 'self.x * other.y - self.y * other.x,', 'self.x * (other.y + self.z) - self.y * other.x,'),
+            ('spatial/vector3.py', 'return Vector3(self.x + other.x,', 'return Vector3(self.x + other.x + other.y,'),
+            ('spatial/rotation.py', '            a[0] * v.x + b[0] * v.y + c[0] * v.z,', '            a[0] * v.x + b[0] * v.y + c[0] * v.z + a[1],'),
+        ),
+    ),
 }  # fmt: skip
