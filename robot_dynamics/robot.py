@@ -51,7 +51,11 @@ from robot_dynamics.dynamics.inertial_parameters import (
     inertias_of,
 )
 from robot_dynamics.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
-from robot_dynamics.dynamics.linearization import Linearization, linearization
+from robot_dynamics.dynamics.linearization import (
+    Linearization,
+    linearization,
+    with_controller,
+)
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.maximal_coordinates import maximal_coordinate_solution
 from robot_dynamics.dynamics.mobility import Mobility, mobility
@@ -350,7 +354,13 @@ class Robot(CompiledModel):
         )
 
     def linearize(
-        self, q: Array, qd: Array, tau: Array, coordinates: Sequence[str] | None = None
+        self,
+        q: Array,
+        qd: Array,
+        tau: Array,
+        coordinates: Sequence[str] | None = None,
+        *,
+        controller: Callable[[Array, Array], Any] | None = None,
     ) -> Linearization:
         """Return small motions near a state in independent coordinates, loops kept closed.
 
@@ -362,8 +372,11 @@ class Robot(CompiledModel):
                 axes small motions would turn otherwise.
             tau: Joint forces (nv,).
             coordinates: Joints or coordinates that are to be independent; chosen by default.
+            controller: `(q, qd) -> forces` (nv,) that are added to `tau`: A is then that of the
+                cell with its controller. It is differentiated by central differences.
 
         Raises:
+            ArgumentError: If the controller returns anything but nv finite numbers.
             AssemblyError: If loops are open, or velocities open them.
             UnknownNameError: If there is neither a joint nor a coordinate of a name.
             RobotDynamicsError: If the coordinates do not determine the motion, or a joint with a
@@ -371,7 +384,9 @@ class Robot(CompiledModel):
         """
         model = self.model
         q, qd, tau = self._state(q, qd, tau=tau)
-        H, _, K, _, error, rate = self.constraint_terms(q, qd)
+        if controller is not None:
+            tau = tau + finite_vector("controller's forces", controller(q, qd), model.nv)
+        H, C, K, k, error, rate = self.constraint_terms(q, qd)
         require_closed_state(model, q, qd, error, rate)
         for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
             if at_q.stop - at_q.start > at_v.stop - at_v.start and qd[at_v].any():
@@ -379,12 +394,34 @@ class Robot(CompiledModel):
                     f"{model.name}: joint {body.joint.name!r} moves, expected rest of joints "
                     "whose positions are quaternions."
                 )
-        motion = self.constrained_motion(q, qd, tau)
+        K = np.reshape(K, (-1, model.nv))  # without loops as well
+        names = None if coordinates is None else several_names("coordinates", coordinates)
+        ranked = constraint_rank(model, K, error, q)
+        form = independent_form(model, K, k, ranked, names)
+        motion = solution(model, ranked, H, tau - C, K, k, AUTO)
         residual = self._residual_derivatives(q, qd, motion.qdd, motion.multipliers)
         drift = self._velocity_constraint_derivatives(q, qd)
-        K, *derivatives = (np.reshape(x, (-1, model.nv)) for x in (K, *residual, drift))
-        form = self.independent_form(q, qd, coordinates)
-        return linearization(form, H, K, motion.qdd, *derivatives)
+        derivatives = (np.reshape(x, (-1, model.nv)) for x in (*residual, drift))
+        open_loop = linearization(form, H, K, motion.qdd, *derivatives)
+        if controller is None:
+            return open_loop
+        return with_controller(open_loop, *self._controller_slopes(controller, q, qd))
+
+    def _controller_slopes(
+        self, controller: Callable[[Array, Array], Any], q: Array, qd: Array
+    ) -> tuple[Array, Array]:
+        """Return the derivatives (nv, nv) of a controller along velocities and by qd."""
+
+        def forces(step: Array, change: Array) -> Array:
+            at = np.array(self.model.integrate(q.tolist(), step.tolist()))
+            return finite_vector("controller's forces", controller(at, qd + change), len(qd))
+
+        # The cube root of rounding, at which central differences are best.
+        h = 6e-6
+        steps, still = h * np.eye(len(qd)), np.zeros(len(qd))
+        by_q = [forces(e, still) - forces(-e, still) for e in steps]
+        by_qd = [forces(still, e) - forces(still, -e) for e in steps]
+        return np.array(by_q).T / (2.0 * h), np.array(by_qd).T / (2.0 * h)
 
     def closed_loop_regressor(
         self, q: Array, qd: Array, qdd: Array, coordinates: Sequence[str] | None = None

@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.run import chosen_scenario, make_plant
 from robot_dynamics.app.scenario import Scenario, build_system, true_system
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
+from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.plant import Measurement, PlantState
 from robot_dynamics.simulation.settings import Engine
 
@@ -41,6 +43,23 @@ class Observation(NamedTuple):
     wrenches: Array
     object_pose: Array
     object_twist: Array
+
+
+class StepLinearization(NamedTuple):
+    """Small changes over one control period: dx after it is A dx + B dtorque.
+
+    x are the positions, as motions along velocities, and the velocities of all joints, those of
+    arms and object alike; motions that would open the grasps are taken away by the step.
+
+    Attributes:
+        A: (2 nv, 2 nv).
+        B: By the torques of the arm joints (2 nv, na).
+        robot: What moves: its `model` has the order of the joints.
+    """
+
+    A: Array
+    B: Array
+    robot: Robot
 
 
 @dataclass(frozen=True)
@@ -123,6 +142,25 @@ class Simulation:
             SimulationError: If the motion grows without bound.
         """
         return self._observe(self._plant.step(np.asarray(torque, dtype=float), wrenches))
+
+    def linearize(self, torque: ArrayLike) -> StepLinearization:
+        """Return how small changes of state and torque go on over the next control period.
+
+        From the present state, which stays as it is, with all limits, friction and the projection
+        that closes the grasps; without command delay, noise and brakes.
+
+        Args:
+            torque: Of the arm joints (na,) [N m or N].
+
+        Raises:
+            ArgumentError: If the shape is wrong, or contacts may slip or open, or the plant is not
+                "engine": their steps have no derivatives.
+            RobotDynamicsError: If constraints depend on one another.
+        """
+        if not isinstance(self._plant, EnginePlant):
+            raise ArgumentError("only the plant 'engine' has derivatives; expected that.")
+        A, B = self._plant.linearize(np.asarray(torque, dtype=float))
+        return StepLinearization(A, B, self._plant.motion.robot)
 
     @property
     def observation(self) -> Observation:

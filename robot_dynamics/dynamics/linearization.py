@@ -37,6 +37,18 @@ class Linearization(NamedTuple):
     names: tuple[str, ...]
 
 
+def with_controller(system: Linearization, by_q: Array, by_qd: Array) -> Linearization:
+    """Return the linearisation of a system whose forces follow its motion.
+
+    Args:
+        system: The system without them.
+        by_q: Derivative of the forces along velocities (nv, nv).
+        by_qd: Derivative of the forces by velocities (nv, nv).
+    """
+    feedback = np.hstack([by_q @ system.G + by_qd @ system.P, by_qd @ system.G])
+    return system._replace(A=system.A + system.B @ feedback)
+
+
 def linearization(
     form: IndependentForm,
     H: Array,

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.contact.steps import ContactSteps
-from robot_dynamics.simulation.plant import Plant, Truth
+from robot_dynamics.simulation.plant import Plant, Truth, checked_array
 from robot_dynamics.simulation.rigid_motion import RigidMotion
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
@@ -59,6 +59,25 @@ class EnginePlant(Plant):
     def substeps(self) -> int:
         """Integration steps in a control period."""
         return self.motion.substeps
+
+    def linearize(self, torque: Array) -> tuple[Array, Array]:
+        """Return A and B of a control period from the present state, see `RigidMotion.linearize`.
+
+        Args:
+            torque: Of the arm joints (na,), without delay.
+
+        Raises:
+            ArgumentError: If contacts may slip or open, or the torque has another shape.
+            RobotDynamicsError: If constraints depend on one another.
+        """
+        if not isinstance(self.motion, RigidMotion):
+            raise ArgumentError(
+                "contacts that slip or open have impulses, and a step of theirs has no "
+                "derivatives; expected a scenario of rigid grasps without surfaces."
+            )
+        torque = checked_array("torque", torque, self._torque.shape)
+        A, B = self.motion.linearize(np.concatenate([torque, self._passive_torque]))
+        return A, B[:, : len(torque)]
 
     def truth(self) -> Truth:
         """Return the present true state.

@@ -35,6 +35,8 @@ from robot_dynamics.simulation.step import (
     decay_rates,
     largest_step,
     singular_step,
+    step_derivative_program,
+    step_derivatives,
     step_parameters,
     step_program,
 )
@@ -110,6 +112,31 @@ class RigidMotion:
             np.arange(nv), np.full(nv, np.inf), damping, friction, own.friction_velocity
         )
         return self._compiled_step(drives), drives
+
+    @cached_property
+    def _step_derivative(self) -> Any:
+        actuated = self.drives.v_index.tolist()
+        return load_kernel(
+            b"step derivative\0" + repr(actuated).encode() + self.model.structure_key,
+            lambda: step_derivative_program(self.model, actuated),
+        ).bind(step_parameters(self.model, self.drives, self._length))
+
+    def linearize(self, torque: Array) -> tuple[Array, Array]:
+        """Return A (2 nv, 2 nv) and B (2 nv, na) of a control period from the present state.
+
+        Changes of positions, along velocities, and of velocities after it are A times those before
+        plus B times the change of the drives' torque.
+
+        Raises:
+            RobotDynamicsError: If constraints depend on one another.
+        """
+        n, q, qd = self.model.nv, self.q, self.qd
+        A, B = np.eye(2 * n), np.zeros((2 * n, len(torque)))
+        for _ in range(self.substeps):
+            one, by_torque = step_derivatives(self.model, self._step_derivative, q, qd, torque)
+            A, B = one @ A, one @ B + by_torque
+            q, qd, *_ = self._step(q, qd, torque)
+        return A, B
 
     def state(self) -> tuple[Mapping[str, Any], ...]:
         """Return copies of what changes."""

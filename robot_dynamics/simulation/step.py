@@ -12,13 +12,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile import Program
+from robot_dynamics.compile import Program, call, trace
+from robot_dynamics.compile.differentiation import jacobian_times_vector
+from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.redundant import rank_revealing_solution
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import pack
 from robot_dynamics.robot import Robot
@@ -92,6 +96,57 @@ def step_program(model: Model, actuated: Sequence[int]) -> Program:
     motion = ClosedMotion(model, drives)
     outputs = ("q", "qd", "multipliers", "closure", "drift", "pivot")
     return step_of(model, CLASSICAL, motion.rate(), motion.projection(), outputs)
+
+
+def step_derivative_program(model: Model, actuated: Sequence[int]) -> Program:
+    """Return the program of what a step of `step_program` makes of small changes.
+
+    Inputs: q (nq,), qd (nv,), torque (na,), and their changes, that of q along velocities (nv,).
+    Outputs: the changes of q (nq,) and qd (nv,) after the step, q after the step, and the smallest
+    pivot. Parameters are those of `step_program`.
+    """
+    step = step_program(model, actuated)
+
+    def run(q: Any, qd: Any, torque: Any, dq: Any, dqd: Any, dtorque: Any, block: Any) -> Any:
+        rates = [model.position_rate(q, dq), dqd, dtorque]
+        found = jacobian_times_vector(step, [q, qd, torque], rates, block)
+        end = call(step, q, qd, torque, parameters=block)
+        return {"dq": found["q"], "dqd": found["qd"], "q": end["q"], "pivot": end["pivot"]}
+
+    changes = {"dq": model.nv, "dqd": model.nv, "dtorque": len(actuated)}
+    return trace(run, "step_derivative", {**step.inputs, **changes}, step.parameters)
+
+
+def step_derivatives(
+    model: Model, function: Any, q: Array, qd: Array, torque: Array
+) -> tuple[Array, Array]:
+    """Return A (2 nv, 2 nv) and B (2 nv, na) of a step: dx after it is A dx + B dtorque.
+
+    x are positions, along velocities, and velocities. Where a torque is at its limit, or at a kink
+    of friction, they are those of one side.
+
+    Args:
+        model: The mechanism.
+        function: The compiled `step_derivative_program`.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        torque: Torques (na,), held over the step.
+
+    Raises:
+        RobotDynamicsError: If constraints depend on one another.
+    """
+    n, na = model.nv, len(torque)
+    changes = np.split(np.eye(2 * n + na), [n, 2 * n], axis=1)
+    dq, dqd, ends, pivots = function(q, qd, torque, *changes)
+    if not np.all(pivots >= SMALLEST_PIVOT):
+        raise RobotDynamicsError(
+            f"{model.name}: constraints depend on one another here, so that a step has no "
+            "derivatives."
+        )
+    rates = [model.position_rate(ends[0].tolist(), unit) for unit in np.eye(n).tolist()]
+    along = np.linalg.lstsq(np.array(rates).T, dq.T, rcond=None)[0]
+    both = np.vstack([along, dqd.T])
+    return both[:, : 2 * n], both[:, 2 * n :]
 
 
 def drive_forces(

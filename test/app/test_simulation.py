@@ -61,6 +61,38 @@ def test_it_goes_on_from_a_state_bit_for_bit(name, engine):
     assert [r.impacts for r in reports] == [r.impacts for r in sim.contacts]
 
 
+@pytest.mark.slow
+def test_small_changes_go_on_as_linearised():
+    """A and B of a control period are what two periods with other torques differ by."""
+    sim = rd.Simulation("lift_box", "engine")
+    for torque in torques(sim, 5):
+        sim.step(torque)
+    start, torque = sim.state, torques(sim, 1, seed=4)[0]
+    A, B, robot = sim.linearize(torque)
+    assert A.shape == (2 * robot.model.nv,) * 2
+    ends = []
+    for change in (1e-3, -1e-3):
+        sim.state = start
+        sim.step(torque + change)
+        sim.step(torque + change)  # the first acts after the delay of one period
+        ends.append(sim.observation.qd)
+    sim.state = start
+    sim.step(torque)
+    _, B, robot = sim.linearize(torque)
+    names = [robot.model.joint_index(name) for name in sim.joint_names]
+    rows = [robot.model.nv + robot.model.v_slices[i].start for i in names]
+    found = (ends[0] - ends[1]) / 2e-3
+    np.testing.assert_allclose(B[rows].sum(axis=1), found, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "engine"), [("wipe", "engine"), ("lift_box", "mujoco")])
+def test_what_has_no_derivatives(name, engine):
+    """Contacts that slip or open, and the other engine: a sentence each."""
+    sim = rd.Simulation(name, engine)
+    with pytest.raises(rd.ArgumentError, match="derivatives; expected"):
+        sim.linearize(np.zeros(14))
+
+
 def test_a_state_goes_to_another_simulation_of_the_scenario_only():
     """One of another scenario is refused."""
     one, other = rd.Simulation("lift_box"), rd.Simulation("lift_box")

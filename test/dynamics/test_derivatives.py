@@ -148,6 +148,20 @@ def test_a_pendulum():
 
 
 @pytest.mark.usefixtures("interpreted")
+def test_a_controlled_pendulum():
+    """With position and rate fed back, its stiffness and damping are added to those it has."""
+    inertia = 2.0 * 0.7**2
+    A, B, *_ = pendulum().linearize(
+        [0.0], [0.0], [0.0], controller=lambda q, qd: -5.0 * np.sin(q) - 0.3 * qd
+    )
+    expected = [[0.0, 1.0], [-9.81 / 0.7 - 5.0 / inertia, -0.3 / inertia]]
+    assert_allclose(A, expected, rtol=1e-8)  # of central differences
+    assert_allclose(B, [[0.0], [1.0 / inertia]], rtol=1e-9)
+    with pytest.raises(RobotDynamicsError, match="controller's forces has shape"):
+        pendulum().linearize([0.0], [0.0], [0.0], controller=lambda q, qd: np.zeros(2))
+
+
+@pytest.mark.usefixtures("interpreted")
 def test_what_has_no_derivatives():
     """Forces of redundant constraints, open loops, quaternions in motion: a sentence each."""
     robot = Robot.from_mechanism(bricard())

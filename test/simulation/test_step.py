@@ -38,6 +38,8 @@ from robot_dynamics.simulation.step import (
     drive_forces,
     largest_step,
     singular_step,
+    step_derivative_program,
+    step_derivatives,
     step_parameters,
     step_program,
 )
@@ -246,6 +248,36 @@ def test_friction_takes_the_energy_that_it_should(arms):
     assert (np.diff(energies) < 0).all()
     # The trapezoid rule over 40 steps is good to a few parts in 10^4 where velocities change sign.
     assert_allclose(energies[0] - energies[-1], trapezoid(power, dx=h), rtol=1e-3)
+
+
+def test_derivatives_of_a_step(arms):
+    """Changes of positions along velocities, velocities and torques: those of differences."""
+    model, na, step = arms.model, len(arms.actuated), 1e-5
+    full = np.full(na, 0.2)
+    drives = Drives(np.array(arms.actuated), np.full(na, 50.0), full, full, 0.5)
+    parameters = step_parameters(model, drives, 2e-3)
+    program = step_derivative_program(model, arms.actuated)
+    torque = np.linspace(-1.0, 1.0, na)
+    torque[3] = 60.0  # beyond its limit: nothing follows it
+    A, B = step_derivatives(
+        model, lambda *x: program.evaluate(*x, parameters=parameters), arms.q, arms.qd, torque
+    )
+    kernel = arms.kernel.bind(parameters)
+
+    def ends(change):
+        dq, dqd, dtorque = np.split(change, [model.nv, 2 * model.nv])
+        q = np.array(model.integrate(arms.q.tolist(), dq.tolist()))
+        return kernel(q, arms.qd + dqd, torque + dtorque)[:2]
+
+    columns = []
+    for e in step * np.eye(2 * model.nv + na):
+        (q1, v1), (q0, v0) = ends(e), ends(-e)
+        columns.append(np.concatenate([model.difference(q0.tolist(), q1.tolist()), v1 - v0]))
+    expected = np.array(columns).T / (2.0 * step)
+    # Of central differences with that step; B is of the size of a step over an inertia.
+    assert_allclose(A, expected[:, : 2 * model.nv], atol=1e-7 * np.abs(A).max())
+    assert_allclose(B, expected[:, 2 * model.nv :], atol=1e-7 * np.abs(B).max())
+    assert np.abs(B[:, 3]).max() == 0.0
 
 
 def test_drive_forces():
