@@ -218,6 +218,13 @@ def test_every_page_is_in_the_contents():
     assert {page.stem for page in (ROOT / "docs").glob("*.md")} - listed == {"index"}
 
 
+def test_every_example_is_on_its_page():
+    """The page on examples lists every program."""
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    missing = [one.name for one in (ROOT / "examples").glob("*.py") if f"`{one.name}`" not in page]
+    assert missing == []
+
+
 def test_gains_and_symbols_have_keys_that_exist():
     """The table of symbols names keys of scenarios."""
     table = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## Symbols")[2]

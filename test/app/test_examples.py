@@ -16,6 +16,7 @@ EXPECTED = {
     "closure_function": ["y = boom_hinge, bucket_hinge", "largest gap of a loop on the way"],
     "four_bar": ["closed to a nanometre: True; energy kept to 1e-9 J: True", "made 8.0 turns"],
     "frames_and_kinematics": ["the tip is at", "converged after", "not reached after"],
+    "grasps": ["soft finger: hold the box", "cannot control", "distance from slip: [3. 3.] N"],
     "inverse_dynamics": ["left_joint1", "a batch of torques: (1000, 14)"],
     "own_controller": ["the box moved by 0.000 mm at most; no failures"],
     "lqr": ["% of the step from the linear model", "at the end: 0.000 mrad from the target"],

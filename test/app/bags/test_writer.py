@@ -3,6 +3,7 @@
 """A bag is what other programs of the ROS world expect of one."""
 
 import errno
+import json
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from robot_dynamics.app.scenario import build_system
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.manipulation.grasp_map import middle_frame
 from robot_dynamics.model import JointElement
+from robot_dynamics.resources import share_directory
 
 pytest.importorskip("rosbags", reason="rosbags is not installed")
 
@@ -258,3 +260,30 @@ def test_robots_that_are_not_there():
     """Files that are gone, or metadata without a scenario, leave nothing to describe."""
     assert robots_of({}) is None
     assert robots_of({"scenario_text": "cell: 3"}) is None
+
+
+def test_the_foxglove_layout_opens_our_bags(messages):
+    """Its panels are in its layout, and every topic and field that they plot is in a bag."""
+    layout = json.loads((share_directory() / "config" / "foxglove.json").read_text("utf-8"))
+    panels, ahead, placed = layout["configById"], [layout["layout"]], set()
+    while ahead:
+        one = ahead.pop()
+        if isinstance(one, str):
+            placed.add(one)
+        else:
+            ahead += [one["first"], one["second"]]
+    assert placed == set(panels)
+    paths = [path["value"] for panel in panels.values() for path in panel.get("paths", [])]
+    assert len(paths) > 20
+    for path in paths:
+        topic, *fields = path.split(".")
+        value = messages[topic][-1][1]
+        for field in fields:
+            name, _, index = field.rstrip("]").partition("[")
+            value = getattr(value, name)
+            value = value[int(index)] if index else value
+        assert np.isfinite(value), path
+    drawn = panels["3D!cell"]
+    assert drawn["layers"]["robot"]["topic"] in messages
+    frames = {item.header.frame_id for _, each in messages["/tf"] for item in each.transforms}
+    assert drawn["followTf"] in frames

@@ -1,0 +1,47 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two finger tips on a box: what the grasp resists, and how hard it has to squeeze.
+
+python examples/grasps.py
+"""
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.hybrid import (
+    Contact,
+    FrictionCone,
+    contact_margins,
+    require_closure,
+)
+from robot_dynamics.model import pose
+
+HALF = 0.2  # of the box, along y [m]
+MASS = 2.0  # [kg]
+FRICTION = 0.6
+
+
+def finger(kind: str, side: float) -> Contact:
+    """A finger on the left (-1) or right (1) face; its z axis points into the box."""
+    inwards = Rotation.from_euler("x", side * np.pi / 2.0).as_matrix()
+    frame = pose((0.0, side * HALF, 0.0), inwards)
+    return Contact.of_kind(kind, frame, FrictionCone(FRICTION, torsion=0.02))
+
+
+for kind in ("soft finger", "frictional point"):
+    contacts = [finger(kind, side) for side in (-1.0, 1.0)]
+    try:
+        require_closure(contacts, length=HALF, names=("left", "right"))
+        print(f"two contacts of kind {kind}: hold the box against any wrench")
+    except RobotDynamicsError as error:
+        print(f"two contacts of kind {kind}: {error}")
+
+# Each finger carries half of the weight by friction, 3 N inside its cone.
+margin, load = 3.0, 0.5 * MASS * 9.81
+squeeze = (load + margin * np.hypot(1.0, FRICTION)) / FRICTION
+points = [finger("frictional point", side) for side in (-1.0, 1.0)]
+# x, y, z of each finger, in its own axes: y is down on the left, and up on the right.
+forces = np.array([0.0, -load, squeeze, 0.0, load, squeeze])
+print(f"a box of {MASS:g} kg needs a squeeze of {squeeze:.1f} N")
+print("distance from slip:", np.round(contact_margins(points, forces), 6), "N")
