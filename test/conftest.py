@@ -8,6 +8,7 @@ something else.
 """
 
 import os
+import signal
 from ctypes.util import find_library
 
 import pytest
@@ -23,6 +24,13 @@ os.environ.setdefault("ROBOT_DYNAMICS_OPT_LEVEL", "0")
 # MuJoCo could not be imported at all.
 if find_library("OSMesa"):
     os.environ.setdefault("MUJOCO_GL", "osmesa")
+
+# Tests send both to processes, which would inherit that they are ignored: SIGINT by what a script
+# starts in the background, SIGHUP under `nohup`. What is handled is not inherited.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 settings.register_profile(
     "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,11 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 CALL = "import sys; sys.path.insert(0, sys.argv[1]); from robot_dynamics.nodes.entry_points import start"  # noqa: E501
 
 
-def heed_hangups():
-    """Have a new process do so if tests run under `nohup`."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
 def outcome(folder, text):
     """Start a module of some text; return exit status and what was printed."""
     (folder / "some_node.py").write_text(text)
@@ -32,12 +26,11 @@ def outcome(folder, text):
         text=True,
         timeout=PATIENCE_S,
         check=False,
-        preexec_fn=heed_hangups,
     )
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize(
     "after",
     [
@@ -46,9 +39,9 @@ def outcome(folder, text):
         "except KeyboardInterrupt:\n    main = print\n",
     ],
 )
-def test_a_signal_during_the_imports(tmp_path, name, after):
+def test_a_signal_during_the_imports(tmp_path, signal, after):
     """Status 0 and no traceback, also where an import makes another error of it, or nothing."""
-    text = f"import os, signal\ntry:\n    os.kill(os.getpid(), signal.{name})\n"
+    text = f"import os, signal\ntry:\n    os.kill(os.getpid(), signal.{signal})\n"
     assert outcome(tmp_path, text + after) == (0, "")
 
 

@@ -91,11 +91,6 @@ sys.exit(run("mine", Mine, sys.argv[1:]))
 """
 
 
-def heed_hangups():
-    """Have a new process do so if tests run under `nohup`."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
 def start(fate, *arguments, **options):
     """Start a node with a fate."""
     return subprocess.Popen(
@@ -104,7 +99,6 @@ def start(fate, *arguments, **options):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        preexec_fn=heed_hangups,
         **options,
     )
 
