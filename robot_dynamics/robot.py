@@ -30,6 +30,7 @@ from robot_dynamics.dynamics.assembly import (
 )
 from robot_dynamics.dynamics.closed_loop_inverse import ClosedLoopInverse, closed_loop_inverse
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
+from robot_dynamics.dynamics.conditioning import Conditioning, conditioning
 from robot_dynamics.dynamics.consistency import require_closed_state
 from robot_dynamics.dynamics.cooperative_task import (
     CooperativeTask,
@@ -324,6 +325,19 @@ class Robot(CompiledModel):
         qdd = self.forward_dynamics(q, qd, tau)
         Y = self.inverse_dynamics_regressor(q, qd, qdd)
         return -found.qdd_tau @ Y, -found.lambda_tau @ Y
+
+    def conditioning(self, q: Any, *, length: float | None = None) -> Conditioning:
+        """Return how much accelerations magnify errors of forces, loops left open (10.2).
+
+        Args:
+            q: Positions (nq,).
+            length: Length [m] at which a rotation counts like a displacement; that of a typical
+                link by default.
+        """
+        at = finite_vector("q", q, self.model.nq)
+        if length is not None:
+            length = positive_number("length", length)
+        return conditioning(self.model, self.inertia_matrix(at), length)
 
     def hybrid_dynamics(self, prescribed: Iterable[str]) -> Any:
         """Return compiled `(q, qd, tau, qdd) -> (qdd, tau)`, accelerations of some joints given.

@@ -67,6 +67,14 @@ def test_six_links_in_a_zigzag():
     first = [46.0586665786, 33.784190407, 23.9920761452, 13.9764190187, 6.9607618922, 1.721561901]
     assert_allclose(H[0], first, rtol=1e-11)
     assert np.linalg.cond(H) == pytest.approx(725.3876, rel=1e-7)
+    found = robot.conditioning(q)
+    assert found.number == pytest.approx(725.3876, rel=1e-7)
+    assert found.depth == 6
+    # The lightest motion is that of links near the tip, against one another.
+    assert max(found.lightest, key=lambda name: abs(found.lightest[name])) in ("j3", "j4", "j5")
+    motion = np.array(list(found.lightest.values()))
+    assert motion @ H @ motion / (motion @ motion) == pytest.approx(np.linalg.eigvalsh(H)[0])
+    assert str(found).startswith("condition number 725 at depth 6 (worst about 5184); errors show")
     # Forces are within 0.5 %, accelerations 40 % off: an amplification of more than 80.
     assert np.max(np.abs(qdd - 1.0)) > 80 * np.max(np.abs(rounded / tau - 1.0))
 
@@ -200,6 +208,20 @@ def test_costs_of_algorithms(program, multiplications, additions):
     counts = program(dh_chain(np.random.default_rng(0), 6)).operation_counts()
     assert counts["multiply"] + counts.get("divide", 0) <= multiplications
     assert counts["add"] + counts["subtract"] <= additions
+
+
+@pytest.mark.book("A2")
+@pytest.mark.usefixtures("interpreted")
+def test_the_condition_depends_on_no_unit(rng):
+    """With rotations at a length, the condition is the same in metres and in millimetres."""
+    tree = random_tree(rng, ["revolute", "prismatic", "revolute"], chain=True)
+    robot = Robot(build(tree))
+    q = np.array([0.3, 0.2, -0.4])
+    H, length = robot.inertia_matrix(q), robot.conditioning(q).length
+    scales = np.array([1.0 / length, 1.0, 1.0 / length])
+    expected = np.linalg.cond(H * np.outer(scales, scales))
+    assert robot.conditioning(q).number == pytest.approx(expected, rel=1e-10)
+    assert robot.conditioning(q, length=2.0 * length).number != pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.book("D1")

@@ -75,7 +75,11 @@ ROWS: dict[str, Row] = {
             ('spatial/motion_force.py', 'self.angular.cross(self.linear) * along', 'self.angular.cross(self.linear) * along * 1.01'),
         ),
     ),
-    "M11": Row("Prescribed motion in time (3.5)", "", ()),
+    "M11": Row(
+        "Prescribed motion in time (3.5)",
+        "`Robot.hybrid_dynamics`; `rd.integrate(..., prescribed=...)`, `simulation/integrators/integrate.py`",
+        (("simulation/integrators/integrate.py", "value = prescribed[name](time)", "value = 1.01 * np.asarray(prescribed[name](time))"),),
+    ),
     "E1": Row(
         "Inverse dynamics: recursive Newton-Euler (Table 5.1)",
         "`dynamics/inverse.py`; `Robot.inverse_dynamics`",
@@ -266,8 +270,9 @@ ROWS: dict[str, Row] = {
     ),
     "A2": Row(
         "Sensitivity: condition of the inertia matrix (10.2)",
-        '`Robot.inertia_matrix`',
+        '`dynamics/conditioning.py`; `Robot.conditioning`',
         (
+            ('dynamics/conditioning.py', 'values[-1] / values[0])', '1.01 * values[-1] / values[0])'),
             ('dynamics/inertia_matrix.py', 'entry = s.dot(f)  #', 'entry = 1.01 * s.dot(f)  #'),
             ('dynamics/inverse.py', 'inertia * a_i + v_i.cross_force(inertia * v_i)', 'inertia * a_i * 1.01 + v_i.cross_force(inertia * v_i)'),
         ),

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +48,7 @@ def integrate(
     duration: float,
     *,
     tau: Torque = None,
+    prescribed: Mapping[str, Callable[[float], ArrayLike]] | None = None,
     method: str = "projection",
     order: int = 8,
     step: float = 1e-3,
@@ -70,6 +71,9 @@ def integrate(
         duration: How long [s].
         tau: Joint forces (nv,) [N m, N]: constant, or a function of time [s], positions (nq,) and
             velocities (nv,) that is asked at every stage of every step. None for no force.
+        prescribed: Accelerations [rad/s^2, m/s^2] of joints as functions of time [s], by the
+            joint's name; they move so at any force, and `tau` drives the other joints. Positions
+            and velocities go on from the start. For mechanisms without loops and couplings.
         method: "projection": fixed steps, positions and velocities projected after each in the
             metric of H. "adaptive": steps by error control, projected likewise. "stabilised":
             fixed steps with Baumgarte's terms and no projection; the start may be open.
@@ -104,6 +108,8 @@ def integrate(
     require_inertia(model)
     length = model_length(model)
     state = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
+    if prescribed is not None:
+        tau = _driven(robot, tau, prescribed)
     force = _force(tau, model.nv)
     closed = max(_OPEN, closing_tolerance(model))
     limit = (_OPEN_STABILISED if method == "stabilised" else closed) * length
@@ -172,6 +178,26 @@ def _force(tau: Torque, nv: int) -> Force | Array:
         return values
 
     return force
+
+
+def _driven(
+    robot: Robot, tau: Torque, prescribed: Mapping[str, Callable[[float], ArrayLike]]
+) -> Callable[[float, Array, Array], Array]:
+    """Return forces that move joints as prescribed, by hybrid dynamics; `tau` moves the others."""
+    model = robot.model
+    solve = robot.hybrid_dynamics(prescribed)
+    slices = {name: model.v_slices[model.joint_index(name)] for name in prescribed}
+    own = _force(tau, model.nv)
+
+    def driven(time: float, q: Array, qd: Array) -> Array:
+        qdd = np.zeros(model.nv)
+        for name, at in slices.items():
+            value = prescribed[name](time)
+            qdd[at] = finite_vector(f"prescribed[{name!r}]", value, at.stop - at.start)
+        forces: Array = solve(q, qd, own(time, q, qd) if callable(own) else own, qdd)[1]
+        return forces
+
+    return driven
 
 
 def _errors(robot: Robot, q: Array, qd: Array, length: float) -> tuple[float, float]:

@@ -1,0 +1,63 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How much accelerations magnify errors of forces: the condition of the inertia matrix (10.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.scaling import coordinate_names, coordinate_scales, model_length
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """The condition of the inertia matrix of a tree at a configuration.
+
+    Attributes:
+        number: Condition number of H: a relative error of the joint forces may become that many
+            times as large in the accelerations. Rotations and displacements are made comparable
+            by `length`.
+        lightest: The motion with the least inertia, in which errors show: velocities (nv,) by the
+            name of the coordinate [rad/s or m/s], of which the largest is 1.
+        depth: Number of joints on the longest way to the base. Chains of equal links have a number
+            up to about 4 depth^4; a spanning tree of minimum depth is what helps.
+        length: Length [m] at which a rotation counts like a displacement.
+    """
+
+    number: float
+    lightest: dict[str, float]
+    depth: int
+    length: float
+
+    def __str__(self) -> str:
+        moves = sorted(self.lightest.items(), key=lambda item: -abs(item[1]))[:3]
+        listed = ", ".join(f"{name} {value:.2g}" for name, value in moves)
+        return (
+            f"condition number {self.number:.3g} at depth {self.depth} (worst about "
+            f"{4 * self.depth**4}); errors show most in {listed}"
+        )
+
+
+def conditioning(model: Model, H: Array, length: float | None = None) -> Conditioning:
+    """Return the condition of an inertia matrix.
+
+    Args:
+        model: The mechanism.
+        H: Its inertia matrix (nv, nv).
+        length: See `Conditioning`; that of a typical link by default.
+    """
+    length = model_length(model) if length is None else length
+    scales = coordinate_scales(model, length)
+    values, vectors = np.linalg.eigh(H / np.outer(scales, scales))
+    motion = vectors[:, 0] / scales
+    motion = motion / motion[np.argmax(np.abs(motion))]
+    depth = max((model.tree.depth(i) for i in range(len(model.bodies))), default=0)
+    number = float(values[-1] / values[0]) if values[0] > 0.0 else np.inf
+    names = coordinate_names(model)
+    return Conditioning(number, dict(zip(names, motion.tolist(), strict=True)), depth, length)
