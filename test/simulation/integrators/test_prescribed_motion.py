@@ -42,7 +42,7 @@ def test_a_pendulum_on_a_shaken_pivot(pendulum, method):
     """The pivot moves as told, and the angle obeys l angle'' = -(g + z'') sin(angle) - damping."""
     start = [0.0, 0.3], [AMPLITUDE * RATE, 0.0]
     motion = rd.integrate(
-        pendulum, *start, 1.0, prescribed={"lift": shaken}, method=method, step=2e-3, outputs=20,
+        pendulum, *start, 0.5, prescribed={"lift": shaken}, method=method, step=4e-3, outputs=20,
         tau=lambda t, q, qd: [77.0, -0.1 * qd[1]],
     )  # fmt: skip
 
@@ -52,7 +52,7 @@ def test_a_pendulum_on_a_shaken_pivot(pendulum, method):
         return [y[1], (swing - 0.1 * y[1]) / inertia]
 
     expected = solve_ivp(
-        closed_form, (0.0, 1.0), [0.3, 0.0], "DOP853", motion.t, rtol=1e-12, atol=1e-12
+        closed_form, (0.0, 0.5), [0.3, 0.0], "DOP853", motion.t, rtol=1e-12, atol=1e-12
     ).y
     # Errors of steps of 1e-10 and less, of motions of order one.
     assert_allclose(motion.q[:, 0], AMPLITUDE * np.sin(RATE * motion.t), atol=1e-8)
