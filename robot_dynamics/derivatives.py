@@ -7,10 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robot_dynamics.algorithms import inverse_dynamics_program, traced
 from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.tracing import call
+from robot_dynamics.compile.tracing import call, trace
 from robot_dynamics.dynamics.closed_loop import (
     ClosedLoopTerms,
     closed_loop_accelerations,
@@ -137,28 +140,27 @@ def forward_dynamics_derivatives_program(model: Model) -> Program:
     """
     n, m = model.nv, model.constraint_count
     residual = residual_derivatives_program(model)
+    # Long programs compile faster in pieces.
+    changes = {
+        name: _changes_program(*(residual.non_zero(f"{of}_{name}") for of in ("motion", "rates")))
+        for name in (("q", "qd") if m else ())
+    }
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
         at = _Motion(model, q, qd, tau, block)
         of = call(residual, q, qd, at.qdd, at.multipliers, parameters=block)
-
-        def solved(motion: Any, rates: Any) -> list[Any]:
-            """Return what columns of both sides make of accelerations and multipliers, by row."""
-            columns = []
-            for force, rate in zip(zip(*motion, strict=True), rates, strict=True):
-                x, y = at.solved(force, rate)
-                columns.append([*x, *y])
-            return [list(row) for row in zip(*columns, strict=True)]
-
-        unit = [[float(i == j) for j in range(n)] for i in range(n)]
-        by = {
-            "q": solved(_minus(of["motion_q"]), _minus(_columns(of["rates_q"], n))),
-            "qd": solved(_minus(of["motion_qd"]), _minus(_columns(of["rates_qd"], n))),
-            "tau": solved(unit, [[0.0] * m] * n),
-        }
-        motion = {f"qdd_{name}": rows[:n] for name, rows in by.items()}
-        forces = {f"lambda_{name}": rows[n:] for name, rows in by.items()} if m else {}
-        return {"pivot": at.pivot, **motion, **forces}
+        inverse = at.inverse()
+        motion: dict[str, Any] = {}
+        forces: dict[str, Any] = {}
+        for name in ("q", "qd"):
+            force, rate = of[f"motion_{name}"], of[f"rates_{name}"]
+            if m:
+                both = call(changes[name], *inverse, force, rate)
+                motion[f"qdd_{name}"], forces[f"lambda_{name}"] = both["x"], both["y"]
+            else:
+                motion[f"qdd_{name}"] = _minus_products(n, (inverse[0], force))
+        motion["qdd_tau"], forces["lambda_tau"] = inverse[:2]
+        return {"pivot": at.pivot, **motion, **(forces if m else {})}
 
     shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
     return traced(model, run, "forward_dynamics_derivatives", **shapes)
@@ -332,25 +334,70 @@ class _Motion:
         """Return x (nv,) and y (n^c,) of H x - K^T y = force and K x = rate."""
         return closed_loop_accelerations(self._without_bias, self._factors, force, rate)
 
+    def inverse(self) -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
+        """Return what forces do to x (nv, nv) and to y (n^c, nv), and rates to y (n^c, n^c)."""
+        n, m = len(self.qdd), len(self.multipliers)
+        columns = [self.solved(unit, [0.0] * m) for unit in _units(n)]
+        of_rates = [self._factors.A.solve(unit) for unit in _units(m)]
+        # The first and the last are symmetric: of each pair the entry that is computed sooner.
+        return (
+            [[columns[max(i, j)][0][min(i, j)] for j in range(n)] for i in range(n)],
+            [[columns[j][1][i] for j in range(n)] for i in range(m)],
+            [[of_rates[max(i, j)][min(i, j)] for j in range(m)] for i in range(m)],
+        )
+
 
 def _along_velocities(model: Model, q: Any, gradient: Any) -> list[Any]:
     """Return a gradient by positions (nq,) as one along velocities (nv,)."""
-    units = [[float(i == j) for i in range(model.nv)] for j in range(model.nv)]
-    return [dot(model.position_rate(q, unit), gradient) for unit in units]
+    return [dot(model.position_rate(q, unit), gradient) for unit in _units(model.nv)]
 
 
-def _minus(matrix: Any) -> list[list[Any]]:
-    return [[-x for x in row] for row in matrix]
+def _units(count: int) -> list[list[float]]:
+    """Return the rows of a unit matrix."""
+    return [[float(i == j) for i in range(count)] for j in range(count)]
 
 
-def _columns(matrix: Any, count: int) -> list[list[Any]]:
-    """Return the columns of a matrix that may have no rows."""
-    return [[row[j] for row in matrix] for j in range(count)]
+def _changes_program(of_force: NDArray[np.bool_], of_rate: NDArray[np.bool_]) -> Program:
+    """Return the program of derivatives of qdd and lambda, of those of the residual.
+
+    Args:
+        of_force: Which derivatives of forces (nv, nv) are not zero by structure.
+        of_rate: Which derivatives of rates (n^c, nv) are not.
+    """
+    m, n = of_rate.shape
+
+    def sparse(matrix: Any, non_zero: NDArray[np.bool_]) -> list[list[Any]]:
+        return [
+            [x if there else 0.0 for x, there in zip(row, places, strict=True)]
+            for row, places in zip(matrix, non_zero.tolist(), strict=True)
+        ]
+
+    def run(M: Any, F: Any, R: Any, force: Any, rate: Any, _: Any) -> dict[str, Any]:
+        force, rate = sparse(force, of_force), sparse(rate, of_rate)
+        # By symmetry of (8.6) rates do to accelerations what forces do to multipliers.
+        by_rate = [[-x for x in column] for column in zip(*F, strict=True)]
+        return {
+            "x": _minus_products(n, (M, force), (by_rate, rate)),
+            "y": _minus_products(n, (F, force), (R, rate)),
+        }
+
+    shapes = {"M": (n, n), "F": (m, n), "R": (m, m), "force": (n, n), "rate": (m, n)}
+    return trace(run, "changes", shapes)
+
+
+def _minus_products(columns: int, *pairs: tuple[Any, Any]) -> list[list[Any]]:
+    """Return minus the sum of products of matrices, the second of which have so many columns."""
+    found = []
+    for rows in zip(*(first for first, _ in pairs), strict=True):
+        entries = [x for row in rows for x in row]
+        others = [row for _, second in pairs for row in second]
+        found.append([-x for x in transposed_times(others, entries, columns)])
+    return found
 
 
 def _along_motions(model: Model, function: Callable[[Any], Any], q: Any) -> list[list[Any]]:
     """Return the derivatives of a function of positions along each velocity (m, nv) (3.8)."""
     n = model.nv
-    rates = [model.position_rate(q, [float(i == j) for i in range(n)]) for j in range(n)]
+    rates = [model.position_rate(q, unit) for unit in _units(n)]
     columns = [directional_derivative(function, q, rate)[1] for rate in rates]
     return [list(row) for row in zip(*columns, strict=True)]

@@ -202,8 +202,7 @@ class Robot(CompiledModel):
                 derivatives then. In a batch such a row is NaN.
         """
         if check and self.model.constraint_count and np.ndim(q) == np.ndim(qd) == 1:
-            *_, error, rate = self.constraint_terms(q, qd)
-            require_closed_state(self.model, np.asarray(q), np.asarray(qd), error, rate)
+            self.forward_dynamics(q, qd, tau)  # looks whether loops are closed, in compiled code
         found = self._at_full_rank(self._forward_dynamics_derivatives(q, qd, tau))
         if len(found) == 3:
             found += [np.zeros((*found[0].shape[:-2], 0, self.model.nv))] * 3
