@@ -281,6 +281,7 @@ ROWS: dict[str, Row] = {
         "Round-off of body and base coordinates (10.1)",
         '`spatial/planar.py`',
         (
+            ('dynamics/inverse.py', 'v_i.cross(vJ)', 'v_i.cross(vJ * 1.01)'),
             ('spatial/planar.py', 'mass * (cx * cx + cy * cy)', 'mass * (cx * cx + 1.01 * cy * cy)'),
         ),
     ),
