@@ -50,6 +50,7 @@ examples:
   robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
   robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png
   robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true
+  robot_dynamics posture my_cell.yaml --output my_cell.yaml   from the grasps alone
   robot_dynamics schema > scenario.schema.json     for completion in editors
   robot_dynamics drill --json drill.json           fault injection on ROS 2 nodes
   robot_dynamics reproduce flexible-link --plot slew.png"""
@@ -176,6 +177,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
     _add_drill(commands)
     _add_inspect(commands)
     _add_plot(commands)
+    _add_posture(commands)
     _add_schema(commands)
     add_render(commands)
     add_view(commands)
@@ -306,6 +308,33 @@ def _add_plot(commands: Any) -> None:
     parser.set_defaults(run=_plot)
 
 
+def _add_posture(commands: Any) -> None:
+    parser = commands.add_parser(
+        "posture",
+        help="find postures of the arms from the grasps alone",
+        description="Find postures of the arms with which they hold the object at its grasps and "
+        "can do the whole reference, by random starts within the joint limits, and print the best "
+        "with what it leaves of each limit. The posture in the file counts for nothing but the "
+        "first start. Ctrl-C ends the search with what was found. Ends with status 1 and says "
+        "what limits it if there is none.",
+    )
+    _add_scenario(parser)
+    add_json(parser, "what was found")
+    parser.add_argument(
+        "--starts", type=count, default=200, metavar="N", help="random starts (%(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of the random starts (%(default)s)"
+    )
+    parser.add_argument(
+        "--output",
+        type=place,
+        metavar="FILE",
+        help="write the scenario with the postures there; it may be the scenario's own file",
+    )
+    parser.set_defaults(run=_posture)
+
+
 def _add_schema(commands: Any) -> None:
     parser = commands.add_parser(
         "schema",
@@ -426,6 +455,26 @@ def _inspect(options: argparse.Namespace) -> int:
     from robot_dynamics.app.inspection import inspect
 
     return GOOD if inspect(options) else BAD_INPUT
+
+
+def _posture(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.posture import find_posture, write_postures
+    from robot_dynamics.app.progress import display
+    from robot_dynamics.app.scenario import load_scenario
+
+    for file in (options.output, options.json):
+        if file is not None:
+            require_parent(file)
+    scenario = load_scenario(options.scenario, options.overrides)
+    with display(scenario.name) as listener:
+        found = find_posture(scenario, starts=options.starts, seed=options.seed, listener=listener)
+    print(f"{scenario.name}: {found}")
+    if options.output is not None:
+        kept = write_postures(scenario, found.joints, options.output)
+        print(f"written: {options.output}{'' if kept else ', without the comments of the file'}")
+    if options.json is not None:
+        write_json(found.json, options.json)
+    return GOOD
 
 
 def _plot(options: argparse.Namespace) -> int:
