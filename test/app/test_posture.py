@@ -1,11 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Postures from the grasps alone: found, simulated, written into files, or refused with a cause."""
+"""Postures from the grasps alone: found, simulated, written into files, or refused."""
 
 import json
 import re
 
-import numpy as np
 import pytest
 
 from robot_dynamics.app.command_line import main
@@ -37,13 +36,9 @@ def test_a_wiped_out_posture_is_found_again(name, tmp_path):
     assert tried >= reached >= good >= 1
     assert len(told) == tried
     write_postures(scenario, found.joints, tmp_path / "found.yaml")
-    assert (
-        simulate(tmp_path / "found.yaml", duration=1.0 if name == "tray" else None).report[
-            "failures"
-        ]
-        == []
-        or name == "tray"
-    )
+    run = simulate(tmp_path / "found.yaml", duration=1.0 if name == "tray" else None)
+    late = "before the reference has been at rest"  # of a run that is cut short
+    assert [problem for problem in run.report["failures"] if late not in problem] == []
 
 
 def test_the_command_writes_postures_and_keeps_comments(tmp_path, capsys):
@@ -70,7 +65,7 @@ def test_the_command_writes_postures_and_keeps_comments(tmp_path, capsys):
 def test_postures_of_a_changed_scenario_are_written_out(tmp_path):
     """Its file does not say the changes: all is written, and means the same."""
     scenario = wiped("tray", "plant.object_mass_scale=1.1")
-    joints = {arm.name: tuple(np.linspace(0.1, 0.7, 7)) for arm in scenario.cell.arms}
+    joints = {arm.name: (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7) for arm in scenario.cell.arms}
     assert not write_postures(scenario, joints, tmp_path / "out.yaml")
     again = load_scenario(tmp_path / "out.yaml")
     assert again.plant.object_mass_scale == 1.1
