@@ -137,7 +137,7 @@ def find_posture(
         )
     system = build_system(scenario)
     system.require_plain_arms("a posture from the grasps")
-    law = cast(PlannedLaw, make_law(scenario, system))  # as all are that hold an object
+    law: PlannedLaw | None = None
     terms, rng = Robot(system.model).constraint_terms, np.random.default_rng(seed)
     best: tuple[dict[str, float], Array] | None = None
     reached, good, tried, reasons = 0, 0, 0, Counter[str]()
@@ -152,6 +152,9 @@ def find_posture(
                 q = closed_configuration(system, scenario.object_pose, guess, terms=terms)
                 q = q[system.q_index]
                 reached += 1
+                if law is None:  # what it takes from the posture of the file is not there yet
+                    own = _with_joints(scenario, _joints(system, q))
+                    law = cast(PlannedLaw, make_law(own))  # as all are that hold an object
                 margins = _margins(law.checked_path(q, terms), scenario.safety)
                 good += 1
                 if best is None or min(margins.values()) > min(best[0].values()):
@@ -159,6 +162,8 @@ def find_posture(
                 ways[:] = math.inf
             except ReachError as error:
                 reasons[f"arm {error.arm!r} does not reach its grasp"] += 1
+            except np.linalg.LinAlgError:
+                reasons["an arm is at a singularity"] += 1
             except PreflightError as error:
                 reasons[error.problems[0].sentence] += 1
                 if best is None:  # what arms can do does not depend on one another until then
@@ -176,11 +181,21 @@ def find_posture(
             raise
     if best is None:
         raise PostureError(_why(scenario, tried, reached, reasons))
-    joints = {
-        arm.name: tuple(np.round(best[1][part], _DIGITS).tolist())
+    return Posture(_joints(system, best[1]), best[0], (tried, reached, good))
+
+
+def _joints(system: GraspSystem, q: Array) -> dict[str, tuple[float, ...]]:
+    """Return positions (na,) by the names of the arms, as files have them."""
+    return {
+        arm.name: tuple(np.round(q[part], _DIGITS).tolist())
         for arm, part in zip(system.arms, system.arm_slices, strict=True)
     }
-    return Posture(joints, best[0], (tried, reached, good))
+
+
+def _with_joints(scenario: Scenario, joints: Mapping[str, tuple[float, ...]]) -> Scenario:
+    """Return a scenario with other postures."""
+    arms = tuple(replace(arm, posture=joints[arm.name]) for arm in scenario.cell.arms)
+    return replace(scenario, cell=replace(scenario.cell, arms=arms))
 
 
 def _way(error: PreflightError, system: GraspSystem, part: slice) -> float:
@@ -259,8 +274,8 @@ def write_postures(
         found: Positions of each arm, by its name.
         place: The file, which may be the scenario's own.
     """
-    arms = tuple(replace(arm, posture=found[arm.name]) for arm in scenario.cell.arms)
-    wanted = replace(scenario, cell=replace(scenario.cell, arms=arms))
+    wanted = _with_joints(scenario, found)
+    arms = wanted.cell.arms
     source = Path(scenario.source.rpartition(":")[0])
     beside = place.with_name(f".{place.stem}.{os.getpid()}.yaml")
     try:
