@@ -64,7 +64,7 @@ def require_leave(settings: ControlSettings, allow_code: bool | str) -> None:
     name = settings.law
     if name not in LAW_FACTS and allow_code is not True and allow_code != name:
         raise ControllerError(
-            f"control.law is {name!r}, which is code to be imported; expected leave for it: "
+            f"control.law is {name!r}, which is code to be imported and is not allowed; expected "
             "--allow-code on the command line, allow_code=True in Python, or its name as the "
             "parameter allow_code of the controller node."
         )

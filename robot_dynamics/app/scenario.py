@@ -42,6 +42,7 @@ from robot_dynamics.control.settings import (
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.files import refused
 from robot_dynamics.description.yaml_document import Node, decode, parse_yaml, read_yaml
+from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.hybrid.environment import PUSHED
 from robot_dynamics.manipulation.settings import CellSettings
@@ -187,10 +188,8 @@ class Scenario:
         """
         if duration is None:
             seconds = self.start_tick * self.control.period + reference.duration
-        elif not duration > 0.0:
-            raise ArgumentError(f"a duration of {duration:g} s; expected more than 0 s.")
         else:
-            seconds = duration
+            seconds = positive_number("duration", duration)
         if not seconds / self.control.period <= MOST_TICKS:
             raise ArgumentError(
                 f"a run of {seconds:g} s at {self.control.rate_hz:g} Hz is too long to be kept; "

@@ -8,6 +8,7 @@ what the reference asks for, checks start and path, and is recorded. Its torque 
 
 from __future__ import annotations
 
+import inspect
 import traceback
 from collections.abc import Callable
 from functools import cached_property
@@ -190,6 +191,7 @@ def as_controller(given: Any, options: dict[str, Any] | None = None) -> Controll
     """
     options, name = dict(options or {}), controller_name(given)
     if isinstance(given, type):
+        _require_options(name, given, options)
         try:
             given = given(**options)
         except Exception as error:
@@ -197,6 +199,7 @@ def as_controller(given: Any, options: dict[str, Any] | None = None) -> Controll
             raise _failure(name, error, with_options) from error
     elif options and callable(given) and not hasattr(given, "torque"):
         function = given
+        _require_options(name, function, options, "seen")
 
         def given(seen: ControllerInput) -> Any:
             return function(seen, **options)
@@ -216,6 +219,29 @@ def as_controller(given: Any, options: dict[str, Any] | None = None) -> Controll
         f"controller {name!r}: expected a function of what is seen that returns torques, or an "
         "object with a method 'torque'."
     )
+
+
+def _require_options(name: str, given: Any, options: dict[str, Any], *others: str) -> None:
+    """Check that a class or function takes the options, besides other arguments.
+
+    Raises:
+        ControllerError: With those that it takes, and where they are written.
+    """
+    try:
+        taken = inspect.signature(given)
+    except (TypeError, ValueError):  # not written in Python
+        return
+    try:
+        taken.bind(*others, **options)
+    except TypeError as error:
+        names = [*taken.parameters][len(others) :]
+        written = vars(given).get("__init__") if isinstance(given, type) else given
+        code = getattr(written, "__code__", None)
+        place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+        raise ControllerError(
+            f"controller {name!r} with control.options {options} {error}; expected "
+            f"{'options ' + ', '.join(names) if names else 'no options'}{place}."
+        ) from error
 
 
 def controller_name(given: Any) -> str:
@@ -243,6 +269,7 @@ class RunningController:
         self._name, self._controller, self._law = name, controller, law
         self._period, self._count = settings.period, len(law.system.joint_names)
         task = ControlTask(law, settings)
+        self._limits = task.effort_limits
         controller.task = task
         self._call(controller.prepare, task)
 
@@ -265,6 +292,11 @@ class RunningController:
             ControllerError: If the controller raises an error, or returns no numbers.
         """
         returned = self._call(self._controller.torque, self._seen(step, tick, q, qd, wrenches))
+        if returned is None:
+            raise ControllerError(
+                f"controller {self._name!r} returned None, as a function without `return` does; "
+                f"expected {self._count} torques, one for each arm joint."
+            )
         try:
             torque = np.array(returned, dtype=float)
         except (TypeError, ValueError) as error:
@@ -279,7 +311,10 @@ class RunningController:
             )
         ramp_ticks = self._law.ramp_ticks
         if tick < ramp_ticks:
-            torque = step.support + tick / ramp_ticks * (torque - step.support)
+            ramped = step.support + tick / ramp_ticks * (torque - step.support)
+            # What is too large even so is refused with the number that the controller returned.
+            if (abs(ramped) <= self._limits).all() or (abs(torque) <= self._limits).all():
+                torque = ramped
         return step.with_torque(torque)
 
     def _seen(

@@ -21,7 +21,7 @@ from robot_dynamics.control.touch_settings import (
     TouchSettings,
 )
 from robot_dynamics.errors import ArgumentError, UnknownNameError
-from robot_dynamics.manipulation.contact_settings import Triple
+from robot_dynamics.manipulation.contact_settings import ANGLES, Triple
 from robot_dynamics.manipulation.contact_settings import number as _number
 
 
@@ -259,7 +259,8 @@ class ControlSettings:
         if self.law not in LAW_FACTS and ":" not in self.law:
             installed = entry_points(group=CONTROLLERS).names
             if self.law not in installed:
-                raise UnknownNameError("control law", self.law, [*LAW_FACTS, *sorted(installed)])
+                known = [*LAW_FACTS, *sorted(installed), "MODULE:NAME", "FILE.py:NAME"]
+                raise UnknownNameError("control law", self.law, known)
         if self.options and self.law in LAW_FACTS:
             raise ArgumentError(
                 f"options are for controllers of one's own; expected none of law {self.law!r}."
@@ -333,7 +334,7 @@ class SegmentSettings:
     move: Triple | None = None
     move_to: Triple | None = None
     rotate: TurnSettings | None = None
-    rotate_to: Triple | None = None
+    rotate_to: Triple | None = field(default=None, metadata=ANGLES)
 
     def __post_init__(self) -> None:
         for one, other in (("move", "move_to"), ("rotate", "rotate_to")):

@@ -210,7 +210,9 @@ class _Decoder:
         elif "below" in metadata and value >= metadata["below"]:
             problem = f"expected less than {metadata['below']:g}{unit}, not {shown}"
         if problem:
-            self.diagnosis.error(node.place, node.path, problem)
+            degrees = metadata.get("unit") == "rad" and "maximum" in metadata and abs(value) < 1e4
+            hint = f"{value:g} degrees are {math.radians(value):.6g} rad" if degrees else ""
+            self.diagnosis.error(node.place, node.path, problem, hint)
             return _FAILED
         return value
 

@@ -31,6 +31,9 @@ SURFACE_ROWS = {
     "hinge": {"axis": 5},
 }
 
+#: Metadata of angles in fields: degrees are too large for them.
+ANGLES = {"unit": "rad", "minimum": -6.2832, "maximum": 6.2832}
+
 
 def number(default: float | None, unit: str, **bounds: Any) -> Any:
     """Return a dataclass field; for the bounds see `description.yaml_document`."""
@@ -107,7 +110,7 @@ class PartSettings:
 
     kind: Literal["point", "edge", "face", "axis"] = "point"
     xyz: Triple = (0.0, 0.0, 0.0)
-    rpy: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = field(default=(0.0, 0.0, 0.0), metadata=ANGLES)
     size: tuple[float, float] = field(default=(0.05, 0.05), metadata={"unit": "m", "above": 0.0})
 
 
@@ -152,7 +155,7 @@ class SurfaceSettings:
     name: str
     kind: Literal["plane", "sphere", "cylinder", "line", "hole", "hinge"]
     xyz: Triple
-    rpy: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = field(default=(0.0, 0.0, 0.0), metadata=ANGLES)
     radius: float | None = number(None, "m", above=0.0)
     inside: bool = False
     depth: float | None = number(None, "m", above=0.0)

@@ -83,8 +83,9 @@ def grasp_system(
 
     Raises:
         RobotDynamicsError: If a joint belongs to no arm or to two, if a posture has the wrong
-            length, if the object, or a part, is not a single floating body, or if an arm's loops
-            do not close or its drives do not determine its motion.
+            length or is beyond the limits of a joint, if the object, or a part, is not a single
+            floating body, or if an arm's loops do not close or its drives do not determine its
+            motion.
     """
     names = [arm.name for arm in arms]
     if len(set(names)) != len(names) or not names:
@@ -181,11 +182,24 @@ def grasp_system(
     system = GraspSystem(
         model, tuple(result), objects[0], None if joint is None else len(arms), internal_chains
     )
+    _require_posture(system)
     if internal_chains is None:
         return system
     near = {name: value for arm in arms for name, value in arm.passive_joints.items()}
     at_posture = dict(zip(system.joint_names, system.posture.tolist(), strict=True))
     return replace(system, assembled=assembled(system.arms_alone, at_posture, near))
+
+
+def _require_posture(system: GraspSystem) -> None:
+    """Check that the postures are within the limits of the joints."""
+    limits, posture = system.limits, system.posture
+    for i in np.flatnonzero(~((limits["lower"] <= posture) & (posture <= limits["upper"]))):
+        name = system.joint_names[i]
+        kind = system.model.bodies[system.model.joint_index(name)].joint.type.name
+        raise RobotDynamicsError(
+            f"posture of joint {name!r} is {posture[i]:g}; expected {limits['lower'][i]:g} to "
+            f"{limits['upper'][i]:g} {'m' if kind == 'prismatic' else 'rad'}, its limits."
+        )
 
 
 def linkage_of(model: Model, path: Sequence[int], loops: Sequence[LoopJoint]) -> tuple[int, ...]:

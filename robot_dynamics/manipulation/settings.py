@@ -9,6 +9,7 @@ from typing import Literal
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import (
+    ANGLES,
     ContactSettings,
     CoordinateSettings,
     SurfaceSettings,
@@ -26,7 +27,7 @@ class PoseSettings:
     """
 
     xyz: Triple = (0.0, 0.0, 0.0)
-    rpy: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = field(default=(0.0, 0.0, 0.0), metadata=ANGLES)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class RobotSettings:
     urdf: str = field(metadata={"path": True})
     prefix: str = ""
     xyz: Triple = (0.0, 0.0, 0.0)
-    rpy: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = field(default=(0.0, 0.0, 0.0), metadata=ANGLES)
     locked: dict[str, float] = field(default_factory=dict)
 
 
@@ -111,7 +112,7 @@ class ObjectJointSettings:
     type: Literal["spherical", "universal", "revolute", "prismatic", "cylindrical", "fixed"]
     urdf: str = field(metadata={"path": True})
     xyz: Triple = (0.0, 0.0, 0.0)
-    rpy: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = field(default=(0.0, 0.0, 0.0), metadata=ANGLES)
     axis: Triple = field(default=(0.0, 0.0, 1.0), metadata={"unit": ""})
 
     def __post_init__(self) -> None:
@@ -133,7 +134,7 @@ class ObjectSettings:
 
     urdf: str = field(metadata={"path": True})
     xyz: Triple
-    rpy: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = field(default=(0.0, 0.0, 0.0), metadata=ANGLES)
     mass: float | None = field(default=None, metadata={"above": 0.0, "maximum": 1e5, "unit": "kg"})
     joint: ObjectJointSettings | None = None
 

@@ -176,6 +176,7 @@ class ControlSession:
             f"configured: {scenario.name}, {scenario.control.law} law at "
             f"{scenario.control.rate_hz:g} Hz, {values['mode'].replace('_', ' ')}; "
             f"guard: {guard}; without commands: {_words(facts.without_commands)}"
+            + ("" if self.start_wanted else "; waits for the service controller/start")
         )
 
     def close(self) -> None:

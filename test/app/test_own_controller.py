@@ -14,7 +14,7 @@ from scipy.linalg import expm
 
 import robot_dynamics as rd
 from robot_dynamics.app.demo import demonstrate
-from robot_dynamics.control.controller import ControllerError, ControlTask
+from robot_dynamics.control.controller import ControllerError, ControlTask, as_controller
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -137,6 +137,7 @@ def test_what_a_controller_is_made_for():
     [
         (lambda seen: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda seen: "x", "returned str; expected 14 torques"),
+        (lambda seen: None, "returned None, as a function without `return` does"),
         (lambda seen: np.zeros(3), r"shape \(3,\); expected 14 torques"),
         (3, "expected a function of what is seen"),
     ],
@@ -167,6 +168,11 @@ def test_the_safety_layer_stands_between():
         "lift_box", controller=lambda seen: 500.0 + seen.support, overrides=changes, duration=0.1
     )
     assert "expected a finite torque" in run.report["failures"][0]
+    changes[-1] = "control.start.ramp_s=0.2"
+    run = rd.simulate(
+        "lift_box", controller=lambda seen: np.full(14, 1e9), overrides=changes, duration=0.1
+    )
+    assert "wants 1e+09 N m" in run.report["failures"][0]  # not what the ramp makes of it
     run = rd.simulate("lift_box", controller=Hold, overrides=["acceptance={}"], duration=2.0)
     assert "from its reference" in run.report["failures"][0]
 
@@ -192,10 +198,10 @@ def test_without_faults_the_safety_layer_changes_nothing():
 def test_a_scenario_alone_imports_nothing(hold, tmp_path):
     """Code that a file names is refused with how to allow it, and is not run."""
     (tmp_path / "hold.py").write_text("raise SystemExit('it ran')\n")
-    with pytest.raises(ControllerError, match="expected leave for it: --allow-code"):
+    with pytest.raises(ControllerError, match="is not allowed; expected --allow-code"):
         rd.simulate("lift_box", overrides=[f"control.law={hold}"])
     scenario = rd.load_scenario("lift_box", [f"control.law={hold}"])
-    with pytest.raises(RobotDynamicsError, match="expected leave for it"):
+    with pytest.raises(RobotDynamicsError, match="is not allowed"):
         demonstrate(scenario)
 
 
@@ -230,8 +236,11 @@ def test_names_that_are_refused(law, expected):
 def test_options_that_are_refused(hold):
     """Of a class that does not take them, and of shipped laws."""
     changes = [f"control.law={hold}", "control.options.stiffness=3"]
-    with pytest.raises(ControllerError, match="stiffness"):
+    with pytest.raises(ControllerError, match=r"'stiffness'; expected no options"):
         rd.simulate("lift_box", overrides=changes, allow_code=True)
+    expected = rf"'stiffness'; expected options bandwidth \({__file__}"
+    with pytest.raises(ControllerError, match=expected):
+        as_controller(Hold, {"stiffness": 3})
     with pytest.raises(DescriptionError, match="options are for controllers of one's own"):
         rd.load_scenario("lift_box", ["control.options.stiffness=3"])
 

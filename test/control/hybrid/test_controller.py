@@ -241,6 +241,8 @@ def test_the_internal_force_gives_way_at_a_bounded_rate():
     assert np.abs(np.diff(added, axis=0)).max() <= 50.0 * 0.002 / 0.1 + 1e-9
     assert np.linalg.norm(added[0]) > 0.5
     assert all(step.task_scale > 1.0 - 1e-6 for step in steps[60:])
+    # A torque of another controller comes without it.
+    assert not steps[0].with_torque(support).added_internal_force.any()
     assert_allclose(added[60:], added[-1:].repeat(40, axis=0), atol=1e-9)
 
 
