@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import signal
 import sys
 import time
@@ -121,7 +122,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
 
 
 def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="robot_dynamics",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
@@ -497,6 +498,19 @@ def _schema(options: argparse.Namespace) -> int:
 
     print(schema_text() if options.format == "json" else reference_page(), end="")
     return GOOD
+
+
+class _Parser(argparse.ArgumentParser):
+    """Answers a word that is none of the choices with the one that was probably meant."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"invalid choice: '(.+?)' \(choose from (.*)\)", message)
+        if wrong:
+            from difflib import get_close_matches
+
+            close = get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), n=1)
+            message += f"; did you mean {close[0]}?" if close else ""
+        super().error(message)
 
 
 class _Version(argparse.Action):

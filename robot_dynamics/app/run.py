@@ -115,6 +115,7 @@ class RunOutputs:
         self.plots = [path for path in (folder and folder / "run.png", plot) if path]
         self.recording: Path | None = file or (folder and folder / RECORDING)
         self._made: list[Path] = []  # the innermost folder first
+        self._writing = False
         if folder is not None:
             missing = [path for path in (folder, *folder.parents) if not path.exists()]
             try:
@@ -139,6 +140,9 @@ class RunOutputs:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self._remove_folders()
+        wanted = self.reports or self.plots or self.recording
+        if kind is KeyboardInterrupt and wanted and not self._writing:
+            print("robot_dynamics: nothing was written: the run had not ended.", file=sys.stderr)
 
     def _remove_folders(self) -> None:
         with contextlib.suppress(OSError):  # as when there is something in it by now
@@ -169,6 +173,7 @@ class RunOutputs:
         for sentence in run.report["warnings"]:
             if sentence not in printed:
                 print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
+        self._writing = True
         written = [run.write_report(path) for path in self.reports]
         if self.recording is not None:
             written.append(run.save(self.recording))

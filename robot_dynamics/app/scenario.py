@@ -303,7 +303,10 @@ def find_scenario(name: str | Path) -> str | Path:
         raise ArgumentError(f"{name}: is a folder without {SCENARIO}, expected one with it.")
     if path.suffix in _SUFFIXES or os.sep in str(name):
         return path  # reading it says why not, and what was probably meant
-    raise UnknownNameError("scenario", str(name), shipped)
+    for file in (f"{name}{suffix}" for suffix in _SUFFIXES):
+        if Path(file).is_file():
+            raise ArgumentError(f"unknown scenario {str(name)!r}; did you mean {file!r}?")
+    raise UnknownNameError("scenario", str(name), [*shipped, "FILE.yaml", "FOLDER"])
 
 
 def build_system(scenario: Scenario) -> GraspSystem:

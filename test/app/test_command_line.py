@@ -203,6 +203,13 @@ def test_last_resorts(error, monkeypatch, capsys):
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_a_command_that_is_misspelt(capsys):
+    """The one that was probably meant is named."""
+    with pytest.raises(SystemExit):
+        main(["simulat"])
+    assert capsys.readouterr().err.endswith("; did you mean simulate?\n")
+
+
 def test_inspect(capsys, tmp_path):
     """Inspecting shows what is there; one refused file among several ends with 2."""
     box = str(share_directory() / "urdf" / "box.urdf")
@@ -409,8 +416,11 @@ def test_a_folder_gets_everything(tmp_path):
         assert outputs.recording == place / "recording.npz"
 
 
-def test_a_run_that_fails_leaves_no_empty_folder(tmp_path):
+def test_a_run_that_fails_leaves_no_empty_folder(tmp_path, capsys):
     """Folders that were made are taken away again; those that were there stay."""
+    with pytest.raises(KeyboardInterrupt), RunOutputs(tmp_path / "a", None, None):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err.endswith("nothing was written: the run had not ended.\n")
     with pytest.raises(ZeroDivisionError), RunOutputs(tmp_path / "a" / "b", None, None):
         raise ZeroDivisionError
     assert not (tmp_path / "a").exists()

@@ -87,6 +87,10 @@ def test_a_scenario_that_is_not_there(folder, monkeypatch):
     monkeypatch.chdir(folder)
     with pytest.raises(UnknownNameError, match="unknown scenario 'lift_bix'; did you mean"):
         load_scenario("lift_bix")
+    with pytest.raises(UnknownNameError, match=r"expected one of .*, FILE\.yaml, FOLDER"):
+        load_scenario("qqq")
+    with pytest.raises(ArgumentError, match=r"scenario 'own'; did you mean 'own\.yaml'"):
+        load_scenario("own")
     with pytest.raises(DescriptionError, match=r"no such file.*did you mean 'own\.yaml'"):
         load_scenario("owm.yaml")
     with pytest.raises(ArgumentError, match=r"is a folder without scenario\.yaml"):
