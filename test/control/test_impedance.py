@@ -68,7 +68,9 @@ def test_a_push_moves_the_object_as_springs_and_inertia_say(plant, tmp_path):
     D = np.diag([*springs.rotational_damping, *springs.damping])
     inertia = inertia_at_the_load(sim, law, seen)
     np.testing.assert_allclose(law.inertia, inertia, atol=1e-8)  # of up to 30 kg
-    inverse = np.linalg.inv(inertia)
+    # A torque that is held for a period acts half a period late: e is e - (h / 2) e'.
+    late = 0.5 * sim.period
+    inverse, D_h = np.linalg.inv(inertia - late * D), D - late * K
     f = 0.1 * np.array([1.0, -0.5, 0.8, 10.0, -20.0, 30.0])  # N m, N: a millimetre
 
     count, moved = 300, []
@@ -80,14 +82,14 @@ def test_a_push_moves_the_object_as_springs_and_inertia_say(plant, tmp_path):
     times = sim.period * np.arange(1, count + 1)
 
     def rate(_, x):
-        return np.concatenate([x[6:], inverse @ (f - D @ x[6:] - K @ x[:6])])
+        return np.concatenate([x[6:], inverse @ (f - D_h @ x[6:] - K @ x[:6])])
 
     exact = solve_ivp(rate, (0.0, times[-1]), np.zeros(12), t_eval=times, rtol=1e-9, atol=1e-12)
     expected = exact.y[:6].T
-    # A torque held for 1 ms is half a period late: K h / (2 D), 0.2 % of the damping and less.
+    # What is left is of second order in the period: 3e-4 of the largest motion, 7e-4 of MuJoCo.
     error = np.abs(np.array(moved) - expected).max(axis=0)
 
-    assert (error < 0.005 * np.abs(expected).max(axis=0)).all()
+    assert (error < 1e-3 * np.abs(expected).max(axis=0)).all()
 
 
 @pytest.mark.parametrize("plant", BOTH)
