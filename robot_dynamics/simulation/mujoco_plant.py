@@ -170,10 +170,10 @@ class MujocoPlant(Plant):
                 self._sum += self._felt
                 self._contacts.stepped()
                 self._environment_joints.stepped()
-        if wrenches:
-            data.qfrc_applied[:] = 0.0
         # mj_step leaves sensors and poses at the start of its last step.
         self._mujoco.mj_forward(self._model, data)
+        if wrenches:  # sensors have felt them
+            data.qfrc_applied[:] = 0.0
         if rigid:
             self._wrenches = self._felt_wrenches()
         else:

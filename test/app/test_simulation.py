@@ -130,6 +130,19 @@ def test_external_wrenches_move_both_engines_alike(push):
     assert np.abs(ours - other).max() < 0.01 * np.abs(ours).max()
 
 
+@pytest.mark.parametrize("push", PUSHES)
+def test_sensors_feel_a_push_while_it_lasts_on_both_engines(push):
+    """Grasp wrenches under drives' torques and a push; MuJoCo's grasps give way a little."""
+    felt = []
+    for engine in ENGINES:
+        sim = rd.Simulation("lift_box", engine)
+        sim.reset()
+        torque = 0.1 * sim.effort_limits
+        felt.append([sim.step(torque, PUSHES[push]).wrenches for _ in range(3)])
+    ours, other = np.array(felt)
+    assert np.abs(ours - other).max() < 0.01 * np.abs(ours).max()
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_push_here_moves_there_as_one_there_moves_here(engine):
     """Reciprocity: from rest the twists that unit wrenches give are a symmetric matrix.
