@@ -11,6 +11,7 @@
     motion = rd.integrate(robot, q, qd, 2.0)          # free motion, loops kept closed
     run = rd.simulate("lift_box", controller=mine)    # torques by a function of yours
     sim = rd.Simulation("lift_box")                   # the same plant, stepped by sim.step(torque)
+    sim = rd.Simulation(robot, period=0.002, q=q)     # a robot by itself, loops kept closed
 
 Each name is imported when it is first used, so that importing the package costs nothing.
 """

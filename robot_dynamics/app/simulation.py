@@ -1,13 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulation that the caller steps: torques in, measurements out."""
+"""A simulation that the caller steps, of a scenario or a robot: torques in, measurements out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +18,9 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.plant import Measurement, PlantState
+from robot_dynamics.simulation.plant import Measurement, Plant, PlantState
 from robot_dynamics.simulation.settings import Engine
+from robot_dynamics.simulation.stepped_robot import SteppedRobot, SteppedRobotState
 
 Array = NDArray[np.float64]
 
@@ -29,20 +30,22 @@ class Observation(NamedTuple):
 
     Attributes:
         time: Simulated time [s].
-        q: Measured positions of the arm joints (na,) [rad or m].
-        qd: Measured velocities of the arm joints (na,).
+        q: Measured positions of the arm joints (na,) [rad or m]; of a robot all (nq,).
+        qd: Measured velocities of the arm joints (na,); of a robot all (nv,).
         wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, each in
-            the frame of the arm's tool [N m, N].
-        object_pose: True pose x y z qx qy qz qw of the object in the world (7,).
-        object_twist: True angular and linear velocity of the object's origin, world axes (6,).
+            the frame of the arm's tool [N m, N]; (0, 6) where a robot moves by itself.
+        object_pose: True pose x y z qx qy qz qw of the object in the world (7,); None where a
+            robot moves by itself.
+        object_twist: True angular and linear velocity of the object's origin, world axes (6,), or
+            None likewise.
     """
 
     time: float
     q: Array
     qd: Array
     wrenches: Array
-    object_pose: Array
-    object_twist: Array
+    object_pose: Any
+    object_twist: Any
 
 
 class StepLinearization(NamedTuple):
@@ -72,11 +75,11 @@ class SimulationState:
     """
 
     observation: Observation
-    plant: PlantState
+    plant: PlantState | SteppedRobotState
 
 
 class Simulation:
-    """The arms and the object of a scenario, advanced one control period at a time.
+    """The arms and the object of a scenario, or a robot, advanced one control period at a time.
 
     No control law and no safety layer stands in between: limits of torque, command delay,
     friction, noise and faults of the scenario's plant do. Brakes hold the arms until the first
@@ -86,39 +89,74 @@ class Simulation:
         seen = sim.reset()
         seen = sim.step(torque)
 
+    A robot, tree or closed loops, moves by itself under joint forces (nv,) as `rd.integrate` moves
+    it by default, loops closed by projection. Nothing stands in between: neither delay nor limits
+    of torque or position, and friction of the joints where it is part of the robot's dynamics
+    (`joint_friction=True`).
+
+        sim = rd.Simulation(robot, period=0.002, q=q, qd=qd)
+        seen = sim.step(torque)
+
     Attributes:
-        scenario: What is simulated.
+        scenario: What is simulated; None of a robot.
         period: Control period [s].
-        joint_names: The arm joints, in the order of torques and measurements.
-        arm_names: The arms, in the order of the wrenches.
-        effort_limits: The largest torques of the drives (na,) [N m or N].
+        joint_names: The arm joints, in the order of torques and measurements; of a robot those of
+            its tree, `robot.model.joint_names`.
+        arm_names: The arms, in the order of the wrenches; none of a robot.
+        effort_limits: The largest torques of the drives (na,) [N m or N]; of a robot those of its
+            description (nv,).
         arms: Algorithms of the arms without the object, as they truly are; `arms.model` has its
-            own order of joints.
+            own order of joints. Of a robot the robot.
 
     Args:
-        scenario: A scenario, a file, or the name of a shipped one.
+        scenario: A scenario, a file, or the name of a shipped one; or a `Robot`.
         plant: "engine" or "mujoco"; as the scenario says by default.
         overrides: Changes of single values, as "plant.object_mass_scale=1.2".
+        period: Control period [s] of a robot; 2 ms by default. Scenarios state their own.
+        q: Positions (nq,) at which a robot starts, loops closed; by default joints at zero, or
+            where `Robot.assemble` closes the loops.
+        qd: Velocities (nv,) there; at rest by default.
+        step: Longest integration step [s] of a robot; by default 1 ms, or less where friction,
+            springs and dampers of the joints demand it.
 
     Raises:
-        RobotDynamicsError: If the scenario is refused, or the engine is not installed.
+        RobotDynamicsError: If the scenario or the start is refused, or the engine is not
+            installed.
     """
 
     def __init__(
         self,
-        scenario: Scenario | str | Path,
+        scenario: Scenario | str | Path | Robot,
         plant: Engine | None = None,
         *,
         overrides: Iterable[str] = (),
+        period: float | None = None,
+        q: ArrayLike | None = None,
+        qd: ArrayLike | None = None,
+        step: float | None = None,
     ) -> None:
-        scenario = chosen_scenario(scenario, plant, overrides)
-        self.scenario, self.period = scenario, scenario.control.period
-        system = true_system(scenario, build_system(scenario))
-        self.joint_names: tuple[str, ...] = tuple(system.joint_names)
-        self.arm_names: tuple[str, ...] = tuple(arm.name for arm in system.arms)
-        self.effort_limits: Array = np.array(system.limits["effort"])
-        self.arms = Robot(system.arms_alone)
-        self._plant = make_plant(scenario, system)
+        self.scenario: Scenario | None = None
+        self.joint_names: tuple[str, ...]
+        self.arm_names: tuple[str, ...] = ()
+        self.effort_limits: Array
+        self.arms: Robot
+        self._plant: Plant | SteppedRobot
+        if isinstance(scenario, Robot):
+            _refuse("a robot", "a scenario", plant=plant, overrides=overrides or None)
+            self._plant = SteppedRobot(scenario, period, q, qd, step)
+            self.arms, self.period = scenario, self._plant.period
+            self.joint_names = scenario.model.joint_names
+            self.effort_limits = scenario.model.limits()["effort"]
+        else:
+            _refuse("a scenario", "a robot", period=period, q=q, qd=qd, step=step)
+            scenario = chosen_scenario(scenario, plant, overrides)
+            self.scenario, self.period = scenario, scenario.control.period
+            system = true_system(scenario, build_system(scenario))
+            self.joint_names = tuple(system.joint_names)
+            self.arm_names = tuple(arm.name for arm in system.arms)
+            self.effort_limits = np.array(system.limits["effort"])
+            self.arms = Robot(system.arms_alone)
+            self._plant = make_plant(scenario, system)
 
         self.reset()
 
@@ -133,15 +171,16 @@ class Simulation:
 
         Args:
             torque: Command (na,) [N m or N]; it acts after the scenario's command delay, within
-                the limits of the drives.
+                the limits of the drives. Of a robot joint forces (nv,), which act at once.
             wrenches: External wrenches (6,) by link name, the object's included: moment [N m]
                 and force [N] in world axes about the link's origin, constant over the period.
+                Frames of a robot (`Robot.with_frame`) are links as well.
 
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or a link does not exist.
             SimulationError: If the motion grows without bound.
         """
-        return self._observe(self._plant.step(np.asarray(torque, dtype=float), wrenches))
+        return self._observe(self._plant.step(torque, wrenches))
 
     def linearize(self, torque: ArrayLike) -> StepLinearization:
         """Return how small changes of state and torque go on over the next control period.
@@ -158,7 +197,10 @@ class Simulation:
             RobotDynamicsError: If constraints depend on one another.
         """
         if not isinstance(self._plant, EnginePlant):
-            raise ArgumentError("only the plant 'engine' has derivatives; expected that.")
+            raise ArgumentError(
+                "only the plant 'engine' of a scenario has derivatives; expected that. Those of a "
+                "robot are Robot.linearize."
+            )
         A, B = self._plant.linearize(np.asarray(torque, dtype=float))
         return StepLinearization(A, B, self._plant.motion.robot)
 
@@ -183,12 +225,25 @@ class Simulation:
 
     @state.setter
     def state(self, state: SimulationState) -> None:
+        if not isinstance(state, SimulationState):
+            raise ArgumentError(f"the state is {state!r:.60}, expected one of a simulation.")
         self._plant.state = state.plant
         self._seen = state.observation
 
     def _observe(self, measured: Measurement) -> Observation:
         truth = self._plant.truth()
         _, time, q, qd, wrenches = measured
-        pose, twist = truth.object_pose.copy(), truth.object_twist.copy()
+        pose = twist = None
+        if truth is not None:
+            pose, twist = truth.object_pose.copy(), truth.object_twist.copy()
         self._seen = Observation(time, q.copy(), qd.copy(), wrenches.copy(), pose, twist)
         return self._seen
+
+
+def _refuse(given: str, other: str, **arguments: Any) -> None:
+    """Refuse arguments that belong to what is not simulated."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise ArgumentError(
+                f"Simulation: {name} belongs to {other}, expected none with {given}."
+            )

@@ -155,7 +155,7 @@ class Plant(ABC):
 
     @state.setter
     def state(self, state: PlantState) -> None:
-        if state.plant != self._identity:
+        if getattr(state, "plant", None) != self._identity:
             raise ArgumentError("the state is of another plant, expected one of this scenario.")
         own, faults, sensors, *engine = state.parts
         for part, of in ((own, self), (faults, self.faults), (sensors, self._sensors)):
@@ -167,7 +167,9 @@ class Plant(ABC):
     def _identity(self) -> tuple[str, ...]:
         return (type(self).__name__, *self.system.model.joint_names)
 
-    def step(self, torque: Array, wrenches: Mapping[str, ArrayLike] | None = None) -> Measurement:
+    def step(
+        self, torque: ArrayLike, wrenches: Mapping[str, ArrayLike] | None = None
+    ) -> Measurement:
         """Advance by one control period under a new torque command (na,) [N m].
 
         Args:
@@ -180,7 +182,7 @@ class Plant(ABC):
             ArgumentError: If a torque or wrench has the wrong shape or is not finite, or there is
                 no such link.
         """
-        pushes = self._checked_wrenches(wrenches) if wrenches else None
+        pushes = checked_wrenches(self.system.model, wrenches) if wrenches is not None else None
         self._delayed.append(checked_array("torque", torque, self._torque.shape))
         applied = self._delayed.popleft()
         if applied is not None:  # else the brakes still hold
@@ -247,15 +249,6 @@ class Plant(ABC):
     def _sensed(self) -> tuple[Array, Array, Array]:
         """Return true positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
 
-    def _checked_wrenches(self, wrenches: Mapping[str, ArrayLike]) -> dict[str, Array]:
-        model = self.system.model
-        found = {}
-        for name, wrench in wrenches.items():
-            if model.link(name).body == WORLD:
-                raise ArgumentError(f"link {name!r} is part of the world: nothing can push it.")
-            found[name] = checked_array(f"the wrench on {name!r}", wrench, (6,))
-        return found
-
     def _measurement(self) -> Measurement:
         true = Measurement(self._tick, self._tick * self.period, *self._sensed())
         return self._sensors.measure(true)
@@ -301,15 +294,38 @@ def checked_array(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return a copy of a torque command, or of other numbers.
 
     Raises:
-        ArgumentError: If its shape is wrong or an entry is not finite.
+        ArgumentError: If there are no numbers, the shape is wrong or an entry is not finite.
     """
-    values = np.array(given, dtype=float)
+    try:
+        values = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} is {given!r:.60}, expected numbers {shape}.") from None
     if values.shape != shape:
         raise ArgumentError(f"{name} has shape {values.shape}, expected {shape}.")
     # The sum of squares is quick; it may overflow where the entries do not.
     if not math.isfinite(values.dot(values)) and not np.isfinite(values).all():
         raise ArgumentError(f"{name} has entries that are not finite.")
     return values
+
+
+def checked_wrenches(model: Model, wrenches: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Return copies of external wrenches (6,) by the name of their link.
+
+    Raises:
+        ArgumentError: If there is no mapping, a wrench has the wrong shape or is not finite, or a
+            link cannot move.
+        UnknownNameError: If there is no such link.
+    """
+    if not isinstance(wrenches, Mapping):
+        raise ArgumentError(
+            f"wrenches are {wrenches!r:.60}, expected a mapping from links to wrenches (6,)."
+        )
+    found = {}
+    for name, wrench in wrenches.items():
+        if model.link(name).body == WORLD:
+            raise ArgumentError(f"link {name!r} is part of the world: nothing can push it.")
+        found[name] = checked_array(f"the wrench on {name!r}", wrench, (6,))
+    return found
 
 
 class Sensors:

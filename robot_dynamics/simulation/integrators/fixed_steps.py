@@ -67,6 +67,7 @@ class FixedSteps:
 
     Attributes:
         effort: What was done so far.
+        force: Joint forces (nv,), or a function that returns them; may be set between steps.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class FixedSteps:
             limit: Opening of a loop that ends the integration [m], rotations at `length`.
             length: Length [m] at which a rotation counts like a displacement.
         """
-        self._robot, self._method, self._force, self._h = robot, method, force, step
+        self._robot, self._method, self.force, self._h = robot, method, force, step
         self._limit, self._length = limit, length
         self._scales = constraint_scales(robot.model, length) * robot.model.holonomic
         self._made: dict[Choice, Kernels] = {}
@@ -101,7 +102,7 @@ class FixedSteps:
         closed = method.name != "stabilised"  # which never closes loops entirely
         self._implied = closing_tolerance(robot.model) * length + 100.0 * gap if closed else limit
         self.effort = Effort()
-        self._largest_margin = 0.0
+        self._largest_margin, self._at_once = 0.0, 1
         choice, regular = first_choice(robot, q, length)
         self._take_up(method.choice(choice), regular, np.zeros(robot.model.nv))
 
@@ -109,30 +110,53 @@ class FixedSteps:
         """Yield the states at the times after the first, a whole number of steps apart."""
         if self._method.name != "projection":
             require_regular_start(self._robot, self._method.name, times[0], q, self._length)
-        taken, at_once = 0, 1
+        taken = 0
         for time in times[1:]:
             target = round((time - times[0]) / self._h)
-            while taken < target:
-                count = min(target - taken, at_once, _MOST_AT_ONCE)
-                start = times[0] + taken * self._h
-                block = self._steps(start, q, qd, count, self._h)
-                kept = self._trusted(block, start, self._near * self._largest_margin)
-                if kept:
-                    self._note(block.first(kept), kept)
-                    q, qd, taken = block.q[kept - 1], block.qd[kept - 1], taken + kept
-                if kept == count:
-                    at_once = min(2 * at_once, _MOST_AT_ONCE)
-                else:
-                    q, qd = self._hard_step(times[0] + taken * self._h, q, qd)
-                    taken, at_once = taken + 1, 1
+            q, qd = self.advance(times[0], taken, target, q, qd)
+            taken = target
             yield q, qd
+
+    def advance(
+        self, start: float, taken: int, target: int, q: Array, qd: Array
+    ) -> tuple[Array, Array]:
+        """Return the state `target` steps after a time [s] from the one `taken` steps after it.
+
+        Raises:
+            Trouble: If the motion grows without bound, or loops open.
+        """
+        while taken < target:
+            now = start + taken * self._h
+            count = min(target - taken, self._at_once, _MOST_AT_ONCE)
+            block = self._steps(now, q, qd, count, self._h)
+            kept = self._trusted(block, now, self._near * self._largest_margin)
+            if kept:
+                self._note(block.first(kept), kept)
+                q, qd, taken = block.q[kept - 1], block.qd[kept - 1], taken + kept
+            if kept == count:
+                self._at_once = min(2 * self._at_once, _MOST_AT_ONCE)
+            else:
+                q, qd = self._hard_step(start + taken * self._h, q, qd)
+                taken, self._at_once = taken + 1, 1
+        return q, qd
+
+    @property
+    def memory(self) -> tuple[Choice, float, int]:
+        """What steps depend on besides the state that they go from; to be set bit for bit."""
+        return self._kernels.choice, self._largest_margin, self._at_once
+
+    @memory.setter
+    def memory(self, memory: tuple[Choice, float, int]) -> None:
+        choice, margin, at_once = memory
+        self._use(choice)
+        self._largest_margin, self._at_once = margin, at_once
 
     def _steps(self, start: float, q: Array, qd: Array, count: int, h: float) -> Block:
         """Return steps by the present kernels."""
-        if callable(self._force):
-            return self._steps_under(self._force, start, q, qd, count, h)
+        if callable(self.force):
+            return self._steps_under(self.force, start, q, qd, count, h)
         with np.errstate(all="ignore"):
-            return Block(*self._kernels.chain(h)(count, q, qd, self._force))
+            return Block(*self._kernels.chain(h)(count, q, qd, self.force))
 
     def _steps_under(
         self, force: Force, start: float, q: Array, qd: Array, count: int, h: float
@@ -229,7 +253,7 @@ class FixedSteps:
     def _step_of_any_rank(self, time: float, q: Array, qd: Array) -> tuple[Array, Array]:
         nv = self._robot.model.nv
         free = Drives(np.arange(nv), np.full(nv, np.inf), np.zeros(nv), np.zeros(nv), 1.0)
-        tau = self._force(time, q, qd) if callable(self._force) else self._force
+        tau = self.force(time, q, qd) if callable(self.force) else self.force
         try:
             new_q, new_v, _, closure, drift = singular_step(
                 self._robot, free, self._h, q, qd, np.asarray(tau, dtype=float)
@@ -251,13 +275,16 @@ class FixedSteps:
         """Go on with a choice."""
         if self._made:
             self._count(choices=1)
+        self._use(choice)
+        margin = float(self._kernels.rate(q, qd, np.zeros(len(qd)))[5])
+        self._largest_margin = max(self._largest_margin, margin if np.isfinite(margin) else 0.0)
+
+    def _use(self, choice: Choice) -> None:
         if choice not in self._made:
             self._made[choice] = Kernels(self._robot.model, self._method, choice)
         self._kernels = self._made[choice]
         everything = range(self._robot.model.constraint_count)
         self._left_out = [i for i in everything if i not in choice.rows]
-        margin = float(self._kernels.rate(q, qd, np.zeros(len(qd)))[5])
-        self._largest_margin = max(self._largest_margin, margin if np.isfinite(margin) else 0.0)
 
     def _open(self, errors: Array) -> Array:
         """Return openings [m] of position errors (..., n^c)."""

@@ -106,21 +106,11 @@ def integrate(
     outputs = int(outputs)
     model = robot.model
     require_inertia(model)
-    length = model_length(model)
-    state = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
     if prescribed is not None:
         tau = _driven(robot, tau, prescribed)
     force = _force(tau, model.nv)
-    closed = max(_OPEN, closing_tolerance(model))
-    limit = (_OPEN_STABILISED if method == "stabilised" else closed) * length
-    gap, slip = _errors(robot, *state, length)
-    if method == "stabilised":
-        limit = max(limit, 10.0 * gap)
-    elif gap > limit or slip > closed * (length + _speed(robot, state[1], length)):
-        raise ArgumentError(
-            f"{model.name}: at the start loops are open by {gap:.1e} m and open further at "
-            f"{slip:.1e} m/s; expected a closed start, as Robot.assemble returns it."
-        )
+    state, limit = closed_start(robot, q, qd, method)
+    length = model_length(model)
     how = Method(method, scheme_of_order(order), stabilisation_time)
     times = np.linspace(0.0, duration, outputs + 1)
     substeps = max(1, int(np.ceil(duration / outputs / step * (1.0 - 1e-12))))
@@ -159,6 +149,34 @@ def integrate(
     except KeyboardInterrupt as interrupt:
         raise IntegrationInterrupted(so_far()) from interrupt
     return so_far()
+
+
+def closed_start(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, method: str = "projection"
+) -> tuple[tuple[Array, Array], float]:
+    """Return the state to start from, and how far loops may open on the way [m].
+
+    Args:
+        robot: The mechanism.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        method: Of `integrate`; "stabilised" starts with open loops as well.
+
+    Raises:
+        ArgumentError: If a shape is wrong, a number is not finite, or loops are open.
+    """
+    model = robot.model
+    state = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
+    length, closed = model_length(model), max(_OPEN, closing_tolerance(model))
+    gap, slip = _errors(robot, *state, length)
+    if method == "stabilised":
+        return state, max(_OPEN_STABILISED * length, 10.0 * gap)
+    if gap > closed * length or slip > closed * (length + _speed(robot, state[1], length)):
+        raise ArgumentError(
+            f"{model.name}: at the start loops are open by {gap:.1e} m and open further at "
+            f"{slip:.1e} m/s; expected a closed start, as Robot.assemble returns it."
+        )
+    return state, closed * length
 
 
 def _force(tau: Torque, nv: int) -> Force | Array:
