@@ -106,15 +106,15 @@ class CompiledModel:
 
     @cached_property
     def _forward_dynamics_jvp(self) -> Any:
-        return self._bind("forward_dynamics_jvp", derivatives.forward_dynamics_jvp_program)
+        return self._bind_forward("jvp", derivatives.forward_dynamics_jvp_program)
 
     @cached_property
     def _forward_dynamics_vjp(self) -> Any:
-        return self._bind("forward_dynamics_vjp", derivatives.forward_dynamics_vjp_program)
+        return self._bind_forward("vjp", derivatives.forward_dynamics_vjp_program)
 
     @cached_property
     def _forward_dynamics_hvp(self) -> Any:
-        return self._bind("forward_dynamics_hvp", derivatives.forward_dynamics_hvp_program)
+        return self._bind_forward("hvp", derivatives.forward_dynamics_hvp_program)
 
     @cached_property
     def inverse_dynamics_regressor(self) -> Any:
@@ -180,8 +180,7 @@ class CompiledModel:
 
     @cached_property
     def _forward_dynamics_derivatives(self) -> Any:
-        program = derivatives.forward_dynamics_derivatives_program
-        return self._bind("forward_dynamics_derivatives", program)
+        return self._bind_forward("derivatives", derivatives.forward_dynamics_derivatives_program)
 
     @cached_property
     def _residual_derivatives(self) -> Any:
@@ -290,9 +289,11 @@ class CompiledModel:
         Raises:
             UnknownNameError: If there is no frame or no choice of axes of a name.
             ArgumentError: If the frames cannot move independently in all directions: then only the
-                inverse exists.
+                inverse exists; if there are none, or positions are not finite.
         """
         names = (frames,) if isinstance(frames, str) else tuple(frames)
+        if not names:
+            raise ArgumentError("frames are none, expected names of frames.")
         if axes not in AXES:
             raise UnknownNameError("choice of axes", str(axes), AXES)
         places = [(self.model.link(name).body, self.model.link(name).placement) for name in names]
@@ -307,6 +308,8 @@ class CompiledModel:
         W = np.asarray(function(q))
         if inverse:
             return W
+        if not np.isfinite(W).all():
+            raise ArgumentError(f"{self.model.name}: q is not finite, expected numbers.")
         # Rotations and displacements do not compare: each row is scaled by its own size.
         size = np.sqrt(np.einsum("...ii->...i", W))
         scaled = W / np.where(size > 0.0, size, 1.0)[..., None] / size.clip(1e-300)[..., None, :]
@@ -339,17 +342,27 @@ class CompiledModel:
 
         Raises:
             UnknownNameError: If there is no frame of a name.
+            ArgumentError: If a wrench is not (..., 6), or leading shapes do not broadcast.
         """
-        count = len(self.model.bodies)
-        outside = np.zeros((*np.shape(q)[:-1], count, 6))
+        on_bodies, shapes = [], [np.shape(q)[:-1]]
         for name, wrench in (wrenches or {}).items():
-            frame = self.model.link(name)
+            frame, f = self.model.link(name), _wrench(name, wrench)
+            shapes.append(f.shape[:-1])
             if frame.body != WORLD:
                 carrier = self.model.link(self.model.bodies[frame.body].name)
                 X = frame.placement.compose(carrier.placement.inverse())  # carrier to frame
-                f = np.asarray(wrench, dtype=float)
-                moved = X.inverse_times(Force.of([f[..., i] for i in range(6)])).components()
-                outside[..., frame.body, :] += np.stack(moved, axis=-1)
+                parts = X.inverse_times(Force.of([f[..., i] for i in range(6)])).components()
+                on_bodies.append((frame.body, np.stack(parts, axis=-1)))
+        try:
+            batch = np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise ArgumentError(
+                f"positions and wrenches have leading shapes {', '.join(map(str, shapes))}, "
+                "expected ones that broadcast."
+            ) from None
+        outside = np.zeros((*batch, len(self.model.bodies), 6))
+        for body, moved in on_bodies:
+            outside[..., body, :] += moved
         return np.asarray(self._joint_wrenches(q, qd, qdd, outside))
 
     @cached_property
@@ -623,6 +636,12 @@ class CompiledModel:
     def _bind(self, name: str, program: Any, more: Sequence[float] = ()) -> Any:
         return algorithms.bound(self.model, name, lambda: program(self.model), more=more)
 
+    def _bind_forward(self, kind: str, program: Any) -> Any:
+        """Bind derivatives of accelerations; a tree needs inertia that every joint moves."""
+        if not self.model.constraint_count:
+            require_inertia(self.model)
+        return self._bind(f"forward_dynamics_{kind}", program)
+
     def _of_frame(self, kind: str, frame: str, *how: str) -> Any:
         """Return a compiled function of a frame; `how` are the axes and the kind, if any."""
         known = self._frame_functions.get((kind, frame, *how))
@@ -639,3 +658,16 @@ class CompiledModel:
     @cached_property
     def _frame_functions(self) -> dict[tuple[str, ...], Any]:
         return {}
+
+
+def _wrench(frame: str, values: Any) -> Array:
+    """Return a wrench on a frame as an array (..., 6)."""
+    try:
+        wrench = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"wrench on {frame!r} is {values!r:.60}, expected numbers (..., 6)."
+        ) from None
+    if wrench.shape[-1:] != (6,):
+        raise ArgumentError(f"wrench on {frame!r} has shape {wrench.shape}, expected (..., 6).")
+    return wrench

@@ -20,6 +20,7 @@ from robot_dynamics.dynamics.arguments import (
     pose_matrix,
     positive_number,
     several_names,
+    whole_number,
 )
 from robot_dynamics.dynamics.assembly import (
     Assembly,
@@ -67,7 +68,7 @@ from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.explicit_robot import ExplicitRobot
 from robot_dynamics.model import Link, Mechanism, build, transform_of
-from robot_dynamics.model.moved_inertia import joints_without_inertia
+from robot_dynamics.model.moved_inertia import joints_without_inertia, require_inertia
 from robot_dynamics.spatial import Inertia
 
 Array = NDArray[np.float64]
@@ -194,7 +195,8 @@ class Robot(CompiledModel):
             q: Positions (..., nq).
             qd: Velocities (..., nv).
             tau: Joint forces (..., nv).
-            check: Whether to check that the loops are closed, and stay so.
+            check: Whether to check that the loops of one state are closed, and stay so; those of
+                a batch are not looked at.
 
         Raises:
             AssemblyError: If loops are open, or velocities open them.
@@ -217,6 +219,12 @@ class Robot(CompiledModel):
         pivot, *values = found
         if isinstance(pivot, float):  # of one state
             if not pivot >= SMALLEST_PIVOT:
+                require_inertia(self.model)  # names the joint that lacks it, in loops as well
+                if not self.model.constraint_count:
+                    raise ArgumentError(
+                        f"{self.model.name}: accelerations have no derivatives here, expected "
+                        "finite numbers and a state at which the inertia matrix is not singular."
+                    )
                 raise RobotDynamicsError(
                     f"{self.model.name}: constraints depend on one another here, so that their "
                     "forces have no derivatives; linearize() has those of the motion."
@@ -300,6 +308,11 @@ class Robot(CompiledModel):
         """Return weights of the constraint forces as further inputs, of which a tree has none."""
         count = self.model.constraint_count
         if not count:
+            if weights is not None and np.shape(weights)[-1:] != (0,):
+                raise ArgumentError(
+                    f"{self.model.name}: lambda_weights have shape {np.shape(weights)}, expected "
+                    "(..., 0): there are no constraints."
+                )
             return []
         return [np.zeros(count) if weights is None else weights]
 
@@ -317,7 +330,7 @@ class Robot(CompiledModel):
             tau: Joint forces (..., nv).
 
         Raises:
-            AssemblyError: If loops are open, or velocities open them.
+            AssemblyError: If loops are open, or velocities open them; in a batch rows have NaN.
             RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
         """
         found = self.forward_dynamics_derivatives(q, qd, tau)
@@ -332,8 +345,12 @@ class Robot(CompiledModel):
             q: Positions (nq,).
             length: Length [m] at which a rotation counts like a displacement; that of a typical
                 link by default.
+
+        Raises:
+            RobotDynamicsError: If there are no joints.
         """
         at = finite_vector("q", q, self.model.nq)
+        self._require_joints()
         if length is not None:
             length = positive_number("length", length)
         return conditioning(self.model, self.inertia_matrix(at), length)
@@ -393,9 +410,10 @@ class Robot(CompiledModel):
             AssemblyError: If loops are open, or velocities open them.
             UnknownNameError: If there is neither a joint nor a coordinate of a name.
             RobotDynamicsError: If the coordinates do not determine the motion, or a joint with a
-                quaternion moves.
+                quaternion moves, or there are no joints.
         """
         model = self.model
+        self._require_joints()
         q, qd, tau = self._state(q, qd, tau=tau)
         if controller is not None:
             tau = tau + finite_vector("controller's forces", controller(q, qd), model.nv)
@@ -419,6 +437,10 @@ class Robot(CompiledModel):
         if controller is None:
             return open_loop
         return with_controller(open_loop, *self._controller_slopes(controller, q, qd))
+
+    def _require_joints(self) -> None:
+        if not self.model.nv:
+            raise RobotDynamicsError(f"{self.model.name}: nothing moves, expected a joint.")
 
     def _controller_slopes(
         self, controller: Callable[[Array, Array], Any], q: Array, qd: Array
@@ -475,8 +497,9 @@ class Robot(CompiledModel):
 
         Raises:
             AssemblyError: If the loops cannot be closed.
+            ArgumentError: If the seed is no whole number from 0 on.
         """
-        model, rng = self.model, np.random.default_rng(seed)
+        model, rng = self.model, np.random.default_rng(whole_number("seed", seed, 0))
         length = model_length(model) if length is None else positive_number("length", length)
         closed = self._closed(None) if model.constraint_count else model.neutral()
 
@@ -488,7 +511,7 @@ class Robot(CompiledModel):
             if not model.constraint_count:
                 q = np.array(model.integrate(closed.tolist(), step.tolist()))
                 return np.asarray(self.inverse_dynamics_regressor(q, rate, acceleration) / scales)
-            near = np.array(model.integrate(closed.tolist(), (0.3 * step).tolist()))
+            near = np.array(model.integrate(closed.tolist(), step.tolist()))
             at = self.assemble(near, velocities=rate)
             form = self.independent_form(at.q, at.qd)
             qdd = form.G @ acceleration[: form.G.shape[1]] + form.g

@@ -186,7 +186,8 @@ class Simulation:
         """Return how small changes of state and torque go on over the next control period.
 
         From the present state, which stays as it is, with all limits, friction and the projection
-        that closes the grasps; without command delay, noise and brakes.
+        that closes the grasps; without command delay, noise and brakes, and without the `wrenches`
+        that `step` takes.
 
         Args:
             torque: Of the arm joints (na,) [N m or N].

@@ -159,7 +159,8 @@ def _reverse(
             found = of_nodes[left][right]
         elif operation == CALL:
             outputs = _call_flat(left, [of_nodes[i] for i in right], [])
-            slots = dict(zip(left.results, outputs, strict=True))
+            pairs = zip(left.results, outputs, strict=True)
+            slots = {node: x for node, x in pairs if isinstance(node, int)}  # 1.0 is no node
             found = [slots[node] for node in left.slots]
         elif operation in UNARY:
             found = _OPERATIONS[operation](of_nodes[left])

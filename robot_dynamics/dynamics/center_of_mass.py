@@ -11,11 +11,9 @@ from robot_dynamics.dynamics.kinematics import (
     joint_transforms,
     motion_subspaces,
 )
-from robot_dynamics.dynamics.momentum import momentum
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.dynamics.momentum import inverse_mass, momentum
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.parameters import Parameters
-from robot_dynamics.scalar.linear_algebra import is_zero
 from robot_dynamics.spatial import Scalar, Vector3
 
 
@@ -68,8 +66,4 @@ def _inverse_mass(model: Model, parameters: Parameters) -> Scalar:
     mass: Scalar = 0.0
     for inertia in parameters.inertias:
         mass = mass + inertia.mass
-    if is_zero(mass):
-        raise RobotDynamicsError(
-            f"{model.name}: no moving body has mass, expected one for a centre of mass."
-        )
-    return 1.0 / mass
+    return inverse_mass(model, mass)

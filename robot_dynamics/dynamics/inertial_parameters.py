@@ -4,9 +4,9 @@
 
 Not every parameter acts on the joint forces, and some act alike: what a measurement can tell are
 the base parameters, combinations that are independent (Gautier 1991). Parameters are those of a
-distribution of positive mass exactly if the pseudo-inertia matrix is positive definite (Wensing,
-Kim and Slotine 2018); the log-Cholesky coordinates of Rucker and Wensing (2022) reach all of
-those and no others, so that an optimiser needs no constraints.
+distribution of positive mass in space exactly if the pseudo-inertia matrix is positive definite
+(Wensing, Kim and Slotine 2018); the log-Cholesky coordinates of Rucker and Wensing (2022) reach
+all of those and no others, so that an optimiser needs no constraints.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 
 #: What is less than this part of the largest is rounding: far above that of regressors.
 _NEGLIGIBLE = 1e-9
+# Eigenvalues of pseudo-inertias are off by some roundings of the largest.
+_ROUNDING = 1e-12
 # Random states at a time, until more of them show nothing new; how often at most.
 _STATES, _LARGEST_COUNT = 40, 1000
 
@@ -79,19 +81,23 @@ def base_parameters(
     """Return the base parameters, by QR factorisation with pivots of regressors at random states.
 
     Args:
-        regressor: Returns that of a random state (m, 10 N), its rows forces along displacements.
+        regressor: Returns that of a random state (m, 10 N), its rows forces along displacements;
+            no base parameters if it has no rows.
         parameters: 10 N.
         length: Length [m] at which a rotation counts like a displacement.
 
     Raises:
         RobotDynamicsError: If the rank goes on to grow with the number of states.
     """
-    # First moments and rotational inertias count like masses, by that length.
-    columns = np.tile([1.0] + [1.0 / length] * 3 + [length**-2] * 6, parameters // PER_BODY)
+    # Masses at that length: their first moments and inertias are so many times as large.
+    columns = np.tile([1.0] + [length] * 3 + [length**2] * 6, parameters // PER_BODY)
     stacked, rank = np.zeros((0, parameters)), -1
     for _ in range(_LARGEST_COUNT):
         rows = [regressor() * columns for _ in range(_STATES)]
-        R, order = qr(np.vstack([stacked, *rows]), mode="r", pivoting=True)
+        stacked = np.vstack([stacked, *rows])
+        if not stacked.size:  # nothing moves, or there is nothing
+            return BaseParameters(np.zeros((0, parameters)), np.zeros(0, dtype=np.intp))
+        R, order = qr(stacked, mode="r", pivoting=True)
         R = R[:parameters]
         diagonal = np.abs(np.diag(R))
         found = int(np.sum(diagonal > _NEGLIGIBLE * diagonal.max(initial=0.0)))
@@ -131,13 +137,19 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
 def is_physical(parameters: ArrayLike, length: float = 1.0) -> NDArray[np.bool_]:
     """Return whether parameters are those of a distribution of positive mass (...).
 
+    Masses in a point, on a line or in a plane are: eigenvalues of the pseudo-inertia may be zero,
+    to 1e-12 of the largest. Numbers that are not finite are not.
+
     Args:
         parameters: Standard parameters of one body (..., 10).
         length: Size of the body [m], which makes the entries comparable.
     """
     scale = np.array([1.0 / length] * 3 + [1.0])
-    values = np.linalg.eigvalsh(pseudo_inertia(parameters) * np.outer(scale, scale))
-    return np.asarray(values[..., 0] > 0.0)
+    J = pseudo_inertia(parameters) * np.outer(scale, scale)
+    finite = np.asarray(np.isfinite(J).all(axis=(-2, -1)))
+    values = np.linalg.eigvalsh(np.where(finite[..., None, None], J, 0.0))
+    smallest, largest = values[..., 0], values[..., -1]
+    return np.asarray((largest > 0.0) & (smallest >= -_ROUNDING * largest))
 
 
 def from_log_cholesky(theta: ArrayLike) -> Array:
@@ -170,9 +182,11 @@ def log_cholesky(parameters: ArrayLike) -> Array:
         parameters: Standard parameters of one body (..., 10).
 
     Raises:
-        ArgumentError: If they are not physical.
+        ArgumentError: If they are not physical, or masses are in a point, a line or a plane.
     """
     J = pseudo_inertia(parameters)
+    if not np.isfinite(J).all():
+        raise ArgumentError("parameters have entries that are not finite, expected numbers.")
     try:
         # Upper triangular factors: those of the matrix turned by half a turn.
         U = np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1]

@@ -12,8 +12,10 @@ from robot_dynamics.dynamics.kinematics import (
     joint_transforms,
     motion_subspaces,
 )
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.linear_algebra import is_zero
 from robot_dynamics.spatial import Force, Inertia, Rotation, Scalar, Transform
 
 
@@ -64,10 +66,23 @@ def centroidal_momentum_matrix(
             total = total + Xup[i].inverse_times(Ic[i])
         else:
             Ic[parent] = Ic[parent] + Xup[i].inverse_times(Ic[i])
-    to_center = Transform(Rotation.identity(), total.h * (1.0 / total.mass))
+    to_center = Transform(Rotation.identity(), total.h * inverse_mass(model, total.mass))
     columns = [
         (to_center * X.inverse_times(inertia * s)).components()
         for X, inertia, own in zip(X0, Ic, S, strict=True)
         for s in own
     ]
     return [[column[row] for column in columns] for row in range(6)]
+
+
+def inverse_mass(model: Model, mass: Scalar) -> Scalar:
+    """Return one over the mass of all moving bodies [1/kg].
+
+    Raises:
+        RobotDynamicsError: If it is zero, and there is no centre of mass.
+    """
+    if is_zero(mass):
+        raise RobotDynamicsError(
+            f"{model.name}: no moving body has mass, expected one for a centre of mass."
+        )
+    return 1.0 / mass

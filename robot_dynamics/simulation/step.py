@@ -123,7 +123,7 @@ def step_derivatives(
     """Return A (2 nv, 2 nv) and B (2 nv, na) of a step: dx after it is A dx + B dtorque.
 
     x are positions, along velocities, and velocities. Where a torque is at its limit, or at a kink
-    of friction, they are those of one side.
+    of friction, they are the mean of those of both sides.
 
     Args:
         model: The mechanism.

@@ -39,6 +39,17 @@ def nested():
     return trace(run, "nested", {"x": 4}, 2)
 
 
+def constant_outputs():
+    """Return a program that calls one with constant outputs, which equal indices of its nodes."""
+    inner = trace(lambda x, p: {"y": [x[0] * x[0], x[1], 0.0, 1.0, 2.0]}, "inner", {"x": 4})
+
+    def run(x, p):
+        y = call(inner, x, parameters=[])["y"]
+        return {"y": [y[0] * y[1] * p[0], y[3] * x[2] * p[1], y[4] * x[3]], "z": y[0]}
+
+    return trace(run, "constant_outputs", {"x": 4}, 2)
+
+
 def differences(function, x):
     """Return the Jacobian matrix of a function by central differences."""
     steps = STEP * np.eye(len(x))
@@ -48,7 +59,11 @@ def differences(function, x):
 X, P, V = np.array([0.3, -0.7, 1.1, 0.4]), np.array([0.8, 1.7]), np.array([0.2, -1.0, 0.6, 0.9])
 
 
-@pytest.mark.parametrize("program", [plain(), nested()], ids=["plain", "calls"])
+@pytest.mark.parametrize(
+    "program",
+    [plain(), nested(), constant_outputs()],
+    ids=["plain", "calls", "constant outputs"],
+)
 def test_both_directions(program):
     """Jacobian times vector and vector times Jacobian are those of differences."""
 

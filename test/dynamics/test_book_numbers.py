@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation as ScipyRotation
-from support.mechanisms import random_state, random_tree
+from support.mechanisms import in_units, random_state, random_tree
 
 from robot_dynamics import algorithms
 from robot_dynamics.compile.tracing import trace
 from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import inverse_dynamics
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.model.equivalence import simplified_inertias
 from robot_dynamics.model.parameters import parameters_of
@@ -222,6 +223,18 @@ def test_the_condition_depends_on_no_unit(rng):
     expected = np.linalg.cond(H * np.outer(scales, scales))
     assert robot.conditioning(q).number == pytest.approx(expected, rel=1e-10)
     assert robot.conditioning(q, length=2.0 * length).number != pytest.approx(expected, rel=1e-3)
+    in_millimetres = Robot(build(in_units(tree, 1000.0)))
+    found = in_millimetres.conditioning(q * [1.0, 1000.0, 1.0])
+    assert found.length == pytest.approx(1000.0 * length)
+    assert found.number == pytest.approx(expected, rel=1e-10)
+
+
+def test_no_joints():
+    """Without joints there is neither a condition nor a small motion."""
+    robot, none = Robot(build(Mechanism("block", (LinkElement("base"),), ()))), np.zeros(0)
+    for method, arguments in ((robot.conditioning, [none]), (robot.linearize, [none] * 3)):
+        with pytest.raises(RobotDynamicsError, match="block: nothing moves, expected a joint"):
+            method(*arguments)
 
 
 @pytest.mark.book("D1")

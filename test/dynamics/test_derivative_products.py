@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of derivatives with vectors, second derivatives, derivatives by inertial parameters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from dynamics.test_derivatives import (
@@ -10,9 +12,10 @@ from dynamics.test_derivatives import (
     closed_state,
 )
 from support.linkages import bricard, four_bar, slider_crank
-from support.mechanisms import random_state
+from support.mechanisms import random_state, random_tree
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.model import LinkElement, build
 from robot_dynamics.robot import Robot
 
 ROUNDING = 1e-10  # relative: factors of inertia matrices with condition numbers of some thousands
@@ -111,3 +114,27 @@ def test_dependent_constraints():
         robot.forward_dynamics_vjp(q, rest, rest, rest)
     batch = robot.forward_dynamics_vjp(np.stack([q, q]), rest, rest, rest)
     assert all(np.isnan(x).all() for x in batch)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_trees_without_derivatives(rng):
+    """A tip without mass is named, and what is not a number; no word of constraints."""
+    chain = random_tree(rng, ["revolute"] * 2, chain=True)
+    zero = np.zeros(2)
+    light = replace(chain, links=(*chain.links[:-1], LinkElement(chain.links[-1].name)))
+    for mechanism, q, sentence in (
+        (light, zero, "expected mass on link 'link1'"),
+        (chain, np.array([np.nan, 0.0]), "expected finite numbers"),
+    ):
+        robot = Robot(build(mechanism))
+        for method, more in (
+            (robot.forward_dynamics_derivatives, ()),
+            (robot.parameter_derivatives, ()),
+            (robot.forward_dynamics_vjp, (zero,)),
+            (robot.forward_dynamics_jvp, (zero,) * 3),
+            (robot.forward_dynamics_hvp, (zero,) * 4),
+        ):
+            with pytest.raises(RobotDynamicsError, match=sentence):
+                method(q, zero, zero, *more)
+    with pytest.raises(ArgumentError, match="there are no constraints"):
+        Robot(build(chain)).forward_dynamics_vjp(zero, zero, zero, zero, np.ones(7))

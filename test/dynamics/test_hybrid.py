@@ -98,7 +98,7 @@ def test_a_base_recoils(rng):
 
 @pytest.mark.book("H2")
 def test_rotors_and_springs_are_counted(rng):
-    """Rotors, springs and friction of a prescribed joint are in its force."""
+    """Rotors, springs and dampers of a prescribed joint are in its force."""
     arm = LinkElement("arm", 2.0, (0.3, 0.0, 0.0), 0.02 * np.eye(3))
     hinge = JointElement(
         "hinge", "revolute", "base", "arm", pose((0, 0, 1)), (0.0, 1.0, 0.0),

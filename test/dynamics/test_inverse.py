@@ -19,6 +19,7 @@ from robot_dynamics.dynamics.inverse import (
     velocities_and_accelerations,
 )
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.spatial import Force, Vector3
@@ -256,3 +257,12 @@ def test_a_wrench_on_a_tool_is_felt_at_the_flange(rng):
     assert_allclose(felt[:, 2], np.concatenate([moment, force], axis=1), atol=1e-11)
     grounded = robot.joint_wrenches(q, qd, qdd, {"base": push})
     assert (grounded == robot.joint_wrenches(q, qd, qdd)).all()
+    # One state with several wrenches, and wrenches that are none.
+    one = q[0], qd[0], qdd[0]
+    several = robot.joint_wrenches(*one, {"tool": push})
+    assert_allclose(several[2], robot.joint_wrenches(*one, {"tool": push[2]}), atol=1e-12)
+    for wrong in (np.ones(7), np.ones(3), 1.0, "no wrench"):
+        with pytest.raises(ArgumentError, match=r"'tool' .* expected (numbers )?\(\.\.\., 6\)"):
+            robot.joint_wrenches(*one, {"tool": wrong})
+    with pytest.raises(ArgumentError, match="expected ones that broadcast"):
+        robot.joint_wrenches(q, qd, qdd, {"tool": push[:3]})

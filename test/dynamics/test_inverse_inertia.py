@@ -67,6 +67,10 @@ def test_frames_that_are_not_free(rng):
     assert robot.operational_space_inertia("link2", q, inverse=True).shape == (6, 6)
     with pytest.raises(ArgumentError, match="inverse=True"):
         robot.operational_space_inertia("base", q)
+    with pytest.raises(ArgumentError, match="frames are none"):
+        robot.operational_space_inertia([], q)
+    with pytest.raises(ArgumentError, match="q is not finite"):
+        robot.operational_space_inertia("link2", q * np.nan)
     with pytest.raises(UnknownNameError, match="choice of axes"):
         robot.operational_space_inertia("link2", q, "up")
     with pytest.raises(UnknownNameError, match="tip"):

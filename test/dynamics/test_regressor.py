@@ -5,8 +5,8 @@
 import numpy as np
 import pytest
 from dynamics.conftest import real_robot
-from support.linkages import four_bar, slider_crank
-from support.mechanisms import random_state
+from support.linkages import bricard, folding_arms, four_bar, random_truss, slider_crank
+from support.mechanisms import in_units, random_state, random_tree
 
 from robot_dynamics.dynamics.inertial_parameters import (
     from_log_cholesky,
@@ -15,6 +15,7 @@ from robot_dynamics.dynamics.inertial_parameters import (
     pseudo_inertia,
 )
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.model import build
 from robot_dynamics.robot import Robot
 
 TOL = 1e-12  # relative: rounding of some hundred operations
@@ -104,6 +105,39 @@ def test_base_parameters(rng):
     assert_near(Y[:, base.independent] @ base.matrix, Y, 1e-8)
 
 
+@pytest.mark.parametrize("scale", [0.001, 0.02, 1.0, 50.0, 1000.0])
+@pytest.mark.usefixtures("interpreted")
+def test_base_parameters_of_any_size(scale, rng):
+    """As many in any unit of length, and at any size: they give the torques."""
+    arm = in_units(random_tree(rng, ["revolute", "prismatic", "revolute"], chain=True), scale)
+    for gravity in (9.81, 9.81 * scale):  # the same arm in other units, an arm of another size
+        robot = Robot(build(arm, gravity=(0.0, 0.0, -gravity)))
+        base, pi = robot.base_parameters(), robot.inertial_parameters
+        assert len(base.independent) == 13
+        q, qd, qdd = random_state(rng, robot.model)
+        Y = robot.inverse_dynamics_regressor(q, qd, qdd)
+        tau = Y @ pi
+        found = Y[:, base.independent] @ (base.matrix @ pi)
+        assert (np.abs(found - tau) <= 1e-8 * np.abs(tau).max()).all()
+
+
+@pytest.mark.parametrize(("mechanism", "rank"), [(bricard, 22), (folding_arms, 13)])
+@pytest.mark.usefixtures("interpreted")
+def test_base_parameters_of_loops_at_any_seed(mechanism, rank):
+    """Over the whole range of motion, so that no seed misses one that acts elsewhere."""
+    robot = Robot.from_mechanism(mechanism(), gravity=(0.3, -9.0, -2.0))
+    assert {len(robot.base_parameters(seed=seed).independent) for seed in range(2)} == {rank}
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_base_parameters_of_what_cannot_move(rng):
+    """There are none; and a seed that is none is refused."""
+    robot = Robot.from_mechanism(random_truss(rng)[0])
+    assert robot.base_parameters().matrix.shape == (0, robot.inertial_parameters.size)
+    with pytest.raises(ArgumentError, match="seed is -1"):
+        robot.base_parameters(seed=-1)
+
+
 def test_physical_parameters(rng):
     """Masses at points: their pseudo-inertia; too small an inertia is none of positive masses."""
     points, masses = rng.normal(size=(6, 3)), rng.uniform(0.5, 2.0, 6)
@@ -121,5 +155,15 @@ def test_physical_parameters(rng):
     assert not is_physical(wrong)
     with pytest.raises(ArgumentError, match="no distribution of positive mass"):
         log_cholesky(wrong)
+    # Exact masses at points, of which rounding makes either sign; and what is no number.
+    for point in points:
+        I = point @ point * np.eye(3) - np.outer(point, point)
+        about = [I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
+        pi = np.array([1.0, *point, *about])
+        assert is_physical(np.stack([pi, np.full(10, np.nan), np.zeros(10)])).tolist() == [
+            True, False, False,
+        ]  # fmt: skip
+    with pytest.raises(ArgumentError, match="not finite"):
+        log_cholesky(np.full(10, np.nan))
     with pytest.raises(ArgumentError, match=r"shape \(3,\), expected \(\.\.\., 10\)"):
         is_physical(np.ones(3))

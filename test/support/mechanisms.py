@@ -63,6 +63,20 @@ def random_tree(rng, types: Sequence[str], *, chain: bool = False) -> Mechanism:
     return Mechanism("random", tuple(links), tuple(joints))
 
 
+def in_units(mechanism: Mechanism, scale: float) -> Mechanism:
+    """Return a tree with all lengths so many times as large; masses stay what they are."""
+
+    def scaled(link: LinkElement) -> LinkElement:
+        if not link.mass:
+            return link
+        center = tuple(scale * np.array(link.center))
+        return replace(link, center=center, inertia=scale**2 * np.array(link.inertia))
+
+    larger = np.outer([scale, scale, scale, 1.0], [1.0 / scale] * 3 + [1.0])
+    joints = tuple(replace(j, placement=larger * j.placement) for j in mechanism.joints)
+    return replace(mechanism, links=tuple(map(scaled, mechanism.links)), joints=joints)
+
+
 def random_state(rng, model: Model, count: int | None = None) -> tuple[np.ndarray, ...]:
     """Return positions, velocities and accelerations (or forces): (nq,), (nv,), (nv,).
 

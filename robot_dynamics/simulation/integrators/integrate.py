@@ -203,6 +203,10 @@ def _driven(
 ) -> Callable[[float, Array, Array], Array]:
     """Return forces that move joints as prescribed, by hybrid dynamics; `tau` moves the others."""
     model = robot.model
+    if not (isinstance(prescribed, Mapping) and all(map(callable, prescribed.values()))):
+        raise ArgumentError(
+            f"prescribed is {prescribed!r:.60}, expected a mapping from joints to functions."
+        )
     solve = robot.hybrid_dynamics(prescribed)
     slices = {name: model.v_slices[model.joint_index(name)] for name in prescribed}
     own = _force(tau, model.nv)

@@ -66,3 +66,6 @@ def test_what_cannot_be_prescribed(pendulum):
         rd.integrate(pendulum, [0, 0], [0, 0], 0.1, prescribed={"wheel": shaken})
     with pytest.raises(ArgumentError, match="prescribed\\['lift'\\] has shape"):
         rd.integrate(pendulum, [0, 0], [0, 0], 0.1, prescribed={"lift": lambda t: [1.0, 2.0]})
+    for wrong in (["lift"], {"lift": 1.0}):
+        with pytest.raises(ArgumentError, match="expected a mapping from joints to functions"):
+            rd.integrate(pendulum, [0, 0], [0, 0], 0.1, prescribed=wrong)
