@@ -25,7 +25,7 @@ F. Caccavale, P. Chiacchio, A. Marino, L. Villani, IEEE/ASME Transactions on Mec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -39,8 +39,12 @@ from robot_dynamics.control.hybrid.law_inputs import LawInputs
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram, ObjectCommand
 from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.control.hybrid.state import ArmState
+from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.impedance_settings import ImpedanceSettings
+from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
+from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import is_moment
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import contact_velocity
 from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate
@@ -52,6 +56,7 @@ from robot_dynamics.wording import counted
 Array = NDArray[np.float64]
 
 _SINGULAR = 1e-9  # part of the largest singular value that counts as none
+_INSTANTS = 11  # of a path, at which springs are checked
 
 
 class Springs(NamedTuple):
@@ -125,10 +130,12 @@ class ImpedanceLaw(HybridLaw):
     """Springs and dampers between the object and its reference, and between the hands.
 
     Attributes:
-        inertia: Lambda (6, 6) at the start, about the object's origin, angular first.
+        inertia: Lambda (6, 6) at the start, about the object's origin, angular first; None before.
     """
 
     program = ImpedanceProgram
+    inertia: Array | None = None
+    _inertias: Array = np.zeros((0, 6, 6))  # along the path that was checked last
 
     @property
     def units(self) -> dict[str, str]:
@@ -158,37 +165,62 @@ class ImpedanceLaw(HybridLaw):
         """Return the parameters of the kernel: those of the hybrid law, and the springs."""
         return np.concatenate([super()._block(gains), *map(np.asarray, self._springs())])
 
-    def _begin(self, q: Array) -> None:
-        """Take the gains for a start at positions `q` (na,), where the springs have to be stable.
+    def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
+        """Return what a plan leaves of each limit; springs are checked at instants of the motion.
 
         Raises:
-            GainError: If the sampled loop does not bear them, with one period more of delay.
+            PreflightError: Also if the sampled loop does not bear the springs somewhere.
         """
-        self.inertia = self._inertia_at(q)
-        check_springs(self.settings, self.inertia)
-        super()._begin(q)
+        check = super().checked_path(q, terms)
+        motion = check.rollout
+        every = np.unique(np.linspace(0, len(motion.times) - 1, _INSTANTS).round().astype(int))
+        poses = np.asarray(self.reference.rows(motion.times[every]))[:, POSE]
+        pairs = zip(motion.q[every], poses, strict=True)
+        inertias = np.array([self._inertia_at(at, pose) for at, pose in pairs])
+        fault = unstable_springs(self.settings, inertias)
+        if fault is not None:
+            time = float(motion.times[every[fault.instant]])
+            raise PreflightError([Problem(time, "", str(fault))])
+        self._inertias = inertias
+        return check
+
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
+        """Forget what was learned, and return what is seen; see `HybridLaw.start`.
+
+        Raises:
+            GainError: If the sampled loop does not bear the springs there.
+        """
+        self.inertia = self._inertia_at(q, self.reference.start)
+        wanted = self.settings if self._retuning is None else self._retuning.end
+        check_springs(wanted, self.inertia[None])
+        return super().start(q, qd, last)
 
     def retune(self, settings: ControlSettings) -> None:
-        """Go to other springs within a quarter of a second; see `PlannedLaw.retune`."""
-        check_springs(replace(self.settings, impedance=settings.impedance), self.inertia)
+        """Go to other springs within a quarter of a second; see `PlannedLaw.retune`.
+
+        The object's are checked at the start and along the path that was checked.
+        """
+        wanted = replace(self.settings, impedance=settings.impedance)
+        if Springs.of(wanted.impedance, ()) != Springs.of(self.settings.impedance, ()):
+            known = [] if self.inertia is None else [self.inertia[None]]
+            check_springs(wanted, np.concatenate([*known, self._inertias]))
         super().retune(settings)
 
-    def _inertia_at(self, q: Array) -> Array:
-        """Return Lambda (6, 6) about the object's origin, world axes: arms at `q` (na,), object.
+    def _inertia_at(self, q: Array, at: Array) -> Array:
+        """Return Lambda (6, 6) about the object's origin, world axes.
 
-        Before a start the positions are a guess, and the hands not at the object.
+        Args:
+            q: Positions of the arm joints (na,).
+            at: The object's pose, x y z qx qy qz qw (7,); the hands may be elsewhere.
         """
-        system, at, still = (
-            self.hybrid_system,
-            self._joints(q),
-            np.zeros(self.hybrid_system.arms.nv),
-        )
-        start = self.reference.start
-        E = Rotation.from_quaternion(*start[3:].tolist())
+        system, still = self.hybrid_system, np.zeros(self.hybrid_system.arms.nv)
+        E = Rotation.from_quaternion(*at[3:].tolist())
         R = np.array([list(row) for row in E.transpose().rows])
-        terms = system.terms(at, still, pose(start[:3], R), np.zeros(6), check=False)
+        joints = self._joints(q)
+        terms = system.terms(joints, still, pose(at[:3], R), np.zeros(6), check=False)
         mobility = terms.J_S @ np.linalg.solve(terms.M, terms.J_S.T)
-        # At a singularity of an arm its inertia there is without bound: any large number does.
+        # An arm at a singularity does not give way in some direction. None of its inertia is
+        # counted there: the springs then have to be stable with less than there is.
         inertia = np.linalg.pinv(mobility, rcond=_SINGULAR, hermitian=True)
         about_center = terms.I_B + terms.W_S @ inertia @ terms.W_S.T
         to_center = np.eye(6)  # velocity of the centre of mass from that of the origin
@@ -196,58 +228,193 @@ class ImpedanceLaw(HybridLaw):
         return np.asarray(to_center.T @ about_center @ to_center)
 
 
-def check_springs(settings: ControlSettings, inertia: Array) -> None:
-    """Refuse springs that the sampled loop does not bear, with one more period of delay.
+class SpringError(GainError):
+    """Springs of the object that the sampled loop does not bear.
+
+    Attributes:
+        instant: Index of the first of the inertias with which it does not.
+        bounds: What would do, all of it together, by the setting and the index of its axis.
+    """
+
+    def __init__(
+        self, sentence: str, instant: int, bounds: Mapping[tuple[str, int], float]
+    ) -> None:
+        RobotDynamicsError.__init__(self, sentence)
+        self.instant, self.bounds = instant, dict(bounds)
+
+
+def check_springs(settings: ControlSettings, inertias: Array) -> None:
+    """Refuse springs of the object that the sampled loop does not bear; see `unstable_springs`.
+
+    Raises:
+        SpringError: If they are not stable.
+    """
+    fault = unstable_springs(settings, inertias)
+    if fault is not None:
+        raise fault
+
+
+def unstable_springs(settings: ControlSettings, inertias: Array) -> SpringError | None:
+    """Return what is wrong with springs of the object; None if the sampled loop bears them.
+
+    It has to be stable with the command delay, and with one more period of it.
 
     Args:
         settings: Springs, control rate and command delay.
-        inertia: Of arms and object at the load (6, 6), angular first.
-
-    Raises:
-        GainError: If they are not stable; natural frequencies are those of the stiffest mode.
+        inertias: Of arms and object at the load at some instants (N, 6, 6), angular first.
     """
     k = Springs.of(settings.impedance, ())
-    K, D = np.diag(np.asarray(k.stiffness, float)), np.diag(np.asarray(k.damping, float))
-    inverse = np.linalg.inv(inertia)
-
-    def stable(scale: float) -> bool:  # natural frequencies times this, same damping ratios
-        loop = inverse @ (scale**2 * K), inverse @ (scale * D)
-        delays = settings.command_delay_periods, settings.command_delay_periods + 1
-        return all(_spectral_radius(*loop, settings.period, d) <= 1.0 + 1e-9 for d in delays)
-
-    if stable(1.0):
-        return
-    low, high = 0.0, 1.0
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if stable(middle) else (low, middle)
-    mobility = np.diag(inverse)
-    rates = {"stiffness": np.sqrt(np.diag(K) * mobility), "damping": np.diag(D) * mobility}
-    name = max(rates, key=lambda one: float(np.max(rates[one])))
-    axis = int(np.argmax(rates[name]))
-    fastest, angular, along = float(rates[name][axis]), axis < 3, "xyz"[axis % 3]
+    K, D = np.array(k.stiffness, dtype=float), np.array(k.damping, dtype=float)
+    every = np.flatnonzero((K > 0.0) | (D > 0.0)).tolist()
+    if not every or not len(inertias):
+        return None
+    loop = _SampledSprings(settings, inertias)
+    stable = loop.stable(K, D, every)
+    if stable.all():
+        return None
+    instant = int(np.argmin(stable))
+    # One axis after the other joins those that are stable together, the least stable ones last.
+    alone = {i: float(loop.radii(K, D, [i]).max()) for i in every}
+    joined: list[int] = []
+    bounds: dict[tuple[str, int], float] = {}
+    words: list[str] = []
+    for i in sorted(every, key=lambda i: alone[i]):
+        joined = sorted([*joined, i])
+        if not loop.stable(K, D, joined).all():
+            given = K[i], D[i]
+            K[i], D[i] = loop.repaired(K, D, joined, i)
+            own = _names(i)
+            found = {own[n]: v for n, v in enumerate((K[i], D[i])) if v != given[n]}
+            bounds.update({(name, i % 3): value for name, value in found.items()})
+            words.append(_sentence(i, given, found, 1.0 / loop.mobility[instant, i, i]))
     delay = counted(settings.command_delay_periods, "period")
-    raise GainError(
-        f"control.impedance.{'rotational_' * angular}{name} {'about' if angular else 'along'} "
-        f"{along}, where arms and object have {1.0 / mobility[axis]:.3g} "
-        f"{'kg m^2' if angular else 'kg'}",
-        fastest,
-        low * fastest,
-        f"at {settings.rate_hz:g} Hz with {delay} of command delay",
-    )
+    circumstances = f"at {settings.rate_hz:g} Hz with {delay} of command delay"
+    return SpringError(f"{'; '.join(words)}, {circumstances}.", instant, bounds)
 
 
-def _spectral_radius(K: Array, D: Array, period: float, delay: int) -> float:
-    """Return the largest magnitude of a pole of e'' = -(K e + D e') of samples `delay` ago."""
-    n, h = len(K), period
-    A = np.eye((2 + delay) * n)
-    A[:n, n : 2 * n] = h * np.eye(n)
+def _names(axis: int) -> tuple[str, str]:
+    """Return the names of stiffness and damping of an axis, angular first."""
+    kind = "rotational_" if axis < 3 else ""
+    return f"{kind}stiffness", f"{kind}damping"
+
+
+def _sentence(
+    axis: int, given: tuple[float, float], found: Mapping[str, float], inertia: float
+) -> str:
+    """Return which number of an axis is wrong, and what was expected instead."""
+    names = _names(axis)
+    units = ("N m/rad", "N m s/rad") if axis < 3 else ("N/m", "N s/m")
+    about = f"{'about' if axis < 3 else 'along'} {'xyz'[axis % 3]}"
+    wrong, expected = [], []
+    for name, value, unit in zip(names, given, units, strict=True):
+        if name not in found:
+            continue
+        low = found[name] > value
+        wrong.append(
+            f"control.impedance.{name} {about} is {value:g} {unit}, too {'low' if low else 'high'}"
+        )
+        expected.append(f"at {'least' if low else 'most'} {found[name]:g} {unit}")
+    other = names[0] if names[1] in found else names[1]
+    beside = "" if len(found) == 2 else (
+        f" with {other} {given[names.index(other)]:g} {units[names.index(other)]}"
+    )  # fmt: skip
+    have = f"arms and object have {inertia:.3g} {'kg m^2' if axis < 3 else 'kg'}"
+    return f"{' and '.join(wrong)}{beside} where {have}, expected {' and '.join(expected)}"
+
+
+class _SampledSprings:
+    """Springs of the object in the sampled loop, at some instants.
+
+    Args:
+        settings: Control rate and command delay.
+        inertias: Lambda (N, 6, 6).
+    """
+
+    def __init__(self, settings: ControlSettings, inertias: Array) -> None:
+        self.mobility = np.linalg.inv(inertias)
+        self._period = settings.period
+        self._delays = settings.command_delay_periods, settings.command_delay_periods + 1
+
+    def radii(self, K: Array, D: Array, axes: Sequence[int]) -> Array:
+        """Return the largest magnitude of a pole (N,) of some axes; the others have no spring."""
+        part = self.mobility[:, axes][:, :, axes]
+        k, d = part * K[axes], part * D[axes]
+        if not (np.isfinite(k).all() and np.isfinite(d).all()):
+            return np.full(len(part), np.inf)
+        return np.max([_spectral_radius(k, d, self._period, n) for n in self._delays], axis=0)
+
+    def stable(self, K: Array, D: Array, axes: Sequence[int]) -> NDArray[np.bool_]:
+        """Return where (N,) the loop is stable."""
+        return np.asarray(self.radii(K, D, axes) <= 1.0 + 1e-9)
+
+    def repaired(self, K: Array, D: Array, axes: Sequence[int], i: int) -> tuple[float, float]:
+        """Return stiffness and damping of an axis with which all the axes are stable.
+
+        As given but for one of them, if that can be: damping first.
+        """
+        mass = 1.0 / self.mobility[:, i, i].max()
+        damping, stiffness = mass / self._period, mass / self._period**2
+
+        def bears(k: float, d: float) -> bool:
+            K_i, D_i = K.copy(), D.copy()
+            K_i[i], D_i[i] = k, d
+            return bool(self.stable(K_i, D_i, axes).all())
+
+        d = _nearest(lambda d: bears(float(K[i]), d), float(D[i]), damping)
+        if d is not None:
+            return float(K[i]), d
+        k = _nearest(lambda k: bears(k, float(D[i])), float(K[i]), stiffness)
+        if k is not None:
+            return k, float(D[i])
+        # Neither alone: a tenth of what damps within a period, and the stiffness that bears.
+        d = _nearest(lambda d: bears(0.0, d), 0.1 * damping, damping) or 0.0
+        return _nearest(lambda k: bears(k, d), float(K[i]), stiffness) or 0.0, d
+
+
+def _nearest(good: Callable[[float], bool], start: float, unit: float) -> float | None:
+    """Return the good value nearest to one that is not, of three digits; None if there is none.
+
+    Args:
+        good: Whether a value will do; it is an interval that will.
+        start: One that will not.
+        unit: Of the size of the largest that may do.
+    """
+    grid = unit * np.logspace(-8, 1, 46)
+    least = max(start, 0.1 * float(grid[0]))
+    near = sorted(grid.tolist(), key=lambda value: abs(np.log(value / least)))
+    found = next((value for value in near if good(value)), None)
+    if found is None:
+        return None
+    rising, bad = found > start, least
+    inside = found
+    for _ in range(30):
+        middle = float(np.sqrt(inside * bad))
+        inside, bad = (middle, bad) if good(middle) else (inside, middle)
+    digit = 10.0 ** (np.floor(np.log10(inside)) - 2.0)
+    whole = np.ceil(inside / digit) if rising else np.floor(inside / digit)
+    return float(f"{whole * digit:.6g}")
+
+
+def _spectral_radius(K: Array, D: Array, period: float, delay: int) -> Array:
+    """Return the largest magnitude of a pole of e'' = -(K e + D e') of samples `delay` ago.
+
+    Args:
+        K: Over the inertia (..., n, n).
+        D: Likewise.
+        period: Of control [s].
+        delay: Periods until a command acts.
+    """
+    n, h, lead = K.shape[-1], period, K.shape[:-2]
+    A = np.zeros((*lead, (2 + delay) * n, (2 + delay) * n))
+    A[..., : 2 * n, : 2 * n] = np.eye(2 * n)
+    A[..., :n, n : 2 * n] = h * np.eye(n)
     push = np.vstack([0.5 * h * h * np.eye(n), h * np.eye(n)])
-    servo = -np.hstack([K, D])
+    servo = -np.concatenate([K, D], axis=-1)
     if delay == 0:
-        A[: 2 * n] += push @ servo
-        return float(np.max(np.abs(np.linalg.eigvals(A))))
-    A[2 * n :] = np.eye(delay * n, (2 + delay) * n, n)  # the commands on their way, latest first
-    A[2 * n : 3 * n] = np.hstack([servo, np.zeros((n, delay * n))])
-    A[: 2 * n, -n:] += push
-    return float(np.max(np.abs(np.linalg.eigvals(A))))
+        A += push @ servo
+    else:  # the commands on their way, latest first
+        A[..., 2 * n :, :] = np.eye(delay * n, (2 + delay) * n, n)
+        A[..., 2 * n : 3 * n, :] = 0.0
+        A[..., 2 * n : 3 * n, : 2 * n] = servo
+        A[..., : 2 * n, -n:] += push
+    return np.asarray(np.max(np.abs(np.linalg.eigvals(A)), axis=-1))

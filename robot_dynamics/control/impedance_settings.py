@@ -21,7 +21,8 @@ class ImpedanceSettings:
         rotational_stiffness: Of the object's orientation, about the world's axes x y z [N m/rad].
         rotational_damping: Likewise [N m s/rad].
         internal_stiffness: Of the distances between the hands [N/m]: what an internal force
-            changes by if hands are further apart, or closer, than their grasps.
+            changes by if hands are further apart, or closer, than their grasps. Only bounds guard
+            the stability of the springs between the hands, which what they hold keeps in place.
         internal_damping: Likewise [N s/m].
         internal_rotational_stiffness: Of the angles between the hands [N m/rad].
         internal_rotational_damping: Likewise [N m s/rad].
@@ -39,7 +40,7 @@ class ImpedanceSettings:
     rotational_damping: Triple = field(
         default=(20.0, 20.0, 20.0), metadata={"unit": "N m s/rad", "minimum": 0.0}
     )
-    internal_stiffness: float = _number(2e4, "N/m", minimum=0.0)
-    internal_damping: float = _number(200.0, "N s/m", minimum=0.0)
-    internal_rotational_stiffness: float = _number(200.0, "N m/rad", minimum=0.0)
-    internal_rotational_damping: float = _number(2.0, "N m s/rad", minimum=0.0)
+    internal_stiffness: float = _number(2e4, "N/m", minimum=0.0, maximum=1e6)
+    internal_damping: float = _number(200.0, "N s/m", minimum=0.0, maximum=1e4)
+    internal_rotational_stiffness: float = _number(200.0, "N m/rad", minimum=0.0, maximum=1e4)
+    internal_rotational_damping: float = _number(2.0, "N m s/rad", minimum=0.0, maximum=100.0)

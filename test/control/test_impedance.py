@@ -3,6 +3,7 @@
 """Springs and dampers hold the object and the hands: against closed forms, with both plants."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from robot_dynamics.app.laws import make_law
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.gains import GainError, PidGains, sampled_spectral_radius
 from robot_dynamics.control.impedance import _spectral_radius, check_springs
+from robot_dynamics.control.path_check import PreflightError
+from robot_dynamics.control.reference import TWIST
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.resources import share_directory
@@ -22,6 +25,14 @@ from robot_dynamics.resources import share_directory
 FREE = ["control.law=impedance", "reference={}", "acceptance={}"]
 FREE += ["plant.friction_scale=0", "plant.damping_scale=0", "control.friction.share=0"]
 BOTH = ["engine", pytest.param("mujoco", marks=pytest.mark.slow)]
+
+
+def spring_wrench(law, step):
+    """Return what springs and dampers exert on the object, as it is recorded (6,)."""
+    widths = law.columns
+    ends = np.cumsum(list(widths.values()))
+    parts = np.split(np.concatenate(step.recorded), ends[:-1])
+    return dict(zip(widths, parts, strict=True))["spring_wrench"]
 
 
 def inertia_at_the_load(sim, law, seen):
@@ -124,21 +135,80 @@ def test_a_wall_in_the_way_is_pressed_as_two_springs_in_series_do(plant):
     assert "reference_contact_force" not in run.recording
 
 
-def test_springs_that_the_sampled_loop_does_not_bear():
-    """They are refused in a sentence that names the axis, at the start and while control runs."""
-    settings = load_scenario("lift_box", FREE).control
-    inertia = np.diag([1.0, 0.005, 1.0, 20.0, 20.0, 20.0])
-    with pytest.raises(
-        GainError, match=r"rotational_damping about y, .* 0.005 kg m\^2"
-    ) as refused:
-        check_springs(settings, inertia)
-    scale = refused.value.largest / refused.value.bandwidth
-    damping = tuple(0.99 * scale * d for d in settings.impedance.rotational_damping)
-    stiffness = tuple((0.99 * scale) ** 2 * k for k in settings.impedance.rotational_stiffness)
-    softer = dataclasses.replace(
-        settings.impedance, rotational_damping=damping, rotational_stiffness=stiffness
-    )
-    check_springs(dataclasses.replace(settings, impedance=softer), inertia)
+def _seen(scenario):
+    """Return the law of a scenario, not started, and the joints of its simulation."""
+    law, sim = make_law(scenario), rd.Simulation(scenario)
+    return law, sim.reset()
+
+
+@pytest.mark.parametrize(
+    ("name", "override", "words", "wrong"),
+    [
+        ("tray", "{}", r"rotational_damping about y is 20 N m s/rad, too high", ["y"]),
+        ("two_ur5", "{}", r"rotational_damping about y is 20 N m s/rad, too high", ["y"]),
+        ("lift_box", "{damping: [5, 500, 500]}", r"\.damping along x is 5 N s/m, too low", ["x"]),
+        ("lift_box", "{damping: [0, 0, 0]}", r"\.damping along y is 0 N s/m, too low", [*"xyz"]),
+        ("lift_box", "{stiffness: [2e7, 2e3, 2e3]}", r"\.stiffness along x .* too high", ["x"]),
+        ("lift_box", "{stiffness: [2e7, 2e3, 2e3], damping: [9e4, 5e2, 5e2]}", "and", ["x", "x"]),
+    ],
+)
+def test_the_bound_that_a_refusal_states_is_accepted(name, override, words, wrong):
+    """It names the number, in its own unit; what it states is entered, and more is refused."""
+    law, seen = _seen(load_scenario(name, [*FREE, f"control.impedance={override}"]))
+    with pytest.raises(GainError, match=words) as refused:
+        law.start(seen.q, seen.qd)
+    sentence, settings = str(refused.value), law.settings
+    named = re.findall(r"impedance\.(\w+) (?:about|along) ([xyz]) is", sentence)
+    stated = [float(v) for v in re.findall(r"at (?:least|most) ([\d.e+]+) N", sentence)]
+    assert sorted(axis for _, axis in named) == wrong
+
+    def entered(factor):
+        springs = settings.impedance
+        for (key, axis), bound in zip(named, stated, strict=True):
+            values = list(getattr(springs, key))
+            more = bound > values["xyz".index(axis)]
+            values["xyz".index(axis)] = bound * (2.0 - factor if more else factor)
+            springs = dataclasses.replace(springs, **{key: tuple(values)})
+        return dataclasses.replace(settings, impedance=springs)
+
+    check_springs(entered(1.0), law.inertia[None])
+    if len(named) == len(set(named)) and len(wrong) == 1:  # the bound is where it begins
+        with pytest.raises(GainError):
+            check_springs(entered(1.02), law.inertia[None])
+
+
+def test_springs_are_checked_along_the_path():
+    """A tray that turns by 30 degrees is stable at the start, and not at the end.
+
+    It turns easily about the line between the palms, which is no longer along an axis then.
+    """
+    turn = "{duration_s: 2.0, rotate: {axis: [0, 0, 1], degrees: 30}}"
+    springs = "{rotational_damping: [20, 4.2, 20], rotational_stiffness: [100, 30, 100]}"
+    still = "reference.segments=[{duration_s: 0.3}, {duration_s: 2.0}]"
+    turned = f"reference.segments=[{{duration_s: 0.3}}, {turn}, {{duration_s: 0.7}}]"
+    own = ["control.law=impedance", f"control.impedance={springs}"]
+    law, seen = _seen(load_scenario("tray", [*own, still]))
+    law.check_path(seen.q)
+    law, seen = _seen(load_scenario("tray", [*own, turned]))
+    law.start(seen.q, seen.qd)
+    with pytest.raises(PreflightError, match=r"rotational_damping about [xy] .* at 500 Hz") as no:
+        law.check_path(seen.q)
+    assert 0.3 < no.value.problems[0].time <= 2.3
+    # Springs that a path was accepted with do not change to some that it would not be.
+    good = dataclasses.replace(law.settings.impedance, rotational_damping=(4.0, 4.0, 20.0))
+    good = dataclasses.replace(good, rotational_stiffness=(30.0, 30.0, 100.0))
+    wild, law.settings = law.settings, dataclasses.replace(law.settings, impedance=good)
+    law.check_path(seen.q)
+    law.start(seen.q, seen.qd)
+    with pytest.raises(GainError, match="rotational_damping"):
+        law.retune(wild)
+
+
+def test_a_law_is_made_wherever_the_guess_is():
+    """Springs are judged where control starts: the posture in a file may be any guess."""
+    springs = "control.impedance.rotational_damping=[20, 4.2, 20]"
+    away = "cell.arms[0].posture=[0, 0, 0, 0, 0, 0, 0]"
+    make_law(load_scenario("tray", ["control.law=impedance", springs, away]))
 
 
 @pytest.mark.parametrize("delay", [0, 1, 3])
@@ -150,24 +220,41 @@ def test_the_spectral_radius_of_the_sampled_loop(delay):
 
 
 def test_gains_change_while_it_runs():
-    """Half the stiffness, twice the deflection; what the loop does not bear changes nothing."""
-    scenario = load_scenario("lift_box", FREE)
-    law = make_law(scenario)
-    q = law.system.posture
-    still = np.zeros(len(q))
-    law.start(q, still)
-    settings = scenario.control
-    softer = dataclasses.replace(settings.impedance, stiffness=(1000.0, 2000.0, 2000.0))
-    law.retune(dataclasses.replace(settings, impedance=softer))
-    for tick in range(law.ramp_ticks + 130):
-        step = law.update(tick, q, still)
+    """Half the stiffness, half the force; what the loop does not bear changes nothing."""
+    scenario = load_scenario("lift_box", FREE[:1])
+    law, seen = _seen(scenario)
+    q, still, settings = seen.q, np.zeros(len(seen.q)), scenario.control
+    softer = dataclasses.replace(settings.impedance, stiffness=(2000.0, 2000.0, 1000.0))
+
+    def force(change):  # arms stay, and the reference goes on: of K e alone at one instant
+        law.start(q, still)
+        for tick in range(law.ramp_ticks + 260):
+            if change and tick == law.ramp_ticks + 130:
+                law.retune(dataclasses.replace(settings, impedance=softer))
+            step = law.update(tick, q, still)
+        damping = settings.impedance.damping[2] * step.reference[TWIST][5]
+        assert not spring_wrench(law, step.with_torque(step.torque)).any()  # another controller's
+        return spring_wrench(law, step)[5] - damping
+
+    before, after = force(False), force(True)
+    assert before > 1.0  # N
+    assert after == pytest.approx(0.5 * before, rel=1e-6)
     assert law.settings.impedance == softer
-    assert law.metadata["stiffness"][3] == 1000.0
+    assert law.metadata["stiffness"][5] == 1000.0
     wild = dataclasses.replace(settings.impedance, damping=(1e6, 1e6, 1e6))
     with pytest.raises(GainError, match="damping along"):
         law.retune(dataclasses.replace(settings, impedance=wild))
     assert law.settings.impedance == softer
-    assert np.isfinite(step.torque).all()
+
+
+def test_the_first_command_of_the_page_ends_well():
+    """What it sets is enough for the acceptance of the scenario."""
+    page = (share_directory() / "docs" / "impedance.md").read_text(encoding="utf-8")
+    command = next(line for line in page.splitlines() if " demo lift_box " in line)
+    overrides = command.split(" --set ")[1:]
+    assert overrides[0] == "control.law=impedance"
+    run = rd.simulate("lift_box", overrides=overrides)
+    assert run.ok, run.report["failures"]
 
 
 @pytest.mark.parametrize(
@@ -177,6 +264,8 @@ def test_gains_change_while_it_runs():
         ("lift_box", "control.impedance.stiffness=[1, 2]", "stiffness"),
         ("lift_box", "control.impedance.damping=[1, 2, -3]", "damping"),
         ("lift_box", "control.impedance.internal_stiffness=-1", "internal_stiffness"),
+        ("lift_box", "control.impedance.internal_stiffness=1e9", "internal_stiffness.*1e.06"),
+        ("lift_box", "control.impedance.internal_damping=1e6", "internal_damping"),
         ("lift_box", "control.internal_force.basis=orthonormal", "transmitted"),
     ],
 )

@@ -255,7 +255,9 @@ class HybridStep:
         other.torque, other.effort_scale, other.task_scale = torque, 1.0, 1.0
         other._outputs = self._outputs.copy()
         other.scales[:3] = 1.0
-        # What this law would have added to the reference; the other controller did not.
+        # What this law would have done with springs, and added to the reference; the other
+        # controller did not.
+        other._outputs[self._at["spring_wrench"]] = 0.0
         other.added_internal_force = np.zeros_like(self.added_internal_force)
         return other
 
