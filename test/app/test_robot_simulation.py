@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.linkages import turn
-from support.motions import swinging_platform, turning_bricard, turning_four_bar
+from support.motions import parallelogram, swinging_platform, turning_bricard, turning_four_bar
 
 import robot_dynamics as rd
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
@@ -59,9 +59,9 @@ def test_torques_and_friction_of_a_tree(joint_friction):
     assert (np.abs(seen.q - other.q[-1]).max() > 0.01) == joint_friction
 
 
-@pytest.mark.parametrize("start", [turning_four_bar, turning_bricard])
+@pytest.mark.parametrize("start", [turning_four_bar, turning_bricard, parallelogram])
 def test_it_goes_on_from_a_state_bit_for_bit(start):
-    """Also after other motions, with other constraints chosen, and in another simulation."""
+    """Also after other motions, past a singular configuration, and in another simulation."""
     robot, q, qd = start()
     commands = 0.5 * np.random.default_rng(0).standard_normal((60, robot.model.nv))
     sim, other = (rd.Simulation(robot, period=PERIOD, q=q, qd=qd) for _ in range(2))
@@ -73,6 +73,7 @@ def test_it_goes_on_from_a_state_bit_for_bit(start):
     assert np.array_equal(sim.observation.q, q)
     for again in (sim, other):
         again.state = state
+        assert again.state.plant.memory == state.plant.memory  # by which steps are judged
         assert again.observation is state.observation
         for one, tau in zip(first, commands[20:], strict=True):
             found = again.step(tau)

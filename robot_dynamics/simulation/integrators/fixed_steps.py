@@ -32,8 +32,8 @@ from robot_dynamics.simulation.step import Drives, singular_step
 Array = NDArray[np.float64]
 
 _MOST_AT_ONCE = 1024  # steps; what is held in memory, and how long nobody listens to Ctrl-C
-# A step that opens loops by more than this does not resolve the motion [lengths].
-_LARGEST_CORRECTION = 1e-2
+#: A step that opens loops by more than this does not resolve the motion [lengths].
+LARGEST_CORRECTION = 1e-2
 # Where a step is cut in two, to be tried.
 _CUTS = tuple(0.1 * i for i in range(1, 10))
 # Parts of the largest margin so far, the first at a regular configuration: at a singular one it is
@@ -96,7 +96,7 @@ class FixedSteps:
         self._scales = constraint_scales(robot.model, length) * robot.model.holonomic
         self._made: dict[Choice, Kernels] = {}
         self._kernels: Kernels
-        self._near = _NEAR.get(method.name, _NEAR_BY_DEFAULT)
+        self._near = least_margin(method)
         # Constraints that the others imply stay closed to rounding, that of frames included.
         gap = float(np.max(self._open(robot.closure(q)[1]), initial=0.0))
         closed = method.name != "stabilised"  # which never closes loops entirely
@@ -162,27 +162,12 @@ class FixedSteps:
         self, force: Force, start: float, q: Array, qd: Array, count: int, h: float
     ) -> Block:
         """Return steps under a force that is a function: asked at every stage."""
-        scheme, rows = self._method.scheme, []
-        rate, finish = self._kernels.rate, self._kernels.finish
-        model = self._robot.model
+        rows = []
         with np.errstate(all="ignore"):
             for i in range(count):
-                at = start + i * h
-                slopes: list[tuple[Array, Array]] = []
-                margins: list[float] = []
-                for weights, c in zip(scheme.A, scheme.c, strict=True):
-                    stage_q, stage_v = _moved(q, qd, weights, slopes, h)
-                    tau = force(at + c * h, stage_q, stage_v)
-                    q_rate, qdd, closure, slip, _, margin = rate(stage_q, stage_v, tau)
-                    slopes.append((q_rate, qdd))
-                    margins.append(margin)
-                    if len(slopes) == 1:
-                        errors = closure, slip
-                end_q, end_v = _moved(q, qd, scheme.b, slopes, h)
-                end_q = np.array(model.normalized(end_q.tolist()))
-                q, qd, drift, margin = finish(end_q, end_v, np.zeros(model.nv))
-                # Not min(): a margin that is not a number has to be seen.
-                rows.append((q, qd, *errors, drift, np.min([margin, *margins])))
+                row = self._kernels.step_under(force, start + i * h, q, qd, h)
+                q, qd = row[:2]
+                rows.append(row)
         return Block(*(np.array(column) for column in zip(*rows, strict=True)))
 
     def _trusted(self, block: Block, start: float, floor: float) -> int:
@@ -203,7 +188,7 @@ class FixedSteps:
             (opened[: kept + 1], self._limit, "loops are open by"),
             (
                 self._open(block.drift[:kept]),
-                _LARGEST_CORRECTION * self._length,
+                LARGEST_CORRECTION * self._length,
                 "a step opened loops by",
             ),
         ):
@@ -313,15 +298,6 @@ def _margin(way: list[Block]) -> float:
     return min(float(block.margin[0]) for block in way)
 
 
-def _moved(
-    q: Array,
-    qd: Array,
-    weights: Sequence[float],
-    slopes: Sequence[tuple[Array, Array]],
-    h: float,
-) -> tuple[Array, Array]:
-    """Return a state moved by weighted slopes over a step."""
-    for weight, (q_rate, qdd) in zip(weights, slopes, strict=True):
-        if weight:
-            q, qd = q + weight * h * q_rate, qd + weight * h * qdd
-    return q, qd
+def least_margin(method: Method) -> float:
+    """Return the part of the largest margin so far from which on a step is trusted."""
+    return _NEAR.get(method.name, _NEAR_BY_DEFAULT)

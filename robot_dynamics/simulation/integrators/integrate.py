@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators.adaptive import AdaptiveSteps
+from robot_dynamics.simulation.integrators.batch import BatchSteps
 from robot_dynamics.simulation.integrators.fixed_steps import FixedSteps
 from robot_dynamics.simulation.integrators.method import Force, Method
 from robot_dynamics.simulation.integrators.trajectory import (
@@ -29,7 +31,8 @@ from robot_dynamics.simulation.runge_kutta import scheme_of_order
 
 Array = NDArray[np.float64]
 
-#: Joint forces (nv,): constant, or a function of time, positions and velocities; None for none.
+#: Joint forces (nv,), of many states (N, nv): constant, or a function of time, positions and
+#: velocities; None for none.
 Torque = Callable[[float, Array, Array], ArrayLike] | ArrayLike | None
 
 METHODS = ("projection", "adaptive", "stabilised", "independent")
@@ -59,18 +62,22 @@ def integrate(
 ) -> Trajectory:
     """Return the motion of a mechanism from a state on; docs/integration.md compares the methods.
 
-    One state at a time is taken, not a batch: start positions of shape (N, nq) are refused.
+    Many states at once, of shape (N, nq) and (N, nv), are integrated together by "projection" and
+    "stabilised": a step is one call for all. A state that comes near a singular configuration goes
+    on by itself. The results are those of one state after the other, to rounding.
 
     Friction and damping of tree joints are forces like others: part of `tau`, if they are to act,
     or part of the dynamics of a robot with `joint_friction`.
 
     Args:
         robot: The mechanism; also one without loops.
-        q: Positions (nq,) at the start, loops closed (`Robot.assemble`).
-        qd: Velocities (nv,) that keep them closed.
+        q: Positions (nq,) or (N, nq) at the start, loops closed (`Robot.assemble`).
+        qd: Velocities (nv,) or (N, nv) that keep them closed.
         duration: How long [s].
         tau: Joint forces (nv,) [N m, N]: constant, or a function of time [s], positions (nq,) and
-            velocities (nv,) that is asked at every stage of every step. None for no force.
+            velocities (nv,) that is asked at every stage of every step. None for no force. With
+            many states (nv,) or (N, nv), and the function is asked for all states at once, (N, nq)
+            and (N, nv); row i of what it returns must depend on row i alone.
         prescribed: Accelerations [rad/s^2, m/s^2] of joints as functions of time [s], by the
             joint's name; they move so at any force, and `tau` drives the other joints. Positions
             and velocities go on from the start. For mechanisms without loops and couplings.
@@ -87,7 +94,7 @@ def integrate(
         progress: Called with the time reached and the duration [s] after every output.
 
     Returns:
-        The states at `outputs + 1` times, the start included.
+        The states at `outputs + 1` times, the start included; see `Trajectory` for the shapes.
 
     Raises:
         ArgumentError: If an argument does not fit, or the start is open.
@@ -106,20 +113,28 @@ def integrate(
     outputs = int(outputs)
     model = robot.model
     require_inertia(model)
-    if prescribed is not None:
-        tau = _driven(robot, tau, prescribed)
-    force = _force(tau, model.nv)
     state, limit = closed_start(robot, q, qd, method)
+    batch = state[0].shape[:-1]
+    if batch and method in ("adaptive", "independent"):
+        raise ArgumentError(
+            f"{method!r} chooses steps or coordinates of each state, expected 'projection' or "
+            f"'stabilised' for {len(state[0])} states at once."
+        )
+    if prescribed is not None:
+        tau = _driven(robot, tau, prescribed, batch)
+    force = _force(tau, (*batch, model.nv))
     length = model_length(model)
     how = Method(method, scheme_of_order(order), stabilisation_time)
     times = np.linspace(0.0, duration, outputs + 1)
     substeps = max(1, int(np.ceil(duration / outputs / step * (1.0 - 1e-12))))
-    run: AdaptiveSteps | FixedSteps
-    if method == "adaptive":
-        run = AdaptiveSteps(robot, how, force, tolerance, duration, state[0], limit, length)
+    run: AdaptiveSteps | FixedSteps | BatchSteps
+    h = duration / outputs / substeps
+    if batch:
+        run = BatchSteps(robot, how, force, h, state[0], limit, length)
+    elif method == "adaptive":
+        run = AdaptiveSteps(robot, how, force, tolerance, duration, state[0], float(limit), length)
     else:
-        h = duration / outputs / substeps
-        run = FixedSteps(robot, how, force, h, state[0], limit, length)
+        run = FixedSteps(robot, how, force, h, state[0], float(limit), length)
 
     states = [state]
     title = f"{method}, order {order}"
@@ -153,45 +168,93 @@ def integrate(
 
 def closed_start(
     robot: Robot, q: ArrayLike, qd: ArrayLike, method: str = "projection"
-) -> tuple[tuple[Array, Array], float]:
-    """Return the state to start from, and how far loops may open on the way [m].
+) -> tuple[tuple[Array, Array], Any]:
+    """Return the state or states to start from, and how far loops may open on the way [m].
 
     Args:
         robot: The mechanism.
-        q: Positions (nq,).
-        qd: Velocities (nv,).
+        q: Positions (nq,) or (N, nq).
+        qd: Velocities (nv,) or (N, nv).
         method: Of `integrate`; "stabilised" starts with open loops as well.
 
     Raises:
         ArgumentError: If a shape is wrong, a number is not finite, or loops are open.
     """
     model = robot.model
-    state = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
+    state = _start_of("q", q, model.nq), _start_of("qd", qd, model.nv)
+    if any(part.ndim > 1 for part in state):
+        state = _as_many(*state)
     length, closed = model_length(model), max(_OPEN, closing_tolerance(model))
     gap, slip = _errors(robot, *state, length)
     if method == "stabilised":
-        return state, max(_OPEN_STABILISED * length, 10.0 * gap)
-    if gap > closed * length or slip > closed * (length + _speed(robot, state[1], length)):
+        return state, np.fmax(_OPEN_STABILISED * length, 10.0 * gap)
+    speed = np.max(np.abs(state[1]), axis=-1, initial=0.0) * max(
+        1.0, length
+    )  # rotations at length
+    bad = (gap > closed * length) | (slip > closed * (length + speed))
+    if np.any(bad):
+        i = int(np.argmax(bad))
+        of_which = f" of state {i}" if np.ndim(bad) else ""
+        gap, slip = (float(np.ravel(part)[i]) for part in (gap, slip))
         raise ArgumentError(
-            f"{model.name}: at the start loops are open by {gap:.1e} m and open further at "
-            f"{slip:.1e} m/s; expected a closed start, as Robot.assemble returns it."
+            f"{model.name}: at the start{of_which} loops are open by {gap:.1e} m and open further "
+            f"at {slip:.1e} m/s; expected a closed start, as Robot.assemble returns it."
         )
     return state, closed * length
 
 
-def _force(tau: Torque, nv: int) -> Force | Array:
-    """Return constant forces, or the function with its results looked at."""
+def _start_of(name: str, values: ArrayLike, length: int) -> Array:
+    """Return finite numbers (length,) or, of many states, (N, length)."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.ndim < 2:
+        return finite_vector(name, values, length)
+    if array.ndim > 2 or array.shape[1] != length or not len(array):
+        raise ArgumentError(
+            f"{name} has shape {array.shape}, expected ({length},), or (N, {length}) of N states."
+        )
+    if not np.isfinite(array).all():
+        i = int(np.argmin(np.isfinite(array).all(axis=1)))
+        raise ArgumentError(f"{name} of state {i} has entries that are not finite.")
+    return array
+
+
+def _as_many(q: Array, qd: Array) -> tuple[Array, Array]:
+    """Return as many positions as velocities, where one of them stands for all."""
+    counts = {len(part) for part in (q, qd) if part.ndim > 1}
+    if len(counts) > 1:
+        raise ArgumentError(
+            f"q is of {len(q)} states and qd of {len(qd)}, expected as many of both."
+        )
+    count = counts.pop()
+    return np.broadcast_to(q, (count, q.shape[-1])), np.broadcast_to(qd, (count, qd.shape[-1]))
+
+
+def _force(tau: Torque, shape: tuple[int, ...]) -> Force | Array:
+    """Return constant forces, or the function with its results looked at.
+
+    Args:
+        tau: Forces, or the function.
+        shape: (nv,), or (N, nv) of many states, for which (nv,) may stand.
+    """
     if tau is None:
-        return np.zeros(nv)
+        return np.zeros(shape[-1])
     if not callable(tau):
-        return finite_vector("tau", tau, nv)
+        given = tau if len(shape) == 1 else _start_of("tau", tau, shape[-1])
+        if np.ndim(given) < 2:
+            return finite_vector("tau", given, shape[-1])
+        if np.shape(given) != shape:
+            raise ArgumentError(f"tau has shape {np.shape(given)}, expected {shape}.")
+        return np.asarray(given)
     function = tau
 
     def force(time: float, q: Array, qd: Array) -> Array:
         values = np.asarray(function(time, q, qd), dtype=float)
-        if values.shape != (nv,):
-            raise ArgumentError(f"tau returned the shape {values.shape}, expected ({nv},).")
-        if not math.isfinite(values @ values):
+        if values.shape not in (shape, shape[-1:]):
+            raise ArgumentError(f"tau returned the shape {values.shape}, expected {shape}.")
+        if not math.isfinite(values.ravel() @ values.ravel()):
             raise Trouble(time, f"tau returned {values}", "finite joint forces")
         return values
 
@@ -199,7 +262,10 @@ def _force(tau: Torque, nv: int) -> Force | Array:
 
 
 def _driven(
-    robot: Robot, tau: Torque, prescribed: Mapping[str, Callable[[float], ArrayLike]]
+    robot: Robot,
+    tau: Torque,
+    prescribed: Mapping[str, Callable[[float], ArrayLike]],
+    batch: tuple[int, ...],
 ) -> Callable[[float, Array, Array], Array]:
     """Return forces that move joints as prescribed, by hybrid dynamics; `tau` moves the others."""
     model = robot.model
@@ -209,7 +275,7 @@ def _driven(
         )
     solve = robot.hybrid_dynamics(prescribed)
     slices = {name: model.v_slices[model.joint_index(name)] for name in prescribed}
-    own = _force(tau, model.nv)
+    own = _force(tau, (*batch, model.nv))
 
     def driven(time: float, q: Array, qd: Array) -> Array:
         qdd = np.zeros(model.nv)
@@ -222,19 +288,14 @@ def _driven(
     return driven
 
 
-def _errors(robot: Robot, q: Array, qd: Array, length: float) -> tuple[float, float]:
-    """Return how far loops are open [m] and how fast they open [m/s]."""
+def _errors(robot: Robot, q: Array, qd: Array, length: float) -> tuple[Any, Any]:
+    """Return how far loops are open (...) [m] and how fast they open (...) [m/s]."""
     if not robot.model.constraint_count:
-        return 0.0, 0.0
+        return (np.zeros(q.shape[:-1])[()],) * 2
     *_, gap, slip = robot.constraint_terms(q, qd)
     scales = constraint_scales(robot.model, length)
     opened = np.abs(scales * gap * robot.model.holonomic)
-    return float(np.max(opened)), float(np.max(np.abs(scales * slip)))
-
-
-def _speed(robot: Robot, qd: Array, length: float) -> float:
-    """Return the fastest coordinate [m/s], rotations at `length`."""
-    return float(np.max(np.abs(qd), initial=0.0)) * max(1.0, length)
+    return np.max(opened, axis=-1), np.max(np.abs(scales * slip), axis=-1)
 
 
 def _trajectory(
@@ -246,10 +307,11 @@ def _trajectory(
     length: float,
     conservative: bool,
 ) -> Trajectory:
-    q, qd = (np.array(part) for part in zip(*states, strict=True))
+    # Of many states each has its own motion: (N, m, nq).
+    q, qd = (np.stack(part, axis=-2) for part in zip(*states, strict=True))
     kinetic, potential = robot.energies(q, qd)
-    errors = np.array([_errors(robot, *state, length) for state in states])
+    errors = zip(*(_errors(robot, *state, length) for state in states), strict=True)
+    closure, velocity = (np.stack(part, axis=-1) for part in errors)
     return Trajectory(
-        method, times, q, qd, kinetic, potential, errors[:, 0], errors[:, 1], effort, length,
-        conservative,
-    )  # fmt: skip
+        method, times, q, qd, kinetic, potential, closure, velocity, effort, length, conservative
+    )

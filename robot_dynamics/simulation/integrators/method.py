@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -47,10 +47,19 @@ class Method:
 
 
 class Kernels:
-    """A method compiled for one choice. Everything is made when it is first asked for."""
+    """A method compiled for one choice. Everything is made when it is first asked for.
 
-    def __init__(self, model: Model, method: Method, choice: Choice) -> None:
-        self.choice, self._model, self._method = choice, model, method
+    Args:
+        model: The mechanism.
+        method: The method.
+        choice: Constraints and coordinates.
+        lanes: Of `compile.load_kernel`; chains need 1.
+    """
+
+    def __init__(
+        self, model: Model, method: Method, choice: Choice, lanes: int | None = 1
+    ) -> None:
+        self.choice, self._model, self._method, self._lanes = choice, model, method, lanes
         self._chains: dict[float, Chain] = {}
         stabilised = method.name == "stabilised"
         self._block = np.append(pack(model), [method.stabilisation_time] * stabilised)
@@ -66,6 +75,32 @@ class Kernels:
         if step not in self._chains:
             self._chains[step] = self._step_kernel.chain(np.append(self._block, step))
         return self._chains[step]
+
+    def step(self, step: float) -> Any:
+        """Return `(q, qd, tau) -> q, qd, closure, slip, drift, margin` of one step, any states."""
+        return self._step_kernel.bind(np.append(self._block, step))
+
+    def step_under(
+        self, force: Force, start: float, q: Array, qd: Array, step: float
+    ) -> tuple[Any, ...]:
+        """Return the same of a step under a force that is a function: asked at every stage."""
+        scheme, model = self._method.scheme, self._model
+        slopes: list[tuple[Array, Array]] = []
+        margins: list[Any] = []
+        for weights, c in zip(scheme.A, scheme.c, strict=True):
+            stage_q, stage_v = _moved(q, qd, weights, slopes, step)
+            tau = force(start + c * step, stage_q, stage_v)
+            q_rate, qdd, closure, slip, _, margin = self.rate(stage_q, stage_v, tau)
+            slopes.append((q_rate, qdd))
+            margins.append(margin)
+            if len(slopes) == 1:
+                errors = closure, slip
+        end_q, end_v = _moved(q, qd, scheme.b, slopes, step)
+        columns = list(end_q.T) if end_q.ndim > 1 else end_q.tolist()
+        end_q = np.array(model.normalized(columns)).T
+        q, qd, drift, margin = self.finish(end_q, end_v, np.zeros(model.nv))
+        # Not min(): a margin that is not a number has to be seen.
+        return q, qd, *errors, drift, np.min([margin, *margins], axis=0)
 
     @cached_property
     def rate(self) -> Any:
@@ -109,4 +144,18 @@ class Kernels:
         # The parts of the adaptive method are those of projection.
         name = "projection" if self._method.name == "adaptive" else self._method.name
         key = f"integrator {part} {name} {self.choice}\0".encode()
-        return load_kernel(key + self._model.structure_key, build, lanes=1)
+        return load_kernel(key + self._model.structure_key, build, lanes=self._lanes)
+
+
+def _moved(
+    q: Array,
+    qd: Array,
+    weights: Sequence[float],
+    slopes: Sequence[tuple[Array, Array]],
+    h: float,
+) -> tuple[Array, Array]:
+    """Return a state moved by weighted slopes over a step."""
+    for weight, (q_rate, qdd) in zip(weights, slopes, strict=True):
+        if weight:
+            q, qd = q + weight * h * q_rate, qd + weight * h * qdd
+    return q, qd

@@ -48,6 +48,8 @@ class Effort:
 class Trajectory:
     """States at output times, with the errors by which they can be judged.
 
+    Of N states that were integrated at once all arrays but `t` have N rows: q is (N, m, nq).
+
     Attributes:
         method: The method by its name, with its order.
         t: Times (m,) [s].
@@ -77,16 +79,15 @@ class Trajectory:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What throws doubt on the result: a jump of an energy that ought to be constant."""
-        jumps = np.abs(np.diff(self.energy)) / max(
-            float(np.max(self.kinetic)), np.finfo(float).tiny
-        )
+        jumps = np.abs(np.diff(self.energy)) / self._largest_kinetic
         if not self.conservative or not np.any(jumps > LARGEST_JUMP):
             return ()
-        at = int(np.argmax(jumps))
+        *state, at = np.unravel_index(int(np.argmax(jumps)), jumps.shape)
+        of_which = f" of state {state[0]}" if state else ""
         return (
-            f"energy changes by {jumps[at]:.1e} of the largest kinetic energy between "
-            f"{self.t[at]:.6g} and {self.t[at + 1]:.6g} s, expected less than {LARGEST_JUMP:g}: "
-            "take a shorter step",
+            f"energy{of_which} changes by {np.max(jumps):.1e} of the largest kinetic energy "
+            f"between {self.t[at]:.6g} and {self.t[at + 1]:.6g} s, expected less than "
+            f"{LARGEST_JUMP:g}: take a shorter step",
         )
 
     @property
@@ -96,9 +97,15 @@ class Trajectory:
 
     @property
     def energy_drift(self) -> float:
-        """Largest change of the energy, as a part of the largest kinetic energy."""
-        change = float(np.max(np.abs(self.energy - self.energy[0])))
-        return change / max(float(np.max(self.kinetic)), np.finfo(float).tiny)
+        """Largest change of the energy of a state, as a part of its largest kinetic energy."""
+        change = np.abs(self.energy - self.energy[..., :1])
+        return float(np.max(change / self._largest_kinetic))
+
+    @property
+    def _largest_kinetic(self) -> Array:
+        """The largest kinetic energy of each state (..., 1) [J], not zero."""
+        largest = np.max(self.kinetic, axis=-1, keepdims=True)
+        return np.asarray(np.maximum(largest, np.finfo(float).tiny))
 
     @property
     def worst_closure_error(self) -> float:
