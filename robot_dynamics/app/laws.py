@@ -20,6 +20,7 @@ from robot_dynamics.app.cell import (
 )
 from robot_dynamics.app.controllers import running_controller
 from robot_dynamics.app.scenario import Scenario, build_system, locked_joints
+from robot_dynamics.control.admittance import AdmittanceLaw
 from robot_dynamics.control.clock import Clock, LockstepClock
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.control_loop import ControlLoop, Streams
@@ -84,6 +85,11 @@ def control_loop(
     if streams is not None:
         ignored = {*locked_joints(scenario), *streams.ignored_joints}
         streams = streams._replace(ignored_joints=ignored)
+    if scenario.control.base_law == "admittance" and not wrist_sensors:
+        raise ArgumentError(
+            "law 'admittance' gives way to measured grasp wrenches, and there are none; expected "
+            "arms with sensors of them, or the law 'impedance'."
+        )
     law = make_law(scenario, system)
     return ControlLoop(
         law,
@@ -250,6 +256,7 @@ def _with(steps: Sequence[ForceStepSettings], internal: Array) -> tuple[ForceSte
 LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {
     "hybrid": hybrid_law,
     "impedance": lambda scenario, system: hybrid_law(scenario, system, ImpedanceLaw),
+    "admittance": lambda scenario, system: hybrid_law(scenario, system, AdmittanceLaw),
     "jointed": _jointed,
     "gravity": _gravity,
 }

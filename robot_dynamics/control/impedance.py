@@ -46,6 +46,7 @@ from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import is_moment
+from robot_dynamics.manipulation.hybrid import HybridSystem
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import contact_velocity
 from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate
 from robot_dynamics.model import pose
@@ -207,25 +208,30 @@ class ImpedanceLaw(HybridLaw):
         super().retune(settings)
 
     def _inertia_at(self, q: Array, at: Array) -> Array:
-        """Return Lambda (6, 6) about the object's origin, world axes.
+        """Return Lambda (6, 6) of arm joints at `q` (na,) and the object at a pose (7,)."""
+        return load_inertia(self.hybrid_system, self._joints(q), at)
 
-        Args:
-            q: Positions of the arm joints (na,).
-            at: The object's pose, x y z qx qy qz qw (7,); the hands may be elsewhere.
-        """
-        system, still = self.hybrid_system, np.zeros(self.hybrid_system.arms.nv)
-        E = Rotation.from_quaternion(*at[3:].tolist())
-        R = np.array([list(row) for row in E.transpose().rows])
-        joints = self._joints(q)
-        terms = system.terms(joints, still, pose(at[:3], R), np.zeros(6), check=False)
-        mobility = terms.J_S @ np.linalg.solve(terms.M, terms.J_S.T)
-        # An arm at a singularity does not give way in some direction. None of its inertia is
-        # counted there: the springs then have to be stable with less than there is.
-        inertia = np.linalg.pinv(mobility, rcond=_SINGULAR, hermitian=True)
-        about_center = terms.I_B + terms.W_S @ inertia @ terms.W_S.T
-        to_center = np.eye(6)  # velocity of the centre of mass from that of the origin
-        to_center[3:, :3] = np.cross(np.eye(3), -R @ np.asarray(system.held.center, dtype=float))
-        return np.asarray(to_center.T @ about_center @ to_center)
+
+def load_inertia(system: HybridSystem, q: Array, at: Array) -> Array:
+    """Return Lambda (6, 6) about the object's origin, world axes, angular first.
+
+    Args:
+        system: Arms and object.
+        q: Positions of all joints of the arms' model (nq,).
+        at: The object's pose, x y z qx qy qz qw (7,); the hands may be elsewhere.
+    """
+    E = Rotation.from_quaternion(*at[3:].tolist())
+    R = np.array([list(row) for row in E.transpose().rows])
+    still = np.zeros(system.arms.nv)
+    terms = system.terms(q, still, pose(at[:3], R), np.zeros(6), check=False)
+    mobility = terms.J_S @ np.linalg.solve(terms.M, terms.J_S.T)
+    # An arm at a singularity does not give way in some direction. None of its inertia is
+    # counted there: the springs then have to be stable with less than there is.
+    inertia = np.linalg.pinv(mobility, rcond=_SINGULAR, hermitian=True)
+    about_center = terms.I_B + terms.W_S @ inertia @ terms.W_S.T
+    to_center = np.eye(6)  # velocity of the centre of mass from that of the origin
+    to_center[3:, :3] = np.cross(np.eye(3), -R @ np.asarray(system.held.center, dtype=float))
+    return np.asarray(to_center.T @ about_center @ to_center)
 
 
 class SpringError(GainError):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Literal, cast
 
+from robot_dynamics.control.admittance_settings import AdmittanceSettings
 from robot_dynamics.control.impedance_settings import ImpedanceSettings
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.touch_settings import (
@@ -184,12 +185,13 @@ class LawFacts:
     gains: tuple[str, ...] = ("object", "internal_force", "posture", "friction")
 
 
-LawName = Literal["hybrid", "impedance", "jointed", "gravity"]
+LawName = Literal["hybrid", "impedance", "admittance", "jointed", "gravity"]
 
 #: The shipped control laws that a scenario may name.
 LAW_FACTS: dict[str, LawFacts] = {
     "hybrid": LawFacts(contacts=True, touches=True),
     "impedance": LawFacts(contacts=True, gains=("impedance", "posture", "friction")),
+    "admittance": LawFacts(contacts=True),
     "jointed": LawFacts(jointed=True, gains=("jointed", "friction")),
     "gravity": LawFacts(holds_object=False),
 }
@@ -203,6 +205,7 @@ class ControlSettings:
         law: Name of the control law. "hybrid": Yoshikawa and Zheng's controller of an object in
             any grasp, in free space and on surfaces.
             "impedance": springs and dampers between object and reference, and between the hands.
+            "admittance": the reference gives way to measured wrenches, and a servo follows it.
             "jointed": Unseren's controller of an object of two parts with a joint.
             "gravity": none of them, and no object: arms that only hold themselves up.
             "module:name", "file.py:name" or the name of an entry point of the group
@@ -217,6 +220,7 @@ class ControlSettings:
             contacts. "sensor": what a camera or tracker measures of its pose and twist.
         internal_force: Servo of the internal force.
         impedance: Springs and dampers of the law "impedance".
+        admittance: How the reference gives way to wrenches on the object, of the law "admittance".
         jointed: Servos of an object with a joint, of the law "jointed".
         contact_force: Servo of the force on surfaces.
         hand: Servo of the hands in the directions that contacts leave free.
@@ -243,6 +247,7 @@ class ControlSettings:
     object_pose: Literal["joints", "sensor"] = "joints"
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)
     impedance: ImpedanceSettings = field(default_factory=ImpedanceSettings)
+    admittance: AdmittanceSettings = field(default_factory=AdmittanceSettings)
     jointed: JointedControlSettings = field(default_factory=JointedControlSettings)
     contact_force: ContactForceSettings = field(default_factory=ContactForceSettings)
     hand: HandSettings = field(default_factory=HandSettings)

@@ -24,6 +24,7 @@ from robot_dynamics.app.recorders import (
     unbounded_drives,
 )
 from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.control.admittance import AdmittanceLaw
 from robot_dynamics.control.gravity import GravityLaw
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.impedance import ImpedanceLaw
@@ -296,7 +297,7 @@ def stated_columns():
     forces = SimpleNamespace(names=("...",), internal_force_names=("...",))
     found = {**_PLANT_UNITS, "internal_force": f"{internal_force_unit(('...',))}: true"}
     rows = {name: ("plant", text) for name, text in found.items()}
-    for law_class in (HybridLaw, ImpedanceLaw, JointedLaw, GravityLaw):
+    for law_class in (HybridLaw, ImpedanceLaw, AdmittanceLaw, JointedLaw, GravityLaw):
         law = object.__new__(law_class)  # its units alone are asked for: nothing is compiled
         law.system = law.distribution = forces
         for name, text in {**_CONTROL_MEASURED_UNITS, **_CONTROL_UNITS, **law.units}.items():

@@ -14,7 +14,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 
 SHORT = 0.3  # s
 # With MuJoCo they take a minute together; `lid`, `tray` and `fold` are of their kinds.
-LONG = {"drawer", "lean", "parallelogram_arms", "peg", "three_arms", "wall_slip", "wipe"}
+LONG = {"comply", "drawer", "lean", "parallelogram_arms", "peg", "three_arms", "wall_slip", "wipe"}
 
 
 def test_shipped_scenarios_are_good(shipped):

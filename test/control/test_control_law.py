@@ -21,6 +21,7 @@ SCENARIOS = {
     "lift_box by gravity alone": ("control.law=gravity",),
     "wipe": (),
     "lean": (),
+    "comply": (),
     "tray": (),
     "fold": (),
 }

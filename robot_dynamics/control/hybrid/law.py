@@ -378,7 +378,7 @@ class HybridLaw(PlannedLaw):
         """
         if self._retuning is not None:
             self._retune(self._retuning)
-        row = self._followed.row(tick)
+        row = self._row(tick)
         ramp = 1.0 if tick >= self._ramp_ticks else tick / self._ramp_ticks
         if self._touching:
             return self._update_on_surfaces(tick, q, qd, wrenches, row, ramp)
@@ -389,6 +389,10 @@ class HybridLaw(PlannedLaw):
         if self.slip is not None:
             self._watch(self.slip, tick, step, wrenches)
         return step
+
+    def _row(self, tick: int) -> Array:
+        """Return the row that a tick follows."""
+        return self._followed.row(tick)
 
     def _update_on_surfaces(
         self, tick: int, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float

@@ -59,6 +59,7 @@ class HybridStep:
         added_internal_force: Correction of its internal force (m,); see `InternalChoice`.
         internal_force_adapted: Whether the internal force was changed because of torque limits.
         slip: How safe the contacts are that can slip; None where none can.
+        more: Values of columns that a law derived from the hybrid one adds.
         effort_scale: Smallest scale of internal force, motion and force on surfaces by the effort
             limits, from 0 to 1.
         task_scale: The same, with the limit of the torque's rate.
@@ -68,7 +69,7 @@ class HybridStep:
 
     __slots__ = (
         "_at", "_outputs", "added_internal_force", "effort_scale", "internal_force_adapted",
-        "memory", "reference", "slip", "support_torque_ratio", "task_scale", "torque",
+        "memory", "more", "reference", "slip", "support_torque_ratio", "task_scale", "torque",
     )  # fmt: skip
 
     def __init__(
@@ -85,6 +86,7 @@ class HybridStep:
         self.added_internal_force = added_internal_force
         self.internal_force_adapted = False
         self.slip: SlipReport | None = None
+        self.more: tuple[Array, ...] = ()
         # Floats, because they are compared in every period.
         squeeze, motion, rate, ratio, _, contact, _, _ = outputs[at["scales"]].tolist()
         self.effort_scale: float = min(squeeze, motion, contact)
@@ -266,5 +268,5 @@ class HybridStep:
         """The values of the columns of `HybridLaw.columns`."""
         values = self._outputs[: self._at["scales"].stop], self.added_internal_force
         if self.slip is None:
-            return values
-        return *values, np.minimum(self.slip.ahead, _ANYTHING)
+            return *values, *self.more
+        return *values, np.minimum(self.slip.ahead, _ANYTHING), *self.more
