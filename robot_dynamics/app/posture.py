@@ -24,6 +24,7 @@ from robot_dynamics.app.scenario import (
     build_system,
     load_scenario,
 )
+from robot_dynamics.control.hybrid.contact_damping import SingularArmError
 from robot_dynamics.control.path_check import PathCheck, PreflightError
 from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.settings import SafetySettings
@@ -162,7 +163,7 @@ def find_posture(
                 ways[:] = math.inf
             except ReachError as error:
                 reasons[f"arm {error.arm!r} does not reach its grasp"] += 1
-            except np.linalg.LinAlgError:
+            except (np.linalg.LinAlgError, SingularArmError):
                 reasons["an arm is at a singularity"] += 1
             except PreflightError as error:
                 reasons[error.problems[0].sentence] += 1

@@ -31,6 +31,8 @@ _DENSEST = 22_600.0  # kg/m^3, osmium
 def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> None:
     """Note impossible masses and inertias: errors if negative, else warnings."""
     massless = []
+    # What could not be read is zero here; its error says so, and nothing follows from it.
+    misread = {problem.element for problem in diagnosis.errors}
     for link in mechanism.links:
         place, element = places.link(link.name), f"link {link.name!r}"
         faults = list(link_faults(link))
@@ -54,6 +56,8 @@ def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> N
                 f"no body has the principal moments {listed} kg m^2: one is larger than the "
                 "sum of the others",
             )
+        if element in misread:
+            continue
         if link.mass == 0.0 and largest > 0.0:
             diagnosis.warning(place, element, "has rotational inertia but no mass")
         elif link.mass == 0.0:

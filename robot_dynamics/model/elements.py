@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.by_value import ByValue
 from robot_dynamics.model.couplings import CouplingElement, substituted
 from robot_dynamics.model.joints import JointType, joint_type
@@ -24,10 +24,18 @@ Array = NDArray[np.float64]
 
 
 def pose(translation: Iterable[float] = (0.0, 0.0, 0.0), rotation: Array | None = None) -> Array:
-    """Return a homogeneous matrix (4, 4) of a translation [m] and a rotation matrix (3, 3)."""
+    """Return a homogeneous matrix (4, 4) of a translation [m] and a rotation matrix (3, 3).
+
+    Raises:
+        ArgumentError: If the rotation has another shape.
+    """
     matrix = np.eye(4)
     matrix[:3, 3] = list(translation)
     if rotation is not None:
+        if np.shape(rotation) != (3, 3):
+            raise ArgumentError(
+                f"rotation has shape {np.shape(rotation)}, expected a rotation matrix (3, 3)."
+            )
         matrix[:3, :3] = rotation
     return matrix
 

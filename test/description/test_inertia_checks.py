@@ -111,3 +111,12 @@ def test_massless_links_are_summarised():
     check_links(Mechanism("m", links, joints), places, diagnosis)
     (problem,) = diagnosis.problems
     assert "2 links have no mass, they are taken as frames: 'b', 'd'" in problem.message
+
+
+def test_nothing_follows_from_a_mass_that_could_not_be_read():
+    """Its error is said, and not that the link has no mass."""
+    link = LinkElement("a", 0.0, (0.0, 0.0, 0.0), np.eye(3))
+    diagnosis = Diagnosis()
+    diagnosis.error("f:4", "link 'a'", "value has 'heavy', expected a number")
+    check_links(Mechanism("m", (link,)), Places("f"), diagnosis)
+    assert [problem.place for problem in diagnosis.problems] == ["f:4"]

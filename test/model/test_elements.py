@@ -129,3 +129,11 @@ def test_the_inverse_of_a_pose(rng):
     """A pose times its inverse is the identity, to rounding."""
     frame = pose(rng.normal(size=3), Rotation.random(random_state=3).as_matrix())
     np.testing.assert_allclose(frame @ inverse_pose(frame), np.eye(4), atol=1e-15)
+
+
+def test_a_rotation_is_a_matrix():
+    """Angles or one row in the place of a rotation matrix are refused, not repeated."""
+    with pytest.raises(
+        RobotDynamicsError, match=r"rotation has shape \(3,\), expected .*\(3, 3\)"
+    ):
+        pose((0.0, 0.0, 1.0), (0.0, 0.0, 1.0))

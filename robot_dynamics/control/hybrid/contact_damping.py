@@ -97,6 +97,13 @@ def gain_warnings(
 
 Array = NDArray[np.float64]
 
+# Rounding: a hand that moves less than this in a direction, as a part of another, does not.
+_SINGULAR = 1e-9
+
+
+class SingularArmError(ArgumentError):
+    """A posture in which a hand cannot move in all directions of its contact."""
+
 
 @dataclass(frozen=True)
 class ContactDamping:
@@ -124,6 +131,9 @@ def contact_damping(
         settings: Gains, period and delay.
         q: Positions of all joints of the arms (nq,), in the order of their model.
         start: Pose of the object, x y z qx qy qz qw (7,).
+
+    Raises:
+        SingularArmError: If an arm is at a singularity, and has no mass along some directions.
     """
     contact = settings.contact_force
     if not system.environment.surfaces:
@@ -131,7 +141,9 @@ def contact_damping(
     E = Rotation.from_quaternion(*start[3:].tolist())
     at = pose(start[:3], np.array([list(row) for row in E.transpose().rows]))
     # Before a start the positions are a guess, and the hands not at the object.
-    masses = surface_masses(system.terms(q, np.zeros_like(q), at, np.zeros(6), check=False))
+    terms = system.terms(q, np.zeros_like(q), at, np.zeros(6), check=False)
+    _require_regular(system, terms.J_S)
+    masses = surface_masses(terms)
     latency = (settings.command_delay_periods + 0.5) * settings.period
     values: list[float] = []
     warnings: list[str] = []
@@ -145,3 +157,18 @@ def contact_damping(
             values.append(own)
             warnings += gain_warnings(mass, contact.bandwidth, own)
     return ContactDamping(np.array(values), tuple(warnings))
+
+
+def _require_regular(system: HybridSystem, J_S: Array) -> None:
+    """Refuse postures in which a hand cannot move in all directions of its contact."""
+    start = 0
+    for tool, contact in zip(system.tools, system.contacts, strict=True):
+        rows = J_S[start : start + contact.directions.shape[1]]
+        start += len(rows)
+        sizes = np.linalg.norm(rows, axis=1, keepdims=True)  # rotations and displacements
+        strengths = np.linalg.svd(rows / np.maximum(sizes, 1e-300), compute_uv=False)
+        if strengths[-1] < _SINGULAR * strengths[0]:
+            raise SingularArmError(
+                f"the arm of tool {tool!r} is at a singularity in its posture, where it cannot "
+                "move in all directions of its contact; expected another posture."
+            )

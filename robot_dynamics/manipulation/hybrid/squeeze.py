@@ -347,8 +347,16 @@ class Squeeze:
         )
 
 
-def contact_margins(contacts: Sequence[Contact], forces: Array) -> Array:
-    """Return the margins of contact forces (..., d) to the limits of the contacts (..., k) [N]."""
+def contact_margins(contacts: Sequence[Contact], forces: ArrayLike) -> Array:
+    """Return the margins of contact forces (..., d) to the limits of the contacts (..., k) [N].
+
+    Raises:
+        ArgumentError: If there are not as many forces as the contacts have directions.
+    """
+    expected = sum(contact.directions.shape[1] for contact in contacts)
+    forces = np.asarray(forces, dtype=float)
+    if forces.shape[-1:] != (expected,):
+        raise ArgumentError(f"forces have shape {forces.shape}, expected (..., {expected}).")
     wrenches = contact_wrenches(contacts, forces)
     margins = [
         np.full(forces.shape[:-1], np.inf)

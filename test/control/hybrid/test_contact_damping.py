@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.hybrid_control import SETTINGS, START, SYSTEM, Q, floor
 
-from robot_dynamics.control.hybrid.contact_damping import contact_damping
+from robot_dynamics.control.hybrid.contact_damping import SingularArmError, contact_damping
 from robot_dynamics.control.touch_settings import ContactForceSettings
 from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import surface_masses
@@ -45,3 +45,11 @@ def test_without_surfaces_there_is_none():
     """An object in free space has no contact to damp."""
     found = contact_damping(hybrid_system(SYSTEM), SETTINGS, Q, START)
     assert found.values.shape == (0,)
+
+
+def test_a_singular_posture_is_refused_with_its_arm():
+    """The second arm stretched: the matrix of the masses has no inverse."""
+    q = Q.copy()
+    q[7:] = 0.0
+    with pytest.raises(SingularArmError, match="the arm of tool 'arm1_tool' is at a singularity"):
+        contact_damping(HYBRID, SETTINGS, q, START)

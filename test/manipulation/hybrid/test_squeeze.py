@@ -242,3 +242,14 @@ def test_numbers_that_are_none_are_refused():
     distribution, _ = squeezing(facing("soft finger", FINGER))
     with pytest.raises(ArgumentError, match="expected the 9 of these"):
         Squeeze(around("frictional point", 3, POINT), distribution, 1.0)
+
+
+def test_margins_of_a_list_of_forces():
+    """Lists are taken like arrays; too few forces are refused with their shape."""
+    contacts = around("frictional point", 3, POINT)
+    forces = np.tile([0.1, 0.0, 2.0], 3)
+    assert np.array_equal(
+        contact_margins(contacts, forces.tolist()), contact_margins(contacts, forces)
+    )
+    with pytest.raises(ArgumentError, match=r"forces have shape \(8,\), expected \(\.\.\., 9\)"):
+        contact_margins(contacts, forces[:8].tolist())
