@@ -852,6 +852,9 @@ class Robot(CompiledModel):
     ) -> CooperativeTask:
         """Return the same, with one of the orientations half way where there are two."""
         both = (first, second)
+        for frame in both:
+            if not isinstance(frame, str):
+                raise ArgumentError(f"frame {frame!r}; expected the name of a frame.")
         poses = [self.pose(frame, q) for frame in both]
         jacobians = [self.jacobian(frame, q, "aligned") for frame in both]
         if qd is None:

@@ -73,12 +73,15 @@ def pose_matrix(settings: Placed) -> Array:
     return pose(settings.xyz, rotation_of_rpy(settings.rpy))
 
 
-def grasp_system_of(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSystem:
+def grasp_system_of(
+    cell: CellSettings, link_mass_scale: float = 1.0, *, any_posture: bool = False
+) -> GraspSystem:
     """Return arms, object and contacts of a cell.
 
     Args:
         cell: The work cell.
         link_mass_scale: Mass and inertia of the arms' links over those of their descriptions.
+        any_posture: Whether postures may be beyond the limits of joints.
     """
     second = cell.object.joint
     held = [load_description(one.urdf) for one in (cell.object, second) if one is not None]
@@ -106,7 +109,12 @@ def grasp_system_of(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSy
         one if one.name in held_links else _scaled(one, link_mass_scale) for one in mechanism.links
     )
     system = grasp_system(
-        replace(mechanism, links=links), held_links[0], arms, cell.gravity, joint
+        replace(mechanism, links=links),
+        held_links[0],
+        arms,
+        cell.gravity,
+        joint,
+        any_posture=any_posture,
     )
     if cell.object.mass is not None:
         system = system.with_object(mass=cell.object.mass)

@@ -52,6 +52,17 @@ def count(text: str) -> int:
     return value
 
 
+def natural(text: str) -> int:
+    """Return a whole number from 0 on, as a type of arguments."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 0 on")
+    return value
+
+
 def number(text: str) -> float:
     """Return a number of 0 or more, as a type of arguments."""
     try:

@@ -21,6 +21,7 @@ from robot_dynamics.app.command_arguments import (
     add_json,
     add_overrides,
     count,
+    natural,
     place,
     positive,
 )
@@ -325,13 +326,14 @@ def _add_posture(commands: Any) -> None:
         "--starts", type=count, default=200, metavar="N", help="random starts (%(default)s)"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the random starts (%(default)s)"
+        "--seed", type=natural, default=0, metavar="N", help="of the random starts (%(default)s)"
     )
     parser.add_argument(
         "--output",
         type=place,
         metavar="FILE",
-        help="write the scenario with the postures there; it may be the scenario's own file",
+        help="write the scenario with the postures there; it may be the scenario's own file "
+        "if that lists the posture of every arm",
     )
     parser.set_defaults(run=_posture)
 
@@ -459,7 +461,7 @@ def _inspect(options: argparse.Namespace) -> int:
 
 
 def _posture(options: argparse.Namespace) -> int:
-    from robot_dynamics.app.posture import find_posture, write_postures
+    from robot_dynamics.app.posture import find_posture, require_place, write_postures
     from robot_dynamics.app.progress import display
     from robot_dynamics.app.scenario import load_scenario
 
@@ -467,6 +469,8 @@ def _posture(options: argparse.Namespace) -> int:
         if file is not None:
             require_parent(file)
     scenario = load_scenario(options.scenario, options.overrides)
+    if options.output is not None:
+        require_place(scenario, options.output)
     with display(scenario.name) as listener:
         found = find_posture(scenario, starts=options.starts, seed=options.seed, listener=listener)
     print(f"{scenario.name}: {found}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import importlib.util
 import os
 import queue
@@ -320,7 +321,7 @@ def reserved_domain() -> Iterator[int]:
     that nobody takes the domain meanwhile, a port is taken that no node but its 120th would use.
 
     Raises:
-        NodeError: If there is none.
+        NodeError: If there is none, or the machine gives no ports.
     """
     # Only domains up to 101 keep off the ports that Linux gives to programs at random.
     for domain in random.Random().sample(range(1, 102), 101):
@@ -332,7 +333,12 @@ def reserved_domain() -> Iterator[int]:
             try:
                 kept.bind(("127.0.0.1", first + 249))
                 probe.bind(("", first))
-            except OSError:
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise NodeError(
+                        f"no port for ROS can be taken on this machine: {error}; expected sockets "
+                        "of UDP."
+                    ) from error
                 continue
             probe.close()
             yield domain

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.laws import make_law
+from robot_dynamics.app.output_files import OutputError
 from robot_dynamics.app.progress import Listener, StudyProgress
 from robot_dynamics.app.scenario import (
+    SUFFIXES,
     Scenario,
     build_system,
     load_scenario,
@@ -136,9 +138,10 @@ def find_posture(
             f"the law {scenario.control.base_law!r} holds no object; expected a scenario whose "
             "arms do, because postures follow from grasps."
         )
-    system = build_system(scenario)
+    system = build_system(scenario, any_posture=True)
     system.require_plain_arms("a posture from the grasps")
     law: PlannedLaw | None = None
+    given = np.clip(system.posture, system.limits["lower"], system.limits["upper"])
     terms, rng = Robot(system.model).constraint_terms, np.random.default_rng(seed)
     best: tuple[dict[str, float], Array] | None = None
     reached, good, tried, reasons = 0, 0, 0, Counter[str]()
@@ -148,7 +151,7 @@ def find_posture(
         for tried in range(1, starts + 1):
             if best is None and tried % _FRESH == 0:  # arms that do not get to the end begin anew
                 ways[np.isfinite(ways)] = -1.0
-            guess = system.posture if tried == 1 else _start(system, near, ways, tried, rng)
+            guess = given if tried == 1 else _start(system, near, ways, tried, rng)
             try:
                 q = closed_configuration(system, scenario.object_pose, guess, terms=terms)
                 q = q[system.q_index]
@@ -262,6 +265,61 @@ def _why(scenario: Scenario, tried: int, reached: int, reasons: Counter[str]) ->
 _POSTURE = re.compile(r"(\bposture:\s*)\[[^\]]*\]")
 
 
+def require_place(scenario: Scenario, place: Path) -> None:
+    """Check that a scenario can be written somewhere, before postures are looked for.
+
+    Raises:
+        OutputError: If the name is none of a scenario file, or it is the scenario's own file and
+            postures cannot be put into it without rewriting all of it.
+    """
+    if place.suffix not in SUFFIXES:
+        raise OutputError(f"{place}: expected a scenario file, {' or '.join(SUFFIXES)}.")
+    source = _source(scenario)
+    own = source.is_file() and place.exists() and place.samefile(source)
+    if own and not _edited(scenario, scenario, place):
+        raise OutputError(
+            f"{place}: it does not list the posture of every arm as posture: [...], or --set "
+            "changes what it says; expected another file, to which all of the scenario is written."
+        )
+
+
+def _source(scenario: Scenario) -> Path:
+    """Return the file that a scenario was read from; the text after its last colon is no part."""
+    return Path(scenario.source.rpartition(":")[0])
+
+
+def _edited(scenario: Scenario, wanted: Scenario, place: Path) -> str:
+    """Return the text of a scenario's file with other postures; "" if it would mean another.
+
+    Args:
+        scenario: The scenario.
+        wanted: What the text is to mean.
+        place: The file that it is for: relative paths in it are from there.
+    """
+    text, arms = _source(scenario).read_text(encoding="utf-8"), wanted.cell.arms
+    listed = [
+        one
+        for one in _POSTURE.finditer(text)
+        if "#" not in text[text.rfind("\n", 0, one.start()) + 1 : one.start()]
+    ]
+    if len(listed) != len(arms):
+        return ""
+    for one, arm in reversed(list(zip(listed, arms, strict=True))):
+        text = f"{text[: one.start()]}{one[1]}{list(arm.posture)}{text[one.end() :]}"
+    beside = _beside(place)
+    try:
+        beside.write_text(text, encoding="utf-8")
+        with contextlib.suppress(RobotDynamicsError):
+            return text if load_scenario(beside) == wanted else ""
+        return ""
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _beside(place: Path) -> Path:
+    return place.with_name(f".{place.stem}.{os.getpid()}.yaml")
+
+
 def write_postures(
     scenario: Scenario, found: Mapping[str, tuple[float, ...]], place: Path
 ) -> bool:
@@ -273,24 +331,15 @@ def write_postures(
     Args:
         scenario: The scenario.
         found: Positions of each arm, by its name.
-        place: The file, which may be the scenario's own.
+        place: The file, which may be the scenario's own if that lists the postures.
+
+    Raises:
+        OutputError: See `require_place`.
     """
+    require_place(scenario, place)
     wanted = _with_joints(scenario, found)
-    arms = wanted.cell.arms
-    source = Path(scenario.source.rpartition(":")[0])
-    beside = place.with_name(f".{place.stem}.{os.getpid()}.yaml")
-    try:
-        if source.is_file():
-            text, rest = source.read_text(encoding="utf-8"), iter(arms)
-            if len(_POSTURE.findall(text)) == len(arms):
-                text = _POSTURE.sub(lambda one: f"{one[1]}{list(next(rest).posture)}", text)
-                beside.write_text(text, encoding="utf-8")
-                with contextlib.suppress(RobotDynamicsError):
-                    if load_scenario(beside) == wanted:
-                        beside.replace(place)
-                        return True
-        beside.write_text(wanted.text(), encoding="utf-8")
-        beside.replace(place)
-        return False
-    finally:
-        beside.unlink(missing_ok=True)
+    text = _edited(scenario, wanted, place) if _source(scenario).is_file() else ""
+    beside = _beside(place)
+    beside.write_text(text or wanted.text(), encoding="utf-8")
+    beside.replace(place)
+    return bool(text)

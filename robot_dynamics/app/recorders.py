@@ -191,6 +191,10 @@ class PlantRecorder:
             (q, qd, wrench, pose, twist, torque, *more),
         )
 
+    def latest(self) -> Recording:
+        """Return the last row alone."""
+        return self._finished({}, last=True)
+
     def finish(self, **metadata: Any) -> Recording:
         """Return the recording.
 
@@ -198,7 +202,10 @@ class PlantRecorder:
             metadata: `wall_time_s`, how long the run took; `plant_state_hash`, and what else is
                 known of the run (JSON values).
         """
-        columns = self.recorder.recording({}).columns
+        return self._finished(metadata)
+
+    def _finished(self, metadata: Mapping[str, Any], *, last: bool = False) -> Recording:
+        columns = self.recorder.recording({}, last=last).columns
         if self._contacts is not None:
             columns = self._contacts.finish(columns)
         units = {name: self._units[name] for name in columns}
@@ -262,6 +269,10 @@ class ControlRecorder:
         seen = self._nothing if step is None else step.recorded
         self.recorder.write((tick, elapsed_us), (torque, *seen, *measured))
 
+    def latest(self, start_tick: int) -> Recording:
+        """Return the last row alone, with the control period in which the reference began."""
+        return self._finished(start_tick, {}, last=True)
+
     def finish(self, start_tick: int, **metadata: Any) -> Recording:
         """Return the recording, with the reference of each control period.
 
@@ -270,8 +281,13 @@ class ControlRecorder:
             metadata: `start_to_first_torque_s`, `fault` and `fault_time_s` (when and why the
                 controller stopped, if it did), and what else is known of the run (JSON values).
         """
+        return self._finished(start_tick, metadata)
+
+    def _finished(
+        self, start_tick: int, metadata: Mapping[str, Any], *, last: bool = False
+    ) -> Recording:
         law, period = self._law, self._scenario.control.period
-        recording = self.recorder.recording({})
+        recording = self.recorder.recording({}, last=last)
         times = (recording[TICK] - start_tick) * period
         end = float(times[-1]) if len(times) else 0.0
         own = reference_metadata(self._scenario, law, start_tick, end)

@@ -209,10 +209,12 @@ class Recorder:
         np.concatenate(vectors, out=self._vectors[at])
         self._at = at + 1
 
-    def recording(self, metadata: Mapping[str, Any]) -> Recording:
-        """Return what was written."""
-        last = self._numbers[: self._at], self._vectors[: self._at]
-        numbers, vectors = (np.concatenate(parts) for parts in zip(*self._full, last, strict=True))
+    def recording(self, metadata: Mapping[str, Any], *, last: bool = False) -> Recording:
+        """Return what was written, or the last row of it alone."""
+        rows = slice(self._at - 1 if last else 0, self._at)
+        block = self._numbers[rows], self._vectors[rows]
+        blocks = [block] if last else [*self._full, block]
+        numbers, vectors = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         columns, single, start = {}, 0, 0
         for name, width in self._widths.items():
             if width:

@@ -205,7 +205,8 @@ def is_recording(place: Path) -> bool:
     return False
 
 
-#: Called with the simulated time [s] and a function that returns the recording so far. Returns
+#: Called with the simulated time [s] and a function that returns a recording of this control
+#: period alone: the whole would take longer and longer. Returns
 #: external wrenches as `Simulation.step` takes them, for the period that follows, or None.
 Watcher = Callable[[float, Callable[[], Recording]], Mapping[str, ArrayLike] | None]
 
@@ -291,10 +292,10 @@ def simulate(
         wrenches = None
         if watch is not None:
 
-            def so_far() -> Recording:
-                return seen.finish().merged(done.finish(scenario.start_tick))
+            def latest() -> Recording:
+                return seen.latest().merged(done.latest(scenario.start_tick))
 
-            wrenches = watch(tick * control.period, so_far)
+            wrenches = watch(tick * control.period, latest)
         measurement = simulated.step(sent, wrenches)
         if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
             progress(progress_of(tick, ticks, control.period, step, law))

@@ -54,7 +54,7 @@ Array = NDArray[np.float64]
 
 DEFAULT = "lift_box"
 MOST_TICKS = 2_000_000  # control periods of a run: an hour at 500 Hz; each takes about a kilobyte
-_SUFFIXES = (".yaml", ".yml")
+SUFFIXES = (".yaml", ".yml")
 # That of libyaml writes the same bytes five times as fast, where it is there.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -296,28 +296,32 @@ def find_scenario(name: str | Path) -> str | Path:
         return path / SCENARIO
     robots = {robot: folder / SCENARIO for robot, folder in shipped_robots().items()}
     shipped = {**shipped_scenarios(), **robots}
-    stem = path.stem if path.suffix in _SUFFIXES else path.name
+    stem = path.stem if path.suffix in SUFFIXES else path.name
     if str(path.parent) == "." and stem in shipped:
         return shipped[stem]
     if path.is_dir():
         raise ArgumentError(f"{name}: is a folder without {SCENARIO}, expected one with it.")
-    if path.suffix in _SUFFIXES or os.sep in str(name):
+    if path.suffix in SUFFIXES or os.sep in str(name):
         return path  # reading it says why not, and what was probably meant
-    for file in (f"{name}{suffix}" for suffix in _SUFFIXES):
+    for file in (f"{name}{suffix}" for suffix in SUFFIXES):
         if Path(file).is_file():
             raise ArgumentError(f"unknown scenario {str(name)!r}; did you mean {file!r}?")
     raise UnknownNameError("scenario", str(name), [*shipped, "FILE.yaml", "FOLDER"])
 
 
-def build_system(scenario: Scenario) -> GraspSystem:
+def build_system(scenario: Scenario, *, any_posture: bool = False) -> GraspSystem:
     """Return the arms and the object as the controller believes them to be.
+
+    Args:
+        scenario: The scenario.
+        any_posture: Whether postures may be beyond the limits of joints.
 
     Raises:
         DescriptionError: If a description is refused.
         RobotDynamicsError: If they do not fit together; the message names the scenario.
     """
     try:
-        return grasp_system_of(scenario.cell)
+        return grasp_system_of(scenario.cell, any_posture=any_posture)
     except DescriptionError:
         raise  # has its own places
     except RobotDynamicsError as error:

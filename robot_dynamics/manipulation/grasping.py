@@ -32,8 +32,11 @@ from robot_dynamics.model import (
     build,
 )
 from robot_dynamics.spatial import Transform
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
+
+_ROUNDING = 1e-4  # so far a posture of few digits may be beyond a limit [rad or m]
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ def grasp_system(
     arms: Sequence[ArmGrasp],
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     joint: LoopElement | None = None,
+    *,
+    any_posture: bool = False,
 ) -> GraspSystem:
     """Return the closed-loop system of arms in a mechanism that hold one of its links.
 
@@ -80,6 +85,7 @@ def grasp_system(
         gravity: Acceleration of gravity [m/s^2].
         joint: From the object's root link to that of a second part, which floats as well and is
             held by the second arm; none of a rigid object.
+        any_posture: Whether postures may be beyond the limits of joints.
 
     Raises:
         RobotDynamicsError: If a joint belongs to no arm or to two, if a posture has the wrong
@@ -182,7 +188,8 @@ def grasp_system(
     system = GraspSystem(
         model, tuple(result), objects[0], None if joint is None else len(arms), internal_chains
     )
-    _require_posture(system)
+    if not any_posture:
+        _require_posture(system)
     if internal_chains is None:
         return system
     near = {name: value for arm in arms for name, value in arm.passive_joints.items()}
@@ -193,12 +200,14 @@ def grasp_system(
 def _require_posture(system: GraspSystem) -> None:
     """Check that the postures are within the limits of the joints."""
     limits, posture = system.limits, system.posture
-    for i in np.flatnonzero(~((limits["lower"] <= posture) & (posture <= limits["upper"]))):
+    lower, upper = limits["lower"], limits["upper"]
+    for i in np.flatnonzero(~((lower - _ROUNDING <= posture) & (posture <= upper + _ROUNDING))):
         name = system.joint_names[i]
         kind = system.model.bodies[system.model.joint_index(name)].joint.type.name
+        at, _ = apart(posture[i], lower[i] if posture[i] < lower[i] else upper[i], digits=6)
         raise RobotDynamicsError(
-            f"posture of joint {name!r} is {posture[i]:g}; expected {limits['lower'][i]:g} to "
-            f"{limits['upper'][i]:g} {'m' if kind == 'prismatic' else 'rad'}, its limits."
+            f"posture of joint {name!r} is {at}; expected {lower[i]:.6g} to "
+            f"{upper[i]:.6g} {'m' if kind == 'prismatic' else 'rad'}, its limits."
         )
 
 

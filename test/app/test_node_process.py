@@ -199,6 +199,18 @@ def test_a_domain_that_is_reserved(one_domain):
         assert domain == one_domain
 
 
+def test_a_machine_that_gives_no_ports(monkeypatch):
+    """It is not said that all domains are in use."""
+
+    class Forbidden(socket.socket):
+        def bind(self, address):
+            raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(node_process.socket, "socket", Forbidden)
+    with pytest.raises(NodeError, match="Permission denied"), reserved_domain():
+        pass
+
+
 def test_without_ros(monkeypatch):
     """Without rclpy the sentence says what to install, and what works without."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)

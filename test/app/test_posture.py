@@ -10,7 +10,7 @@ import pytest
 from robot_dynamics.app.command_line import main
 from robot_dynamics.app.posture import PostureError, find_posture, write_postures
 from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario, shipped_scenarios
+from robot_dynamics.app.scenario import build_system, load_scenario, shipped_scenarios
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 
 
@@ -71,6 +71,59 @@ def test_postures_of_a_changed_scenario_are_written_out(tmp_path):
     assert again.plant.object_mass_scale == 1.1
     assert [arm.posture for arm in again.cell.arms] == list(joints.values())
     assert [path.name for path in tmp_path.iterdir()] == ["out.yaml"]
+
+
+def test_a_file_without_the_postures_is_not_overwritten(tmp_path, capsys):
+    """What extends another file stays as it is, and the command says so before it searches."""
+    file = tmp_path / "mine.yaml"
+    text = f"# mine\nextends: {shipped_scenarios()['tray']}\nplant:\n  object_mass_scale: 1.1\n"
+    file.write_text(text)
+    assert main(["posture", str(file), "--starts", "1", "--output", str(file)]) == 2
+    assert "expected another file" in capsys.readouterr().err
+    assert file.read_text() == text
+    for name in ("-", "found.txt"):
+        assert main(["posture", str(file), "--starts", "1", "--output", name]) == 2
+        assert ".yaml" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["posture", str(file), "--seed", "-1"])
+    assert "whole number from 0" in capsys.readouterr().err
+
+
+def test_a_posture_in_a_comment_is_a_comment(tmp_path):
+    """It is not counted, and not replaced."""
+    file, shipped = tmp_path / "cell.yaml", shipped_scenarios()["tray"]
+    text = shipped.read_text(encoding="utf-8")
+    old = "# old posture: [1, 2, 3]\n"
+    file.write_text(old + re.sub(r"urdf: objects/", f"urdf: {shipped.parent}/objects/", text))
+    scenario = load_scenario(file)
+    joints = {arm.name: (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7) for arm in scenario.cell.arms}
+    assert write_postures(scenario, joints, file)
+    assert [arm.posture for arm in load_scenario(file).cell.arms] == list(joints.values())
+    written = file.read_text(encoding="utf-8")
+    assert written.startswith(old)
+    assert written.count("#") == text.count("#") + 1
+
+
+def test_any_posture_is_a_first_start():
+    """Also one beyond the limits, which is refused elsewhere; rounding is not."""
+    far = [f"cell.arms[0].posture={[100.0] + [0.0] * 6}"]
+    with pytest.raises(PostureError, match="none of 1 starts"):
+        find_posture(load_scenario("tray", [*far, "cell.object.xyz=[3, 0, 1]"]), starts=1)
+    upper = build_system(load_scenario("tray")).limits["upper"]
+    beyond = [f"cell.arms[0].posture=[{upper[0] + 9e-5}, 0, 0, 0, 0, 0, 0]"]
+    build_system(load_scenario("tray", beyond))
+    beyond = [f"cell.arms[0].posture=[{upper[0] + 1.1e-4}, 0, 0, 0, 0, 0, 0]"]
+    with pytest.raises(RobotDynamicsError, match="posture of joint") as refused:
+        build_system(load_scenario("tray", beyond))
+    numbers = re.findall(r"(-?[\d.]+)", str(refused.value).partition(" is ")[2])
+    assert float(numbers[0]) > float(numbers[2])
+
+
+def test_springs_of_the_first_posture_are_a_reason():
+    """What law and posture do not bear together is no end of the search."""
+    springs = "control.impedance.rotational_damping=[20, 1000, 20]"
+    with pytest.raises(PostureError, match="rotational_damping about y"):
+        find_posture(load_scenario("tray", ["control.law=impedance", springs]), starts=2)
 
 
 def test_what_limits_it_is_said(capsys):

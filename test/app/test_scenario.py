@@ -3,6 +3,7 @@
 """Scenarios: found, read, changed, and made into arms that hold an object."""
 
 import math
+import re
 import shutil
 from dataclasses import dataclass, field
 
@@ -49,6 +50,12 @@ def folder(tmp_path):
         f"extends: {shipped_scenarios()['lift_box']}\nname: own\nplant: {{seed: 7}}\n"
     )
     return tmp_path
+
+
+def test_numbers_of_shipped_files_are_numbers_for_other_readers():
+    """PyYAML, as YAML 1.1 says, takes 2.0e4 as a text, and 2.0e+4 as a number."""
+    for file in shipped_scenarios().values():
+        assert not re.findall(r"^[^#\n]*\d[eE]\d", file.read_text(encoding="utf-8"), re.M), file
 
 
 def test_shipped_scenarios_are_accepted(shipped):

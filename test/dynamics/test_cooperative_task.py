@@ -131,6 +131,8 @@ def test_what_is_refused(robot):
         turned.cooperative_task("left_tool", "back", q)
     with pytest.raises(UnknownNameError, match="middle_tool"):
         robot.cooperative_task("left_tool", "middle_tool", q)
+    with pytest.raises(ArgumentError, match="frame 3; expected the name"):
+        robot.cooperative_task("left_tool", 3, q)
     with pytest.raises(ArgumentError, match=r"q has shape \(3,\), expected \(\.\.\., 14\)"):
         robot.cooperative_task(*HANDS, np.zeros(3))
     for target in (np.eye(4), {}, {"mean": np.eye(4)}):

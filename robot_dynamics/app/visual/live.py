@@ -62,14 +62,14 @@ class LiveView:
             self._page.close()
 
     def _watch(
-        self, simulated: float, so_far: Callable[[], Recording]
+        self, simulated: float, latest: Callable[[], Recording]
     ) -> Mapping[str, ArrayLike] | None:
         now = time.perf_counter()
         if simulated == 0.0:
             self._simulated, self._due, self._shown = 0.0, now, now - 2.0 * _PICTURE_S
         if now - self._shown > _PICTURE_S:
-            self._show(so_far(), simulated)
-            self._shown = now
+            self._show(latest(), simulated)
+            self._shown = time.perf_counter()  # the picture's own time is not the next one's
         page = self._page
         if page is None:
             return None
