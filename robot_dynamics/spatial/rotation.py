@@ -11,7 +11,13 @@ from robot_dynamics.scalar.functions import absolute, atan2, maximum, sqrt
 from robot_dynamics.spatial.vector3 import Scalar, Symmetric3, Vector3
 
 _TINY = 1e-18  # far below the rounding of any sine; keeps the axis of no rotation finite
-_LEAST = 1e-300  # makes a sign of zero
+_LEAST = 1e-30  # makes a sign of zero; cubes of its reciprocal are finite
+# Two columns whose product is less may have either sign: one of the three is longer than both. Its
+# reciprocal is what rounding is multiplied by in second derivatives.
+_EITHER = 1e-3
+# Added to the square of a sine: its ratio to the angle changes by a sixth of it, not in any digit,
+# and its second derivatives divide rounding by 1e-8 at most.
+_SMALL = 1e-16
 
 Row = tuple[Scalar, Scalar, Scalar]
 
@@ -118,9 +124,11 @@ def rotation_vector(orientation: Rotation) -> Vector3:
     cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
     # Towards half a turn the sine does not tell the axis any more. The symmetric part of R less
     # its cosine does, but not the sign. Beyond a right angle both are added up.
-    along = sine + _along_axis(orientation, cosine, sine) * maximum(-cosine, 0.0)
-    size = sqrt(sine.dot(sine) + _TINY * _TINY)
-    length = sqrt(along.dot(along) + _TINY * _TINY)
+    beyond = maximum(-cosine, 0.0)
+    along = sine + _along_axis(orientation, cosine, sine) * beyond
+    small = _SMALL * (cosine + beyond) + _TINY * _TINY  # nothing beyond a right angle
+    size = sqrt(sine.dot(sine) + small)
+    length = sqrt(along.dot(along) + small)
     return along * (atan2(size, cosine) / length)
 
 
@@ -128,17 +136,17 @@ def _along_axis(orientation: Rotation, cosine: Scalar, sine: Vector3) -> Vector3
     """Return a vector along the axis, on the side of the sine: not zero beyond a right angle.
 
     Columns of (R + R^T) / 2 - cosine 1 = (1 - cosine) a a^T are along the axis a. They are added
-    up with the signs with which they agree, so that none needs to be chosen.
+    up with the signs with which they agree, so that none needs to be chosen. At half a turn itself
+    there are no second derivatives: the axis has either sign.
     """
     a, b, c = orientation.rows
     xy, xz, yz = (a[1] + b[0]) * 0.5, (a[2] + c[0]) * 0.5, (b[2] + c[1]) * 0.5
     sum_ = Vector3(a[0] - cosine, xy, xz)
     for column in (Vector3(xy, b[1] - cosine, yz), Vector3(xz, yz, c[2] - cosine)):
-        sum_ = sum_ + column * _sign(sum_.dot(column))
-    return sum_ * _sign(sum_.dot(sine))
+        sum_ = sum_ + column * _sign(sum_.dot(column) + _EITHER)
+    return sum_ * _sign(sum_.dot(sine) + _LEAST)
 
 
 def _sign(x: Scalar) -> Scalar:
-    """Return 1 or -1, also for zero."""
-    shifted = x + _LEAST
-    return shifted / absolute(shifted)
+    """Return 1 or -1."""
+    return x / absolute(x)

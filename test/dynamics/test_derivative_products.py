@@ -138,3 +138,28 @@ def test_trees_without_derivatives(rng):
                 method(q, zero, zero, *more)
     with pytest.raises(ArgumentError, match="there are no constraints"):
         Robot(build(chain)).forward_dynamics_vjp(zero, zero, zero, zero, np.ones(7))
+
+
+@pytest.mark.parametrize("kind", ["spherical", "floating"])
+@pytest.mark.usefixtures("interpreted")
+def test_second_derivatives_of_springs_that_turn_any_way(kind, rng):
+    """Also where nothing has turned, about axes of the frame, and towards half a turn."""
+    tree = random_tree(rng, [kind], chain=True)
+    spring = replace(tree.joints[0], stiffness=2.0, rest=0.3)
+    robot = Robot(build(replace(tree, joints=(spring,)), gravity=(0.0, 0.0, 0.0)))
+    model, zero, step = robot.model, np.zeros(robot.model.nv), 1e-4
+    for angle in (0.0, 1e-16, 1e-10, 1e-8, 1e-4, 0.3, 1.7, 3.0):
+        for axis in (np.array([1.0, 0.0, 0.0]), np.array([0.6, -0.8, 0.0]), rng.normal(size=3)):
+            q = np.array(model.neutral())
+            half = 0.5 * angle
+            q[-4:] = *(np.sin(half) * axis / np.linalg.norm(axis)), np.cos(half)
+            w, d = rng.normal(size=(2, model.nv))
+
+            def gradient(s, q=q, w=w, d=d):
+                at = np.array(model.integrate(q.tolist(), (s * d).tolist()))
+                return robot.inverse_dynamics_vjp(at, zero, zero, w)[0]
+
+            (near, far) = (gradient(s) - gradient(-s) for s in (step, 2.0 * step))
+            found, *_ = robot.inverse_dynamics_hvp(q, zero, zero, w, d, zero, zero)
+            # Rounding over a length of 1e-8 below a turn of 1e-6, over 1e-4 in differences.
+            assert_near(found, (8.0 * near - far) / (12.0 * step), 1e-6)

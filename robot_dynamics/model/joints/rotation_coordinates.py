@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from robot_dynamics.scalar.functions import atan2, sqrt
+from scipy.special import zeta
+
 from robot_dynamics.spatial import Scalar, Transform, Vector3
 from robot_dynamics.spatial.rotation import rotation_vector
 
-_TINY = 1e-12  # far below any sine that matters; keeps quotients of two zeros finite
+# Of a^24 to a^0: sums of 2 / (2 pi k)^(2 n) over k = 2, 3, ...; one more is 3e-17 of the result.
+_OTHER_POLES = [float(2.0 * zeta(2 * n, 2) / (2.0 * math.pi) ** (2 * n)) for n in range(13, 0, -1)]
 
 
 def rotation_coordinates(X: Transform) -> list[Scalar]:
@@ -28,15 +31,20 @@ def rotation_moment(X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
         X: The placement sXp.
         forces: Forces on the three components [N m].
     """
-    a, b, c = X.E.rows
     u = Vector3.of(rotation_coordinates(X))
-    twice_sine = Vector3(b[2] - c[1], c[0] - a[2], a[1] - b[0])
-    sine = sqrt(0.25 * twice_sine.dot(twice_sine) + _TINY * _TINY)
-    cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
-    angle = atan2(sine, cosine)
-    # cot of half the angle is (1 + cosine) / sine. Where the angle vanishes the quotient is off,
-    # but what it multiplies is of the order of the angle's square.
-    quotient = (1.0 - 0.5 * angle * (1.0 + cosine) / sine) / (angle * angle)
+    quotient = _rate_quotient(u.dot(u))
     m = Vector3.of(forces)
     turned = u.cross(m)
     return list(m - turned * 0.5 + u.cross(turned) * quotient)
+
+
+def _rate_quotient(squared: Scalar) -> Scalar:
+    """Return (1 - (a/2) cot (a/2)) / a^2 of an angle's square, up to half a turn.
+
+    It is the sum of 2 / ((2 pi k)^2 - a^2) over k = 1, 2, ... (Euler): the first term, and powers
+    of a^2 for the others. It and its derivatives are exact to rounding, also where a vanishes.
+    """
+    others: Scalar = 0.0
+    for coefficient in _OTHER_POLES:
+        others = others * squared + coefficient
+    return 2.0 / (4.0 * math.pi**2 - squared) + others
