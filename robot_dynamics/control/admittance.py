@@ -182,7 +182,8 @@ class AdmittanceLaw(HybridLaw):
     rest where it is displaced to; it does not come back, for the object may lean on something.
 
     Attributes:
-        inertia: Lambda (6, 6) at the start, about the object's origin, angular first; None before.
+        inertia: Lambda (6, 6) where the path that was checked last begins, about the object's
+            origin, angular first; None before.
         compliance: e, with M, D and K.
     """
 
@@ -218,13 +219,7 @@ class AdmittanceLaw(HybridLaw):
         return {**super().metadata, "admittance": chosen}
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
-        """Forget what was learned, and return what is seen; see `HybridLaw.start`.
-
-        Raises:
-            AdmittanceError: If the loop would chatter on the surfaces that are stated.
-        """
-        self.inertia = load_inertia(self.hybrid_system, self._joints(q), self.reference.start)
-        check_compliance(self.settings, self.inertia)
+        """Forget what was learned, and return what is seen; see `HybridLaw.start`."""
         self.compliance.forget()
         self._outside.forget()
         step = super().start(q, qd, last)
@@ -265,13 +260,17 @@ class AdmittanceLaw(HybridLaw):
         """
         check = super().checked_path(q, terms)
         motion = check.rollout
+        wanted = self.settings if self._retuning is None else self._retuning.end
+        inertias = []
         for i in np.linspace(0, len(motion.times) - 1, _INSTANTS).round().astype(int):
             at = np.asarray(self.reference.rows(motion.times[i : i + 1]))[0, POSE]
             inertia = load_inertia(self.hybrid_system, self._joints(motion.q[i]), at)
             try:
-                check_compliance(self.settings, inertia)
+                check_compliance(wanted, inertia)
             except AdmittanceError as error:
                 raise PreflightError([Problem(float(motion.times[i]), "", str(error))]) from None
+            inertias.append(inertia)
+        self.inertia = inertias[0]
         return check
 
 

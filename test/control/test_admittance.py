@@ -57,6 +57,7 @@ def test_a_push_moves_the_reference_as_the_chosen_inertia_says(plant, tmp_path):
     law, sim = make_law(scenario), rd.Simulation(scenario, plant=plant)
     assert np.any(law.hybrid_system.held.center)
     seen = sim.reset()
+    law.check_path(seen.q)
     law.start(seen.q, seen.qd)
     still, period = seen.object_pose, sim.period
     f = np.array([0.4, -0.3, 0.35, 3.0, -4.0, 5.0])  # N m, N
@@ -211,7 +212,7 @@ def test_what_the_inner_loop_does_not_bear_is_refused():
     scenario = load_scenario("lift_box", ["control.law=admittance"])
     law = make_law(scenario)
     q = law.system.posture
-    law.start(q, np.zeros(len(q)))
+    law.check_path(q)
     check_compliance(scenario.control, law.inertia)
     light = dataclasses.replace(scenario.control.admittance, damping=(600.0, 20.0, 600.0))
     with pytest.raises(AdmittanceError, match="along y: with inertia 20 kg and damping 20 N s/m"):
@@ -232,7 +233,7 @@ def test_gains_of_the_inner_loop_change_by_the_same_rule():
     law = make_law(load_scenario("lift_box", ["control.law=admittance", damped]))
     before, own = law.settings, law.settings.object
     q = law.system.posture
-    law.start(q, np.zeros(len(q)))
+    law.check_path(q)
     with pytest.raises(AdmittanceError, match="would chatter"):
         law.retune(dataclasses.replace(before, object=dataclasses.replace(own, bandwidth=60.0)))
     assert law.settings is before
