@@ -338,7 +338,7 @@ def test_in_lockstep_time_waits_for_it(start, witness):
     start("simulator", duration=60.0)
     guard = start("guard", silence_limit=SILENCE_S)
     controller = start("controller", guard="required", duration=60.0)
-    witness.spin_until(lambda: witness.tick > 500)
+    witness.spin_until(lambda: witness.tick > 500 and witness.report is not None)
     controller.process.kill()
     witness.spin_until(lambda: witness.report.state is GuardState.IN_CHARGE)
     guard.wait_for("took over")
