@@ -29,7 +29,6 @@ from robot_dynamics.control.gain_ramp import with_gains
 from robot_dynamics.control.gains import servo_gains
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.impedance import load_inertia
 from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.control.rotation_path import product, rotation_vector
@@ -259,17 +258,13 @@ class AdmittanceLaw(HybridLaw):
             PreflightError: Also if the loop would chatter on a surface somewhere.
         """
         check = super().checked_path(q, terms)
-        motion = check.rollout
         wanted = self.settings if self._retuning is None else self._retuning.end
-        inertias = []
-        for i in np.linspace(0, len(motion.times) - 1, _INSTANTS).round().astype(int):
-            at = np.asarray(self.reference.rows(motion.times[i : i + 1]))[0, POSE]
-            inertia = load_inertia(self.hybrid_system, self._joints(motion.q[i]), at)
+        times, inertias = self._load_inertias(check.rollout, _INSTANTS)
+        for time, inertia in zip(times, inertias, strict=True):
             try:
                 check_compliance(wanted, inertia)
             except AdmittanceError as error:
-                raise PreflightError([Problem(float(motion.times[i]), "", str(error))]) from None
-            inertias.append(inertia)
+                raise PreflightError([Problem(time, "", str(error))]) from None
         self.inertia = inertias[0]
         return check
 

@@ -42,21 +42,17 @@ from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.impedance_settings import ImpedanceSettings
 from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
-from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import is_moment
-from robot_dynamics.manipulation.hybrid import HybridSystem
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import contact_velocity
 from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate
-from robot_dynamics.model import pose
 from robot_dynamics.scalar.linear_algebra import transposed_times
-from robot_dynamics.spatial import Rotation, Scalar, Vector3
+from robot_dynamics.spatial import Scalar, Vector3
 from robot_dynamics.wording import counted
 
 Array = NDArray[np.float64]
 
-_SINGULAR = 1e-9  # part of the largest singular value that counts as none
 _INSTANTS = 11  # of a path, at which springs are checked
 
 
@@ -173,15 +169,10 @@ class ImpedanceLaw(HybridLaw):
             PreflightError: Also if the sampled loop does not bear the springs somewhere.
         """
         check = super().checked_path(q, terms)
-        motion = check.rollout
-        every = np.unique(np.linspace(0, len(motion.times) - 1, _INSTANTS).round().astype(int))
-        poses = np.asarray(self.reference.rows(motion.times[every]))[:, POSE]
-        pairs = zip(motion.q[every], poses, strict=True)
-        inertias = np.array([self._inertia_at(at, pose) for at, pose in pairs])
+        times, inertias = self._load_inertias(check.rollout, _INSTANTS)
         fault = unstable_springs(self.settings, inertias)
         if fault is not None:
-            time = float(motion.times[every[fault.instant]])
-            raise PreflightError([Problem(time, "", str(fault))])
+            raise PreflightError([Problem(times[fault.instant], "", str(fault))])
         self._inertias = inertias
         return check
 
@@ -191,7 +182,7 @@ class ImpedanceLaw(HybridLaw):
         Raises:
             GainError: If the sampled loop does not bear the springs there.
         """
-        self.inertia = self._inertia_at(q, self.reference.start)
+        self.inertia = self.hybrid_system.load_inertia(self._joints(q), self.reference.start)
         wanted = self.settings if self._retuning is None else self._retuning.end
         check_springs(wanted, self.inertia[None])
         return super().start(q, qd, last)
@@ -206,32 +197,6 @@ class ImpedanceLaw(HybridLaw):
             known = [] if self.inertia is None else [self.inertia[None]]
             check_springs(wanted, np.concatenate([*known, self._inertias]))
         super().retune(settings)
-
-    def _inertia_at(self, q: Array, at: Array) -> Array:
-        """Return Lambda (6, 6) of arm joints at `q` (na,) and the object at a pose (7,)."""
-        return load_inertia(self.hybrid_system, self._joints(q), at)
-
-
-def load_inertia(system: HybridSystem, q: Array, at: Array) -> Array:
-    """Return Lambda (6, 6) about the object's origin, world axes, angular first.
-
-    Args:
-        system: Arms and object.
-        q: Positions of all joints of the arms' model (nq,).
-        at: The object's pose, x y z qx qy qz qw (7,); the hands may be elsewhere.
-    """
-    E = Rotation.from_quaternion(*at[3:].tolist())
-    R = np.array([list(row) for row in E.transpose().rows])
-    still = np.zeros(system.arms.nv)
-    terms = system.terms(q, still, pose(at[:3], R), np.zeros(6), check=False)
-    mobility = terms.J_S @ np.linalg.solve(terms.M, terms.J_S.T)
-    # An arm at a singularity does not give way in some direction. None of its inertia is
-    # counted there: the springs then have to be stable with less than there is.
-    inertia = np.linalg.pinv(mobility, rcond=_SINGULAR, hermitian=True)
-    about_center = terms.I_B + terms.W_S @ inertia @ terms.W_S.T
-    to_center = np.eye(6)  # velocity of the centre of mass from that of the origin
-    to_center[3:, :3] = np.cross(np.eye(3), -R @ np.asarray(system.held.center, dtype=float))
-    return np.asarray(to_center.T @ about_center @ to_center)
 
 
 class SpringError(GainError):

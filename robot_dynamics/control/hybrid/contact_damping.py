@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import HybridSystem, surface_masses
-from robot_dynamics.model import pose
-from robot_dynamics.spatial import Rotation
 
 # Of the bound of continuous time; what sampling takes from it is found by trial.
 _MARGIN = 2.5
@@ -138,10 +136,7 @@ def contact_damping(
     contact = settings.contact_force
     if not system.environment.surfaces:
         return ContactDamping(np.zeros(0), ())
-    E = Rotation.from_quaternion(*start[3:].tolist())
-    at = pose(start[:3], np.array([list(row) for row in E.transpose().rows]))
-    # Before a start the positions are a guess, and the hands not at the object.
-    terms = system.terms(q, np.zeros_like(q), at, np.zeros(6), check=False)
+    terms = system.terms_at_rest(q, start)
     _require_regular(system, terms.J_S)
     masses = surface_masses(terms)
     latency = (settings.command_delay_periods + 0.5) * settings.period

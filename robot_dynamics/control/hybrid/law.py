@@ -34,7 +34,7 @@ from robot_dynamics.control.hybrid.torque_fade import TorqueFade
 from robot_dynamics.control.path_check import PathCheck, check_path, path_times
 from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.reference import POSE, TWIST
-from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
+from robot_dynamics.control.rollout import LawParts, Rollout, UnlimitedLaw
 from robot_dynamics.control.rotation_path import conjugate, product, rotated, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
@@ -558,6 +558,14 @@ class HybridLaw(PlannedLaw):
         own = np.empty(len(q))
         own[self._order] = q
         return own
+
+    def _load_inertias(self, motion: Rollout, count: int) -> tuple[list[float], Array]:
+        """Return up to `count` times of a path (N,) and `HybridSystem.load_inertia` (N, 6, 6)."""
+        every = np.unique(np.linspace(0, len(motion.times) - 1, count).round().astype(int))
+        poses = np.asarray(self.reference.rows(motion.times[every]))[:, POSE]
+        pairs = zip(motion.q[every], poses, strict=True)
+        inertias = [self.hybrid_system.load_inertia(self._joints(q), at) for q, at in pairs]
+        return motion.times[every].tolist(), np.array(inertias)
 
     def _joints(self, q: Array) -> Array:
         """Return positions (nq,) of all joints of the arms' model for arm joints (na,)."""

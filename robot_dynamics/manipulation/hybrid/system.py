@@ -29,9 +29,9 @@ from robot_dynamics.manipulation.hybrid.contacts import (
 )
 from robot_dynamics.manipulation.hybrid.environment import Environment, EnvironmentTerms
 from robot_dynamics.manipulation.passive_joints import PassiveJoints
-from robot_dynamics.model import LinkElement, Model
+from robot_dynamics.model import LinkElement, Model, pose
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.spatial import Transform, Vector3
+from robot_dynamics.spatial import Rotation, Transform, Vector3
 
 Array = NDArray[np.float64]
 
@@ -42,6 +42,7 @@ _UNDETERMINED = 1e-6
 # not hold the object there. Compliant contacts and measured poses leave less.
 _LARGEST_GAP = 0.05
 _UNIT = 1e-6  # by which a rotation may miss being one
+_SINGULAR = 1e-9  # part of the largest singular value that counts as none
 
 
 @dataclass(frozen=True)
@@ -373,6 +374,33 @@ class HybridSystem:
             R,
         )
 
+    def terms_at_rest(self, q: Array, at: Array) -> HybridTerms:
+        """Return all terms at rest, wherever the hands are: before a start positions are a guess.
+
+        Args:
+            q: Joint positions (nq,).
+            at: The object's pose, x y z qx qy qz qw (7,).
+        """
+        return self.terms(q, np.zeros(self.arms.nv), _matrix(at), np.zeros(6), check=False)
+
+    def load_inertia(self, q: Array, at: Array) -> Array:
+        """Return Lambda (6, 6): the inertia of arms and object that a push on the object meets.
+
+        About the object's origin, in world axes, angular first. An arm at a singularity does not
+        give way in some direction; none of its inertia is counted there.
+
+        Args:
+            q: Joint positions (nq,).
+            at: The object's pose, x y z qx qy qz qw (7,); the hands may be elsewhere.
+        """
+        terms = self.terms_at_rest(q, at)
+        mobility = terms.J_S @ np.linalg.solve(terms.M, terms.J_S.T)
+        inertia = np.linalg.pinv(mobility, rcond=_SINGULAR, hermitian=True)
+        about_center = terms.I_B + terms.W_S @ inertia @ terms.W_S.T
+        to_center = np.eye(6)  # velocity of the centre of mass from that of the origin
+        to_center[3:, :3] = _skew(-_matrix(at)[:3, :3] @ np.asarray(self.held.center, dtype=float))
+        return np.asarray(to_center.T @ about_center @ to_center)
+
     def _require_held(self, pose: Array, points: Array) -> None:
         """Refuse an object that is not where the hands are, in directions that contacts block."""
         for tool, contact, point in zip(self.tools, self.contacts, points, strict=True):
@@ -398,6 +426,12 @@ def _checked_pose(pose: Array) -> Array:
     if not (good and np.isfinite(pose).all()):
         raise ArgumentError("pose is no pose of a rigid body, expected a rotation and a place.")
     return pose
+
+
+def _matrix(at: Array) -> Array:
+    """Return the pose (4, 4) of x y z qx qy qz qw (7,)."""
+    E = Rotation.from_quaternion(*at[3:].tolist())
+    return pose(at[:3], np.array([list(row) for row in E.transpose().rows]))
 
 
 def _axes(contact: Contact) -> Array:
