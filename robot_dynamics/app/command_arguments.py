@@ -43,23 +43,21 @@ def place(text: str) -> Path:
 
 def count(text: str) -> int:
     """Return a whole number from 1 on, as a type of arguments."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 on")
-    return value
+    return _whole(text, 1)
 
 
 def natural(text: str) -> int:
     """Return a whole number from 0 on, as a type of arguments."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
     try:
         value = int(text)
     except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 0 on")
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from {least} on")
     return value
 
 
