@@ -240,9 +240,14 @@ def _broken(recording: Recording) -> list[str]:
     expected_stop = recording.metadata.get("expected_stop", "")
     if fault and not (expected_stop and expected_stop in fault):
         sentences.append(f"the controller stopped, {fault}")
-    if expected_stop and not fault:
+    interrupted = recording.metadata.get("interrupted_s")
+    if expected_stop and not fault and interrupted is None:
         sentences.append(f"the controller did not stop; expected {expected_stop!r}.")
     ticks, expected = recording[TICK], recording.get("ticks")
+    if interrupted is not None:
+        whole = expected * recording.get("period_s")
+        sentences.append(f"the run was interrupted after {interrupted:g} of {whole:g} s.")
+        expected = len(ticks)
     if len(ticks) != expected or not np.array_equal(ticks, np.arange(len(ticks))):
         missing = np.setdiff1d(np.arange(expected), ticks)
         first = f", the first of them {int(missing[0])}" if len(missing) else ""

@@ -87,10 +87,23 @@ class Run:
         return write_report(self.report, path)
 
 
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a run.
+
+    Attributes:
+        run: What there is until then; its metadata have `interrupted_s`.
+    """
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.run = run
+
+
 class RunOutputs:
     """Where the results of a run go; checked before it starts.
 
-    As a context it removes the folders that it made when a run raises.
+    As a context it removes the folders that it made when a run raises, and writes what there is of
+    a run that was interrupted.
 
     Attributes:
         reports: Where the report goes.
@@ -137,12 +150,18 @@ class RunOutputs:
     def __enter__(self) -> RunOutputs:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self._remove_folders()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
         wanted = self.reports or self.plots or self.recording
-        if kind is KeyboardInterrupt and wanted and not self._writing:
-            print("robot_dynamics: nothing was written: the run had not ended.", file=sys.stderr)
+        if isinstance(error, RunInterrupted) and wanted:
+            self.finish(error.run)
+        elif kind is not None:
+            self._remove_folders()
+            if kind is KeyboardInterrupt and wanted and not self._writing:
+                print(
+                    "robot_dynamics: nothing was written: the run had not ended.", file=sys.stderr
+                )
 
     def _remove_folders(self) -> None:
         with contextlib.suppress(OSError):  # as when there is something in it by now
@@ -244,6 +263,7 @@ def simulate(
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
+        RunInterrupted: On Ctrl-C, a KeyboardInterrupt with the run until then.
     """
     started = time.perf_counter() if started is None else started
     scenario = chosen_scenario(scenario, plant, overrides)
@@ -276,41 +296,52 @@ def simulate(
     clock = time.perf_counter
     first_torque = clock() - started
     begin = clock()
-    for tick in range(ticks):
-        _, _, q, qd, measured = measurement
-        if law.senses:
-            _sense(law, simulated)
-        update = loop.update if safety else loop.update_unchecked
-        torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
-        # While the law does not run, what it saw last stands in the recording.
-        step = last = step or last
-        if torque is None:
-            raise RobotDynamicsError(f"control failed: {loop.safety.cause}")
-        seen.write(measurement, simulated)
-        done.write(tick, torque, step, 1e6 * elapsed_s)
-        sent = _with_holding_drives(torque, sent, believed, released) if released else torque
-        wrenches = None
-        if watch is not None:
+    interrupt: KeyboardInterrupt | None = None
+    try:
+        for tick in range(ticks):
+            _, _, q, qd, measured = measurement
+            if law.senses:
+                _sense(law, simulated)
+            update = loop.update if safety else loop.update_unchecked
+            torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
+            # While the law does not run, what it saw last stands in the recording.
+            step = last = step or last
+            if torque is None:
+                raise RobotDynamicsError(f"control failed: {loop.safety.cause}")
+            seen.write(measurement, simulated)
+            done.write(tick, torque, step, 1e6 * elapsed_s)
+            sent = _with_holding_drives(torque, sent, believed, released) if released else torque
+            wrenches = None
+            if watch is not None:
 
-            def latest() -> Recording:
-                return seen.latest().merged(done.latest(scenario.start_tick))
+                def latest() -> Recording:
+                    return seen.latest().merged(done.latest(scenario.start_tick))
 
-            wrenches = watch(tick * control.period, latest)
-        measurement = simulated.step(sent, wrenches)
-        if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
-            progress(progress_of(tick, ticks, control.period, step, law))
+                wrenches = watch(tick * control.period, latest)
+            measurement = simulated.step(sent, wrenches)
+            if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
+                progress(progress_of(tick, ticks, control.period, step, law))
+    except KeyboardInterrupt as error:
+        interrupt = error
     wall = clock() - begin
     more: dict[str, Any] = {"start_to_first_torque_s": first_torque}
     if loop.safety.faults:
         fault_tick, found = loop.safety.faults[0]
         more["fault_time_s"] = fault_tick * control.period
         more["fault"] = f"at {fault_tick * control.period:g} s: {found}"
+    if interrupt is not None:
+        if not done.recorder.count:
+            raise interrupt
+        more["interrupted_s"] = done.recorder.count * control.period
     recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
         done.finish(scenario.start_tick, **more)
     )
     if not safety:
         recording.metadata["law_warnings"].append("the safety layer was off: nothing was checked.")
-    return Run(recording, report_of(recording))
+    run = Run(recording, report_of(recording))
+    if interrupt is not None:
+        raise RunInterrupted(run) from None
+    return run
 
 
 def chosen_scenario(

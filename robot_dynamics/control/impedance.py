@@ -39,7 +39,6 @@ from robot_dynamics.control.hybrid.law_inputs import LawInputs
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram, ObjectCommand
 from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.control.hybrid.state import ArmState
-from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.impedance_settings import ImpedanceSettings
 from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
 from robot_dynamics.control.settings import ControlSettings
@@ -127,7 +126,8 @@ class ImpedanceLaw(HybridLaw):
     """Springs and dampers between the object and its reference, and between the hands.
 
     Attributes:
-        inertia: Lambda (6, 6) at the start, about the object's origin, angular first; None before.
+        inertia: Lambda (6, 6) where a start was checked last, about the object's origin, angular
+            first; None before.
     """
 
     program = ImpedanceProgram
@@ -176,16 +176,17 @@ class ImpedanceLaw(HybridLaw):
         self._inertias = inertias
         return check
 
-    def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
-        """Forget what was learned, and return what is seen; see `HybridLaw.start`.
+    def check_start(self, q: Array, qd: Array) -> None:
+        """Refuse a start as `HybridLaw.check_start` does, and springs that cannot be borne there.
 
         Raises:
-            GainError: If the sampled loop does not bear the springs there.
+            StartError: With what is worst, and by how much.
+            GainError: If the sampled loop does not bear the springs.
         """
+        super().check_start(q, qd)
         self.inertia = self.hybrid_system.load_inertia(self._joints(q), self.reference.start)
         wanted = self.settings if self._retuning is None else self._retuning.end
         check_springs(wanted, self.inertia[None])
-        return super().start(q, qd, last)
 
     def retune(self, settings: ControlSettings) -> None:
         """Go to other springs within a quarter of a second; see `PlannedLaw.retune`.

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.dynamics.assembly import AssemblyError, assemble
+from robot_dynamics.dynamics.assembly import AssemblyError, Gap, assemble
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
@@ -18,23 +19,34 @@ from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
+_OFF = 0.01  # of the largest gap, from which an arm counts as out of reach as well
+
 
 class ReachError(RobotDynamicsError):
-    """No joint positions were found at which an arm's tool meets its grasp.
+    """No joint positions were found at which every arm's tool meets its grasp.
 
     Attributes:
-        arm: Name of the arm.
-        position_gap: Distance [m] that remains.
-        rotation_gap: Angle [rad] that remains.
+        arm: Name of the arm that is farthest off.
+        arms: Names of all arms that are, that one first.
+        position_gap: Distance [m] that remains of it.
+        rotation_gap: Angle [rad] that remains of it.
     """
 
-    def __init__(self, arm: str, position_gap: float, rotation_gap: float) -> None:
-        self.arm, self.position_gap, self.rotation_gap = arm, position_gap, rotation_gap
-        super().__init__(
-            f"arm {arm!r} does not reach its grasp: {1e3 * position_gap:.1f} mm and "
-            f"{np.degrees(rotation_gap):.2f} degrees remain; expected a pose within its reach and "
-            "joint limits."
-        )
+    def __init__(self, gaps: Mapping[str, Gap]) -> None:
+        self.arms = tuple(gaps)
+        self.arm = self.arms[0]
+        self.position_gap, self.rotation_gap = gaps[self.arm].position, gaps[self.arm].rotation
+        remain = [
+            f"{1e3 * gap.position:.1f} mm and {np.degrees(gap.rotation):.2f} degrees remain"
+            for gap in gaps.values()
+        ]
+        if len(gaps) == 1:
+            words = f"arm {self.arm!r} does not reach its grasp: {remain[0]}"
+        else:
+            names = " and ".join(map(repr, gaps))
+            each = ", ".join(f"{r} of {n!r}" for n, r in zip(gaps, remain, strict=True))
+            words = f"arms {names} do not reach their grasps: {each}"
+        super().__init__(f"{words}; expected a pose within reach and joint limits.")
 
 
 def closed_configuration(
@@ -89,8 +101,11 @@ def closed_configuration(
         )
     except AssemblyError as error:
         gaps = {arm.name: error.gaps[system.model.loops[arm.loop].name] for arm in system.arms}
-        worst = max(gaps, key=lambda name: gaps[name].position + length * gaps[name].rotation)
-        raise ReachError(worst, gaps[worst].position, gaps[worst].rotation) from error
+        sizes = {name: gap.position + length * gap.rotation for name, gap in gaps.items()}
+        # Arms that reach their grasps are there long before the search is given up.
+        off = [name for name in sizes if sizes[name] > _OFF * max(sizes.values())]
+        first = sorted(off, key=lambda name: -sizes[name])
+        raise ReachError({name: gaps[name] for name in first}) from error
     return found.q
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,11 @@ from waiting import PATIENCE_S
 
 from robot_dynamics import __version__
 from robot_dynamics.app import command_line
-from robot_dynamics.app.command_line import main
+from robot_dynamics.app.command_line import INTERRUPTED, main
 from robot_dynamics.app.figures import PlotError
 from robot_dynamics.app.output_files import OutputError, require_parent, whole_file
 from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.recording_files import save_recording
+from robot_dynamics.app.recording_files import load_recording, save_recording
 from robot_dynamics.app.run import RunOutputs, is_recording
 from robot_dynamics.resources import share_directory
 
@@ -425,6 +426,26 @@ def test_a_run_that_fails_leaves_no_empty_folder(tmp_path, capsys):
         raise ZeroDivisionError
     assert not (tmp_path / "a").exists()
     assert tmp_path.is_dir()
+
+
+def test_ctrl_c_keeps_what_there_is_of_a_run(tmp_path, monkeypatch, capsys):
+    """Recording and report up to there are written, and say that the run was interrupted."""
+
+    def stop(progress):
+        if progress.tick >= 20:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("robot_dynamics.app.progress.display", lambda _: nullcontext(stop))
+    status = main(["simulate", "gravity", "--duration", "0.1", "--output", str(tmp_path / "run")])
+    assert status == INTERRUPTED
+    said = capsys.readouterr()
+    assert "NOT GOOD" in said.out
+    assert "the run was interrupted after 0.04 of 0.1 s." in said.err
+    kept = load_recording(tmp_path / "run" / "recording.npz")
+    assert kept["tick"].tolist() == list(range(20))
+    assert kept.get("interrupted_s") == pytest.approx(0.04)
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["failures"][0] == "the run was interrupted after 0.04 of 0.1 s."
 
 
 @pytest.mark.parametrize(

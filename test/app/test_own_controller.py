@@ -218,6 +218,28 @@ def test_by_its_name(hold, tmp_path):
     assert named.report["law"] == f"{tmp_path}/hold.py:Hold"
 
 
+def test_by_the_entry_point_of_a_package(hold, tmp_path, monkeypatch):
+    """A distribution that declares what the page shows is found by the short name."""
+    declared = block_of(ROOT / "docs" / "own_controller.md", "toml", "robot_dynamics.controllers")
+    (group, entry) = declared.strip().splitlines()
+    group = group.removeprefix('[project.entry-points."').removesuffix('"]')
+    package, about = tmp_path / "mypackage", tmp_path / "mypackage-1.0.dist-info"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "mymodule.py").write_text(Path(hold.rpartition(":")[0]).read_text())
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mypackage\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[{group}]\n{entry.replace(chr(34), '')}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    changes = ["reference={}", "control.law=hold"]
+    named = rd.simulate("lift_box", overrides=changes, duration=0.1, allow_code=True)
+    by_file = ["reference={}", f"control.law={hold}"]
+    same = rd.simulate("lift_box", overrides=by_file, duration=0.1, allow_code=True)
+    assert named.report["state_hash"] == same.report["state_hash"]
+    with pytest.raises(ControllerError, match="is not allowed"):
+        rd.simulate("lift_box", overrides=changes, duration=0.1)
+
+
 @pytest.mark.parametrize(
     ("law", "expected"),
     [

@@ -129,8 +129,8 @@ def test_a_plant_may_be_chosen(scenario):
 
 
 def test_a_start_out_of_reach():
-    """An object that an arm cannot reach is refused before anything moves; the arm is named."""
-    with pytest.raises(RobotDynamicsError, match=r"arm '(left|right)' does not reach its grasp"):
+    """An object that an arm cannot reach is refused before anything moves; the arms are named."""
+    with pytest.raises(RobotDynamicsError, match=r"arms .* do not reach their grasps"):
         simulate("lift_box", overrides=["cell.object.xyz=[3, 0, 1]"])
 
 

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
-from robot_dynamics.app.laws import make_law
+from robot_dynamics.app.laws import control_loop, make_law
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.gains import GainError, PidGains, sampled_spectral_radius
 from robot_dynamics.control.impedance import _spectral_radius, check_springs
@@ -73,6 +73,7 @@ def test_a_push_moves_the_object_as_springs_and_inertia_say(plant, tmp_path):
     law, sim = make_law(scenario), rd.Simulation(scenario, plant=plant)
     assert np.any(law.hybrid_system.held.center)
     seen = sim.reset()
+    law.check_start(seen.q, seen.qd)
     law.start(seen.q, seen.qd)
     springs, still = scenario.control.impedance, seen.object_pose
     K = np.diag([*springs.rotational_stiffness, *springs.stiffness])
@@ -156,7 +157,7 @@ def test_the_bound_that_a_refusal_states_is_accepted(name, override, words, wron
     """It names the number, in its own unit; what it states is entered, and more is refused."""
     law, seen = _seen(load_scenario(name, [*FREE, f"control.impedance={override}"]))
     with pytest.raises(GainError, match=words) as refused:
-        law.start(seen.q, seen.qd)
+        law.check_start(seen.q, seen.qd)
     sentence, settings = str(refused.value), law.settings
     named = re.findall(r"impedance\.(\w+) (?:about|along) ([xyz]) is", sentence)
     stated = [float(v) for v in re.findall(r"at (?:least|most) ([\d.e+]+) N", sentence)]
@@ -190,7 +191,7 @@ def test_springs_are_checked_along_the_path():
     law, seen = _seen(load_scenario("tray", [*own, still]))
     law.check_path(seen.q)
     law, seen = _seen(load_scenario("tray", [*own, turned]))
-    law.start(seen.q, seen.qd)
+    law.check_start(seen.q, seen.qd)
     with pytest.raises(PreflightError, match=r"rotational_damping about [xy] .* at 500 Hz") as no:
         law.check_path(seen.q)
     assert 0.3 < no.value.problems[0].time <= 2.3
@@ -199,16 +200,18 @@ def test_springs_are_checked_along_the_path():
     good = dataclasses.replace(good, rotational_stiffness=(30.0, 30.0, 100.0))
     wild, law.settings = law.settings, dataclasses.replace(law.settings, impedance=good)
     law.check_path(seen.q)
-    law.start(seen.q, seen.qd)
+    law.check_start(seen.q, seen.qd)
     with pytest.raises(GainError, match="rotational_damping"):
         law.retune(wild)
 
 
-def test_a_law_is_made_wherever_the_guess_is():
-    """Springs are judged where control starts: the posture in a file may be any guess."""
-    springs = "control.impedance.rotational_damping=[20, 4.2, 20]"
-    away = "cell.arms[0].posture=[0, 0, 0, 0, 0, 0, 0]"
-    make_law(load_scenario("tray", ["control.law=impedance", springs, away]))
+def test_springs_are_judged_where_control_starts():
+    """The posture in a file may be any guess: a controller is made, and refuses the start."""
+    springs = "control.impedance.rotational_damping=[900, 900, 900]"
+    scenario = load_scenario("lift_box", ["control.law=impedance", springs])
+    loop, seen = control_loop(scenario), rd.Simulation(scenario).reset()
+    with pytest.raises(GainError, match="rotational_damping"):
+        loop.check_state(seen.q, seen.qd)
 
 
 @pytest.mark.parametrize("delay", [0, 1, 3])
@@ -225,6 +228,8 @@ def test_gains_change_while_it_runs():
     law, seen = _seen(scenario)
     q, still, settings = seen.q, np.zeros(len(seen.q)), scenario.control
     softer = dataclasses.replace(settings.impedance, stiffness=(2000.0, 2000.0, 1000.0))
+
+    law.check_start(q, still)
 
     def force(change):  # arms stay, and the reference goes on: of K e alone at one instant
         law.start(q, still)

@@ -94,6 +94,8 @@ def test_a_pose_out_of_reach_is_refused(cell, terms):
     assert 0.5 < error.position_gap < 4.0
     assert "mm" in str(error)
     assert "degrees remain" in str(error)
+    assert set(error.arms) == {"arm0", "arm1"}
+    assert "do not reach their grasps" in str(error)
 
 
 def test_one_arm_out_of_reach_is_the_one_named(cell, terms):
@@ -101,4 +103,5 @@ def test_one_arm_out_of_reach_is_the_one_named(cell, terms):
     wrong = cell.system.with_grasp_error({"arm1": pose((0.0, 0.0, -3.0))})
     with pytest.raises(ReachError) as refusal:
         closed_configuration(wrong, OBJECT_POSE)
-    assert refusal.value.arm == "arm1"
+    assert refusal.value.arms == ("arm1",)
+    assert str(refusal.value).startswith("arm 'arm1' does not reach its grasp: ")

@@ -203,9 +203,10 @@ def scene_of(what: str, interval: float, overrides: list[str]) -> VisualScene:
     from robot_dynamics.app.scenario import load_scenario
 
     scenario = load_scenario(what, overrides)
+    cell = scene.RecordedCell(scenario.cell)  # what cannot be drawn is said before the run
     with display(f"simulating {scenario.name}") as progress:
         run = simulate(scenario, progress=progress)
-    return scene.scene_of_recording(run.recording, interval)
+    return scene.scene_of_recording(run.recording, interval, cell)
 
 
 def _size(text: str) -> tuple[int, int]:

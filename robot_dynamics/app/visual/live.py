@@ -41,7 +41,7 @@ class LiveView:
         ready: Callable[[Page], None] = lambda page: None,
     ) -> None:
         self._scenario, self._address, self._ready = scenario, (host, port), ready
-        self._cell: RecordedCell | None = None
+        self._cell = RecordedCell(scenario.cell)
         self._page: Page | None = None
         self._object: str | None = None
         self._simulated = 0.0  # where the simulation and ...
@@ -87,10 +87,8 @@ class LiveView:
         return {self._object: push} if self._object is not None and push.any() else None
 
     def _show(self, recording: Recording, simulated: float) -> None:
-        if self._cell is None:
-            self._cell = RecordedCell(recording)
-            if recording.metadata.get("holds_object", True):
-                self._object = recording.get("object")
+        if self._page is None and recording.metadata.get("holds_object", True):
+            self._object = recording.get("object")
         last = np.array([len(recording) - 1])
         scene = self._cell.scene(recording, last, np.array([simulated]))
         if self._page is None:

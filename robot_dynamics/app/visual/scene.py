@@ -158,7 +158,9 @@ def is_robot(what: str | Path) -> bool:
     return Path(what).suffix.lower() in (".urdf", ".xacro", ".xml")
 
 
-def scene_of_recording(recording: Recording | str | Path, interval: float = 0.02) -> VisualScene:
+def scene_of_recording(
+    recording: Recording | str | Path, interval: float = 0.02, cell: RecordedCell | None = None
+) -> VisualScene:
     """Return what is drawn of a recorded run.
 
     Of a controller's recording alone what it estimated is drawn instead of what was true.
@@ -166,6 +168,7 @@ def scene_of_recording(recording: Recording | str | Path, interval: float = 0.02
     Args:
         recording: The recording, or its file.
         interval: Time between the instants [s]; of the control periods the nearest are taken.
+        cell: The bodies of its scenario, if the caller has them already.
 
     Raises:
         VisualError: If trimesh is missing, or a mesh cannot be read.
@@ -179,27 +182,28 @@ def scene_of_recording(recording: Recording | str | Path, interval: float = 0.02
         raise VisualError("recording: there are no control periods, expected at least one.")
     rows = np.searchsorted(every, every[0] + interval * np.arange(count) - 1e-9)
     rows = np.minimum(rows, len(every) - 1)
-    return RecordedCell(recording).scene(recording, rows, every[0] + interval * np.arange(count))
+    if cell is None:
+        own = scenario_of_text(recording.get("scenario_text"), recording.get("scenario"))
+        cell = RecordedCell(own.cell)
+    return cell.scene(recording, rows, every[0] + interval * np.arange(count))
 
 
 class RecordedCell:
-    """What is drawn of a scenario's recordings: its bodies once, their poses for any rows.
+    """What is drawn of recordings of a cell: its bodies once, their poses for any rows.
 
     Args:
-        recording: One of them, also one that goes on.
+        cell: Arms, object and surfaces, as a scenario has them.
 
     Raises:
         VisualError: If trimesh is missing, or a mesh cannot be read.
-        RobotDynamicsError: If a file that the scenario names is refused.
+        RobotDynamicsError: If a file that the cell names is missing or refused.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, cell: CellSettings) -> None:
         require_trimesh()
-        scenario = scenario_of_text(recording.get("scenario_text"), recording.get("scenario"))
-        self._cell = cell = scenario.cell
+        self._cell = cell
         self._world = world = place(placed_robots(cell))
         self._robot = Robot(build(world.mechanism))
-        self._joints = [*recording.get("joints"), *recording.metadata.get("passive_joints", ())]
         self._links = _link_meshes(world)
         parts = [cell.object.urdf, *([cell.object.joint.urdf] if cell.object.joint else [])]
         described = [load_description(urdf) for urdf in parts]
@@ -223,7 +227,8 @@ class RecordedCell:
         positions = columns["joint_position"]
         if "passive_position" in columns:
             positions = np.hstack([positions, columns["passive_position"]])
-        links = _link_poses(self._robot, dict(zip(self._joints, positions.T, strict=False)), count)
+        joints = [*recording.get("joints"), *recording.metadata.get("passive_joints", ())]
+        links = _link_poses(self._robot, dict(zip(joints, positions.T, strict=False)), count)
         bodies = [
             VisualBody(name, "robot", meshes, links[name]) for name, meshes in self._links.items()
         ]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is drawn of a recording: its poses, its forces, its colours."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -10,9 +12,11 @@ from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.visual.shapes import FORCE_SCALE, VisualError, meshes_of, require_trimesh
 from robot_dynamics.description.description import Shape
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.resources import share_directory
 
 pytest.importorskip("trimesh", reason="trimesh, of the extra `view`, is not installed")
 
+from robot_dynamics.app.visual.commands import scene_of
 from robot_dynamics.app.visual.scene import (
     is_recording,
     scene_of_recording,
@@ -201,6 +205,16 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "trimesh", None)
     with pytest.raises(VisualError, match=r"need trimesh.*robot_dynamics\[view\]"):
         require_trimesh()
+
+
+def test_a_missing_mesh_is_named_before_the_run(tmp_path, capsys, monkeypatch):
+    """A scenario that cannot be drawn is not simulated first."""
+    urdf = (share_directory() / "urdf" / "box.urdf").read_text()
+    mesh = '<mesh filename="nowhere.stl"/>'
+    (tmp_path / "box.urdf").write_text(re.sub(r"<box size=.*?/>", mesh, urdf))
+    monkeypatch.setattr("robot_dynamics.app.run.simulate", None)
+    with pytest.raises(RobotDynamicsError, match=r"nowhere\.stl: there is no such file"):
+        scene_of("lift_box", 0.02, [f"cell.object.urdf={tmp_path}/box.urdf"])
 
 
 def test_what_is_a_recording(tmp_path):
