@@ -16,6 +16,7 @@ from dynamics.joint_mechanisms import (
 )
 from numpy.testing import assert_allclose
 
+from robot_dynamics.dynamics.energy import energies
 from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
@@ -29,6 +30,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import build
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
+from robot_dynamics.scalar.derivatives import directional_derivative
 
 TOL = 1e-12  # times the condition number where a system is solved
 
@@ -117,6 +119,42 @@ def test_the_power_balance_holds(model, rng):
     power = np.dot(tau, qd)
     scale = max(abs(power), energy(0.0) * np.abs(qdd).max())
     assert abs((energy(h) - energy(-h)) / (2 * h) - power) < 1e-7 * scale
+
+
+@pytest.mark.parametrize("count", [40, 100, 200])
+def test_featherstones_relations_on_large_trees(rng, count):
+    """ID undoes FD, ID is affine in the acceleration, and power is the rate of the energy.
+
+    Joints of all types are drawn at random. What rounding may leave is 1e-16 of the forces that
+    the bodies at the tips make at the base, times some ten for each body.
+    """
+    types = [str(name) for name in rng.choice(list(EVERY), count)]
+    model = build(random_tree(rng, types), gravity=(1.0, -2.0, -9.0))
+    parameters = parameters_of(model)
+    q, qd, tau = random_state(rng, model)
+    _, x, y = random_state(rng, model)
+
+    def inverse(acceleration):
+        return np.array(inverse_dynamics(model, q, qd, list(acceleration), parameters))
+
+    H = np.array(inertia_matrix(model, q, parameters))
+    C = inverse(np.zeros(model.nv))
+    qdd = np.array(forward_dynamics(model, q, qd, tau, parameters))
+    size = max(np.abs(C).max(), (np.abs(H) @ np.abs(qdd)).max())
+    assert_allclose(inverse(qdd), tau, rtol=0, atol=TOL * size)
+    forces = [inverse(v) - C for v in (x, y, np.array(x) + y)]
+    size = max(np.abs(C).max(), *(np.abs(f).max() for f in forces))
+    assert_allclose(forces[0] + forces[1], forces[2], rtol=0, atol=TOL * size)
+    assert_allclose(forces[0], H @ x, rtol=0, atol=TOL * size)
+
+    def energy(moving):
+        return energies(model, moving[: model.nq], moving[model.nq :], parameters)
+
+    motion = [*model.position_rate(q, qd), *qdd.tolist()]
+    (kinetic, potential), rates = directional_derivative(energy, [*q, *qd], motion)
+    power = np.dot(tau, qd)
+    size = max(abs(kinetic), abs(potential)) * max(np.abs(qd).max(), np.abs(qdd).max())
+    assert abs(sum(rates) - power) < TOL * size
 
 
 def test_jacobians_give_velocities(model, rng):

@@ -41,14 +41,14 @@ class Pinocchio:
 
     def __init__(self, model: Model, theirs) -> None:
         self.model, self.theirs, self.data = model, theirs, theirs.createData()
-        at_q, at_v = [], []
-        for body, q, v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
-            joint = theirs.joints[theirs.getJointId(body.joint.name)]
-            at_q += range(joint.idx_q, joint.idx_q + joint.nq)
+        self.joints = [theirs.joints[theirs.getJointId(b.joint.name)] for b in model.bodies]
+        at_v = []
+        for joint, v in zip(self.joints, model.v_slices, strict=True):
             own = list(range(joint.idx_v, joint.idx_v + joint.nv))
             at_v += own[3:] + own[:3] if len(own) == 6 else own
-            assert (joint.nq, joint.nv) == (q.stop - q.start, v.stop - v.start)
-        self.at_q, self.at_v = np.array(at_q), np.array(at_v)
+            assert joint.nv == v.stop - v.start
+        self.at_v = np.array(at_v, dtype=int)
+        assert sorted(at_v) == list(range(theirs.nv))
 
     @classmethod
     def of_mechanism(cls, mechanism: Mechanism, model: Model) -> Pinocchio:
@@ -90,8 +90,12 @@ class Pinocchio:
 
     def q_of(self, q):
         """Return our positions (nq,) in Pinocchio's order."""
-        theirs = np.empty(len(q))
-        theirs[self.at_q] = q
+        theirs = np.empty(self.theirs.nq)
+        for joint, at in zip(self.joints, self.model.q_slices, strict=True):
+            own = q[at]
+            if joint.nq == 2:  # an angle without limits is kept as its cosine and sine
+                own = [np.cos(own[0]), np.sin(own[0])]
+            theirs[joint.idx_q : joint.idx_q + joint.nq] = own
         return theirs
 
     def v_of(self, v):
@@ -126,7 +130,7 @@ class Pinocchio:
 
     def jacobian(self, link: str, q):
         """Return the Jacobian (6, nv) of a link in its own coordinates, angular first."""
-        frame = self.theirs.getFrameId(link)
+        frame = self.theirs.getFrameId(link, pin.FrameType.BODY)
         J = pin.computeFrameJacobian(self.theirs, self.data, self.q_of(q), frame, pin.LOCAL)
         return J[[3, 4, 5, 0, 1, 2]][:, self.at_v]
 
