@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from benchmarks.rows import Row
 from benchmarks.timing import Timing
 from benchmarks.two_arms import states_of, system_of
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.steps import ContactSteps
-from robot_dynamics.simulation.contact.surfaces import plane
 from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
 Array = NDArray[np.float64]

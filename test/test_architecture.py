@@ -29,6 +29,7 @@ FLOORS = (
     ("explicit_robot",),
     ("robot",),
     ("manipulation",),
+    ("contact",),
     ("control", "simulation"),
     ("app",),
     ("nodes", "reproductions"),

@@ -17,6 +17,8 @@ from robot_dynamics.app.cell import (
 )
 from robot_dynamics.app.laws import distribution_of
 from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import PointFunction, cylinder, hole, plane, sphere
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import (
     ContactSettings,
@@ -29,14 +31,7 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import inverse_pose, pose
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.pad import Pad
-from robot_dynamics.simulation.contact.surfaces import PointFunction, cylinder, hole, plane, sphere
-from robot_dynamics.simulation.scene import (
-    ArmContact,
-    Material,
-    Scene,
-    SurfaceContact,
-    points_of_face,
-)
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 from robot_dynamics.spatial import Rotation, Vector3
 
 Array = NDArray[np.float64]

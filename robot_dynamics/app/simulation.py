@@ -14,9 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.run import chosen_scenario, make_plant
 from robot_dynamics.app.scenario import Scenario, build_system, true_system
+from robot_dynamics.contact.points import Inequality, PointContact
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
+from robot_dynamics.simulation.contact.stepped_contacts import (
+    SteppedContacts,
+    SteppedContactsState,
+)
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.plant import Measurement, Plant, PlantState
 from robot_dynamics.simulation.settings import Engine
@@ -75,7 +80,7 @@ class SimulationState:
     """
 
     observation: Observation
-    plant: PlantState | SteppedRobotState
+    plant: PlantState | SteppedRobotState | SteppedContactsState
 
 
 class Simulation:
@@ -117,7 +122,11 @@ class Simulation:
             where `Robot.assemble` closes the loops.
         qd: Velocities (nv,) there; at rest by default.
         step: Longest integration step [s] of a robot; by default 1 ms, or less where friction,
-            springs and dampers of the joints demand it.
+            springs and dampers of the joints demand it. With contacts a quarter of a millisecond.
+        contacts: What of a robot may touch, see `contact.points`: points and balls on surfaces of
+            the world and of other links, with friction, restitution and compliance, limits of
+            joints, cables. The motion is then that of time steps with impulses
+            (docs/contact.md); `contacts` of the simulation has the forces.
 
     Raises:
         RobotDynamicsError: If the scenario or the start is refused, or the engine is not
@@ -134,21 +143,27 @@ class Simulation:
         q: ArrayLike | None = None,
         qd: ArrayLike | None = None,
         step: float | None = None,
+        contacts: Iterable[PointContact | Inequality] | None = None,
     ) -> None:
         self.scenario: Scenario | None = None
         self.joint_names: tuple[str, ...]
         self.arm_names: tuple[str, ...] = ()
         self.effort_limits: Array
         self.arms: Robot
-        self._plant: Plant | SteppedRobot
+        self._plant: Plant | SteppedRobot | SteppedContacts
         if isinstance(scenario, Robot):
             _refuse("a robot", "a scenario", plant=plant, overrides=overrides or None)
-            self._plant = SteppedRobot(scenario, period, q, qd, step)
+            if contacts is None:
+                self._plant = SteppedRobot(scenario, period, q, qd, step)
+            else:
+                self._plant = SteppedContacts(scenario, contacts, period, q, qd, step)
             self.arms, self.period = scenario, self._plant.period
             self.joint_names = scenario.model.joint_names
             self.effort_limits = scenario.model.limits()["effort"]
         else:
-            _refuse("a scenario", "a robot", period=period, q=q, qd=qd, step=step)
+            _refuse(
+                "a scenario", "a robot", period=period, q=q, qd=qd, step=step, contacts=contacts
+            )
             scenario = chosen_scenario(scenario, plant, overrides)
             self.scenario, self.period = scenario, scenario.control.period
             system = true_system(scenario, build_system(scenario))

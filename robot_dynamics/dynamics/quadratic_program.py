@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 # Of rows that are scaled to size one: far above rounding, far below what anyone could measure.
 TOLERANCE = 1e-10
+# Exit flags of DAQP.
+_NOTHING_WITHIN, _NO_LEAST = -1, -3
 
 
 def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Array | None:
@@ -38,25 +40,68 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
     Raises:
         RobotDynamicsError: If there is no solver, or it gave up.
     """
-    solve = _solver()
     count, goals = rows.shape[1], len(goal)
     slope = np.zeros(count)
     slope[:goals] = -goal
     # Entries that cost nothing make the problem semidefinite: then with proximal iterations.
-    proximal = -1.0 if goals < count else 0.0
-    x, _, flag, _ = solve(
-        _hessian(count, goals).copy(), slope, np.ascontiguousarray(rows), upper, lower,
+    found = _minimum(
+        _hessian(count, goals).copy(), slope, rows, lower, upper, -1.0 if goals < count else 0.0
+    )
+    return None if found is None else found.x
+
+
+class Minimum(NamedTuple):
+    """The solution of a quadratic program.
+
+    Attributes:
+        x: Where it is (n,).
+        multipliers: Of each row (m,): positive at its upper bound, negative at its lower one.
+    """
+
+    x: Array
+    multipliers: Array
+
+
+def minimum_within(P: Array, p: Array, rows: Array, lower: Array, upper: Array) -> Minimum | None:
+    """Return the minimum of x . P x / 2 + p . x for `lower <= rows x <= upper`.
+
+    Args:
+        P: Symmetric, positive semidefinite (n, n); entries of about one.
+        p: (n,), of about one.
+        rows: (m, n), of about one.
+        lower: (m,), or -inf.
+        upper: (m,), or inf.
+
+    Returns:
+        The minimum, or None if nothing is within the bounds or there is no least value.
+
+    Raises:
+        RobotDynamicsError: If there is no solver, or it gave up.
+    """
+    try:
+        np.linalg.cholesky(P - TOLERANCE * np.eye(len(p)))
+        proximal = 0.0
+    except np.linalg.LinAlgError:
+        proximal = -1.0
+    return _minimum(np.array(P), np.array(p), rows, lower, upper, proximal)
+
+
+def _minimum(
+    P: Array, p: Array, rows: Array, lower: Array, upper: Array, proximal: float
+) -> Minimum | None:
+    x, _, flag, info = _solver()(
+        P, p, np.ascontiguousarray(rows), upper, lower,
         np.zeros(len(rows), dtype=np.int32),
         primal_tol=TOLERANCE, dual_tol=TOLERANCE, eps_prox=proximal,
     )  # fmt: skip
-    if flag == -1:
+    if flag in (_NOTHING_WITHIN, _NO_LEAST):
         return None
     if flag != 1 or not math.isfinite(sum(x.tolist())):
         raise RobotDynamicsError(
-            f"the quadratic program of {count} unknowns and {len(rows)} bounds was not solved "
+            f"the quadratic program of {len(p)} unknowns and {len(rows)} bounds was not solved "
             f"(DAQP's exit flag {flag})."
         )
-    return np.array(x, dtype=float)
+    return Minimum(np.array(x, dtype=float), np.array(info["lam"], dtype=float))
 
 
 @cache

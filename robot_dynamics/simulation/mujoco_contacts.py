@@ -20,6 +20,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics import spatial
 from robot_dynamics.compile import compile_program, trace
+from robot_dynamics.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import (
     ContactReport,
@@ -28,7 +29,6 @@ from robot_dynamics.simulation.contact.report import (
     held,
     tilt_of,
 )
-from robot_dynamics.simulation.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.mujoco_model import surface_geoms, tangent_names
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.spatial import Vector3

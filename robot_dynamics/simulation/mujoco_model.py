@@ -23,15 +23,16 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.system import Arm, GraspSystem
 from robot_dynamics.model import WORLD, Body, LoopJoint, pose, pose_of, transform_of
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
 from robot_dynamics.simulation.contact.terms import ContactTerms
-from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.spatial import Inertia, Transform, Vector3
 
 Array = NDArray[np.float64]

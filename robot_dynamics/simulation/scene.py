@@ -7,11 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.points import Inequality, PlacedPoint, PointContact, placed
+from robot_dynamics.contact.surfaces import PointFunction
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
@@ -19,46 +22,12 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import Model
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.pad import Pad
-from robot_dynamics.simulation.contact.surfaces import PointFunction
+from robot_dynamics.spatial import Vector3
 
 Array = NDArray[np.float64]
 
-_LEAST = 0.01  # restitution: below it the damping grows without bound
 #: Kinds of contacts that can only push; all others hold, push or pull.
 PUSHING = ("frictional point", "frictionless point", "soft finger")
-
-
-@dataclass(frozen=True)
-class Material:
-    """How two things behave that touch.
-
-    Attributes:
-        friction: mu, and gamma of a soft finger; its `most` is not looked at: nothing breaks.
-        stiffness: Of the contact along its normal [N/m]; infinite for a rigid one.
-        restitution: Part of the speed of an impact that is left after it. That of an elastic
-            contact holds at `speed`, see `dissipation`.
-        speed: Of the impacts that the restitution of an elastic contact is for [m/s].
-    """
-
-    friction: FrictionCone = field(default_factory=lambda: FrictionCone(0.5))
-    stiffness: float = np.inf
-    restitution: float = 0.0
-    speed: float = 0.07
-
-    def __post_init__(self) -> None:
-        if not (self.stiffness > 0.0 and 0.0 <= self.restitution <= 1.0 and self.speed > 0.0):
-            raise ArgumentError(
-                f"a contact of stiffness {self.stiffness:g} N/m and restitution "
-                f"{self.restitution:g} at {self.speed:g} m/s, expected positive numbers and a "
-                "restitution from 0 to 1."
-            )
-        if self.elastic:
-            dissipation(self.restitution, self.speed)
-
-    @property
-    def elastic(self) -> bool:
-        """Whether it gives way."""
-        return bool(np.isfinite(self.stiffness))
 
 
 @dataclass(frozen=True)
@@ -235,6 +204,15 @@ class Scene:
         return tuple((c, pad) for c, pad in found if pad is not None)
 
     @cached_property
+    def points(self) -> tuple[PlacedPoint, ...]:
+        """Points of the object on surfaces of the world."""
+        return tuple(
+            PlacedPoint(self.system.object_body, Vector3.of(point), one.surface)
+            for one in self.surfaces
+            for point in one.points.tolist()
+        )
+
+    @cached_property
     def touches(self) -> tuple[tuple[str, Material, FrictionCone], ...]:
         """Name, material and friction of each contact that opens: arms first, then points."""
         arms = [
@@ -257,38 +235,41 @@ class Scene:
         ]
 
 
+@dataclass(frozen=True)
+class RobotScene:
+    """A robot by itself, and what of it may touch: the part of a scene without arms and object.
+
+    Attributes:
+        model: The robot's; its loops hold.
+        items: Point contacts and inequalities.
+    """
+
+    model: Model
+    items: tuple[PointContact | Inequality, ...]
+
+    # What only arms that hold an object have.
+    contacts: ClassVar[tuple[ArmContact, ...]] = ()
+    holding: ClassVar[tuple[int, ...]] = ()
+    pushing: ClassVar[tuple[int, ...]] = ()
+    pads: ClassVar[tuple[tuple[int, Pad], ...]] = ()
+    environment_joints: ClassVar[tuple[EnvironmentJoint, ...]] = ()
+
+    @cached_property
+    def points(self) -> tuple[PlacedPoint | Inequality, ...]:
+        """What may touch, in terms of the model's bodies."""
+        return tuple(placed(self.model, item) for item in self.items)
+
+    @cached_property
+    def touches(self) -> tuple[tuple[str, Material, FrictionCone], ...]:
+        """Name, material and friction of each contact."""
+        return tuple(
+            (item.name, item.material, replace(item.material.friction, torsion=0.0))
+            for item in self.items
+        )
+
+
 def points_of_face(half_x: float, half_y: float, frame: Sequence[Sequence[float]]) -> Array:
     """Return the corners (4, 3) of a rectangle about the origin of a frame, across its z axis."""
     pose = np.asarray(frame, dtype=float)
     corners = [(x * half_x, y * half_y, 0.0, 1.0) for x in (-1, 1) for y in (-1, 1)]
     return np.asarray((pose @ np.array(corners).T).T[:, :3])
-
-
-def dissipation(restitution: float, speed: float) -> float:
-    """Return D [s/m] with which impacts at a speed [m/s] keep a part `restitution` of it.
-
-    The elastic contact of Hunt and Crossley is f = k d (1 + D d'): force begins and ends at zero
-    with the penetration d. A mass that comes at speed v leaves at e v, whatever mass and stiffness
-    are: m v dv = -k d (1 + D v) dd integrates to
-
-        a (1 + e) = log((1 + a) / (1 - e a)),   a = D v.
-
-    The usual 1.5 (1 - e) for a is its limit for e near 1; at e = 0.3 that would leave 0.58.
-
-    Raises:
-        ArgumentError: If the restitution is not from 0.01 to 1.
-    """
-    e = restitution
-    if not _LEAST <= e <= 1.0:
-        raise ArgumentError(
-            f"an elastic contact has a restitution of {e:g}, expected {_LEAST:g} to 1: with less "
-            "its damping has no bound."
-        )
-    if e == 1.0:
-        return 0.0
-
-    def rest(a: float) -> float:
-        return a * (1.0 + e) - float(np.log1p(a) - np.log1p(-e * a))
-
-    # Zero at a = 0 as well, positive between, and minus infinity at 1 / e.
-    return float(brentq(rest, min(1e-4, 1.0 - e), (1.0 - 1e-15) / e, xtol=1e-14)) / speed

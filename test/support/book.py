@@ -176,7 +176,7 @@ HEAD = """\
 What of R. Featherstone, *Rigid Body Dynamics Algorithms* (Springer, 2008), is here for trees,
 where it is, and which tests verify it. Rows S are spatial algebra, E inverse dynamics, F forward
 dynamics, M and H prescribed motion, B floating bases, G gears, D dynamic equivalence, A accuracy
-and cost, N worked numbers of the book. Closed loops, chapter 8, have
+and cost, K contact and impact, N worked numbers of the book. Closed loops, chapter 8, have
 [a page of their own](closed_loops.md).
 
 `test/support/book.py` writes this page. It runs the tests with the marker `book`; each of them

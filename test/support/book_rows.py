@@ -303,6 +303,48 @@ ROWS: dict[str, Row] = {
             ('spatial/rotation.py', '            a[0] * v.x + b[0] * v.y + c[0] * v.z,', '            a[0] * v.x + b[0] * v.y + c[0] * v.z + a[1],'),
         ),
     ),
+    "K1": Row(
+        "Point contacts: N, T, M and d, the LCP and both quadratic programs (11.1 to 11.5)",
+        "`contact/points.py`: `Contacts`; `contact/equations.py`: `contact_equations`, `contact_forces`",
+        (
+            ("contact/points.py", "row[at] + value if sign > 0.0", "row[at] + 1.01 * value if sign > 0.0"),
+            ("contact/points.py", "directional_derivative(rates, q, model.position_rate(q, qd))", "directional_derivative(rates, q, [1.01 * x for x in model.position_rate(q, qd)])"),
+            ("contact/equations.py", "M, d = normals.T @ normals,", "M, d = 1.01 * normals.T @ normals,"),
+            ("contact/equations.py", "normals.T @ free + drift", "normals.T @ free + 1.01 * drift"),
+            ("contact/equations.py", "    for i, size in zip(which, own", "    drift = drift * 0.0\n    for i, size in zip(which, own"),
+            ("contact/equations.py", "force, M @ force + d,", "force, M @ force + 1.01 * d,"),
+        ),
+    ),
+    "K3": Row(
+        "Impact of two bodies with restitution, sticking friction (11.7, Eq 11.65 and 11.72)",
+        "`contact/impact.py`: `impact`, `sticking_impact`",
+        (
+            ("contact/impact.py", "before + restitution * closing", "before + 1.01 * restitution * closing"),
+            ("contact/impact.py", "wanted[:, 0] *= 1.0 + e", "wanted[:, 0] *= 1.0 + 1.01 * e"),
+            ("contact/impact.py", "-e * e * compressed", "-1.01 * e * e * compressed"),
+            ("contact/impact.py", "    change = push @ impulse\n", "    change = 1.01 * push @ impulse\n"),
+            ("contact/impact.py", "        change = push @ impulse\n", "        change = 1.01 * push @ impulse\n"),
+            ("contact/impact.py", "(-mu * v[1:] / slip)", "(-1.01 * mu * v[1:] / slip)"),
+            ("contact/impact.py", "back = restitution * compression", "back = 1.01 * restitution * compression"),
+        ),
+    ),
+    "K4": Row(
+        "Generalised impulses: H dqd = u (11.55 to 11.59)",
+        "`contact/impact.py`: `struck`",
+        (
+            ("contact/impact.py", "qd0 + metric.motion(metric.of_force(u))", "qd0 + 1.01 * metric.motion(metric.of_force(u))"),
+            ("contact/equations.py", "x - self._Q @ (self._Q.T @ x)", "x - 1.01 * self._Q @ (self._Q.T @ x)"),
+        ),
+    ),
+    "K6": Row(
+        "Contact sets: dependent contacts, edges and polygons as vertices (11.6)",
+        "`contact/equations.py`: `reduced_contacts`; `contact/points.py`: `outline`",
+        (
+            ("contact/points.py", "{int(np.argmin(along)), int(np.argmax(along))}", "{int(np.argmin(along)), int(np.argmax(along) - 1)}"),
+            ("contact/equations.py", "np.append(unit[:, i], rate[i])", "np.append(1.01 * unit[:, i], rate[i] - 1.0)"),
+            ("contact/equations.py", "rate = scale * drift", "rate = 0.0 * drift"),
+        ),
+    ),
     "N1": Row(
         "Six links in a zigzag: forces, accelerations, condition (10.2)",
         '`Robot.inverse_dynamics`, `Robot.forward_dynamics`, `Robot.inertia_matrix`',

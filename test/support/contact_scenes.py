@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from robot_dynamics.contact.material import Material
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, joined, pose
-from robot_dynamics.simulation.scene import ArmContact, Material, Scene
+from robot_dynamics.simulation.scene import ArmContact, Scene
 from support.mechanisms import holding
 
 MASS = 2.0

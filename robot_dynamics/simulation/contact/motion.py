@@ -16,10 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.contact.material import dissipation
+from robot_dynamics.contact.points import Inequality, PlacedPoint
+from robot_dynamics.model import WORLD
 from robot_dynamics.simulation.contact.report import EnergyBooks
 from robot_dynamics.simulation.contact.solver import ContactSolver, Impulses
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
-from robot_dynamics.simulation.scene import Scene, dissipation
+from robot_dynamics.simulation.scene import RobotScene, Scene
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -91,7 +94,7 @@ class ContactMotion:
         "_trusted", "_anchors", "_anchored", "_rates", "_gaining",
     )  # fmt: skip
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene | RobotScene) -> None:
         self.scene, self.terms = scene, ContactTerms(scene)
         b, w, c = self.terms.holding, self.terms.width, self.terms.opening
         self._b, self._w, self._rows = b, w, b + w * c
@@ -108,6 +111,8 @@ class ContactMotion:
         face = [scene.contacts[i].face for i in scene.pushing]
         self._face = np.full((c, 2), np.inf)
         self._face[: len(face)] = np.array(face).reshape(-1, 2)
+        # What rolls, or touches what moves, has no place to be brought back to.
+        self._stays = np.array([True] * len(face) + [_stays(p) for p in scene.points], dtype=bool)
         self._bounded = bool(np.isfinite(self._face).any())
         self._padded = self._normals[[c for c, _ in scene.pads]]
         self._coulomb = np.array([one.friction for one in self.terms.resisting])
@@ -394,12 +399,17 @@ class ContactMotion:
 
     def _anchor(self, terms: StepTerms) -> None:
         """Remember where contacts began to stick."""
-        sticking = self.pressed & ~self.slipping
+        sticking = self.pressed & ~self.slipping & self._stays
         if (sticking == self._anchored).all():
             return
         new = sticking & ~self._anchored
         self._anchors[new] = terms.places[new]
         self._anchored = sticking
+
+
+def _stays(point: PlacedPoint | Inequality) -> bool:
+    """Return whether a point that sticks stays where it is in the world."""
+    return isinstance(point, PlacedPoint) and point.base == WORLD and point.radius == 0.0
 
 
 def _energy_gained(W: Array, c: Array, before: Array, P: Array) -> float:

@@ -25,16 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.contact.points import contact_geometry
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.scalar.functions import absolute
 from robot_dynamics.scalar.linear_algebra import add, dot, factor, is_zero, transposed_times
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.surfaces import PointFunction, gap_and_normal
-from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.scene import RobotScene, Scene
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
 
 Array = NDArray[np.float64]
@@ -88,8 +87,8 @@ class ContactTerms:
         scene: The scene.
     """
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scene: Scene | RobotScene) -> None:
+        self.scene: Any = scene
         self.width = 4 if any(cone.torsion > 0.0 for _, _, cone in scene.touches) else 3
         self.holding = scene.model.constraint_count + sum(
             scene.contacts[i].contact.directions.shape[1] for i in scene.holding
@@ -217,11 +216,10 @@ class _Geometry:
     """Rows, gaps and frames of all contacts at positions q, traceable."""
 
     def __init__(
-        self, scene: Scene, Xup: Sequence[Transform], q: Sequence[Scalar], width: int
+        self, scene: Any, Xup: Sequence[Transform], q: Sequence[Scalar], width: int
     ) -> None:
         self._scene, self._Xup, self._q, self._width = scene, Xup, q, width
         self._X0 = body_transforms(scene.model, Xup)
-        self._object = self._X0[scene.system.object_body]
         self.J: list[list[Scalar]] = []
         self.error: list[Scalar] = []
         self.places: list[list[Scalar]] = []
@@ -259,14 +257,17 @@ class _Geometry:
                 self.axes.append(np.eye(3).tolist())
                 self.gaps.append(-place.z)
                 self._fingers.append((list(inverse.E.rows[2]), rows[:2]))
-        for surface in scene.surfaces:
-            for point in surface.points.tolist():
-                rows, place, axes, gap = self._on_surface(surface.surface, Vector3.of(point))
-                opening.append([*rows, [0.0] * scene.model.nv])
-                self.places.append(list(place))
-                self.axes.append(axes)
-                self.gaps.append(gap)
+        for point in scene.points:
+            of = contact_geometry(scene.model, Xup, self._X0, q, point)
+            opening.append([*of.rows, [0.0] * scene.model.nv])
+            self.places.append(list(of.place))
+            self.axes.append(of.axes)
+            self.gaps.append(of.gap)
         self.J += [row for rows in opening for row in rows[:width]]
+
+    @property
+    def _object(self) -> Transform:
+        return self._X0[self._scene.system.object_body]
 
     def pad_moments(
         self, v: Sequence[Scalar], pressed: Sequence[Scalar]
@@ -316,19 +317,6 @@ class _Geometry:
             columns |= {at: column * sign for at, column in moving.items()}
         return self._as_rows(columns)
 
-    def _on_surface(
-        self, surface: PointFunction, point: Vector3
-    ) -> tuple[list[list[Scalar]], Vector3, list[list[Scalar]], Scalar]:
-        """Return rows n, t1, t2, the place in the world, axes t1, t2, n, and the gap."""
-        X = self._object
-        place = X.r + X.E.inverse_times(point)
-        gap, n = gap_and_normal(surface, place)
-        t1, t2 = _tangents(n)
-        at_point = Transform(Rotation.of([list(t1), list(t2), list(n)]), place)
-        columns = self._columns(self._scene.system.object_body, at_point)
-        rows = self._as_rows(columns)
-        return [rows[5], rows[3], rows[4]], place, [[*t1], [*t2], [*n]], gap
-
     def _columns(self, body: int, world_to_frame: Transform) -> dict[int, Motion]:
         frame = world_to_frame.compose(self._X0[body].inverse())
         return columns_in_frame(self._scene.model, body, self._Xup, frame, q=self._q)
@@ -349,18 +337,3 @@ def _parts(pose: Array) -> tuple[Rotation, Vector3]:
 def _combined(weights: Sequence[float], rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
     """Return a weighted sum of rows."""
     return [dot(weights, column) for column in zip(*rows, strict=True)]
-
-
-def _tangents(n: Vector3) -> tuple[Vector3, Vector3]:
-    """Return two unit vectors normal to a unit vector and to each other, without branches.
-
-    After Duff et al. (2017). The sign of n.z, 1 or -1, is a quotient; where it changes, about
-    n.z = 0, either will do.
-    """
-    z = n.z + 1e-9  # a normal across z is common: no 0 / 0
-    sign = z / absolute(z)
-    a = -1.0 / (sign + n.z)
-    b = n.x * n.y * a
-    t1 = Vector3(1.0 + sign * n.x * n.x * a, sign * b, -sign * n.x)
-    t2 = Vector3(b, sign + n.y * n.y * a, -n.y)
-    return t1, t2

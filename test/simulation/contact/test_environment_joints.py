@@ -13,6 +13,8 @@ from scipy.spatial.transform import Rotation
 from support.contact_scenes import between_fingers, free_body, run
 from support.mechanisms import random_pose, two_arms
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import LinkElement, pose
@@ -24,8 +26,7 @@ from robot_dynamics.simulation.contact.environment_joints import (
 from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.report import Touch
 from robot_dynamics.simulation.contact.steps import ObservedContacts
-from robot_dynamics.simulation.contact.surfaces import plane
-from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 
 STEP = 2.5e-4
 GRAVITY = np.array([1.0, -3.0, -9.0])  # along no axis

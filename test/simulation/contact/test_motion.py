@@ -13,18 +13,13 @@ from scipy.special import j1
 from support.contact_scenes import BOX, MASS, between_fingers, on_surfaces, run
 from support.mechanisms import two_arms
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.motion import ContactMotion
-from robot_dynamics.simulation.contact.surfaces import plane, sphere
-from robot_dynamics.simulation.scene import (
-    ArmContact,
-    Material,
-    Scene,
-    SurfaceContact,
-    points_of_face,
-)
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 
 G = 9.81
 UP = (0.0, 0.0, 1.0)

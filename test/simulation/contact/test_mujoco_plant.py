@@ -9,12 +9,13 @@ import pytest
 from numpy.testing import assert_allclose
 from support.contact_scenes import MASS, between_fingers
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import hole, plane
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.contact.surfaces import hole, plane
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
-from robot_dynamics.simulation.scene import Material, Scene, SurfaceContact
+from robot_dynamics.simulation.scene import Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
 pytest.importorskip("mujoco")

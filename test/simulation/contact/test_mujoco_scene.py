@@ -13,15 +13,16 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from support.contact_scenes import between_fingers
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import cylinder, hole, plane, sphere
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
-from robot_dynamics.simulation.contact.surfaces import cylinder, hole, plane, sphere
 from robot_dynamics.simulation.mujoco_model import (
     damping_ratio,
     mujoco_xml,
     surface_geoms,
 )
-from robot_dynamics.simulation.scene import Material, Scene, SurfaceContact
+from robot_dynamics.simulation.scene import Scene, SurfaceContact
 from robot_dynamics.spatial import Vector3
 
 TIP = [[0.05, 0.0, 0.0]]

@@ -10,12 +10,13 @@ from numpy.testing import assert_allclose
 from support.contact_scenes import between_fingers
 from support.mechanisms import two_arms
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.contact.surfaces import plane, sphere
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
-from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
 pytest.importorskip("mujoco")

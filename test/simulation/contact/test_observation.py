@@ -10,19 +10,14 @@ from numpy.testing import assert_allclose
 from support.contact_scenes import BOX, between_fingers, on_surfaces, run
 from support.mechanisms import two_arms, world_poses
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
 from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.report import Touch
 from robot_dynamics.simulation.contact.steps import ObservedContacts
-from robot_dynamics.simulation.contact.surfaces import plane
-from robot_dynamics.simulation.scene import (
-    ArmContact,
-    Material,
-    Scene,
-    SurfaceContact,
-    points_of_face,
-)
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 
 CELL = two_arms()
 

@@ -12,12 +12,13 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from support.contact_scenes import between_fingers
 
+from robot_dynamics.contact.material import Material
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.simulation.contact.pad import Pad
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
-from robot_dynamics.simulation.scene import ArmContact, Material
+from robot_dynamics.simulation.scene import ArmContact
 from robot_dynamics.simulation.settings import PlantSettings
 
 STILL = (0.0, 0.0)

@@ -12,6 +12,8 @@ from numpy.testing import assert_allclose
 from support.contact_scenes import between_fingers
 from support.mechanisms import two_arms
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
@@ -19,9 +21,8 @@ from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.contact.surfaces import plane
 from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
 PERIOD = 0.002

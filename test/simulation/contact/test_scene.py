@@ -12,18 +12,12 @@ from scipy.optimize import brentq
 from support.contact_scenes import between_fingers, on_surfaces
 from support.mechanisms import two_arms
 
+from robot_dynamics.contact.material import Material, dissipation
+from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
-from robot_dynamics.simulation.contact.surfaces import plane
-from robot_dynamics.simulation.scene import (
-    ArmContact,
-    Material,
-    Scene,
-    SurfaceContact,
-    dissipation,
-    points_of_face,
-)
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 
 FLOOR = plane((0, 0, 0), (0, 0, 1))
 

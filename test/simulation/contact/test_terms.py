@@ -9,11 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 from support.mechanisms import two_arms
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.surfaces import plane, sphere
 from robot_dynamics.simulation.contact.terms import ContactTerms
-from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 
 CELL = two_arms()
 SMALL = 1e-6  # differences are good to about its square over rounding, 1e-10 and less

@@ -18,6 +18,8 @@ from numpy.testing import assert_allclose
 from support.contact_scenes import BOX
 from support.mechanisms import holding
 
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.control.hybrid.contact_damping import gain_warnings, normal_damping
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
@@ -28,9 +30,8 @@ from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import (
 )
 from robot_dynamics.reproductions.yoshikawa_zheng.law import ForceServo, ForceServoSettings
 from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.contact.surfaces import plane
 from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
+from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
 PERIOD = 0.002

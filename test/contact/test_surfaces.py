@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from robot_dynamics.contact.surfaces import cylinder, hole, plane, sphere
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.scalar.derivatives import gradient
-from robot_dynamics.simulation.contact.surfaces import cylinder, hole, plane, sphere
 from robot_dynamics.spatial import Vector3
 
 MOUTH = (0.1, 0.2, 0.3)

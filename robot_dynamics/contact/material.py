@@ -1,0 +1,81 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How two things behave that touch: friction, restitution, and compliance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import brentq
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import FrictionCone
+
+_LEAST = 0.01  # restitution: below it the damping grows without bound
+
+
+@dataclass(frozen=True)
+class Material:
+    """How two things behave that touch.
+
+    Attributes:
+        friction: mu, and gamma of a soft finger; its `most` is not looked at: nothing breaks. A
+            number is mu.
+        stiffness: Of the contact along its normal [N/m]; infinite for a rigid one.
+        restitution: Part of the speed of an impact that is left after it. That of an elastic
+            contact holds at `speed`, see `dissipation`.
+        speed: Of the impacts that the restitution of an elastic contact is for [m/s].
+    """
+
+    friction: FrictionCone = field(default_factory=lambda: FrictionCone(0.5))
+    stiffness: float = np.inf
+    restitution: float = 0.0
+    speed: float = 0.07
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.friction, FrictionCone):
+            object.__setattr__(self, "friction", FrictionCone(float(self.friction)))
+        if not (self.stiffness > 0.0 and 0.0 <= self.restitution <= 1.0 and self.speed > 0.0):
+            raise ArgumentError(
+                f"a contact of stiffness {self.stiffness:g} N/m and restitution "
+                f"{self.restitution:g} at {self.speed:g} m/s, expected positive numbers and a "
+                "restitution from 0 to 1."
+            )
+        if self.elastic:
+            dissipation(self.restitution, self.speed)
+
+    @property
+    def elastic(self) -> bool:
+        """Whether it gives way."""
+        return bool(np.isfinite(self.stiffness))
+
+
+def dissipation(restitution: float, speed: float) -> float:
+    """Return D [s/m] with which impacts at a speed [m/s] keep a part `restitution` of it.
+
+    The elastic contact of Hunt and Crossley is f = k d (1 + D d'): force begins and ends at zero
+    with the penetration d. A mass that comes at speed v leaves at e v, whatever mass and stiffness
+    are: m v dv = -k d (1 + D v) dd integrates to
+
+        a (1 + e) = log((1 + a) / (1 - e a)),   a = D v.
+
+    The usual 1.5 (1 - e) for a is its limit for e near 1; at e = 0.3 that would leave 0.58.
+
+    Raises:
+        ArgumentError: If the restitution is not from 0.01 to 1.
+    """
+    e = restitution
+    if not _LEAST <= e <= 1.0:
+        raise ArgumentError(
+            f"an elastic contact has a restitution of {e:g}, expected {_LEAST:g} to 1: with less "
+            "its damping has no bound."
+        )
+    if e == 1.0:
+        return 0.0
+
+    def rest(a: float) -> float:
+        return a * (1.0 + e) - float(np.log1p(a) - np.log1p(-e * a))
+
+    # Zero at a = 0 as well, positive between, and minus infinity at 1 / e.
+    return float(brentq(rest, min(1e-4, 1.0 - e), (1.0 - 1e-15) / e, xtol=1e-14)) / speed

@@ -1,0 +1,474 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where a mechanism may touch: points on surfaces, and inequalities phi(q) >= 0 (11.1 to 11.4).
+
+A point contact is a point of a link, or a ball about it, that must stay in front of a surface of
+the world or of another link. An inequality is any function of the positions that must not become
+negative: the limit of a joint, a cable that holds its length, a loop that can only push. Both have
+a gap phi, a normal t = d phi / dq in joint space (11.25), and the rate of that (11.30).
+
+Edges and faces are sets of points: an edge on a plane touches by its two ends, a face by the
+corners of its convex hull (11.6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import ConvexHull, QhullError
+
+from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.surfaces import Plane, PointFunction, gap_and_normal
+from robot_dynamics.dynamics.arguments import finite_vector
+from robot_dynamics.dynamics.jacobian import columns_in_frame
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import FrictionCone
+from robot_dynamics.model import WORLD, Model
+from robot_dynamics.robot import Robot
+from robot_dynamics.scalar.derivatives import directional_derivative, gradient
+from robot_dynamics.scalar.functions import absolute, sqrt
+from robot_dynamics.scalar.linear_algebra import dot
+from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PointContact:
+    """A point of a link, or a ball about it, that must stay in front of a surface.
+
+    Attributes:
+        name: Of the contact.
+        link: The link or frame that has the point.
+        point: Where it is in that link's frame (3,) [m].
+        surface: A function of a point, zero on the surface and negative in free space; see
+            `contact.surfaces`.
+        on: The link that has the surface, whose frame the function is in; the world by default.
+        radius: Of the ball about the point [m]; none by default.
+        material: Friction, restitution and compliance of the two.
+
+    Raises:
+        ArgumentError: If a number is not finite or the radius is negative.
+    """
+
+    name: str
+    link: str
+    point: Sequence[float] = (0.0, 0.0, 0.0)
+    surface: PointFunction = field(default=Plane(Vector3.zero(), Vector3(0.0, 0.0, 1.0)))
+    on: str | None = None
+    radius: float = 0.0
+    material: Material = field(default_factory=Material)
+
+    def __post_init__(self) -> None:
+        point = finite_vector(f"point of contact {self.name!r}", self.point, 3)
+        object.__setattr__(self, "point", tuple(point.tolist()))
+        if not 0.0 <= self.radius < np.inf:
+            raise ArgumentError(
+                f"contact {self.name!r} has a radius of {self.radius:g} m, expected 0 or more."
+            )
+
+
+class Posture:
+    """A mechanism at some positions, as functions of inequalities see it.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,), scalars of any kind.
+    """
+
+    def __init__(self, model: Model, q: Sequence[Scalar]) -> None:
+        self._model, self._q = model, q
+        self._X0 = body_transforms(model, joint_transforms(model, q))
+
+    def joint(self, name: str) -> Scalar:
+        """Return the position of a joint with one degree of freedom."""
+        at = self._model.q_slices[self._model.joint_index(name)]
+        if at.stop - at.start != 1:
+            raise ArgumentError(
+                f"joint {name!r} has {at.stop - at.start} positions, expected one."
+            )
+        return self._q[at.start]
+
+    def point(self, link: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Vector3:
+        """Return where a point of a link [m] is in the world."""
+        X = link_transform(self._model.link(link), self._X0)
+        return X.r + X.E.inverse_times(Vector3.of(list(point)))
+
+
+@dataclass(frozen=True)
+class Inequality:
+    """A function of the positions that must not become negative, without friction.
+
+    Attributes:
+        name: What it is called in messages.
+        phi: `(posture) -> phi`, written over scalars: it is differentiated and compiled.
+        restitution: Part of the speed at which phi is left by a blow.
+    """
+
+    name: str
+    phi: Callable[[Posture], Scalar]
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        _ = self.material  # looks at the restitution
+
+    @property
+    def material(self) -> Material:
+        """The same as a material: rigid and without friction."""
+        return Material(FrictionCone(0.0), restitution=self.restitution)
+
+
+class _Limit(NamedTuple):
+    """How far a joint is from a limit, on the side that its sign says."""
+
+    joint: str
+    limit: float
+    sign: float
+
+    def phi(self, posture: Posture) -> Scalar:
+        return (posture.joint(self.joint) - self.limit) * self.sign
+
+
+def joint_limits(robot: Robot, restitution: float = 0.0) -> tuple[Inequality, ...]:
+    """Return the position limits of a robot's description as inequalities."""
+    model, limits = robot.model, robot.model.limits()
+    found: list[Inequality] = []
+    for name, at in zip(model.joint_names, model.v_slices, strict=True):
+        if at.stop - at.start != 1:
+            continue
+        low, high = float(limits["lower"][at.start]), float(limits["upper"][at.start])
+        if np.isfinite(low):
+            found.append(Inequality(f"{name} lower", _Limit(name, low, 1.0).phi, restitution))
+        if np.isfinite(high):
+            found.append(Inequality(f"{name} upper", _Limit(name, high, -1.0).phi, restitution))
+    return tuple(found)
+
+
+def cable(
+    name: str,
+    length: float,
+    first: tuple[str, Sequence[float]],
+    second: tuple[str, Sequence[float]],
+    restitution: float = 0.0,
+) -> Inequality:
+    """Return a cable that two points cannot leave each other farther than.
+
+    Args:
+        name: Of the cable.
+        length: Of the cable [m].
+        first: A link and a point of it [m].
+        second: Likewise.
+        restitution: Part of the speed that is left when it becomes taut.
+    """
+    if not 0.0 < length < np.inf:
+        raise ArgumentError(f"cable {name!r} of {length:g} m, expected a positive length.")
+
+    def slack(posture: Posture) -> Scalar:
+        between = posture.point(*first) - posture.point(*second)
+        return length - sqrt(between.dot(between))
+
+    return Inequality(name, slack, restitution)
+
+
+def vertices(contact: PointContact, points: ArrayLike) -> tuple[PointContact, ...]:
+    """Return one contact for each of several points [m] of its link, as of an edge or a face.
+
+    Their names are numbered from 1.
+    """
+    array = np.atleast_2d(np.asarray(points, dtype=float))
+    if array.ndim != 2 or array.shape[1] != 3 or not np.isfinite(array).all():
+        raise ArgumentError(
+            f"contact {contact.name!r} with points of shape {array.shape}, expected (n, 3), all "
+            "finite."
+        )
+    return tuple(
+        replace(contact, name=f"{contact.name} {i + 1}", point=point)
+        for i, point in enumerate(array.tolist())
+    )
+
+
+def outline(points: ArrayLike) -> list[int]:
+    """Return which points of a plane face (n, 3) are corners of its convex hull (11.6).
+
+    The others carry no load that the corners could not carry: their normals are positive
+    combinations of those of the corners. Of points on a line it is the two ends, of one place one.
+    """
+    array = np.atleast_2d(np.asarray(points, dtype=float))
+    off = array - array.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(off, full_matrices=False)
+    size = float(sizes[0]) if len(sizes) else 0.0
+    rank = int(np.sum(sizes > 1e-9 * size)) if size > 1e-12 else 0
+    if rank == 0:
+        return [0]
+    if rank == 1:
+        along = off @ axes[0]
+        return sorted({int(np.argmin(along)), int(np.argmax(along))})
+    if rank > 2:
+        raise ArgumentError("points that are not in a plane have no outline, expected a face.")
+    try:
+        return sorted(int(i) for i in ConvexHull(off @ axes[:2].T).vertices)
+    except QhullError as error:  # pragma: no cover - ruled out by the rank
+        raise ArgumentError(f"the points have no convex hull: {error}") from error
+
+
+class PlacedPoint(NamedTuple):
+    """A point contact in terms of a model's bodies.
+
+    Attributes:
+        body: The body that has the point.
+        point: In its coordinates.
+        surface: The surface.
+        base: The body that has the surface; WORLD for the world.
+        frame: From the coordinates of `base` to those of the surface; None if they are the same.
+        radius: Of the ball about the point.
+    """
+
+    body: int
+    point: Vector3
+    surface: PointFunction
+    base: int = WORLD
+    frame: Transform | None = None
+    radius: float = 0.0
+
+
+def placed(model: Model, contact: PointContact | Inequality) -> PlacedPoint | Inequality:
+    """Return a point contact in terms of a model's bodies, an inequality as it is.
+
+    Raises:
+        UnknownNameError: If there is no such link.
+        ArgumentError: If both of what touches belongs to one body.
+    """
+    if isinstance(contact, Inequality):
+        return contact
+    link = model.link(contact.link)
+    on = None if contact.on is None else model.link(contact.on)
+    point = link.placement.r + link.placement.E.inverse_times(Vector3.of(list(contact.point)))
+    base = WORLD if on is None else on.body
+    if base == link.body:
+        raise ArgumentError(
+            f"contact {contact.name!r} is between parts of one body, expected two that move "
+            "against each other."
+        )
+    frame = None if on is None else on.placement
+    return PlacedPoint(link.body, point, contact.surface, base, frame, contact.radius)
+
+
+class ContactGeometry(NamedTuple):
+    """One point contact at some positions, traceable.
+
+    Attributes:
+        gap: Distance [m].
+        rows: Of the relative velocity along n, t1 and t2 (3, nv), separating if positive.
+        place: Where it is in the world.
+        axes: t1, t2 and n in the world (3, 3).
+    """
+
+    gap: Scalar
+    rows: list[list[Scalar]]
+    place: Vector3
+    axes: list[list[Scalar]]
+
+
+def contact_geometry(
+    model: Model,
+    Xup: Sequence[Transform],
+    X0: Sequence[Transform],
+    q: Sequence[Scalar],
+    contact: PlacedPoint | Inequality,
+) -> ContactGeometry:
+    """Return gap and rows (11.25): n . (v_sc - v_pc) and likewise along two tangents.
+
+    An inequality has the row d phi / dq; its tangents, place and axes are zero.
+    """
+    if isinstance(contact, Inequality):
+        gap, row = _gap_and_slope(model, contact, q)
+        none = [0.0] * model.nv
+        return ContactGeometry(gap, [row, none, none], Vector3.zero(), [[0.0] * 3] * 3)
+    X = _of_body(X0, contact.body)
+    place = X.r + X.E.inverse_times(contact.point)
+    gap, n = _gap_and_normal(X0, contact, place)
+    if contact.radius:
+        gap = gap - contact.radius
+        place = place - n * contact.radius
+    t1, t2 = _tangents(n)
+    at_point = Transform(Rotation.of([list(t1), list(t2), list(n)]), place)
+
+    def columns(body: int) -> dict[int, Motion]:
+        frame = at_point.compose(_of_body(X0, body).inverse())
+        return columns_in_frame(model, body, Xup, frame, q=q)
+
+    rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(3)]
+    sides = [(1.0, contact.body)] + [(-1.0, contact.base)] * (contact.base != WORLD)
+    for sign, body in sides:
+        for at, column in columns(body).items() if body != WORLD else ():
+            along = column.linear
+            for row, value in zip(rows, (along.z, along.x, along.y), strict=True):
+                row[at] = row[at] + value if sign > 0.0 else row[at] - value
+    return ContactGeometry(gap, rows, place, [[*t1], [*t2], [*n]])
+
+
+def _of_body(X0: Sequence[Transform], body: int) -> Transform:
+    return Transform.identity() if body == WORLD else X0[body]
+
+
+def _gap_and_normal(
+    X0: Sequence[Transform], contact: PlacedPoint, place: Vector3
+) -> tuple[Scalar, Vector3]:
+    """Return the distance of a place in the world from a surface, and its normal there."""
+    if contact.base == WORLD and contact.frame is None:
+        return gap_and_normal(contact.surface, place)
+    frame = contact.frame or Transform.identity()
+    to_surface = frame.compose(_of_body(X0, contact.base))
+    gap, n = gap_and_normal(contact.surface, to_surface.E * (place - to_surface.r))
+    return gap, to_surface.E.inverse_times(n)
+
+
+def _tangents(n: Vector3) -> tuple[Vector3, Vector3]:
+    """Return two unit vectors normal to a unit vector and to each other, without branches.
+
+    After Duff et al. (2017). The sign of n.z, 1 or -1, is a quotient; where it changes, about
+    n.z = 0, either will do.
+    """
+    z = n.z + 1e-9  # a normal across z is common: no 0 / 0
+    sign = z / absolute(z)
+    a = -1.0 / (sign + n.z)
+    b = n.x * n.y * a
+    t1 = Vector3(1.0 + sign * n.x * n.x * a, sign * b, -sign * n.x)
+    t2 = Vector3(b, sign + n.y * n.y * a, -n.y)
+    return t1, t2
+
+
+class ContactTerms(NamedTuple):
+    """All contacts of a mechanism at one state, m of them; inequalities have no tangents.
+
+    Attributes:
+        gap: phi (m,) [m, or the unit of an inequality].
+        T: Normals in joint space as columns (nv, m), t = d phi / dq (11.25).
+        rate: phi' = T^T qd (m,).
+        drift: What T changes by, Tdot^T qd (m,): phi'' = T^T qdd + drift.
+        along: Rows of the relative velocity along two tangents (m, 2, nv).
+        place: Where points are in the world (m, 3) [m].
+        axes: Tangents and normal in the world, t1, t2, n (m, 3, 3).
+    """
+
+    gap: Array
+    T: Array
+    rate: Array
+    drift: Array
+    along: Array
+    place: Array
+    axes: Array
+
+
+class Contacts:
+    """What of a robot may touch, compiled: gaps, normals in joint space and their rates.
+
+        contacts = Contacts(robot, [PointContact("foot", "foot"), cable(...)])
+        terms = contacts(q, qd)  # terms.gap, terms.T, terms.rate, terms.drift
+
+    Attributes:
+        robot: The mechanism.
+        items: The contacts, in the order of all arrays.
+        names: Theirs.
+        restitution: Of each (m,).
+        friction: mu of each (m,); zero of inequalities.
+
+    Args:
+        robot: The mechanism.
+        items: Point contacts and inequalities.
+
+    Raises:
+        ArgumentError: If two have one name, there are none, or one moves nothing.
+        UnknownNameError: If a link does not exist.
+    """
+
+    def __init__(self, robot: Robot, items: Iterable[PointContact | Inequality]) -> None:
+        self.robot, self.items = robot, tuple(items)
+        self.names = tuple(item.name for item in self.items)
+        if not self.items:
+            raise ArgumentError("no contacts were given, expected at least one.")
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise ArgumentError(f"two contacts are called {name!r}, expected one name each.")
+        materials = [item.material for item in self.items]
+        self.restitution = np.array([m.restitution for m in materials])
+        self.friction = np.array([m.friction.friction for m in materials])
+        program = self._program()
+        self._kernel = load_kernel(
+            b"points\0" + program.fingerprint, lambda: program, lanes=1
+        ).bind(np.zeros(1))
+
+    def __call__(self, q: Array, qd: Array) -> ContactTerms:
+        """Return all contacts at positions q (nq,) and velocities qd (nv,).
+
+        Raises:
+            ArgumentError: If a gap or a normal is not finite; it names the contact.
+        """
+        gap, rows, rate, drift, along, place, axes = self._kernel(q, qd)
+        require_normals(self.items, gap, rows, axes)
+        return ContactTerms(gap, rows.T, rate, drift, along, place, axes)
+
+    def _program(self) -> Program:
+        model = self.robot.model
+        items = [placed(model, item) for item in self.items]
+
+        def geometry(q: Sequence[Scalar]) -> list[ContactGeometry]:
+            Xup = joint_transforms(model, q)
+            X0 = body_transforms(model, Xup)
+            return [contact_geometry(model, Xup, X0, q, item) for item in items]
+
+        def run(q: Any, qd: Any, _: Any) -> dict[str, Any]:
+            here = geometry(q)
+
+            def rates(at: list[Scalar]) -> list[Scalar]:
+                return [dot(of.rows[0], qd) for of in geometry(at)]
+
+            rate, drift = directional_derivative(rates, q, model.position_rate(q, qd))
+            return {
+                "gap": [of.gap for of in here],
+                "T": [of.rows[0] for of in here],
+                "rate": rate,
+                "drift": drift,
+                "along": [of.rows[1:] for of in here],
+                "place": [list(of.place) for of in here],
+                "axes": [of.axes for of in here],
+            }
+
+        return trace(run, "points", {"q": model.nq, "qd": model.nv}, 1)
+
+
+def require_normals(
+    items: Sequence[PointContact | Inequality], gap: Array, rows: Array, axes: Array
+) -> None:
+    """Refuse gaps (m,), rows (m, nv) and normals in axes (m, 3, 3) that are not finite, or none.
+
+    Raises:
+        ArgumentError: It names the contact.
+    """
+    sizes = np.einsum("mi,mi->m", axes[:, 2], axes[:, 2])
+    good = np.isfinite(gap + rows.sum(axis=1)) & np.isfinite(sizes)
+    for item, fine, size in zip(items, good.tolist(), sizes.tolist(), strict=True):
+        if not fine or (isinstance(item, PointContact) and abs(size - 1.0) > 1e-6):
+            raise ArgumentError(
+                f"contact {item.name!r} has a gap or a normal that is not finite here, expected a "
+                "surface with a gradient."
+            )
+
+
+def _gap_and_slope(
+    model: Model, item: Inequality, q: Sequence[Scalar]
+) -> tuple[Scalar, list[Scalar]]:
+    """Return phi and d phi / dq over velocities (nv,)."""
+
+    def phi(at: Sequence[Scalar]) -> Scalar:
+        return item.phi(Posture(model, at))
+
+    by_position = gradient(phi, q)
+    units = np.eye(model.nv).tolist()
+    return phi(q), [dot(by_position, model.position_rate(q, unit)) for unit in units]

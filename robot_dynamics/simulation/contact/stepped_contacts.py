@@ -1,0 +1,225 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A robot that touches: trees, floating bases and closed loops, moved one period at a time.
+
+The steps are those of scenes (`motion`): impulses that meet Signorini's and Coulomb's laws,
+impacts where they happen, loops as rows that hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.contact.points import Inequality, PointContact, require_normals
+from robot_dynamics.dynamics.arguments import positive_number
+from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model.moved_inertia import require_inertia
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactMotion
+from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
+from robot_dynamics.simulation.engine_plant import SimulationError
+from robot_dynamics.simulation.integrators.integrate import closed_start
+from robot_dynamics.simulation.plant import (
+    Measurement,
+    checked_array,
+    checked_wrenches,
+    copied,
+    restore,
+)
+from robot_dynamics.simulation.scene import RobotScene
+
+Array = NDArray[np.float64]
+
+#: Period and longest time step [s] where none is given.
+PERIOD, STEP = 2e-3, 2.5e-4
+
+
+@dataclass(frozen=True)
+class SteppedContactsState:
+    """All that changes while a robot moves; see `SteppedContacts.state`.
+
+    Attributes:
+        tick: Number of periods since the start.
+        structure: Which robots can take it.
+        motion: What the next steps depend on.
+        forces: Of the last step, along all rows.
+    """
+
+    tick: int
+    structure: bytes
+    motion: Mapping[str, Any]
+    forces: Array
+
+
+class SteppedContacts:
+    """A robot with contacts that is advanced one period at a time.
+
+    Attributes:
+        robot: What moves.
+        period: The period [s].
+        substeps: Time steps in a period.
+        motion: What advances step by step.
+
+    Args:
+        robot: What moves.
+        contacts: What of it may touch.
+        period: The period [s].
+        q: Positions (nq,) at the start, loops closed; by default joints at zero, or where
+            `Robot.assemble` closes the loops.
+        qd: Velocities (nv,) there; at rest by default.
+        step: Longest time step [s]; a quarter of a millisecond by default.
+
+    Raises:
+        ArgumentError: If an argument does not fit, the start is open, or something is deep in
+            something rigid there.
+        RobotDynamicsError: If a joint moves no inertia; it names the link that lacks it.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        contacts: Iterable[PointContact | Inequality],
+        period: float | None = None,
+        q: ArrayLike | None = None,
+        qd: ArrayLike | None = None,
+        step: float | None = None,
+    ) -> None:
+        model = robot.model
+        require_inertia(model)
+        self.robot, items = robot, tuple(contacts)
+        names = [item.name for item in items]
+        for name in names:
+            if names.count(name) > 1:
+                raise ArgumentError(f"two contacts are called {name!r}, expected one name each.")
+        self.period = PERIOD if period is None else positive_number("period", period)
+        at = robot.assemble().q if q is None and model.constraint_count else q
+        at = model.neutral() if at is None else at
+        (q0, qd0), _ = closed_start(robot, at, np.zeros(model.nv) if qd is None else qd)
+        longest = STEP if step is None else positive_number("step", step)
+        self.substeps = max(1, int(np.ceil(self.period / longest * (1.0 - 1e-9))))
+        # Friction of joints is a part of the step, which it makes no shorter.
+        self._damping, self._friction = np.zeros(model.nv), np.zeros(model.nv)
+        if model.joint_friction:
+            self._damping, self._friction = model.damping, model.friction
+            model = model.replace(joint_friction=False)
+        self.motion = ContactMotion(RobotScene(model, items))
+        self.motion.start(q0, qd0)
+        there = self.motion.terms.at(q0, qd0)
+        normals = there.J[self.motion.terms.holding :: self.motion.terms.width]
+        require_normals(items, there.gaps, normals, there.axes)
+        name, depth = self.motion.deepest()
+        if depth > DEEP:
+            raise ArgumentError(
+                f"{model.name}: at the start {name!r} is {1e3 * depth:.3g} mm deep in what it "
+                f"touches, expected {1e3 * DEEP:g} mm at most."
+            )
+        self._tick, self._forces = 0, np.zeros(len(self.motion.forces.force))
+        self._start = self.state
+
+    def reset(self) -> Measurement:
+        """Return to the start."""
+        self.state = self._start
+        return self._measurement()
+
+    def step(self, tau: ArrayLike, wrenches: Mapping[str, ArrayLike] | None = None) -> Measurement:
+        """Advance by one period, as `SteppedRobot.step` does.
+
+        Raises:
+            ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
+            SimulationError: If the motion grows without bound.
+        """
+        motion, model = self.motion, self.robot.model
+        force = checked_array("torque", tau, (model.nv,))
+        if wrenches is not None:
+            pushes = checked_wrenches(model, wrenches)
+            force += self.robot.external_forces(motion.q, pushes, "aligned")
+        h = self.period / self.substeps
+        for _ in range(self.substeps):
+            motion.advance(h, force, self._drag)
+        fastest = float(np.abs(motion.v).max())
+        if not fastest < FASTEST:
+            raise SimulationError(
+                f"{model.name}: the simulated motion ended in period {self._tick + 1}: a velocity "
+                f"of {fastest:.3g} m/s or rad/s; expected torques that keep it bounded, or a "
+                "shorter step."
+            )
+        motion.correct()
+        taken = motion.take_forces()
+        self._forces = taken.force + taken.impulse / self.period
+        self._tick += 1
+        return self._measurement()
+
+    def truth(self) -> None:
+        """Return what is known of an object: there is none."""
+
+    def contacts(self) -> tuple[ContactReport, ...]:
+        """Return what there is to say of each contact; impacts as their mean over the period."""
+        motion = self.motion
+        layout = motion.terms
+        terms = layout.at(motion.q, motion.v)
+        b, w = layout.holding, layout.width
+        forces = self._forces[b:].reshape(-1, w)
+        rates = terms.before[b:].reshape(-1, w)
+        found = []
+        for c, (name, _, cone) in enumerate(motion.scene.touches):
+            state = Touch.OPEN
+            if motion.pressed[c]:
+                state = Touch.SLIDING if motion.slipping[c] else Touch.STICKING
+            found.append(
+                ContactReport(
+                    name=name,
+                    state=state,
+                    point=terms.places[c],
+                    axes=terms.axes[c],
+                    force=forces[c][[1, 2, 0]],
+                    moment=np.zeros(3),
+                    slip=rates[c, 1:3],
+                    spin=0.0,
+                    gap=float(terms.gaps[c]),
+                    cone=cone,
+                    impacts=int(motion.impacts[c]),
+                )
+            )
+        return tuple(found)
+
+    def books(self) -> EnergyBooks:
+        """Return where energy went since the start."""
+        return self.motion.books
+
+    @property
+    def state(self) -> SteppedContactsState:
+        """The present state; a robot of the same structure that is set to it goes on bit for bit.
+
+        Raises:
+            ArgumentError: If it is set to the state of another robot.
+        """
+        motion = copied(self.motion, ContactMotion.STATE)
+        return SteppedContactsState(self._tick, self._structure, motion, self._forces.copy())
+
+    @state.setter
+    def state(self, state: SteppedContactsState) -> None:
+        if getattr(state, "structure", None) != self._structure:
+            raise ArgumentError(
+                f"the state is of another simulation, expected one of {self.robot.model.name!r}."
+            )
+        restore(self.motion, state.motion)
+        self._tick, self._forces = state.tick, state.forces.copy()
+
+    @property
+    def _structure(self) -> bytes:
+        names = "\0".join(name for name, _, _ in self.motion.scene.touches)
+        return self.robot.model.structure_key + names.encode()
+
+    def _drag(self, v: Array) -> Array:
+        """Return the friction of joints over their velocities, at these (nv,)."""
+        return self._damping + self._friction / np.sqrt(v * v + FRICTION_VELOCITY**2)
+
+    def _measurement(self) -> Measurement:
+        time, motion = self._tick * self.period, self.motion
+        return Measurement(self._tick, time, motion.q, motion.v, np.zeros((0, 6)))

@@ -1,0 +1,217 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Blows: laws of restitution against closed forms, momentum, energy, articulated inertia."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support.mechanisms import random_state, random_tree
+from support.touching import at, corners, floating
+
+from robot_dynamics.contact.impact import LAWS, impact, sticking_impact, struck
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.points import Contacts, Inequality, PointContact
+from robot_dynamics.contact.surfaces import plane, sphere
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.model import JointElement, LinkElement, Mechanism
+from robot_dynamics.robot import Robot, load
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def two_bodies(inertia=(0.004, 0.006, 0.007)) -> Robot:
+    """Return two free bodies of 2 and 3 kg without gravity."""
+    bodies = {"first": 2.0, "second": 3.0}
+    links = [LinkElement("world")]
+    links += [LinkElement(name, m, (0, 0, 0), np.diag(inertia)) for name, m in bodies.items()]
+    joints = [JointElement(f"free {name}", "floating", "world", name) for name in bodies]
+    mechanism = Mechanism("two", tuple(links), tuple(joints))
+    return Robot.from_mechanism(mechanism).replace(gravity=(0, 0, 0))
+
+
+def on_each_other(point=(0.03, -0.02, -0.1), material=None) -> tuple[Contacts, np.ndarray]:
+    """Return a point of the first body on the flat top of the second."""
+    robot = two_bodies()
+    top = plane((0, 0, 0.05), (0, 0, 1))
+    one = PointContact("hit", "first", point, top, on="second", material=material or Material())
+    return Contacts(robot, [one]), np.concatenate([at(0, 0, 0.15), at(0, 0, 0)])
+
+
+@pytest.mark.book("K3")
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("e", [0.0, 0.4, 1.0])
+def test_two_bodies_part_at_e_times_their_speed(law, e):
+    """(11.65): lambda, phi'+ = -e phi'-, momentum, and the energy (1 - e^2) phi'^2 / 2 M."""
+    contacts, q = on_each_other(material=Material(0.0, restitution=e))
+    robot = contacts.robot
+    qd = np.random.default_rng(1).normal(size=12)
+    qd[5], qd[11] = -3.0, 1.0
+    n = np.array([-0.02, -0.03, 0.0, 0.0, 0.0, 1.0])  # moment r x n about each centre, and n
+    I1, I2 = np.diag([0.004, 0.006, 0.007, 2, 2, 2]), np.diag([0.004, 0.006, 0.007, 3, 3, 3])
+    M = n @ np.linalg.solve(I1, n) + n @ np.linalg.solve(I2, n)
+    speed = n @ (qd[:6] - qd[6:])
+    hit = impact(contacts, q, qd, law=law)
+    assert_allclose(hit.impulse, -(1.0 + e) * speed / M, rtol=1e-12)  # (11.65)
+    assert_allclose(hit.after, -e * hit.before, rtol=1e-12, atol=1e-12)
+    assert_allclose(hit.energy_lost, 0.5 * (1 - e * e) * speed**2 / M, rtol=1e-11, atol=1e-12)
+    kinetic = [robot.energies(q, v)[0] for v in (qd, hit.qd)]
+    assert_allclose(kinetic[0] - kinetic[1], hit.energy_lost, rtol=1e-9, atol=1e-12)
+    momenta = [robot.momentum(q, v) for v in (qd, hit.qd)]
+    assert_allclose(momenta[1], momenta[0], atol=1e-12)
+    assert not hit.simultaneous
+
+
+@pytest.mark.book("K3")
+def test_sliding_is_arrested():
+    """(11.72): after an impact that sticks the points move together, but for e of the normal."""
+    contacts, q = on_each_other(material=Material(1.0, restitution=0.3))
+    qd = np.random.default_rng(2).normal(size=12)
+    qd[5], qd[11] = -3.0, 1.0
+    terms = contacts(q, qd)
+    rows = np.vstack([terms.T[:, 0], terms.along[0]])
+    hit = sticking_impact(contacts, q, qd)
+    assert_allclose(rows @ hit.qd, [-0.3 * (rows @ qd)[0], 0.0, 0.0], atol=1e-12)
+    H = contacts.robot.inertia_matrix(q)
+    M = rows @ np.linalg.solve(H, rows.T)
+    expected = -np.linalg.solve(M, (1.0 + np.array([0.3, 0, 0])) * (rows @ qd))  # (11.72)
+    assert_allclose(hit.impulse[0], expected, rtol=1e-11)
+    momenta = [contacts.robot.momentum(q, v) for v in (qd, hit.qd)]
+    assert_allclose(momenta[1], momenta[0], atol=1e-12)
+    assert_allclose(hit.friction_needed, np.hypot(*expected[1:]) / expected[0], rtol=1e-11)
+    assert hit.energy_lost > 0.0
+    stop = Inequality("stop", lambda p: p.point("first").z)
+    with pytest.raises(ArgumentError, match="'stop' has no tangents"):
+        sticking_impact(Contacts(contacts.robot, [stop]), q, qd)
+
+
+@pytest.mark.book("K3")
+@pytest.mark.parametrize("mu", [0.05, 0.3, 2.0])
+def test_a_spinning_ball_bounces_as_in_closed_form(mu):
+    """Slip to the end takes mu lambda, or it stops rolling: of a ball 2/7 of it (Stronge)."""
+    m, r, e, w, v, up = 2.0, 0.1, 0.6, 40.0, 1.0, 3.0
+    inertia = 0.4 * m * r * r
+    ball = PointContact("ball", "body", radius=r, material=Material(mu, restitution=e))
+    contacts = Contacts(floating(m, (inertia,) * 3), [ball])
+    hit = impact(contacts, at(0, 0, r), np.array([0, w, 0, v, 0, -up]), law="stronge")
+    slip = v - w * r
+    p = (1.0 + e) * m * up
+    stopped = -slip * m * 2.0 / 7.0
+    along = min(mu * p, stopped)
+    assert_allclose(hit.impulse, p, rtol=1e-9)
+    assert_allclose(hit.qd, [0, w - along * r / inertia, 0, v + along / m, 0, e * up], atol=1e-7)
+    assert hit.energy_lost > 0.0
+
+
+@pytest.mark.book("K3")
+def test_energetic_restitution_of_a_rod_with_friction_gives_no_energy():
+    """A slanting rod (Kane and Levinson): Stronge's law loses at least what it must, at any mu."""
+    l, m = 0.5, 1.0
+    for mu in (0.0, 0.1, 0.5, 1.0, 3.0):
+        for angle in (0.2, 0.7, 1.2):
+            robot = floating(m, (1e-3, m * l * l / 3.0, m * l * l / 3.0))
+            tip = l * np.array([np.cos(angle), 0.0, -np.sin(angle)])
+            hard = Material(mu, restitution=0.9)
+            rod = Contacts(robot, [PointContact("tip", "body", tip, material=hard)])
+            for slide in (-2.0, 0.1, 2.0):
+                qd = np.array([0, 0, 0, slide, 0, -1.0])
+                hit = impact(rod, at(0, 0, -tip[2]), qd, law="stronge")
+                assert hit.energy_lost >= -1e-12
+                assert hit.after[0] > -1e-12
+                assert np.hypot(*hit.tangential[0]) <= mu * hit.impulse[0] * (1 + 1e-9)
+
+
+@pytest.mark.book("K3")
+@pytest.mark.parametrize("law", ["newton", "poisson"])
+def test_simultaneous_impacts_lose_energy_and_say_what_they_are(law):
+    """A box that falls on four corners, each with its own restitution, two of them later ones."""
+    rng = np.random.default_rng(4)
+    contacts = Contacts(floating(), corners((0.1, 0.2, 0.05)))
+    for _ in range(30):
+        qd = rng.normal(size=6)
+        qd[5] = -3.0
+        hit = impact(contacts, at(0, 0, 0.05), qd, law=law, restitution=rng.uniform(size=4))
+        assert hit.energy_lost >= -1e-12
+        assert hit.after.min() >= -1e-12
+        assert hit.impulse.min() >= 0.0
+        change = hit.qd - qd
+        assert_allclose(2.0 * change[5], hit.impulse.sum(), rtol=1e-12)
+    flat = impact(contacts, at(0, 0, 0.05), np.array([0, 0, 0, 0, 0, -2.0]), restitution=0.5)
+    assert flat.simultaneous
+    assert_allclose(flat.qd, [0, 0, 0, 0, 0, 1.0], atol=1e-12)
+
+
+@pytest.mark.book("K3")
+def test_a_ball_between_two_others_shows_that_laws_differ():
+    """Newton's cradle of three: both laws conserve momentum and energy and differ in the rest."""
+    links = [LinkElement("world")] + [LinkElement(f"b{i}", 1.0) for i in range(3)]
+    joints = [
+        JointElement(f"j{i}", "prismatic", "world", f"b{i}", axis=(1, 0, 0)) for i in range(3)
+    ]
+    robot = Robot.from_mechanism(Mechanism("cradle", tuple(links), tuple(joints)))
+    items = [
+        PointContact(f"{i}", f"b{i}", surface=sphere((0, 0, 0), 0.1), on=f"b{i - 1}", radius=0.1)
+        for i in (1, 2)
+    ]
+    q, qd = np.array([0.0, 0.2, 0.4]), np.array([1.0, 0.0, 0.0])
+    found = {
+        law: impact(Contacts(robot, items), q, qd, restitution=1.0, law=law)
+        for law in ("newton", "poisson")
+    }
+    for hit in found.values():
+        assert hit.simultaneous
+        assert_allclose(hit.qd.sum(), 1.0, rtol=1e-12)
+        assert_allclose(hit.energy_lost, 0.0, atol=1e-12)
+    assert_allclose(found["newton"].qd, [-1 / 3, 2 / 3, 2 / 3], rtol=1e-12)
+
+
+@pytest.mark.book("K4")
+def test_a_blow_on_a_handle_meets_its_articulated_inertia():
+    """iota = I^A dv of a body that carries others (11.56), and dv = J dqd everywhere (11.59)."""
+    rng = np.random.default_rng(5)
+    kinds = ["floating", "revolute", "prismatic", "spherical"]
+    robot = Robot.from_mechanism(random_tree(rng, kinds))
+    q, qd, _ = random_state(rng, robot.model)
+    iota = rng.normal(size=6)
+    R = robot.pose("link0", q)[:3, :3]
+    in_world = np.concatenate([R @ iota[:3], R @ iota[3:]])
+    after = struck(robot, q, qd, {"link0": in_world})
+    articulated = robot.articulated_bodies(q, np.zeros_like(qd), np.zeros_like(qd))[0][0]
+    jump = robot.velocity("link0", q, after) - robot.velocity("link0", q, qd)
+    assert_allclose(articulated @ jump, iota, rtol=1e-9, atol=1e-10)
+    H = robot.inertia_matrix(q)
+    u = robot.jacobian("link0", q).T @ iota  # (11.58)
+    assert_allclose(H @ (after - qd), u, rtol=1e-9, atol=1e-10)  # (11.57)
+
+
+@pytest.mark.book("K4")
+def test_a_blow_on_a_closed_loop_keeps_it_closed():
+    """Loops hold during the blow: K qd+ = 0, and H dqd - u is a force of the loop alone."""
+    robot = load(ROOT / "examples" / "four_bar.urdf")
+    start = robot.assemble([-1.0, 0.5, -1.5], velocities={"crank_joint": 2.0})
+    blow = np.array([0, 0.3, 0, 2.0, 0.0, -1.0])
+    after = struck(robot, start.q, start.qd, {"rocker": blow})
+    H, _, K, *_ = robot.constraint_terms(start.q, start.qd)
+    assert_allclose(K @ after, 0.0, atol=1e-10)
+    u = robot.jacobian("rocker", start.q, "aligned").T @ blow
+    rest = H @ (after - start.qd) - u
+    by_loop = np.linalg.lstsq(K.T, rest, rcond=1e-10)[0]
+    assert_allclose(K.T @ by_loop, rest, atol=1e-10)
+    assert np.abs(after - start.qd).max() > 0.1
+
+
+def test_bad_blows_are_refused():
+    """With one sentence each."""
+    contacts, q = on_each_other()
+    with pytest.raises(RobotDynamicsError, match="law"):
+        impact(contacts, q, np.zeros(12), law="hope")
+    with pytest.raises(ArgumentError, match="restitution is"):
+        impact(contacts, q, np.zeros(12), restitution=1.5)
+    with pytest.raises(ArgumentError, match="qd"):
+        impact(contacts, q, np.full(12, np.nan))
+    four = Contacts(floating(), corners((0.1, 0.1, 0.1)))
+    with pytest.raises(ArgumentError, match="Stronge"):
+        impact(four, at(0, 0, 0.1), np.zeros(6), law="stronge")

@@ -1,0 +1,195 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Robots with contacts under `rd.Simulation`: they fall, bounce, slide, stick and stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support.touching import at, corners, floating
+
+import robot_dynamics as rd
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.points import PointContact, joint_limits
+from robot_dynamics.contact.surfaces import plane
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
+from robot_dynamics.simulation.contact.report import Touch
+
+ROOT = Path(__file__).resolve().parents[3]
+G = 9.81
+HALF = (0.1, 0.1, 0.05)
+
+
+def on_slope(angle, mu, qd=None, duration=0.5, step=2.5e-4, more=()):
+    """Return the simulation of a box on a slope after a time, and where it began."""
+    slope = plane((0, 0, 0), (np.sin(angle), 0.0, np.cos(angle)))
+    robot = floating()
+    q = np.array([0.05 * np.sin(angle), 0, 0.05 * np.cos(angle), 0, 0, 0, 1.0])
+    q[4], q[6] = np.sin(angle / 2), np.cos(angle / 2)
+    contacts = corners(HALF, Material(mu), surface=slope, more=more)
+    sim = rd.Simulation(robot, contacts=contacts, q=q, qd=qd, period=0.01, step=step)
+    for _ in range(round(duration / sim.period)):
+        sim.step(np.zeros(6))
+    return sim, q
+
+
+def test_a_sliding_block_stops_where_it_should():
+    """v^2 / (2 mu g) to 1e-6 of a metre at steps of a quarter of a millisecond."""
+    mu, v = 0.3, 1.0
+    sim, q = on_slope(0.0, mu, [0, 0, 0, v, 0, 0], duration=0.5)
+    seen = sim.observation
+    assert_allclose(seen.q[0], v * v / (2 * mu * G), atol=1e-6)
+    assert_allclose(seen.qd, 0.0, atol=1e-9)
+    assert_allclose(seen.q[2:], q[2:], atol=1e-9)
+    assert {c.state for c in sim.contacts} == {Touch.STICKING}
+    assert_allclose(sum(c.force[2] for c in sim.contacts), 2.0 * G, rtol=1e-9)
+
+
+def test_the_angle_of_repose_is_arctan_mu():
+    """Within 1e-6 of arctan(mu) the block rests on one side and slides on the other."""
+    mu = 0.4
+    angle = np.arctan(mu)
+    still, q = on_slope(angle - 1e-6, mu, duration=0.2)
+    assert_allclose(still.observation.q, q, atol=1e-9)
+    moving, q = on_slope(angle + 1e-6, mu, duration=0.2)
+    down = G * (np.sin(angle + 1e-6) - mu * np.cos(angle + 1e-6))
+    way = np.linalg.norm(moving.observation.q[:3] - q[:3])
+    assert_allclose(way, 0.5 * down * 0.2**2, rtol=1e-2)  # of 2e-7 m, summed over 800 steps
+    assert {c.state for c in moving.contacts} == {Touch.SLIDING}
+
+
+def test_doubled_corners_change_nothing():
+    """A face with points within, and double corners, moves as its four corners do."""
+    spin = [0, 0, 3.0, 0.5, 0.2, 0]
+    few, _ = on_slope(0.1, 0.3, spin, duration=0.1)
+    more = [(0.0, 0.0, -0.05), (0.1, 0.1, -0.05), (0.1, 0.1, -0.05)]
+    many, _ = on_slope(0.1, 0.0, [0, 0, 0, 0.5, 0.2, 0], duration=0.1, more=more)
+    plain, _ = on_slope(0.1, 0.0, [0, 0, 0, 0.5, 0.2, 0], duration=0.1)
+    assert_allclose(many.observation.q, plain.observation.q, atol=1e-9)
+    assert np.isfinite(few.observation.q).all()
+
+
+def test_energy_never_grows():
+    """A box that tumbles down on its corners, with friction and restitution, loses energy only."""
+    robot = floating()
+    cube = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.05, 0.05)]
+    contacts = corners(HALF, Material(0.4, restitution=0.5), more=[c for c in cube if c[2] > 0])
+    q = at(0, 0, 0.3)
+    q[3:] = np.array([0.3, 0.5, 0.1, 0.8]) / np.linalg.norm([0.3, 0.5, 0.1, 0.8])
+    sim = rd.Simulation(robot, contacts=contacts, q=q, qd=[3, 1, 2, 0.5, 0, 0], period=0.01)
+    energy = [sum(robot.energies(q, np.array([3, 1, 2, 0.5, 0, 0])))]
+    for _ in range(100):
+        seen = sim.step(np.zeros(6))
+        energy.append(float(sum(robot.energies(seen.q, seen.qd))))
+    assert sum(c.impacts for c in sim.contacts) > 4
+    # Steps are of second order: free flight itself keeps energy to about 1e-6 of it.
+    assert np.diff(energy).max() < 1e-5 * energy[0]
+    assert energy[-1] < 0.5 * energy[0]
+
+
+def test_a_ball_rolls_and_two_links_touch_each_other():
+    """After sliding a ball rolls on at 5/7 of its speed; on a slide that moves, at its own."""
+    r, m = 0.1, 2.0
+    inertia = 0.4 * m * r * r
+    ball = PointContact("ball", "body", radius=r, material=Material(0.5))
+    sim = rd.Simulation(
+        floating(m, (inertia,) * 3), contacts=[ball], q=at(0, 0, r), qd=[0, 0, 0, 1.0, 0, 0]
+    )
+    for _ in range(150):
+        seen = sim.step(np.zeros(6))
+    assert_allclose(seen.qd[1], 5.0 / 7.0 / r, rtol=1e-4)
+    assert sim.contacts[0].state is Touch.STICKING
+    links = (
+        LinkElement("world"),
+        LinkElement("cart", 3.0),
+        LinkElement("body", m, (0, 0, 0), inertia * np.eye(3)),
+    )
+    joints = (
+        JointElement("rail", "prismatic", "world", "cart", axis=(1, 0, 0)),
+        JointElement("free", "floating", "world", "body"),
+    )
+    both = rd.Robot.from_mechanism(Mechanism("cart", links, joints))
+    on_cart = PointContact("ball", "body", radius=r, on="cart", material=Material(0.5))
+    sim = rd.Simulation(both, contacts=[on_cart], q=[0, *at(0, 0, r)], qd=[1.0, *np.zeros(6)])
+    for _ in range(150):
+        seen = sim.step(np.zeros(7))
+    momentum = 3.0 * seen.qd[0] + m * both.velocity("body", seen.q, seen.qd, "aligned")[3]
+    assert_allclose(momentum, 3.0, rtol=1e-6)
+    # It rolls: the lowest point moves with the cart.
+    along = both.velocity("body", seen.q, seen.qd, "aligned")
+    assert_allclose(along[3] - r * along[1], seen.qd[0], atol=1e-6)
+
+
+def test_a_closed_loop_comes_to_rest_on_its_limit():
+    """A four-bar falls onto a stop: loops stay closed, the stop bears what statics says."""
+    robot = rd.load(ROOT / "examples" / "four_bar.urdf")
+    start = robot.assemble([-1.0, 0.5, -1.5])
+    tip = robot.pose("rocker", start.q)[:3, 3]
+    floor = plane((0, 0, tip[2] - 0.02), (0, 0, 1))
+    stop = PointContact("stop", "coupler", (0.0, 0.0, 0.0), surface=floor)
+    gap = robot.pose("coupler", start.q)[2, 3] - tip[2] + 0.02
+    assert gap > 0.0
+    sim = rd.Simulation(robot, contacts=[stop], q=start.q, period=0.01, step=1e-3)
+    for _ in range(100):
+        seen = sim.step(-2.0 * sim.observation.qd)
+        assert np.abs(robot.closure(seen.q)[1]).max() < 1e-9
+
+
+def test_limits_of_joints_stop_them():
+    """A slide bounces between both ends of its rail, and keeps its speed with e = 1."""
+    links = (LinkElement("base"), LinkElement("slide", 2.0))
+    limits = Limits(lower=-0.1, upper=0.3)
+    joint = JointElement("rail", "prismatic", "base", "slide", axis=(1, 0, 0), limits=limits)
+    robot = rd.Robot.from_mechanism(Mechanism("rail", links, (joint,)))
+    sim = rd.Simulation(
+        robot, contacts=joint_limits(robot, restitution=1.0), q=[0.0], qd=[1.0], period=0.01
+    )
+    for _ in range(200):
+        seen = sim.step(np.zeros(1))
+        assert -0.1 - 1e-9 <= seen.q[0] <= 0.3 + 1e-9
+    assert_allclose(abs(seen.qd[0]), 1.0, rtol=1e-8)  # 1e-10 of each impulse is a shift
+    # 0.3 m up, then 0.4 m each way: after 1.9 m it turns a third time at the top.
+    assert_allclose(seen.q[0], 0.2, atol=1e-6)
+    assert [c.impacts for c in sim.contacts] == [2, 3]
+
+
+def test_a_state_is_taken_up_bit_for_bit():
+    """A simulation that is set back moves as it did; another's state is refused."""
+    sim, _ = on_slope(0.1, 0.3, [0, 1.0, 2.0, 0.5, 0.2, 0], duration=0.05)
+    state = sim.state
+    first = [sim.step(np.zeros(6)).q for _ in range(20)][-1]
+    sim.state = state
+    assert (first == [sim.step(np.zeros(6)).q for _ in range(20)][-1]).all()
+    sim.reset()
+    assert sim.observation.time == 0.0
+    other = rd.Simulation(floating(), contacts=[PointContact("other", "body")], q=at(0, 0, 1))
+    with pytest.raises(ArgumentError, match="another simulation"):
+        other.state = state
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"q": at(0, 0, 0.04)}, "'corner 1' is 10 mm deep"),
+        (
+            {"contacts": [PointContact("a", "body", surface=lambda r: 0.0 * r.z)]},
+            "contact 'a' has",
+        ),
+        (
+            {"contacts": [PointContact("a", "body", surface=lambda r: (r.z - 1.0) ** 0.5)]},
+            "contact 'a' has",
+        ),
+        ({"contacts": [PointContact("a", "body")] * 2}, "two contacts"),
+        ({"robot": floating(0.0, (0, 0, 0))}, "inertia"),
+        ({"qd": np.zeros(5)}, "qd"),
+    ],
+)
+def test_a_bad_start_is_refused(changes, words):
+    """With one sentence."""
+    how = {"contacts": corners(HALF), "q": at(0, 0, 0.05), "robot": floating(), **changes}
+    with pytest.raises(RobotDynamicsError, match=words), np.errstate(all="ignore"):
+        rd.Simulation(how.pop("robot"), **how)
