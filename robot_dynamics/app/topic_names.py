@@ -38,6 +38,11 @@ def commands(arm: str) -> str:
     return f"{arm}/commands"
 
 
+def position_commands(arm: str) -> str:
+    """Return the topic of an arm's joint positions, for drives that take positions."""
+    return f"{arm}/position_commands"
+
+
 def wrench(arm: str) -> str:
     """Return the topic of an arm's wrist sensor."""
     return f"{arm}/wrench"

@@ -18,27 +18,41 @@ F. Caccavale, P. Chiacchio, A. Marino, L. Villani, IEEE/ASME Transactions on Mec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import expm
 
+from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.admittance_program import (
+    RATE,
+    ROW,
+    E,
+    advance_program,
+    displaced_program,
+    joint_step_program,
+    wrench_program,
+)
 from robot_dynamics.control.admittance_settings import AdmittanceSettings
+from robot_dynamics.control.closed_path import ClosedPath
 from robot_dynamics.control.gain_ramp import with_gains
 from robot_dynamics.control.gains import servo_gains
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
-from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
-from robot_dynamics.control.rotation_path import product, rotation_vector
-from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.hybrid import HybridSystem
-from robot_dynamics.spatial import Rotation, Vector3
+from robot_dynamics.manipulation.hybrid import Contact, HybridSystem
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model.parameters import pack
 
 Array = NDArray[np.float64]
 
+_NEWTON = 20  # steps at the start: it is near
+_UNBOUNDED = 1e9  # of what has no limit
 _BRAKE_S = 0.1  # within the limits of e, its speed is at most what is left over this time
 _INSTANTS = 5  # of a path, at which the loop is checked
 _SURFACES = np.geomspace(0.01, 1.0, 7)  # of the stiffest one, for which the loop has to be stable
@@ -68,35 +82,29 @@ class WrenchEstimate:
 
     def __init__(self, system: HybridSystem, bandwidth: float, period: float) -> None:
         held = system.held
-        self._mass, self._center = float(held.mass), np.asarray(held.center, float)
-        self._inertia = np.asarray(held.inertia, float)  # about the centre of mass
-        self._weight = self._mass * np.asarray(system.arms.gravity, float)
-        self._period, self._keep = period, float(np.exp(-bandwidth * period))
+        weight = float(held.mass) * np.asarray(system.arms.gravity, float)
+        keep = float(np.exp(-bandwidth * period))
+        inertia = np.asarray(held.inertia, float).ravel()  # about the centre of mass
+        block = [held.mass, *np.asarray(held.center, float), *inertia, *weight, keep]
+        kernel = load_kernel(b"outside_wrench", wrench_program, lanes=1)
+        self._kernel, self._period = kernel.bind(np.array(block, dtype=float)), period
         self.forget()
 
     def forget(self) -> None:
         """Begin anew, with no wrench."""
-        self._about_center = np.zeros(6)
-        self._last: tuple[int, Array] | None = None
+        self._about_center, self._momentum = np.zeros(6), np.zeros(6)
+        self._last: int | None = None
 
     def update(self, tick: int, step: HybridStep) -> Array:
         """Return h (6,) after a step with measured wrenches: about the origin, world axes."""
-        rotation, omega, v = step.pose[3:], step.twist[:3], step.twist[3:]
-        R = _matrix(rotation)
-        r = R @ self._center
-        momentum = np.concatenate(
-            [R @ (self._inertia @ (R.T @ omega)), self._mass * (v + _cross(omega, r))]
-        )
-        known = (R @ step.contact_wrench.reshape(2, 3).T).T.ravel()
-        known[3:] += self._weight
-        if self._last is not None:
-            before, gone = self._last[1], max(tick - self._last[0], 1) * self._period
-            seen = (momentum - before) / gone - known
-            self._about_center += (1.0 - self._keep) * (seen - self._about_center)
-        self._last = tick, momentum
-        h = self._about_center.copy()
-        h[:3] += _cross(r, h[3:])
-        return h
+        last = self._last
+        gone = 1 if last is None else max(tick - last, 1)
+        self._about_center, self._momentum, h = self._kernel(
+            self._about_center, self._momentum, step.pose, step.twist, step.contact_wrench,
+            gone * self._period, 0.0 if last is None else 1.0,
+        )  # fmt: skip
+        self._last = tick
+        return np.asarray(h)
 
 
 class Compliance:
@@ -110,68 +118,118 @@ class Compliance:
         period: Of control [s].
 
     Attributes:
-        e: Rotation vector and displacement (6,).
-        rate: e' (6,).
-        acceleration: e'' (6,).
+        state: e, its rate and its acceleration (18,); see `admittance_program`.
+        M: By axis (6,), angular first; D and K likewise.
+        exact: e and e' after a period from e, e' and h (6, 2, 3).
     """
 
     def __init__(self, settings: AdmittanceSettings, period: float) -> None:
-        s, self._period = settings, period
+        self._period = period
+        self._advance = load_kernel(b"compliance", advance_program, lanes=1)
+        self._displaced = load_kernel(b"displaced_row", displaced_program, lanes=1).bind()
+        self._nothing = np.zeros(6)
+        self.take(settings)
+        self.forget()
+
+    @property
+    def e(self) -> Array:
+        """Rotation vector and displacement (6,)."""
+        return self.state[E]
+
+    @property
+    def rate(self) -> Array:
+        """e' (6,)."""
+        return self.state[RATE]
+
+    def take(self, settings: AdmittanceSettings) -> None:
+        """Go on with other M, D, K and limits."""
+        s, period = settings, self._period
         self.M = np.array([*s.rotational_inertia, *s.inertia])
         self.D = np.array([*s.rotational_damping, *s.damping])
         self.K = np.array([*s.rotational_stiffness, *s.stiffness])
-        self.exact = np.array(
-            [_discretised(*axis, period) for axis in zip(self.M, self.D, self.K, strict=True)]
-        )  # (6, 2, 3): e and e' after a period from e, e' and h
-        self._bands = s.dead_band_nm, s.dead_band_n
-        self._largest = s.largest_nm, s.largest_n
-        self._speed = np.repeat([s.largest_angular_speed, s.largest_speed], 3)
-        self._reach = np.repeat([s.largest_displacement_rad, s.largest_displacement_m], 3)
-        self._brake = max(_BRAKE_S, 2.0 * period)
-        self.forget()
+        self.exact = _discretised(self.M, self.D, self.K, period)
+        block = [
+            *self.exact.ravel(), *self.M, *self.D, *self.K,
+            s.dead_band_nm, s.dead_band_n, s.largest_nm, s.largest_n,
+            *[s.largest_angular_speed] * 3, *[s.largest_speed] * 3,
+            *[s.largest_displacement_rad] * 3, *[s.largest_displacement_m] * 3,
+            max(_BRAKE_S, 2.0 * period), period,
+        ]  # fmt: skip
+        self._step = self._advance.bind(np.array(block))
 
     def forget(self) -> None:
         """Begin anew, at rest at the reference."""
-        self.e, self.rate, self.acceleration = np.zeros(6), np.zeros(6), np.zeros(6)
+        self.state = np.zeros(18)
 
     def advance(self, h: Array | None) -> None:
         """Go on by a period under a wrench (6,); without one, come to rest by D alone."""
-        push = self.K * self.e if h is None else self._counted(h)
-        e, rate = np.einsum("ijk,ki->ji", self.exact, np.array([self.e, self.rate, push]))
-        # Velocity dampers: the nearer to its limit, the slower e may go there.
-        most = np.minimum(self._speed, (self._reach - self.e) / self._brake)
-        least = np.maximum(-self._speed, (-self._reach - self.e) / self._brake)
-        held = np.clip(rate, least, most)
-        limited = held != rate
-        moved = np.where(limited, self._period * held, e - self.e)
-        self.acceleration = np.where(
-            limited, 0.0, (push - self.D * held - self.K * (self.e + moved)) / self.M
-        )
-        self.rate = held
-        turned = product(_quaternion(moved[:3]), _quaternion(self.e[:3]))
-        self.e = np.concatenate([rotation_vector(turned), self.e[3:] + moved[3:]])
+        if h is None:
+            self.state = self._step(self.state, self._nothing, 0.0)
+        else:
+            self.state = self._step(self.state, h, 1.0)
 
     def shifted(self, row: Array) -> Array:
         """Return a row of the reference that is displaced by e: x_c in the place of x_d."""
-        other, turn = row.copy(), _quaternion(self.e[:3])
-        R = _matrix(turn)
-        omega, alpha = R @ row[TWIST][:3], R @ row[ACCELERATION][:3]
-        other[POSE][:3] += self.e[3:]
-        other[POSE][3:] = product(turn, row[POSE][3:])
-        other[TWIST] += self.rate
-        other[TWIST][:3] = omega + self.rate[:3]
-        other[ACCELERATION] += self.acceleration
-        other[ACCELERATION][:3] = alpha + self.acceleration[:3] + _cross(self.rate[:3], omega)
+        other = row.copy()
+        other[:ROW] = self._displaced(row[:ROW], self.state)
         return other
 
-    def _counted(self, h: Array) -> Array:
-        """Return what counts of a wrench (6,): beyond the dead bands, up to the largest."""
-        parts = []
-        for part, band, largest in zip((h[:3], h[3:]), self._bands, self._largest, strict=True):
-            size = float(np.linalg.norm(part))
-            counted = min(max(size - band, 0.0), largest)
-            parts.append(part * (counted / size if counted > 0.0 else 0.0))
-        return np.concatenate(parts)
+
+class SetPoints:
+    """Positions of the arm joints at which the arms hold the object where it is wanted.
+
+    From one control period to the next one Newton step is taken, near to the posture of the start
+    in the metric of inertia. It leaves an error of second order in the motion of a period, which
+    the next one takes away. No joint goes beyond its limits of position and velocity, as towards a
+    pose out of reach; the tracking limit ends control then.
+
+    Args:
+        system: Arms without loops of their own, and object.
+        safety: Limits of positions and velocities.
+        contacts: How each arm holds the object; rigidly by default.
+        period: Of control [s].
+        posture: How fast self-motion goes to the posture [1/s].
+    """
+
+    def __init__(
+        self,
+        system: GraspSystem,
+        safety: SafetySettings,
+        contacts: Sequence[Contact] | None,
+        period: float,
+        posture: float,
+    ) -> None:
+        self._system, limits = system, system.limits
+        rows = ClosedPath(system, None, contacts).position_rows
+        key = b"joint_step\0" + system.model.structure_key + rows.tobytes()
+        kernel = load_kernel(key, lambda: joint_step_program(system, rows), lanes=1)
+        margin = safety.position_margin
+        bounds = (
+            limits["lower"] + margin,
+            limits["upper"] - margin,
+            limits["velocity"] * safety.velocity_fraction * period,
+        )
+        blocks = pack(system.model), *(np.clip(bound, -_UNBOUNDED, _UNBOUNDED) for bound in bounds)
+        pull = 1.0 - np.exp(-posture * period)
+        self._kernel = kernel.bind(np.concatenate([*blocks, [pull]]))
+
+    def begin(self, q: Array, pose: Array) -> None:
+        """Begin at measured positions (na,), which are near to where a pose (7,) needs them.
+
+        What they are off vanishes in the ramp of the start.
+        """
+        self._at, self._off = self._system.positions(q), np.zeros(len(q))
+        self._posture = np.array(q, dtype=float)
+        for _ in range(_NEWTON):
+            self.next(pose, 1.0)
+        self._off = q - self._at[self._system.q_index]
+
+    def next(self, pose: Array, ramp: float) -> Array:
+        """Return the set points (na,) for a pose (7,) at a part of the ramp of the start."""
+        at = self._kernel(self._at, pose, self._posture)
+        if np.isfinite(at).all():  # at a singularity there is no step
+            self._at = at
+        return self._at[self._system.q_index] + (1.0 - ramp) * self._off
 
 
 class AdmittanceLaw(HybridLaw):
@@ -184,6 +242,8 @@ class AdmittanceLaw(HybridLaw):
         inertia: Lambda (6, 6) where the path that was checked last begins, about the object's
             origin, angular first; None before.
         compliance: e, with M, D and K.
+        set_points: Positions of the arm joints (na,) with which they hold the object at what is
+            followed; None of arms with internal closed chains.
     """
 
     inertia: Array | None = None
@@ -193,11 +253,23 @@ class AdmittanceLaw(HybridLaw):
         settings = self.settings.admittance
         self.compliance = Compliance(settings, self.period)
         self._outside = WrenchEstimate(self.hybrid_system, settings.wrench_bandwidth, self.period)
+        self._wanted: Array = np.zeros(0)  # the row that is followed
+        self._set_points: SetPoints | None = None
+        if self.system.internal_chains is None:
+            own = self.settings.posture
+            # As a servo of that bandwidth and damping goes there in the end.
+            rate = own.bandwidth / max(2.0 * own.damping_ratio, 1.0)
+            self._set_points = SetPoints(
+                self.system, self.safety, self.contacts, self.period, rate
+            )
 
     @property
     def columns(self) -> dict[str, int]:
         """Width of each column that the law adds to a recording."""
-        return {**super().columns, "external_wrench": 6, "compliant_displacement": 6}
+        own = {"external_wrench": 6, "compliant_displacement": 6}
+        if self._set_points is not None:
+            own["position_command"] = len(self.system.joint_names)
+        return {**super().columns, **own}
 
     @property
     def units(self) -> dict[str, str]:
@@ -208,6 +280,8 @@ class AdmittanceLaw(HybridLaw):
             "axes, as the controller estimates it",
             "compliant_displacement": "rad, m: rotation vector and displacement from the "
             "reference to what is followed, world axes",
+            "position_command": "rad or m: of the arm joints, where they hold the object at what "
+            "is followed, for drives that take positions",
         }
 
     @property
@@ -222,7 +296,12 @@ class AdmittanceLaw(HybridLaw):
         self.compliance.forget()
         self._outside.forget()
         step = super().start(q, qd, last)
-        step.more = np.zeros(6), np.zeros(6)
+        self.compliance.take(self.settings.admittance)
+        self.set_points = None
+        if self._set_points is not None:
+            self._set_points.begin(q, step.reference[POSE])
+            self.set_points = q
+        self._add(step, np.zeros(6), np.zeros(6))
         return step
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
@@ -234,22 +313,35 @@ class AdmittanceLaw(HybridLaw):
         elif tick >= self._ramp_ticks:
             h = self._outside.update(tick, step)
         self.compliance.advance(h)
-        step.more = np.zeros(6) if h is None else h, followed
+        if self._set_points is not None:
+            ramp = min(tick / self._ramp_ticks, 1.0)
+            self.set_points = self._set_points.next(self._wanted[POSE], ramp)
+        self._add(step, np.zeros(6) if h is None else h, followed)
         step.reference = self._followed.row(tick)
         return step
 
-    def retune(self, settings: ControlSettings) -> None:
-        """Go to other gains of the servos; see `PlannedLaw.retune`.
+    def _add(self, step: HybridStep, wrench: Array, followed: Array) -> None:
+        """Give a step the values of the law's own columns."""
+        points = () if self.set_points is None else (self.set_points,)
+        step.more = wrench, followed, *points
+
+    def check_gains(self, settings: ControlSettings) -> None:
+        """Refuse gains, M, D and K among them; see `PlannedLaw.check_gains`.
 
         Raises:
             AdmittanceError: If the loop would chatter with them on the surfaces that are stated.
         """
         if self.inertia is not None:
             check_compliance(with_gains(self.settings, settings), self.inertia)
-        super().retune(settings)
+        super().check_gains(settings)
 
     def _row(self, tick: int) -> Array:
-        return self.compliance.shifted(super()._row(tick))
+        self._wanted = self.compliance.shifted(super()._row(tick))
+        return self._wanted
+
+    def _take_gains(self, end: ControlSettings) -> None:
+        super()._take_gains(end)
+        self.compliance.take(self.settings.admittance)
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
         """Return what a plan leaves of each limit, followed without wrenches.
@@ -335,23 +427,10 @@ def _on_a_surface(
     return np.array([period(unit) for unit in np.eye(6 + delay)]).T
 
 
-def _discretised(M: float, D: float, K: float, period: float) -> Array:
-    """Return the matrix (2, 3) of e, e' and constant h to e, e' a period later; exact."""
-    rates = np.array([[0.0, 1.0, 0.0], [-K / M, -D / M, 1.0 / M], [0.0, 0.0, 0.0]])
-    return np.asarray(expm(rates * period)[:2])
-
-
-def _quaternion(vector: Array) -> Array:
-    """Return the quaternion (4,) of a rotation vector (3,)."""
-    half = 0.5 * float(np.linalg.norm(vector))
-    return np.array([*(0.5 * np.sinc(half / np.pi) * vector), np.cos(half)])
-
-
-def _matrix(rotation: Array) -> Array:
-    """Return R (3, 3) of a quaternion (4,)."""
-    return np.array(Rotation.from_quaternion(*rotation.tolist()).rows).T
-
-
-def _cross(a: Array, b: Array) -> list[float]:
-    """Return a x b (3,); numpy.cross takes ten times as long."""
-    return [*Vector3.of(a.tolist()).cross(Vector3.of(b.tolist()))]
+def _discretised(M: ArrayLike, D: ArrayLike, K: ArrayLike, period: float) -> Array:
+    """Return what e, e' and constant h make of e and e' in a period (..., 2, 3); exact."""
+    M, D, K = np.broadcast_arrays(*(np.asarray(x, float) for x in (M, D, K)))
+    rates = np.zeros((*M.shape, 3, 3))
+    rates[..., 0, 1] = 1.0
+    rates[..., 1, :] = np.stack([-K / M, -D / M, 1.0 / M], axis=-1)
+    return np.asarray(expm(rates * period)[..., :2, :])

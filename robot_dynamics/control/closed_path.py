@@ -71,6 +71,11 @@ class ClosedPath:
         self._bodies = [(slices[0][b], slices[1][b]) for b in system.object_bodies]
 
     @property
+    def position_rows(self) -> Array:
+        """What contacts block of positions (r, n^c), of all rows of the model's constraints."""
+        return self._rows[self._holonomic > 0.0]
+
+    @property
     def nonholonomic(self) -> bool:
         """Whether a contact blocks a rate and no position."""
         return not self._holonomic.all()

@@ -176,6 +176,8 @@ class ControlLaw(ABC):
             and `force_columns["touch"]` alike.
         force_columns: Where forces stand among a row's columns of `FORCE`: "internal"; of a law
             with surfaces "contact" and "touch" as well. Empty unless it `follows`.
+        set_points: Positions of the arm joints (na,) that belong to the last step, for drives that
+            take positions; None of a law that does not compute them.
     """
 
     system: GraspSystem
@@ -187,6 +189,7 @@ class ControlLaw(ABC):
     follows: bool = False
     tunable: bool = False
     senses: bool = False
+    set_points: Array | None = None
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -343,6 +346,17 @@ class ControlLaw(ABC):
             contact = self.force_columns["contact"]
             found["reference_contact_force"] = rows[:, FORCE][:, contact]
         return found
+
+    def check_gains(self, settings: ControlSettings) -> None:
+        """Refuse gains as `retune` does, and change nothing.
+
+        Args:
+            settings: The new settings.
+
+        Raises:
+            RobotDynamicsError: As `retune` does.
+        """
+        raise ArgumentError("the gains of this control law do not change while it runs.")
 
     def retune(self, settings: ControlSettings) -> None:
         """Go to other gains without a jump of the torque, if the law is `tunable`.

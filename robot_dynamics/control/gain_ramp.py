@@ -45,7 +45,15 @@ class GainRamp:
         share = self._gone / self._periods
         between = {
             name: _between(getattr(self._begin, name), getattr(self.end, name), share)
-            for name in ("object", "internal_force", "posture", "friction", "impedance", "jointed")
+            for name in (
+                "object",
+                "internal_force",
+                "posture",
+                "friction",
+                "impedance",
+                "admittance",
+                "jointed",
+            )
         }
         return replace(self.end, **between)
 
@@ -60,6 +68,7 @@ def with_gains(settings: ControlSettings, other: ControlSettings) -> ControlSett
         posture=other.posture,
         friction=other.friction,
         impedance=other.impedance,
+        admittance=other.admittance,
         jointed=replace(other.jointed, lead_periods=settings.jointed.lead_periods),
     )
 

@@ -188,16 +188,13 @@ class ImpedanceLaw(HybridLaw):
         wanted = self.settings if self._retuning is None else self._retuning.end
         check_springs(wanted, self.inertia[None])
 
-    def retune(self, settings: ControlSettings) -> None:
-        """Go to other springs within a quarter of a second; see `PlannedLaw.retune`.
-
-        The object's are checked at the start and along the path that was checked.
-        """
+    def check_gains(self, settings: ControlSettings) -> None:
+        """Refuse springs of the object at the start, or along the path, that were checked last."""
         wanted = replace(self.settings, impedance=settings.impedance)
         if Springs.of(wanted.impedance, ()) != Springs.of(self.settings.impedance, ()):
             known = [] if self.inertia is None else [self.inertia[None]]
             check_springs(wanted, np.concatenate([*known, self._inertias]))
-        super().retune(settings)
+        super().check_gains(settings)
 
 
 class SpringError(GainError):

@@ -142,6 +142,10 @@ class PlannedLaw(ControlLaw):
         """
         self._followed.follow(self.bodies(plan, tick), tick)
 
+    def check_gains(self, settings: ControlSettings) -> None:
+        """Refuse gains that the sampled loop does not bear; see `retune`."""
+        check_gains(with_gains(self.settings, settings))
+
     def retune(self, settings: ControlSettings) -> None:
         """Go to other gains within a quarter of a second, while control runs or before it does.
 
@@ -153,8 +157,8 @@ class PlannedLaw(ControlLaw):
         Raises:
             GainError: If the sampled loop with its delay does not bear them; nothing changes then.
         """
+        self.check_gains(settings)
         end = with_gains(self.settings, settings)
-        check_gains(end)
         self._retuning = GainRamp(self.settings, end, round(RAMP_S / self.period))
 
     def _restart(self) -> None:

@@ -191,7 +191,9 @@ LawName = Literal["hybrid", "impedance", "admittance", "jointed", "gravity"]
 LAW_FACTS: dict[str, LawFacts] = {
     "hybrid": LawFacts(contacts=True, touches=True),
     "impedance": LawFacts(contacts=True, gains=("impedance", "posture", "friction")),
-    "admittance": LawFacts(contacts=True),
+    "admittance": LawFacts(
+        contacts=True, gains=("object", "internal_force", "posture", "friction", "admittance")
+    ),
     "jointed": LawFacts(jointed=True, gains=("jointed", "friction")),
     "gravity": LawFacts(holds_object=False),
 }

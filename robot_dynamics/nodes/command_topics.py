@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The topics of torque commands: publishers for the arms, and other publishers on them."""
+"""The topics of commands: publishers for the arms, and other publishers of torques."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ class CommandTopics:
         to_commands: Converts joint torques (na,) to commands (na,).
         in_lockstep: Whether a simulator waits for a message to every arm; arms that are left to
             their drives then get an empty one.
+        positions: Whether there are topics of joint positions as well.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class CommandTopics:
         to_commands: Callable[[Array], Array],
         *,
         in_lockstep: bool,
+        positions: bool = False,
     ) -> None:
         self._node, self._to_commands, self._in_lockstep = node, to_commands, in_lockstep
         self._arms = [
@@ -72,6 +74,13 @@ class CommandTopics:
             )
             for arm, own in zip(system.arms, system.arm_slices, strict=True)
         ]
+        self._positions = {
+            arm.name: node.create_publisher(
+                Float64MultiArray, topics.position_commands(arm.name), STREAM
+            )
+            for arm in system.arms
+            if positions
+        }
         self.names = [publisher.topic_name for _, _, publisher, _ in self._arms]
         self._last = np.full(len(system.joint_names), np.nan)
         self._inbox = Inbox(node)
@@ -108,6 +117,15 @@ class CommandTopics:
                 publisher.publish(writer.serialized(tick, command[:0]))
         return True
 
+    def send_positions(self, tick: int, points: Array, released: tuple[str, ...]) -> None:
+        """Publish joint positions (na,) in answer to a tick, except to released arms.
+
+        Drives that take them hold the last ones when none come.
+        """
+        for name, own, _, writer in self._arms:
+            if name in self._positions and name not in released:
+                self._positions[name].publish(writer.serialized(tick, points[own]))
+
     def wait_for_delivery(self, seconds: float) -> None:
         """Return when all commands are acknowledged, or after a timeout for each topic [s]."""
         for _, _, publisher, _ in self._arms:
@@ -116,7 +134,7 @@ class CommandTopics:
     def destroy(self) -> None:
         """Destroy publishers and subscriptions."""
         self._inbox.clear()
-        for _, _, publisher, _ in self._arms:
+        for publisher in (*(arm[2] for arm in self._arms), *self._positions.values()):
             self._node.destroy_publisher(publisher)
 
 

@@ -136,7 +136,11 @@ class ControlSession:
             loop, silence, values["patience"] if self._has_launcher else None
         )
         self._commands = CommandTopics(
-            node, loop.system, gravity.to_commands, in_lockstep=lockstep
+            node,
+            loop.system,
+            gravity.to_commands,
+            in_lockstep=lockstep,
+            positions=loop.law.set_points is not None,
         )
         timeout = math.inf if lockstep else max(values["command_timeout"], 2.0 * period)
         self._pace = CommandTimeout(loop, facts.without_commands, timeout)
@@ -271,6 +275,9 @@ class ControlSession:
         if not (may and self._commands.send(tick, outcome.torque, outcome.released)):
             self._depart_from_acting()
             return
+        points = self.loop.law.set_points
+        if self.loop.safety.law_runs and points is not None:
+            self._commands.send_positions(tick, points, outcome.released)
         self._pace.command_sent()
         if link is not None:
             link.beat_with_command()

@@ -91,7 +91,7 @@ class Controller(SessionLoop[ControlSession]):
             self.node.get_logger().warning(sentence)
         law = session.loop.law
         if law.tunable and session.loop.controller is None:
-            gains.connect(law.retune)
+            gains.connect(law.retune, law.check_gains)
         self._parameters.freeze(True)
 
     async def prepare(self) -> None:

@@ -232,6 +232,7 @@ def resolved_topics(
         *(topics.OBJECT_ODOMETRY, topics.MEASURED_ODOMETRY, topics.OBJECT_REFERENCE),
         *(topics.INTERNAL_FORCE, topics.INTERNAL_FORCE_REFERENCE),
         *(topics.commands(arm) for arm in arms),
+        *(topics.position_commands(arm) for arm in arms),
         *(topics.wrench(arm) for arm in arms),
     ]
     resolved = {name: [node.resolve_topic_name(name)] for name in names}

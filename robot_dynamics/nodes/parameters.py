@@ -41,19 +41,19 @@ class Entry:
 
     Attributes:
         name: Its name.
-        default: Its default, which determines its type: bool, float, str or a list of str. An
-            integer is taken as a float.
+        default: Its default, which determines its type: bool, float, str, a list of str or a tuple
+            of floats. An integer is taken as a float.
         description: What it means, with the unit.
         choices: The valid texts; empty for any.
-        minimum: The least value of a number.
-        maximum: The largest value of a number.
+        minimum: The least value of a number, or of each number.
+        maximum: The largest value of a number, or of each number.
         changeable: Whether it may be set while the node runs.
         fixed: Whether a lifecycle node reads it when the process starts.
         topics: Whether the texts of a list are names of topics, unique unless they may be empty.
     """
 
     name: str
-    default: bool | float | str | list[str]
+    default: bool | float | str | list[str] | tuple[float, ...]
     description: str
     choices: Sequence[str] = ()
     minimum: float | None = None
@@ -83,6 +83,11 @@ class Entry:
             if not math.isfinite(value):
                 raise ParameterError(self.name, value, "a finite number")
             return float(value)
+        if isinstance(default, tuple):
+            if isinstance(value, (str, bool, int, float)) or len(value or ()) != len(default):
+                raise ParameterError(self.name, value, f"{len(default)} numbers")
+            one = replace(self, default=0.0)
+            return tuple(one.checked(number) for number in value)
         if isinstance(default, list):
             if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
                 raise ParameterError(self.name, value, f"a list of texts, as {default}")
@@ -302,10 +307,20 @@ GAINS = {
     ("internal_force", "bandwidth"): "Bandwidth of the internal force [1/s].",
     ("posture", "bandwidth"): "Natural frequency of the arms' self-motion [rad/s].",
     ("posture", "damping_ratio"): "Its damping ratio.",
+    ("impedance", "stiffness"): "Of the object's position, along x y z of the world [N/m].",
+    ("impedance", "damping"): "Likewise [N s/m].",
+    ("impedance", "rotational_stiffness"): "Of its orientation, about x y z [N m/rad].",
+    ("impedance", "rotational_damping"): "Likewise [N m s/rad].",
     ("impedance", "internal_stiffness"): "Of the distances between the hands [N/m].",
     ("impedance", "internal_damping"): "Likewise [N s/m].",
     ("impedance", "internal_rotational_stiffness"): "Of the angles between the hands [N m/rad].",
     ("impedance", "internal_rotational_damping"): "Likewise [N m s/rad].",
+    ("admittance", "inertia"): "Of what gives way, along x y z of the world [kg].",
+    ("admittance", "damping"): "Likewise [N s/m].",
+    ("admittance", "stiffness"): "Likewise [N/m].",
+    ("admittance", "rotational_inertia"): "Of its rotation, about x y z [kg m^2].",
+    ("admittance", "rotational_damping"): "Likewise [N m s/rad].",
+    ("admittance", "rotational_stiffness"): "Likewise [N m/rad].",
     ("jointed", "position_gain"): "K_p of the parts' motion [1/s^2].",
     ("jointed", "velocity_gain"): "K_v of the parts' motion [1/s].",
     ("jointed", "position_integral"): "K_i of the parts' motion [1/s^3]; 0 for none.",
@@ -360,7 +375,7 @@ def declare(node: Node, entries: Sequence[Entry], *, managed: bool = False) -> d
 def descriptor(entry: Entry, *, read_only: bool) -> ParameterDescriptor:
     """Return the descriptor of a parameter, as `ros2 param describe` prints it."""
     ranges = []
-    if entry.minimum is not None:
+    if entry.minimum is not None and isinstance(entry.default, float):
         ranges = [FloatingPointRange(from_value=entry.minimum, to_value=entry.maximum)]
     # Dynamic typing, so that 2 is accepted for 2.0; types are checked here instead.
     return ParameterDescriptor(
@@ -483,19 +498,31 @@ class GainParameters:
             if key[0] in settings.law_facts.gains
         }
         self._apply: Callable[[ControlSettings], None] | None = None
+        self._law_check: Callable[[ControlSettings], None] = check_gains
         given = getattr(node, "_parameter_overrides", {})
         for name in self._entries:
             if name in given:
                 self.settings = self._with(self.settings, name, given[name].value)
         check_gains(self.settings)
         for name, entry in self._entries.items():
-            node.declare_parameter(name, entry.default, descriptor(entry, read_only=False))
+            default = entry.default
+            first = list(default) if isinstance(default, tuple) else default
+            node.declare_parameter(name, first, descriptor(entry, read_only=False))
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._take)
 
-    def connect(self, apply: Callable[[ControlSettings], None]) -> None:
-        """Pass changes to the controller from now on; before they are refused."""
-        self._apply = apply
+    def connect(
+        self,
+        apply: Callable[[ControlSettings], None],
+        check: Callable[[ControlSettings], None] = check_gains,
+    ) -> None:
+        """Pass changes to the controller from now on; before they are refused.
+
+        Args:
+            apply: Takes settings that were accepted.
+            check: Raises a `RobotDynamicsError` for settings that are not.
+        """
+        self._apply, self._law_check = apply, check
 
     def destroy(self) -> None:
         """Undeclare the parameters."""
@@ -528,7 +555,7 @@ class GainParameters:
         if not any(parameter.name in self._entries for parameter in parameters):
             return SetParametersResult(successful=True)
         try:
-            check_gains(self._changed(parameters))
+            self._law_check(self._changed(parameters))
         except RobotDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         if self._apply is None:
@@ -549,9 +576,10 @@ def _entry(settings: ControlSettings, group: str, name: str) -> Entry:
     bounds = next(dict(field.metadata) for field in fields(own) if field.name == name)
     above = bounds.get("above")
     least = bounds.get("minimum", None if above is None else 1e-6)
+    value = getattr(own, name)
     return Entry(
         gain_name(group, name),
-        float(getattr(own, name)),
+        tuple(map(float, value)) if isinstance(value, tuple) else float(value),
         GAINS[group, name],
         minimum=least,
         maximum=bounds.get("maximum", float("inf")),

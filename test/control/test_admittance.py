@@ -15,15 +15,18 @@ from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.admittance import (
     AdmittanceError,
     Compliance,
+    SetPoints,
     _on_a_surface,
     check_compliance,
 )
 from robot_dynamics.control.admittance_settings import AdmittanceSettings
+from robot_dynamics.control.closed_path import ClosedPath
 from robot_dynamics.control.gains import sampled_spectral_radius, servo_gains
 from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.resources import share_directory
+from robot_dynamics.robot import Robot
 
 # Joints without friction, and every wrench counts: what is left is the closed form.
 FREE = ["control.law=admittance", "reference={}", "acceptance={}"]
@@ -128,6 +131,96 @@ def test_a_constant_push_is_a_displacement_of_the_object(plant):
     impulse = 8.0 * 0.25 - 5.0 / scenario.control.admittance.wrench_bandwidth
     assert moved[-1, 1] == pytest.approx(impulse / 200.0, rel=0.01)
     assert abs(moved[-1, 0]) < 1e-4
+
+
+@pytest.mark.parametrize("plant", BOTH)
+def test_drives_that_take_positions_give_way_alike(plant):
+    """Stiff servos of the joints alone, on the set points: K^-1 h, and the hands stay together."""
+    scenario = with_settings(load_scenario("lift_box", FREE), CHOSEN)
+    law, sim = make_law(scenario), rd.Simulation(scenario, plant=plant)
+    seen = sim.reset()
+    arms, first = sim.arms, seen.q
+    law.start(seen.q, seen.qd)
+    names = [body.joint.name for body in arms.model.bodies]
+    order = [names.index(name) for name in sim.joint_names]
+    force, still, squeeze = np.array([4.0, -3.0, 5.0]), seen.object_pose, []
+    for tick in range(law.ramp_ticks + 800):
+        law.update(tick, seen.q, seen.qd, seen.wrenches)
+        points, q = law.set_points, np.zeros(len(names))
+        q[order] = seen.q
+        H = arms.inertia_matrix(q)[np.ix_(order, order)]
+        servo = H @ (80.0**2 * (points - seen.q) - 2.0 * 80.0 * seen.qd)
+        push = np.array([0.0, 0.0, 0.0, *force]) if tick > law.ramp_ticks else np.zeros(6)
+        seen = sim.step(law.hold_support(first) + servo, {"box": push})
+        squeeze.append(seen.wrenches[0, 5])
+    # 1e-3 of it is left after 1.6 s. The servos give way by the push over 80^2 of the inertia, and
+    # hold_support is that of the first posture: together 1e-4 m.
+    moved = seen.object_pose[:3] - still[:3]
+    np.testing.assert_allclose(moved, force / np.array(CHOSEN.stiffness), atol=2e-4)
+    # At the set points themselves each hand is where the object at x_c has its grasp.
+    wanted = law._wanted[:7]
+    to_object = np.eye(4)
+    to_object[:3, :3] = Rotation.from_quat(wanted[3:]).as_matrix()
+    to_object[:3, 3] = wanted[:3]
+    at_start = np.eye(4)
+    at_start[:3, :3], at_start[:3, 3] = Rotation.from_quat(still[3:]).as_matrix(), still[:3]
+    for arm in law.system.arms:
+        hands = []
+        for joints, frame in ((first, at_start), (points, to_object)):
+            q[order] = joints
+            hands.append(np.linalg.solve(frame, arms.pose(arm.tool, q)))
+        np.testing.assert_allclose(hands[1], hands[0], atol=1e-9)
+
+
+def test_set_points_stay_within_limits_and_speeds():
+    """A pose out of reach is approached as far and as fast as joints may; then it goes on."""
+    law = make_law(load_scenario("lift_box", FREE))
+    system, period = law.system, law.period
+    q, near = system.posture, law.reference.start
+    points = SetPoints(system, law.safety, law.contacts, period, 4.0)
+    points.begin(q, near)
+    away, before = near + np.array([0.0, 0.9, 0.4, 0.0, 0.0, 0.0, 0.0]), q
+    limits = system.limits
+    for tick in range(3000):
+        now = points.next(away if tick < 500 else near, min(tick / 100, 1.0))
+        assert (np.abs(now - before) <= limits["velocity"] * period * (1 + 1e-9)).all()
+        assert ((now >= limits["lower"]) & (now <= limits["upper"])).all()
+        before = now
+    np.testing.assert_allclose(now, q, atol=1e-6)  # the posture that it began with
+    opening = ClosedPath(system, Robot(system.model).constraint_terms, law.contacts)
+    opening.at = system.positions(now)
+    row = np.zeros(19)
+    row[:7] = near
+    assert opening.close(row)
+    np.testing.assert_allclose(opening.at[system.q_index], now, atol=1e-9)
+
+
+def test_the_mass_on_a_spring_is_changed_while_it_runs():
+    """Twice the stiffness, half the way; what the loop does not bear changes nothing."""
+    own = dataclasses.replace(CHOSEN, damping=(600.0, 600.0, 600.0))
+    scenario = with_settings(load_scenario("lift_box", FREE), own)
+    law, sim = make_law(scenario), rd.Simulation(scenario)
+    seen = sim.reset()
+    law.check_path(seen.q)
+    law.start(seen.q, seen.qd)
+    stiffer = dataclasses.replace(own, stiffness=(8000.0, 9000.0, 10000.0))
+    h, before, jumps = np.array([0.0, 0.0, 0.0, 8.0, 6.0, 4.0]), None, []
+    for tick in range(law.ramp_ticks + 1400):
+        step = law.update(tick, seen.q, seen.qd, seen.wrenches)
+        if tick == law.ramp_ticks + 700:
+            soft = law.compliance.e.copy()
+            law.retune(dataclasses.replace(law.settings, admittance=stiffer))
+        if tick > law.ramp_ticks + 700:
+            jumps.append(np.abs(step.torque - before).max())
+        before = step.torque
+        seen = sim.step(step.torque, {"box": h})
+    np.testing.assert_allclose(soft[3:], h[3:] / own.stiffness, rtol=0.12)  # e^-2.3 is left
+    np.testing.assert_allclose(law.compliance.e[3:], h[3:] / stiffer.stiffness, rtol=0.01)
+    assert max(jumps) < 0.3  # N m in a period, of some 50
+    assert law.metadata["admittance"]["stiffness"][3:] == list(stiffer.stiffness)
+    wild = dataclasses.replace(own, damping=(20.0, 20.0, 20.0))
+    with pytest.raises(AdmittanceError, match="would chatter"):
+        law.retune(dataclasses.replace(law.settings, admittance=wild))
 
 
 @pytest.mark.parametrize("plant", BOTH)

@@ -45,8 +45,8 @@ def speak(ros):
             awaited=True,
         )
 
-    def make(commanded=lambda torque: torque, *, in_lockstep):
-        speaker = CommandTopics(node, SYSTEM, commanded, in_lockstep=in_lockstep)
+    def make(commanded=lambda torque: torque, **options):
+        speaker = CommandTopics(node, SYSTEM, commanded, **options)
         ways = [publisher for _, _, publisher, _ in speaker._arms]
         wait_until(lambda: all(way.get_subscription_count() for way in ways))
         return speaker
@@ -99,6 +99,34 @@ def test_every_arm_gets_its_part(speak):
     assert other.tolist() == list(range(6, 13))
     speaker.wait_for_delivery(1.0)
     speaker.destroy()
+
+
+def test_joint_positions_beside_torques(speak, ros):
+    """For drives that take them, on topics of their own; a released arm gets none."""
+    make, _ = speak
+    speaker, other, heard = make(in_lockstep=False, positions=True), ros.create_node("drive"), []
+    try:
+        for arm in ("left", "right"):
+            other.create_subscription(
+                Float64MultiArray,
+                f"{arm}/position_commands",
+                lambda message, arm=arm: heard.append((arm, *message.data)),
+                10,
+            )
+        for publisher in speaker._positions.values():
+            wait_until(lambda p=publisher: p.get_subscription_count() == 1)
+        speaker.send_positions(3, np.arange(14.0), ())
+        speaker.send_positions(4, np.arange(14.0) + 1.0, ("left",))
+        wait_until(lambda: ros.spin_once(other, timeout_sec=0.01) or len(heard) == 3)
+        assert set(heard) == {
+            ("left", *range(7)), ("right", *range(7, 14)), ("right", *range(8, 15)),
+        }  # fmt: skip
+    finally:
+        other.destroy_node()
+        speaker.destroy()
+    silent = make(in_lockstep=False)
+    silent.send_positions(1, np.arange(14.0), ())  # nobody takes positions here
+    silent.destroy()
 
 
 def test_a_released_arm(speak):

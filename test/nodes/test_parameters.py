@@ -265,6 +265,27 @@ def test_a_jointed_object_has_gains_of_its_own(make):
     assert gains.settings == taken[-1]
 
 
+@pytest.mark.parametrize(("law", "inertia"), [("impedance", None), ("admittance", 5.0)])
+def test_gains_by_axis_are_three_numbers(make, law, inertia):
+    """And what the law itself refuses is refused, with its sentence."""
+    node, gains = make(settings=ControlSettings(law=law))
+    taken, name = [], f"control.{law}.stiffness"
+    assert list(node.get_parameter(name).value) == list(getattr(gains.settings, law).stiffness)
+
+    def check(settings):
+        if getattr(settings, law).stiffness[2] > 5000.0:
+            raise GainError("object", 1.0, 1.0, 1.0, "far too stiff.")
+
+    gains.connect(taken.append, check)
+    assert set_to(node, name, [100.0, 200.0, 0.0]) == (True, "")
+    assert getattr(taken[-1], law).stiffness == (100.0, 200.0, 0.0)
+    assert "3 numbers" in set_to(node, name, [1.0, 2.0])[1]
+    assert "at least 0" in set_to(node, name, [1.0, 2.0, -3.0])[1]
+    assert "far too stiff" in set_to(node, name, [1.0, 2.0, 9000.0])[1]
+    assert len(taken) == 1
+    assert gains.settings == taken[-1]
+
+
 def test_given_gains_win_over_the_scenario(make):
     """They are checked like all others."""
     assert make(**{BANDWIDTH: 22})[1].settings.object.bandwidth == 22.0

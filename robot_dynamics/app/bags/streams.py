@@ -259,6 +259,8 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
         found.append(Wrenches(topics.wrench(arm), (wrench,), tool))
         command = Place("commanded_torque", first, count, n)
         found.append(Numbers(topics.commands(arm), (command,)))
+        points = Place("position_command", first, count, n)
+        found.append(Numbers(topics.position_commands(arm), (points,)))
         first += count
     return found
 

@@ -19,6 +19,7 @@ def test_streams_read_what_they_write(short):
     row = 500
     columns = dict(short.columns)
     columns |= {f"measured_{what}": columns[f"object_{what}"] for what in ("pose", "twist")}
+    columns["position_command"] = columns["joint_position"] + 0.1
     for stream in standard_streams(short.metadata):
         values = [columns[place.column][row, place.part] for place in stream.places]
         message = stream.write(make, row, 1_000_000_000, values)
