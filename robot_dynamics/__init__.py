@@ -11,6 +11,7 @@
     motion = rd.integrate(robot, q, qd, 2.0)          # free motion, loops kept closed
     run = rd.simulate("lift_box", controller=mine)    # torques by a function of yours
     sim = rd.Simulation("lift_box")                   # the same plant, stepped by sim.step(torque)
+    batch = rd.BatchSimulation("lift_box", 1000)      # a thousand such cells, by batch.run()
     sim = rd.Simulation(robot, period=0.002, q=q)     # a robot by itself, loops kept closed
 
 Each name is imported when it is first used, so that importing the package costs nothing.
@@ -22,6 +23,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from robot_dynamics.app.batch_simulation import BatchSimulation
     from robot_dynamics.app.recording import Recording
     from robot_dynamics.app.run import Run, simulate
     from robot_dynamics.app.scenario import Scenario, load_scenario
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ArgumentError": "errors",
+    "BatchSimulation": "app.batch_simulation",
     "Controller": "control.controller",
     "Description": "description",
     "DescriptionError": "description",
@@ -63,6 +66,7 @@ __all__ = [  # noqa: RUF022 - functions first
     "load_scenario",
     "simulate",
     "ArgumentError",
+    "BatchSimulation",
     "Controller",
     "Description",
     "DescriptionError",

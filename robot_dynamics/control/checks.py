@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.link_distance import LinkDistances, Proximity
 from robot_dynamics.control.settings import SafetySettings
@@ -36,6 +37,7 @@ class MeasurementCheck:
     Attributes:
         q: Positions given last (na,), good or not.
         qd: Velocities given last (na,).
+        lower, upper: Limits of positions, velocities and wrenches in one row (2 na + 6 k,).
 
     Args:
         arms: Names of the arms' joints by arm name, in the order of vectors.
@@ -58,9 +60,9 @@ class MeasurementCheck:
         moment, force = wrench_limits
         free = np.tile([moment] * 3 + [force] * 3, wrench_count)
         speed = limits["velocity"]
-        self._lower = np.maximum(np.concatenate([limits["lower"], -speed, -free]), -_HUGE)
-        self._upper = np.minimum(np.concatenate([limits["upper"], speed, free]), _HUGE)
-        self._values = np.zeros(len(self._lower))
+        self.lower = np.maximum(np.concatenate([limits["lower"], -speed, -free]), -_HUGE)
+        self.upper = np.minimum(np.concatenate([limits["upper"], speed, free]), _HUGE)
+        self._values = np.zeros(len(self.lower))
         self.q, self.qd = self._values[:na], self._values[na : 2 * na]
         self._wrenches = self._values[2 * na :].reshape(-1, 6)
         self._count = na
@@ -91,8 +93,8 @@ class MeasurementCheck:
                     f"wrenches of shape {wrenches.shape}, expected {self._wrenches.shape}."
                 )
             self._wrenches[:] = wrenches
-        above = np.less_equal(self._lower, self._values, self._above)
-        below = np.less_equal(self._values, self._upper, self._below)
+        above = np.less_equal(self.lower, self._values, self._above)
+        below = np.less_equal(self._values, self.upper, self._below)
         return above.tobytes() == self._all and below.tobytes() == self._all
 
     def findings(self) -> Iterator[Finding]:
@@ -104,7 +106,7 @@ class MeasurementCheck:
         if not np.isfinite(self._wrenches).all():
             yield Finding(Cause.WRENCH_LOST, "wrenches", "a number is not finite.")
             self._wrenches[:] = 0.0  # so that they are complained about once
-        limits = self._upper[2 * len(self._joints) :].reshape(-1, 6)
+        limits = self.upper[2 * len(self._joints) :].reshape(-1, 6)
         beyond = np.abs(self._wrenches) > limits
         if beyond.any():
             worst, limit = self._wrenches[beyond][0], limits[beyond][0]
@@ -116,7 +118,7 @@ class MeasurementCheck:
             (Cause.POSITION_LIMIT, "position", self.q, slice(0, na)),
             (Cause.VELOCITY_LIMIT, "velocity", self.qd, slice(na, 2 * na)),
         ):
-            bounds = zip(self._joints, values, self._lower[at], self._upper[at], strict=True)
+            bounds = zip(self._joints, values, self.lower[at], self.upper[at], strict=True)
             for joint, value, lower, upper in bounds:
                 if np.isfinite(value) and not lower <= value <= upper:
                     sentence = f"{what} {value:.4g} is beyond its limits {lower:.4g}, {upper:.4g}."
@@ -195,11 +197,11 @@ class StepCheck:
         distances = self.proximity.distances if self.proximity else None
         na, others = len(self._joints), len(self._arms) - 1
         key = b"step_check\0%d %d %d " % (na, others, len(self.bodies))
-        self._program = load_kernel(
+        self._source = (
             key + (distances.structure_key if distances else b""),
             lambda: _step_program(na, others, len(self.bodies), distances),
-            lanes=1,
         )
+        self._program = load_kernel(*self._source, lanes=1)
         self._no_error, self._no_closure = np.zeros(6), np.zeros(6 * others)
         self._no_wrenches = np.zeros((len(self.bodies), 18))
         self._no_positions = np.zeros(distances.joint_count if distances else 0)
@@ -208,11 +210,20 @@ class StepCheck:
 
     def begin(self) -> None:
         """Forget what was measured of held bodies, and take the least distances of links."""
+        self._kernel = self._program.bind(self.block)
+        self.residuals = np.zeros((len(self.bodies), 11))
+
+    @property
+    def block(self) -> Array:
+        """The parameters of the compiled check, by the least distances at present."""
         blocks: list[Any] = [self._effort, *(body.parameters for body in self.bodies)]
         if self.proximity:
             blocks.append(self.proximity.distances.parameters)
-        self._kernel = self._program.bind(np.concatenate(blocks))
-        self.residuals = np.zeros((len(self.bodies), 11))
+        return np.concatenate(blocks)
+
+    def batch(self, blocks: Array) -> OwnParameters:
+        """Return the compiled check of cells with a `block` each (N, any); see `_step_program`."""
+        return OwnParameters(*self._source, blocks)
 
     def torque_missing(self, torque: Array | None) -> Finding | None:
         """Return that the law gave no torque, or not one for each joint, if that is so."""
@@ -296,6 +307,25 @@ class StepCheck:
             self._joints[i],
             f"holding arms and object up takes {taken} N m; expected at most {most} N m.",
         )
+
+    def tracking_finding(self, turned: float, moved: float) -> Finding | None:
+        """Return that the object is too far from its reference, if it is [rad], [m]."""
+        settings = self._settings
+        if turned <= settings.tracking_limit_rad and moved <= settings.tracking_limit_m:
+            return None
+        sentence = (
+            f"{moved:.3g} m and {turned:.3g} rad from its reference, expected at most "
+            f"{settings.tracking_limit_m:g} m and {settings.tracking_limit_rad:g} rad."
+        )
+        return Finding(Cause.TRACKING_LOST, "object", sentence)
+
+    def scaled_finding(self, task_scale: float) -> Finding:
+        """Return that limits have scaled the task for too long."""
+        sentence = (
+            f"torque limits let no more than {100 * task_scale:.0f} % of it through for "
+            f"{self._settings.scaled_for_s:g} s."
+        )
+        return Finding(Cause.TRACKING_LOST, "task", sentence)
 
     def closure_findings(self, closure: Array) -> Iterator[Finding]:
         """Yield the grasps that are lost."""

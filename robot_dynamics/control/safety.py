@@ -58,6 +58,13 @@ class SafetyLayer(FaultLatch):
         released: Names of arms that no command must be sent to any more: their drives hold them.
         rate_limited: How often the law wanted torques to change faster than they may.
         closure_warning: Whether the arms disagree more than is good about the object's pose.
+        settings: Limits and what the fallback is.
+        measurement: Check of what is measured.
+        step_check: Check of a step of the law.
+        ramp_periods: Time from start to active, in units of the clock, as `scaled_for`.
+        scaled_for: Time for which limits may scale the task.
+        start_speed: Speed of a joint from the start until then that proves the model wrong.
+        largest_change: Of a torque in a control period.
 
     Args:
         settings: Limits and what the fallback is.
@@ -98,24 +105,24 @@ class SafetyLayer(FaultLatch):
         ends = np.cumsum([0, *(len(names) for names in arms.values())]).tolist()
         self._slices = tuple(slice(a, b) for a, b in pairwise(ends))
         self._fallback, self._period = fallback, period
-        self._ramp = clock.count(ramp_s)
-        self._start_speed, self._proof = start_speed, clock.count(ramp_s + _PROOF_S)
+        self.ramp_periods = clock.count(ramp_s)
+        self.start_speed, self._proof = start_speed, clock.count(ramp_s + _PROOF_S)
         self._limit_speed, self._damping_time = limits["velocity"], clock.count(_DAMPING_S)
         self._damped_share = 0.0  # of a velocity limit, when the fallback had its effect
         self._end_after = clock.count(settings.lost_arm_end_after_s)
         self._drives_hold = settings.lost_arm_end == "drive_hold"
         self._joints, self._soft_fingers = tuple(joints), tuple(soft_fingers)
         self._braking: frozenset[int] = frozenset()
-        self._settings = settings
+        self.settings = settings
         self._largest_tilt = math.radians(settings.tilt_limit_deg)
-        self._scaled_for = clock.count(settings.scaled_for_s)
+        self.scaled_for = clock.count(settings.scaled_for_s)
         self._scaled_since: int | None = None
-        self._measurement = MeasurementCheck(
+        self.measurement = MeasurementCheck(
             arms, limits, wrench_count, (settings.wrench_limit_nm, settings.wrench_limit_n)
         )
-        self._check = StepCheck(arms, limits["effort"], settings, proximity, bodies)
+        self.step_check = StepCheck(arms, limits["effort"], settings, proximity, bodies)
         # What the law has limited itself may exceed the limit by its rounding.
-        self._largest_change = settings.torque_rate * period * (1.0 + 1e-9)
+        self.largest_change = settings.torque_rate * period * (1.0 + 1e-9)
         self.rate_limited = 0
         self.closure_warning = False
         self._watches: list[tuple[StreamWatch, Cause]] = []
@@ -157,7 +164,7 @@ class SafetyLayer(FaultLatch):
 
     def ramp(self, now: int) -> float:
         """Return how much of the task is let through after the start, from 0 to 1."""
-        return min(1.0, (now - self._began) / self._ramp) if self._ramp else 1.0
+        return min(1.0, (now - self._began) / self.ramp_periods) if self.ramp_periods else 1.0
 
     def monitor(self, watch: StreamWatch, cause: Cause) -> None:
         """Let `observe` watch a stream for staleness.
@@ -203,11 +210,21 @@ class SafetyLayer(FaultLatch):
                 self._last[:] = values
         self._scaled_since = None
         self._object_held = self._holding
-        self._model_proved, self._disproved = not self._ramp, Response.NONE
+        self._model_proved, self._disproved = not self.ramp_periods, Response.NONE
         self._damped_from = None
         self._fallback.trust_model()
-        if not self._ramp:
+        if not self.ramp_periods:
             self.state = State.ACTIVE
+
+    def model_finding(self, qd: Array) -> Finding:
+        """Return that a joint moves before control has ramped in, by velocities (na,)."""
+        i = int(np.argmax(np.abs(qd)))
+        sentence = (
+            f"it moves at {abs(qd[i]):.3g} rad/s or m/s under the torque that is to hold it "
+            f"at rest; expected at most {self.start_speed:g} until control has ramped "
+            "in. Signs, gravity of the drives, payload and description are to be checked."
+        )
+        return Finding(Cause.MODEL_WRONG, self._joints[i], sentence)
 
     def begin_checks(self, q: Array, pose: Array) -> None:
         """Begin the checks of the law's steps anew, for a start from here.
@@ -218,9 +235,9 @@ class SafetyLayer(FaultLatch):
             q: Positions of the arm joints (na,).
             pose: Of the object in the world, x y z qx qy qz qw (7,).
         """
-        if self._check.proximity:
-            self._check.proximity.begin(q, pose)
-        self._check.begin()
+        if self.step_check.proximity:
+            self.step_check.proximity.begin(q, pose)
+        self.step_check.begin()
 
     def take_over(self, now: int, torque: Array, found: Finding, *, held: bool) -> None:
         """Be in charge of arms that somebody else has left, in the fallback and latched.
@@ -263,7 +280,7 @@ class SafetyLayer(FaultLatch):
         Raises:
             ArgumentError: If an array has the wrong length.
         """
-        if self._measurement.passes(q, qd, wrenches) and not self._lost:
+        if self.measurement.passes(q, qd, wrenches) and not self._lost:
             self._q[:] = q
             self._qd[:] = qd
             self._unfit = ""
@@ -272,7 +289,7 @@ class SafetyLayer(FaultLatch):
         for watch, cause in self._watches:
             if watch.is_stale(now):
                 self.trip(now, Finding(cause, watch.name, watch.staleness(now)))
-        if self.state is State.STARTING and now - self._began >= self._ramp:
+        if self.state is State.STARTING and now - self._began >= self.ramp_periods:
             self.state, self._model_proved = State.ACTIVE, True
         if self.in_charge and not (self.law_runs and self._model_proved):
             self._watch_model(now)
@@ -288,13 +305,8 @@ class SafetyLayer(FaultLatch):
         speed = np.abs(self._qd)
         if not self._model_proved and now - self._began <= self._proof:
             i = int(np.argmax(speed))
-            if speed[i] > self._start_speed:
-                sentence = (
-                    f"it moves at {speed[i]:.3g} rad/s or m/s under the torque that is to hold it "
-                    f"at rest; expected at most {self._start_speed:g} until control has ramped "
-                    "in. Signs, gravity of the drives, payload and description are to be checked."
-                )
-                self.trip(now, Finding(Cause.MODEL_WRONG, self._joints[i], sentence))
+            if speed[i] > self.start_speed:
+                self.trip(now, self.model_finding(self._qd))
         if self.law_runs:
             return
         share = speed / self._limit_speed
@@ -349,11 +361,11 @@ class SafetyLayer(FaultLatch):
         if not self.in_charge:
             return None
         if self.law_runs:
-            found = self._check.torque_missing(torque)
+            found = self.step_check.torque_missing(torque)
             if found is not None:
                 self.trip(now, found)
             good = self._last if torque is None or found is not None else torque
-            check = self._check
+            check = self.step_check
             figures = check.figures(good, self._last, error, closure, self._q, pose, wrenches)
             if not figures.link_margin >= 0.0 and check.proximity and pose is not None:
                 too_close = check.proximity.finding(self._q, pose)
@@ -363,18 +375,18 @@ class SafetyLayer(FaultLatch):
                 for unexplained in check.wrench_findings(wrenches):
                     self.trip(now, unexplained)
             if not figures.excess <= 0.0:
-                self.trip(now, self._check.torque_finding(good))
+                self.trip(now, self.step_check.torque_finding(good))
             self._watch_object(now, figures, closure, task_scale)
             if tilts is not None:
                 self._watch_tilts(now, tilts)
             if support is not None:
-                lacking = self._check.support_finding(support)
+                lacking = self.step_check.support_finding(support)
                 if lacking:
                     self.trip(now, lacking)
             if self.law_runs:
                 sent = good
-                if not figures.change <= self._largest_change:
-                    sent = within_rate(good, self._last, self._largest_change)
+                if not figures.change <= self.largest_change:
+                    sent = within_rate(good, self._last, self.largest_change)
                     self.rate_limited += 1
                 self._last[:] = sent
                 return sent
@@ -389,35 +401,28 @@ class SafetyLayer(FaultLatch):
         self, now: int, figures: StepFigures, closure: Array | None, task_scale: float
     ) -> None:
         """Trip if a grasp is lost, the object is far from its reference, or limits rule long."""
-        settings, (_, _, turned, moved, angle, distance, _, _) = self._settings, figures
+        settings, (_, _, turned, moved, angle, distance, _, _) = self.settings, figures
         self.closure_warning = not (
             distance <= settings.closure_warning_m and angle <= settings.closure_warning_rad
         )
         if self.closure_warning and closure is not None:
-            for found in self._check.closure_findings(closure):
+            for found in self.step_check.closure_findings(closure):
                 self.trip(now, found)
-        if not (turned <= settings.tracking_limit_rad and moved <= settings.tracking_limit_m):
-            sentence = (
-                f"{moved:.3g} m and {turned:.3g} rad from its reference, expected at most "
-                f"{settings.tracking_limit_m:g} m and {settings.tracking_limit_rad:g} rad."
-            )
-            self.trip(now, Finding(Cause.TRACKING_LOST, "object", sentence))
+        astray = self.step_check.tracking_finding(turned, moved)
+        if astray is not None:
+            self.trip(now, astray)
         if task_scale >= settings.least_task_scale:
             self._scaled_since = None
         elif self._scaled_since is None:
             self._scaled_since = now
-        elif now - self._scaled_since > self._scaled_for:
-            sentence = (
-                f"torque limits let no more than {100 * task_scale:.0f} % of it through for "
-                f"{settings.scaled_for_s:g} s."
-            )
-            self.trip(now, Finding(Cause.TRACKING_LOST, "task", sentence))
+        elif now - self._scaled_since > self.scaled_for:
+            self.trip(now, self.step_check.scaled_finding(task_scale))
 
     def _watch_tilts(self, now: int, tilts: Array) -> None:
         """Trip if a soft finger tilts on the object."""
         for arm, tilt in zip(self._soft_fingers, tilts.tolist(), strict=True):
             if not tilt <= self._largest_tilt:
-                angle, most = apart(math.degrees(tilt), self._settings.tilt_limit_deg)
+                angle, most = apart(math.degrees(tilt), self.settings.tilt_limit_deg)
                 sentence = (
                     f"its soft finger tilts by {angle} degrees on the object; expected at most "
                     f"{most} degrees."
@@ -480,7 +485,7 @@ class SafetyLayer(FaultLatch):
 
     def _use_what_is_good(self, now: int) -> None:
         """Keep the finite numbers of arms that are not lost, and note what is wrong."""
-        found = list(self._measurement.findings())
+        found = list(self.measurement.findings())
         lost = {one.subject for one in found if one.cause is Cause.ARM_LOST}
         for i, (arm, own) in enumerate(zip(self._arms, self._slices, strict=True)):
             if arm in lost:
@@ -489,8 +494,8 @@ class SafetyLayer(FaultLatch):
             if heard is not None:
                 self._lost.take_back(i, heard)
             if i not in self._lost:
-                self._q[own] = self._measurement.q[own]
-                self._qd[own] = self._measurement.qd[own]
+                self._q[own] = self.measurement.q[own]
+                self._qd[own] = self.measurement.qd[own]
         self._unfit = str(found[0]) if found else ""
         for one in found:
             self.trip(now, one)

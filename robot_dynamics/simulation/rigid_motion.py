@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property, reduce
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, call, load_kernel, trace
+from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
@@ -49,6 +51,7 @@ class RigidMotion:
     """Arms, object and grasps, integrated with a fixed step; loops closed by projection.
 
     Attributes:
+        scene: What there is.
         model: What moves: arms and object, or the arms alone where they hold nothing.
         robot: Its algorithms.
 
@@ -65,7 +68,7 @@ class RigidMotion:
     """
 
     def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
-        self._scene, self._system = scene, scene.system
+        self.scene, self._system = scene, scene.system
         system = scene.system
         self.model = system.model if scene.holds_object else system.arms_alone
         self.drives = drives_of(system, settings, self.model)
@@ -82,22 +85,80 @@ class RigidMotion:
         parameters = scene.grasp_map.recovery.ravel() if figures.ports.parameters else np.zeros(0)
         self._recovery = parameters
         self._step = self._compiled_step(self.drives)
-        self._figures = load_kernel(
-            b"figures\0" + figures.fingerprint, lambda: figures, lanes=1
-        ).bind(parameters)
+        key = b"figures\0" + figures.fingerprint
+        self._figures_kernel = load_kernel(key, lambda: figures, lanes=1)
+        self._figures = self._figures_kernel.bind(parameters)
         self.begin()
+
+    def variant(self, scene: Scene, start: Array, settings: PlantSettings) -> RigidMotion:
+        """Return the motion of a cell with other numbers, at its start, for its `block`.
+
+        It does not run by itself.
+
+        Args:
+            scene: Of the same structure.
+            start: Positions (nq,) of the whole system at the start, grasps closed.
+            settings: Friction and torque limits; the step is that of this motion.
+
+        Raises:
+            ArgumentError: If the step is too long for it.
+        """
+        other = copy(self)
+        other.scene, other._system = scene, scene.system
+        other.model = scene.system.model if scene.holds_object else scene.system.arms_alone
+        other.drives, other.robot = (
+            drives_of(scene.system, settings, other.model),
+            Robot(other.model),
+        )
+        other._start = other._own_positions(start)
+        other._checked_substeps(self._length * self.substeps)
+        if self._recovery.size:
+            other._recovery = scene.grasp_map.recovery.ravel()
+            other._figures = self._figures_kernel.bind(other._recovery)
+        other.begin()
+        return other
+
+    @property
+    def joints_at(self) -> tuple[Any, Any]:
+        """Where the arm joints stand in positions, and in velocities."""
+        return self._q_at, self._v_at
+
+    @property
+    def at_start(self) -> tuple[Array, tuple[Array, ...]]:
+        """Forces in the loops at the start (n^c,), and what is told there; see `_figures`."""
+        return self._wrenches, tuple(self._told)
+
+    @property
+    def block(self) -> Array:
+        """The parameter block of a step."""
+        return self._block(self.drives)
+
+    def batch_step(self, blocks: Array) -> OwnParameters:
+        """Return the step of cells that differ from this one in their blocks alone.
+
+        It is `(q, qd, torque) -> ...` of `step_and_figures`.
+
+        Args:
+            blocks: The `block` of each cell (N, parameters).
+        """
+        return OwnParameters(*self._program(self.drives), blocks)
+
+    def _block(self, drives: Drives) -> Array:
+        own = step_parameters(self.model, drives, self._length)
+        return np.concatenate([own, self._recovery])
+
+    def _program(self, drives: Drives) -> tuple[bytes, Callable[[], Program]]:
+        """Return key and maker of `step_and_figures` with the joints of these drives."""
+        actuated = drives.v_index.tolist()
+        key = (
+            b"rigid step\0" + repr(actuated).encode() + self._figures_program.fingerprint
+            + self.model.structure_key
+        )  # fmt: skip
+        return key, lambda: step_and_figures(self.scene, self.model, actuated)
 
     def _compiled_step(self, drives: Drives) -> Any:
         """Return `(q, qd, torque) -> ...` of `step_and_figures` with these drives."""
-        actuated = drives.v_index.tolist()
-        step = load_kernel(
-            b"rigid step\0" + repr(actuated).encode() + self._figures_program.fingerprint
-            + self.model.structure_key,
-            lambda: step_and_figures(self._scene, self.model, actuated),
-            lanes=1,
-        )  # fmt: skip
-        own = step_parameters(self.model, drives, self._length)
-        return step.bind(np.concatenate([own, self._recovery]))
+        return load_kernel(*self._program(drives), lanes=1).bind(self._block(drives))
 
     @cached_property
     def _pushed_step(self) -> tuple[Any, Drives]:
@@ -182,7 +243,7 @@ class RigidMotion:
 
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
-        if not self._scene.holds_object:
+        if not self.scene.holds_object:
             wrenches = np.zeros((len(self._system.arms), 6))
         else:
             wrenches = self._wrenches[self._wrench_rows].reshape(-1, 6)
@@ -195,7 +256,7 @@ class RigidMotion:
     def truth(self, torque: Array) -> Truth:
         """Return the true state, for the torque (na,) that was applied."""
         system = self._system
-        if not self._scene.holds_object:  # no grasp is open, and the object stays where it is
+        if not self.scene.holds_object:  # no grasp is open, and the object stays where it is
             nothing = np.zeros(len(system.internal_axes))
             return Truth(self._object_pose, np.zeros(6), nothing, 0.0, 0.0, 0.0, torque)
         gaps, twist, *rest = self._told
@@ -230,7 +291,7 @@ class RigidMotion:
         rates = decay_rates(self.robot, self._start, friction)
         step = period / self.substeps
         longest = largest_step(CLASSICAL, rates, step)
-        if longest < step and self._scene.holds_object:
+        if longest < step and self.scene.holds_object:
             raise ArgumentError(
                 f"an integration step of {step:g} s is too long for the friction, "
                 f"springs and dampers of the joints, whose fastest motion has a rate of "
@@ -252,12 +313,12 @@ class RigidMotion:
         Each arm carries its own part of a jointed object, without force in the joint.
         """
         system, result = self._system, np.zeros(self.model.constraint_count)
-        if not self._scene.holds_object:
+        if not self.scene.holds_object:
             return result
         bias = self.robot.bias_forces(self.q, self.qd)
         own = result[self._wrench_rows]
         if system.object_loop_joint is None:
-            own[:] = self._scene.grasp_map.distribution @ bias[system.object_v]
+            own[:] = self.scene.grasp_map.distribution @ bias[system.object_v]
         else:
             parts = zip(system.arms, system.object_bodies, strict=True)
             own[:] = np.concatenate(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
@@ -121,7 +123,8 @@ class HybridLaw(PlannedLaw):
         self.senses = options.sensor
         program = hybrid_law_program(self.hybrid_system, self._order, options, self.program)
         # A surface's source does not tell the constants it has caught: the trace does.
-        self.kernel = load_kernel(b"hybrid_law\0" + program.fingerprint, lambda: program, lanes=1)
+        self._source = b"hybrid_law\0" + program.fingerprint, lambda: program
+        self.kernel = load_kernel(*self._source, lanes=1)
         self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
         self.slip: SlipWatch | None = None
         if SlipWatch.needed(self.hybrid_system, self._task):
@@ -150,6 +153,65 @@ class HybridLaw(PlannedLaw):
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.drive_limits
         self._begin(system.posture)
+
+    @property
+    def block(self) -> Array:
+        """The parameters of the kernel at present."""
+        return self._block(self.gains)
+
+    @property
+    def memory(self) -> Array:
+        """What the last step left for the next one; see `Layout.memory`."""
+        return self._memory
+
+    @property
+    def sensors(self) -> Array:
+        """The kernel's input `sensors` with measured grasp wrenches."""
+        return self._sensors
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it changes the internal force where torque limits need that."""
+        return self._choice is not None
+
+    @property
+    def corrects_now(self) -> bool:
+        """Whether such a change is on, or has been of late."""
+        return self._choice is not None and not self._choice.idle
+
+    def batch(self, blocks: Array) -> OwnParameters:
+        """Return the kernel of cells with a `block` each (N, parameters)."""
+        return OwnParameters(*self._source, blocks)
+
+    def row(self, tick: int) -> Array:
+        """Return the row of the reference that a tick follows, without what control adds to it."""
+        return self._followed.row(tick)
+
+    def branch(self, block: Array) -> HybridLaw:
+        """Return a law that goes on by itself with other parameters of the kernel, by `go_on`."""
+        other = copy(self)
+        other._choice = InternalChoice.of(
+            self.hybrid_system, self.distribution, self.settings, self.layout
+        )
+        other._law = self.kernel.bind(block)
+        return other
+
+    def go_on(
+        self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
+    ) -> HybridStep:
+        """Return the step of a row from a memory, and remember it.
+
+        Args:
+            q: Measured positions of the arm joints (na,).
+            qd: Measured velocities (na,).
+            wrenches: Measured grasp wrenches (k, 6).
+            row: Of the reference.
+            memory: What the last step left.
+            ramp: Factor of the task at the start.
+        """
+        self._memory = memory
+        step = self._last = self._chosen(q, qd, wrenches, row, ramp)
+        return step
 
     @property
     def columns(self) -> dict[str, int]:

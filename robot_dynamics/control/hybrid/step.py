@@ -17,7 +17,7 @@ from robot_dynamics.manipulation.passive_joints import DEAD_POINT
 Array = NDArray[np.float64]
 
 _NONE: Array = np.zeros(0)
-_ALL = 1.0 - 1e-9  # part of the task that is all of it
+ALL = 1.0 - 1e-9  #: part of the task that is all of it
 _ANYTHING = 1e6  # margin recorded of a contact without limits [N]
 
 # In `law_inputs.SCALES`: what damping near a singularity takes from the object's acceleration.
@@ -94,6 +94,11 @@ class HybridStep:
         self.support_torque_ratio: float = ratio
 
     @property
+    def outputs(self) -> Array:
+        """All outputs of the kernel but torque and memory; see `Layout.outputs`."""
+        return self._outputs
+
+    @property
     def pose(self) -> Array:
         """Pose of the object, x y z qx qy qz qw in the world (7,)."""
         return self._outputs[self._at["pose"]]
@@ -167,7 +172,7 @@ class HybridStep:
     @property
     def fits(self) -> bool:
         """Whether the effort limits leave the task unscaled."""
-        return self.effort_scale >= _ALL
+        return self.effort_scale >= ALL
 
     @property
     def lost_acceleration(self) -> float:

@@ -1,0 +1,103 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Many cells of a scenario at once, beside `mujoco.rollout` of the same cell in the same run.
+
+    python -m benchmarks.batch_cells [SCENARIO] [--cells 1024] [--rounds 8]
+
+Cells a second are counted by processor time: of one thread, and of two by the wall clock where the
+machine lets both run (the best of all rounds). Everything takes turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import robot_dynamics as rd
+from robot_dynamics.app.run import chosen_scenario, make_plant
+from robot_dynamics.app.scenario import build_system
+
+_PERIODS = 32  # of a turn
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scenario", nargs="?", default="lift_box")
+    parser.add_argument("--cells", type=int, default=1024)
+    parser.add_argument("--rounds", type=int, default=8)
+    options = parser.parse_args()
+    n, rng = options.cells, np.random.default_rng(0)
+    varied = {"plant.object_mass_scale": rng.uniform(0.8, 1.2, n)}
+    turns: dict[str, tuple[Callable[[], None], int]] = {}
+    for name, parameters, threads in (
+        ("equal cells", {}, 1),
+        ("equal cells", {}, 2),
+        ("cells of own masses", varied, 1),
+        ("cells of own masses", varied, 2),
+    ):
+        batch = rd.BatchSimulation(options.scenario, n, parameters, threads=threads)
+        torque = batch.control()
+        steps = _PERIODS * n * batch._plant.substeps
+        turns[f"plant steps, {name}, threads {threads}"] = stepping(batch, torque), steps
+        turns[f"control periods, {name}, threads {threads}"] = running(batch), _PERIODS * n
+        print(f"{name}: {batch.bytes_per_cell / 1024:.1f} KiB a cell")
+    for threads in (1, 2):
+        step, steps = rolling_out(options.scenario, n, threads)
+        turns[f"mujoco.rollout, steps of 0.2 ms, threads {threads}"] = step, steps
+    best = {name: [np.inf, np.inf] for name in turns}
+    for _ in range(options.rounds):
+        for name, (turn, _) in turns.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            turn()
+            spent = time.perf_counter() - wall, time.process_time() - cpu
+            best[name] = [min(a, b) for a, b in zip(best[name], spent, strict=True)]
+    for name, (_, count) in turns.items():
+        wall, cpu = (count / seconds for seconds in best[name])
+        print(f"{name:55} {cpu:10.0f} per s of processor  {wall:10.0f} per s of wall")
+
+
+def stepping(batch: rd.BatchSimulation, torque: Any) -> Callable[[], None]:
+    """Return what takes some periods under torques that hold the cells up."""
+
+    def turn() -> None:
+        batch.reset()
+        for _ in range(_PERIODS):
+            batch.step(torque)
+
+    return turn
+
+
+def running(batch: rd.BatchSimulation) -> Callable[[], None]:
+    """Return what takes some periods with the law in the loop."""
+    return lambda: batch.run(_PERIODS * batch.period) and None  # type: ignore[func-returns-value]
+
+
+def rolling_out(scenario: str, n: int, threads: int) -> tuple[Callable[[], None], int]:
+    """Return MuJoCo's batch of the same cell, and its number of steps."""
+    import mujoco
+    from mujoco import rollout
+
+    chosen = chosen_scenario(scenario, "mujoco", [])
+    plant: Any = make_plant(chosen, build_system(chosen))
+    model, data = plant._model, plant._data
+    size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    state = np.zeros(size)
+    mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    count, cells = 10, max(2 * threads, n // 16)
+    start = np.tile(state, (cells, 1))
+    own = [mujoco.MjData(model) for _ in range(threads)]
+    pool = rollout.Rollout(nthread=threads)
+
+    def turn() -> None:
+        pool.rollout(model, own, start, nstep=count)
+
+    return turn, cells * count
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,574 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Many cells of one scenario at once: compiled, several cells per instruction, on all cores."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.app.batch_figures import COLUMNS, Collector, Yardstick, joined
+from robot_dynamics.app.laws import control_loop
+from robot_dynamics.app.run import chosen_scenario
+from robot_dynamics.app.scenario import Scenario, build_system, true_system, with_overrides
+from robot_dynamics.app.scene import scene_of
+from robot_dynamics.control.batch_loop import BatchLoop
+from robot_dynamics.control.faults import Cause
+from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.description.yaml_document import decode, parse_yaml
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.batch_plant import BatchPlant, PlantCell
+from robot_dynamics.simulation.rigid_motion import RigidMotion
+from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_LARGEST_PART = 256  # cells that a thread advances together: their numbers stay in its cache
+_LANES = 8
+
+
+class BatchObservation(NamedTuple):
+    """What is seen of N cells; see `Observation`.
+
+    Attributes:
+        time: Simulated time since each cell's start [s] (N,).
+        q: Measured positions of the arm joints (N, na).
+        qd: Measured velocities (N, na).
+        wrenches: Measured grasp wrenches by the arms on the object (N, k, 6).
+        object_pose: True pose of the object x y z qx qy qz qw (N, 7).
+        object_twist: True angular and linear velocity of its origin, world axes (N, 6).
+    """
+
+    time: Array
+    q: Array
+    qd: Array
+    wrenches: Array
+    object_pose: Array
+    object_twist: Array
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a cell ended before its run did.
+
+    Attributes:
+        time: When [s].
+        cause: In short: that of the safety layer, "simulation", or "refused" before the start.
+        sentence: What happened, and what was expected.
+    """
+
+    time: float
+    cause: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class BatchRun:
+    """The result of a run of N cells.
+
+    Attributes:
+        figures: By the names of a single run's report, one value a cell (N,); of a cell that
+            ended, those until then; NaN where nothing was seen.
+        endings: By number of the cell, why it ended before the run did.
+        times: Of the rows of `columns` (rows,) [s].
+        columns: What was recorded (rows, N, w), by the names of a `Recording`; NaN after a cell's
+            end.
+    """
+
+    figures: dict[str, Array]
+    endings: dict[int, Ending]
+    times: Array
+    columns: dict[str, Array]
+
+    @property
+    def failed(self) -> Mask:
+        """Which cells ended before the run did (N,)."""
+        count = len(next(iter(self.figures.values())))
+        return np.isin(np.arange(count), list(self.endings))
+
+
+class BatchSimulation:
+    """N cells of a scenario, each with parameters of its own, advanced together.
+
+    Arms hold one object by rigid grasps in free space, with the plant "engine". All of a control
+    period is simulated: the law with its limits and the checks of the safety layer, command delay,
+    integration steps with projection, sensors with noise and delay.
+
+        batch = rd.BatchSimulation("lift_box", 1000, {"plant.object_mass_scale": scales})
+        run = batch.run()                  # the scenario, its law in the loop
+        run.figures["object_position_error_max_m"], run.endings
+
+        seen = batch.reset()               # or torques of your own
+        seen = batch.step(torque)          # (N, na)
+
+    A cell's numbers are those of `rd.simulate(scenario, overrides=batch.overrides(cell))`, or of
+    `rd.Simulation` likewise, to the last bit; where `plant.link_mass_scale` varies, to rounding.
+
+    A cell ends where a single run would fall back or fail: what the safety layer finds, a motion
+    without bound, numbers that are none. It then stays as it is, `endings` says why, and no other
+    cell changes.
+
+    Attributes:
+        scenario: What all cells have in common.
+        count: N.
+        period: Control period [s].
+        joint_names: The arm joints, in the order of torques and measurements.
+        arm_names: The arms, in the order of the wrenches.
+        effort_limits: The largest torques of the drives (na,).
+        parameters: What differs from cell to cell.
+        endings: By number of the cell, why it has ended.
+
+    Args:
+        scenario: A scenario, a file, or the name of a shipped one.
+        count: Number of cells.
+        parameters: By scenario key, as "plant.object_mass_scale" or "control.object.bandwidth",
+            one value a cell: an array (N,), or (N, any) for keys that take lists. Keys of plant
+            (masses, grasp errors, friction, delays, sensors, seed) and control (gains of object,
+            posture, friction, internal force, impedance).
+        overrides: Changes of single values in all cells, as "plant.command_delay_periods=2".
+        threads: How many cells' parts are advanced at the same time; all cores by default.
+
+    Raises:
+        ArgumentError: If the scenario has contacts that slip, surfaces, a jointed object, arms
+            with loops, or another plant; or a parameter cannot differ from cell to cell.
+        RobotDynamicsError: If the scenario is refused. Parameters that are refused in one cell
+            alone end that cell.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path,
+        count: int,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        *,
+        overrides: Iterable[str] = (),
+        threads: int | None = None,
+    ) -> None:
+        if not (isinstance(count, int) and count >= 1):
+            raise ArgumentError(f"a batch of {count!r} cells, expected a whole number from 1 on.")
+        self.scenario = scenario = chosen_scenario(scenario, None, overrides)
+        self.count, self.period = count, scenario.control.period
+        self.parameters = _checked(parameters or {}, count)
+        self._believed = build_system(scenario)
+        self._require_supported()
+        system = self._believed
+        self.joint_names = tuple(system.joint_names)
+        self.arm_names = tuple(arm.name for arm in system.arms)
+        self.effort_limits = np.array(system.limits["effort"])
+        self._threads = threads or len(os.sched_getaffinity(0))
+        part = min(_LARGEST_PART, -(-count // self._threads))
+        part = -(-part // _LANES) * _LANES
+        self._parts = [slice(i, min(i + part, count)) for i in range(0, count, part)]
+        self._pool: ThreadPoolExecutor | None = None
+        self._refused: dict[int, Ending] = {}
+        self._controls: list[ControlSettings] = []
+        self._plant = self._make_plant()
+        self.reset()
+
+    # -- the cells ----------------------------------------------------------------------------
+
+    def overrides(self, cell: int) -> list[str]:
+        """Return the overrides with which a single run is this cell's."""
+        texts = [
+            f"{key}={json.dumps(values[cell].tolist())}" for key, values in self.parameters.items()
+        ]
+        if "plant.seed" not in self.parameters:
+            texts.append(f"plant.seed={self.scenario.plant.seed + cell}")
+        return texts
+
+    @property
+    def active(self) -> Mask:
+        """Which cells have not ended (N,)."""
+        return self._alive.copy()
+
+    @property
+    def bytes_per_cell(self) -> int:
+        """Memory that a cell takes, besides what all have in common."""
+        control = self.__dict__.get("_loop")
+        return self._plant.bytes_per_cell + (control.bytes_per_cell if control else 0)
+
+    def _require_supported(self) -> None:
+        scenario, system = self.scenario, self._believed
+        what = ""
+        if scenario.plant.engine != "engine":
+            what = f"the plant {scenario.plant.engine!r}"
+        elif not scenario.control.law_facts.holds_object:
+            what = "arms that hold nothing"
+        elif system.object_loop_joint is not None:
+            what = "an object with a joint"
+        elif system.internal_chains is not None:
+            what = "arms with loops"
+        elif not scene_of(scenario, system).rigid:
+            what = "contacts that slip or open, or surfaces"
+        if what:
+            raise ArgumentError(
+                f"{scenario.name}: {what} in a batch of cells; expected the plant 'engine' with "
+                "arms that hold one object by rigid grasps in free space. Simulate one at a time."
+            )
+
+    def _make_plant(self) -> BatchPlant:
+        scenario = self.scenario
+        document = parse_yaml(scenario.text(), scenario.name).without_lines()
+        settings: list[PlantSettings] = []
+        for cell in range(self.count):
+            changed = with_overrides(document, self.overrides(cell))
+            settings.append(decode(PlantSettings, changed.value["plant"]))
+            if any(key.startswith("control.") for key in self.parameters):
+                self._controls.append(decode(ControlSettings, changed.value["control"]))
+        links = {one.link_mass_scale for one in settings}
+        self._variable_links = len(links) > 1
+        system = self._true_system(scenario)
+        start = closed_configuration(system, scenario.object_pose)
+        nominal = RigidMotion(scene_of(scenario, system), start, self.period, scenario.plant)
+        made: dict[str, PlantCell | Ending] = {}
+        cells = []
+        for cell, own in enumerate(settings):
+            # What sensors and delay are does not matter to the motion.
+            moving = replace(own, seed=0, sensors=SensorSettings(), command_delay_periods=0)
+            key = repr(moving)
+            if key not in made:
+                made[key] = self._made(replace(scenario, plant=own), nominal, start)
+            found = made[key]
+            if isinstance(found, Ending):
+                self._refused[cell] = found
+                found = PlantCell.of(nominal, own)
+            cells.append(replace(found, settings=own))
+        self._nominal = nominal
+        return BatchPlant(nominal, cells, self.period)
+
+    def _made(self, scenario: Scenario, nominal: RigidMotion, start: Array) -> PlantCell | Ending:
+        try:
+            system = self._true_system(scenario)
+            if scenario.plant.grasp_error == self.scenario.plant.grasp_error:
+                scene = replace(nominal.scene, system=system)
+            else:
+                scene = scene_of(scenario, system)
+                start = closed_configuration(system, scenario.object_pose)
+            motion = nominal.variant(scene, start, scenario.plant)
+        except RobotDynamicsError as error:
+            return Ending(0.0, "refused", str(error))
+        return PlantCell.of(motion, scenario.plant)
+
+    def _true_system(self, scenario: Scenario) -> GraspSystem:
+        system = true_system(scenario, self._believed)
+        return _of_variable_links(system) if self._variable_links else system
+
+    # -- stepping -----------------------------------------------------------------------------
+
+    def reset(
+        self, cells: ArrayLike | None = None, seeds: Sequence[int] | None = None
+    ) -> BatchObservation:
+        """Return cells to the start at rest, brakes on; noise begins anew.
+
+        Args:
+            cells: Their numbers, or a mask (N,); all by default.
+            seeds: Of the noise of each; those of the parameters by default.
+        """
+        chosen = np.arange(self.count) if cells is None else np.asarray(cells)
+        if chosen.dtype == bool:
+            chosen = np.flatnonzero(chosen)
+        if cells is None:
+            self._alive = np.ones(self.count, dtype=bool)
+            self.endings: dict[int, Ending] = {}
+        self._alive[chosen] = True
+        for cell in chosen.tolist():
+            self.endings.pop(cell, None)
+            if cell in self._refused:
+                self._end(cell, self._refused[cell])
+        self._plant.reset(chosen, seeds)
+        control: BatchLoop | None = self.__dict__.get("_loop")
+        if control is not None:
+            control.begin(chosen)
+            for cell in set(chosen.tolist()) & set(self._refused_control):
+                if self._alive[cell]:
+                    self._end(cell, self._refused_control[cell])
+        return self.observation
+
+    def step(self, torque: ArrayLike) -> BatchObservation:
+        """Advance all cells that have not ended by one control period.
+
+        Args:
+            torque: Commands (N, na) [N m or N], or (na,) for all; each acts after the cell's
+                command delay. A cell whose numbers are not finite ends.
+
+        Raises:
+            ArgumentError: If the shape is wrong.
+        """
+        commands = self._checked_torque(torque)
+
+        def advance(own: slice) -> None:
+            self._advance(own, commands[own])
+
+        self._each_part(advance)
+        return self.observation
+
+    def control(self, rows: ArrayLike | None = None) -> Array:
+        """Return the torques (N, na) of the scenario's law for what is seen now.
+
+        They take effect by `step`; the law takes it that they are sent, once each control period.
+        Cells in which the safety layer finds a fault end; torques of ended cells are zero.
+
+        Args:
+            rows: What the law follows now, (N, w) or (w,), as `reference_rows`; by default those
+                of the scenario's plan.
+        """
+        loop = self._loop
+        given = None if rows is None else np.asarray(rows, dtype=float)
+        width = loop.rows.shape[1]
+        if given is not None and given.shape not in ((self.count, width), (width,)):
+            raise ArgumentError(
+                f"rows of shape {given.shape}, expected {(self.count, width)} or {(width,)}."
+            )
+        torque = np.zeros((self.count, len(self.joint_names)))
+
+        def update(own: slice) -> None:
+            here = given if given is None or given.ndim == 1 else given[own]
+            torque[own] = self._controlled(own, here)
+
+        self._each_part(update)
+        torque[~self._alive] = 0.0
+        return torque
+
+    @property
+    def reference_rows(self) -> Array:
+        """Rows that the law follows, by control periods since the start (ticks + 1, w).
+
+        Pose (7,), twist (6,) and acceleration (6,) of the object, then forces; see
+        `reference_columns`.
+        """
+        return self._loop.rows.copy()
+
+    @property
+    def reference_columns(self) -> dict[str, slice]:
+        """Where forces stand in the rows of the reference."""
+        return dict(self._loop.law.row_columns)
+
+    @property
+    def observation(self) -> BatchObservation:
+        """What was seen last; of cells that have ended, before they did."""
+        plant = self._plant
+        return BatchObservation(
+            np.asarray(plant.tick * self.period),
+            plant.seen_q.copy(),
+            plant.seen_qd.copy(),
+            plant.seen_wrenches.copy(),
+            plant.object_pose.copy(),
+            plant.twist.copy(),
+        )
+
+    # -- whole runs ---------------------------------------------------------------------------
+
+    def run(
+        self,
+        duration: float | None = None,
+        *,
+        record: Collection[str] = (),
+        every: int = 1,
+    ) -> BatchRun:
+        """Run the scenario from its start in all cells, with its law in the loop.
+
+        Args:
+            duration: Simulated time [s]; that of start and reference by default.
+            record: Names of columns to keep: object_pose, object_twist, joint_position,
+                joint_velocity, grasp_wrench, applied_torque, commanded_torque, internal_force.
+            every: Control periods between two rows that are kept.
+
+        Raises:
+            UnknownNameError: If there is no such column.
+            RobotDynamicsError: If the scenario's path is refused.
+        """
+        for name in record:
+            if name not in COLUMNS:
+                raise UnknownNameError("column", name, COLUMNS)
+        loop = self._loop
+        ticks = self.scenario.ticks(loop.law.reference, duration)
+        yardstick = Yardstick(self.scenario, loop.law, ticks, self.effort_limits)
+        self.reset()
+        collectors = {
+            own.start: Collector(yardstick, own.stop - own.start, record, every)
+            for own in self._parts
+        }
+
+        def run(own: slice) -> None:
+            collector = collectors[own.start]
+            plant = self._plant
+            for tick in range(ticks):
+                # A cell in which a fault is found counts up to here.
+                alive = self._alive[own].copy()
+                if not alive.any():
+                    break
+                torque = self._controlled(own, None)
+                collector.add(
+                    tick,
+                    alive,
+                    {
+                        "object_pose": plant.object_pose[own],
+                        "object_twist": plant.twist[own],
+                        "joint_position": plant.seen_q[own],
+                        "joint_velocity": plant.seen_qd[own],
+                        "grasp_wrench": plant.seen_wrenches[own].reshape(len(alive), -1),
+                        "applied_torque": plant.torque[own],
+                        "commanded_torque": torque,
+                        "internal_force": plant.internal_force[own],
+                        "added_internal_force": loop.added_internal_force[own],
+                        "gaps": plant.gaps[own],
+                        "scales": loop.scales[own],
+                    },
+                )
+                self._advance(own, torque)
+            collector.finish()
+
+        self._each_part(run)
+        figures, kept = joined([collectors[own.start] for own in self._parts])
+        times = np.asarray(np.arange(0, ticks, every) * self.period, dtype=float)
+        return BatchRun(figures, dict(sorted(self.endings.items())), times, kept)
+
+    # -- parts of the cells -------------------------------------------------------------------
+
+    def _each_part(self, work: Callable[[slice], None]) -> None:
+        """Do something with all parts of the cells, on all threads."""
+
+        def quiet(own: slice) -> None:
+            with np.errstate(all="ignore"):  # cells that have left their validity are ended
+                work(own)
+
+        if len(self._parts) == 1 or self._threads == 1:
+            for own in self._parts:
+                quiet(own)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads, "batch")
+        for done in [self._pool.submit(quiet, own) for own in self._parts]:
+            done.result()
+
+    def _advance(self, own: slice, torque: Array) -> None:
+        alive = self._alive[own]
+        if not np.isfinite(torque).all():
+            finite = np.isfinite(torque).all(axis=1)
+            for i in np.flatnonzero(alive & ~finite).tolist():
+                sentence = "torque has entries that are not finite."
+                self._end_now(own.start + i, Cause.TORQUE_INVALID.value, sentence)
+        lost = self._plant.advance(own, torque, alive)
+        for i in np.flatnonzero(lost).tolist():
+            cell = own.start + i
+            until = (int(self._plant.tick[cell]) + 1) * self.period
+            sentence = (
+                f"the simulated motion grew without bound before {until:g} s, or constraints "
+                "depend on one another there; expected torques that keep it bounded."
+            )
+            self._end_now(cell, "simulation", sentence)
+
+    def _controlled(self, own: slice, rows: Array | None) -> Array:
+        plant, loop = self._plant, self._loop
+        torque, ended = loop.update(
+            own,
+            plant.tick[own],
+            plant.seen_q[own],
+            plant.seen_qd[own],
+            plant.seen_wrenches[own],
+            self._alive[own],
+            rows,
+        )
+        for i in np.flatnonzero(ended).tolist():
+            found = loop.findings[own.start + i]
+            self._end_now(own.start + i, found.cause.value, str(found))
+        return torque
+
+    def _end_now(self, cell: int, cause: str, sentence: str) -> None:
+        self._end(cell, Ending(int(self._plant.tick[cell]) * self.period, cause, sentence))
+
+    def _end(self, cell: int, ending: Ending) -> None:
+        self._alive[cell] = False
+        self.endings[cell] = ending
+
+    @cached_property
+    def _loop(self) -> BatchLoop:
+        """The law in all cells, prepared for their starts when it is needed first."""
+        scenario, plant = self.scenario, self._plant
+        single = control_loop(scenario, self._believed)
+        self._nominal.begin()
+        q, qd, _ = self._nominal.sensed()
+        single.check(q, qd)
+        loop = BatchLoop(single, self.count)
+        self._refused_control: dict[int, Ending] = {}
+        known: dict[Any, int | Ending] = {}
+        tick = plant.tick.copy()
+        if tick.any():
+            raise ArgumentError("control begins at the start of all cells; expected a reset.")
+        for cell in range(self.count):
+            own = self._controls[cell] if self._controls else scenario.control
+            q, qd = plant.seen_q[cell], plant.seen_qd[cell]
+            key = (q.tobytes(), qd.tobytes(), repr(own) if self._controls else "")
+            found = known.get(key)
+            if found is None:
+                try:
+                    loop.prepare(cell, own, q, qd)
+                    found = known[key] = cell
+                except ArgumentError:
+                    raise
+                except RobotDynamicsError as error:
+                    found = known[key] = Ending(0.0, "refused", str(error))
+            elif isinstance(found, int):
+                loop.share(cell, found)
+            if isinstance(found, Ending):
+                self._refused_control[cell] = found
+                if self._alive[cell]:
+                    self._end(cell, found)
+        good = [found for found in known.values() if isinstance(found, int)]
+        for cell in self._refused_control if good else ():
+            loop.share(cell, good[0])  # numbers that kernels can work with
+        loop.finish()
+        return loop
+
+    def _checked_torque(self, torque: ArrayLike) -> Array:
+        shape = (self.count, len(self.joint_names))
+        try:
+            values = np.asarray(torque, dtype=float)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"torque is {torque!r:.60}, expected numbers {shape}.") from None
+        if values.shape not in (shape, shape[1:]):
+            raise ArgumentError(
+                f"torque has shape {values.shape}, expected {shape} or {shape[1:]}."
+            )
+        return np.ascontiguousarray(np.broadcast_to(values, shape))
+
+
+def _checked(parameters: Mapping[str, ArrayLike], count: int) -> dict[str, NDArray[Any]]:
+    """Return one row of each parameter for each cell."""
+    found = {}
+    for key, given in parameters.items():
+        values = np.array(given)
+        if not key.startswith(("plant.", "control.")):
+            raise ArgumentError(
+                f"parameter {key!r} of cells; expected a key of plant or control, as "
+                "'plant.object_mass_scale'."
+            )
+        if values.shape[:1] != (count,):
+            raise ArgumentError(
+                f"parameter {key!r} has shape {values.shape}, expected ({count}, ...): one value "
+                "for each cell."
+            )
+        if values.dtype.kind not in "biuf" or not math.isfinite(float(np.abs(values).sum())):
+            raise ArgumentError(f"parameter {key!r}: expected finite numbers.")
+        found[key] = values
+    return found
+
+
+def _of_variable_links(system: GraspSystem) -> GraspSystem:
+    """Return a system in which the inertia of every link is a parameter of programs."""
+    model = system.model
+    names = {body.name for body in model.bodies}
+    return replace(system, model=replace(model, variable=model.variable | names))
