@@ -29,6 +29,7 @@ from robot_dynamics.dynamics.inverse_derivatives import (
     tree_derivatives,
 )
 from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
+from robot_dynamics.dynamics.loop_derivatives import loop_derivatives
 from robot_dynamics.dynamics.passive import passive_forces
 from robot_dynamics.dynamics.regressor import energy_regressor, inverse_dynamics_regressor
 from robot_dynamics.model import Model
@@ -98,22 +99,17 @@ def residual_derivatives_program(model: Model) -> Program:
 
     def run(q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> dict[str, Any]:
         n, parameters = model.nv, unpack(model, block)
-        tau_q, tau_qd = _tree_derivatives(model, q, qd, qdd, parameters)
-        if not model.constraint_count:
-            return {"motion_q": tau_q, "motion_qd": tau_qd, "rates_q": [], "rates_qd": []}
+        if has_constant_subspaces(model):
+            tau_q, tau_qd = _tree_derivatives(model, q, qd, qdd, parameters)
+            loops = loop_derivatives(model, q, qd, qdd, multipliers, parameters)
+            motion_q = [add(a, b) for a, b in zip(tau_q, loops.forces_q, strict=True)]
+            rates = loops.rates_q, loops.rates_qd
+            return dict(zip(names, (motion_q, tau_qd, *rates), strict=True))
+        by_q = _along_motions(model, lambda q: _residual(model, q, qd, qdd, multipliers, block), q)
+        by_qd = jacobian(lambda qd: _residual(model, q, qd, qdd, multipliers, block), qd)
+        return dict(zip(names, (by_q[:n], by_qd[:n], by_q[n:], by_qd[n:]), strict=True))
 
-        def of_loops(q: Any, qd: Any) -> list[Any]:
-            return _of_loops(model, q, qd, qdd, multipliers, parameters)
-
-        by_q = _along_motions(model, lambda q: of_loops(q, qd), q)
-        by_qd = jacobian(lambda qd: of_loops(q, qd), qd)
-        return {
-            "motion_q": [add(a, b) for a, b in zip(tau_q, by_q[:n], strict=True)],
-            "motion_qd": [add(a, b) for a, b in zip(tau_qd, by_qd[:n], strict=True)],
-            "rates_q": by_q[n:],
-            "rates_qd": by_qd[n:],
-        }
-
+    names = ("motion_q", "motion_qd", "rates_q", "rates_qd")
     shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
     return traced(model, run, "residual_derivatives", **shapes, multipliers=model.constraint_count)
 
@@ -123,6 +119,10 @@ def velocity_constraint_derivatives_program(model: Model) -> Program:
 
     def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
         parameters = unpack(model, block)
+
+        if has_constant_subspaces(model):
+            still, none = [0.0] * model.nv, [0.0] * model.constraint_count
+            return {"rates_q": loop_derivatives(model, q, qd, still, none, parameters).drift_q}
 
         def rates(q: Any) -> list[Any]:
             return times(closed_loop_terms(model, q, qd, parameters).loops.K, qd)
@@ -219,17 +219,11 @@ def residual_program(model: Model) -> Program:
 def _residual(model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> list[Any]:
     parameters, n = unpack(model, block), model.nv
     tau = inverse_dynamics(model, q, qd, qdd, parameters)
-    of_loops = _of_loops(model, q, qd, qdd, multipliers, parameters)
-    return [*add(tau, of_loops[:n]), *of_loops[n:]]
-
-
-def _of_loops(
-    model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, parameters: Parameters
-) -> list[Any]:
-    """Return -K^T lambda (nv,) and K qdd - k (n^c,), one after the other."""
+    if not model.constraint_count:
+        return tau
     loops = closed_loop_terms(model, q, qd, parameters).loops
-    push = transposed_times(loops.K, multipliers, model.nv)
-    return [*(-p for p in push), *subtract(times(loops.K, qdd), loops.k)]
+    push = transposed_times(loops.K, multipliers, n)
+    return [*subtract(tau, push), *subtract(times(loops.K, qdd), loops.k)]
 
 
 def _tree_derivatives(
