@@ -7,13 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robot_dynamics.algorithms import inverse_dynamics_program, traced
 from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
+from robot_dynamics.compile.matrix_product import minus_product
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.tracing import call, trace
+from robot_dynamics.compile.tracing import call
 from robot_dynamics.dynamics.closed_loop import (
     ClosedLoopTerms,
     closed_loop_accelerations,
@@ -138,32 +136,47 @@ def forward_dynamics_derivatives_program(model: Model) -> Program:
     Those of lambda only where there are constraints. Of q, qd, tau, at full rank: those of the
     residual, solved with the factors of the equation.
     """
-    n, m = model.nv, model.constraint_count
-    residual = residual_derivatives_program(model)
+    n = model.nv
     # Long programs compile faster in pieces.
-    changes = {
-        name: _changes_program(*(residual.non_zero(f"{of}_{name}") for of in ("motion", "rates")))
-        for name in (("q", "qd") if m else ())
-    }
+    motion, residual = _motion_program(model), residual_derivatives_program(model)
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
-        at = _Motion(model, q, qd, tau, block)
-        of = call(residual, q, qd, at.qdd, at.multipliers, parameters=block)
-        inverse = at.inverse()
-        motion: dict[str, Any] = {}
-        forces: dict[str, Any] = {}
-        for name in ("q", "qd"):
-            force, rate = of[f"motion_{name}"], of[f"rates_{name}"]
-            if m:
-                both = call(changes[name], *inverse, force, rate)
-                motion[f"qdd_{name}"], forces[f"lambda_{name}"] = both["x"], both["y"]
-            else:
-                motion[f"qdd_{name}"] = _minus_products(n, (inverse[0], force))
-        motion["qdd_tau"], forces["lambda_tau"] = inverse[:2]
-        return {"pivot": at.pivot, **motion, **(forces if m else {})}
+        at = call(motion, q, qd, tau, parameters=block)
+        of = call(residual, q, qd, at["qdd"], at["multipliers"], parameters=block)
+        M, F, R = at["M"], at["F"], at["R"]
+        # By symmetry of (8.6) rates do to accelerations what forces do to multipliers.
+        of_rates = [[-row[i] for row in F] for i in range(n)]
+        inverse = [[*a, *b] for a, b in zip([*M, *F], [*of_rates, *R], strict=True)]
+        change = [
+            [*by_q, *by_qd]
+            for by_q, by_qd in zip(
+                [*of["motion_q"], *of["rates_q"]], [*of["motion_qd"], *of["rates_qd"]], strict=True
+            )
+        ]
+        rows = minus_product(inverse, change, 2 * n)
+        result = {"pivot": at["pivot"]}
+        for name, of_name, tau_rows in (("qdd", rows[:n], M), ("lambda", rows[n:], F)):
+            if tau_rows:
+                result[f"{name}_q"] = [row[:n] for row in of_name]
+                result[f"{name}_qd"] = [row[n:] for row in of_name]
+                result[f"{name}_tau"] = tau_rows
+        return result
 
     shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
     return traced(model, run, "forward_dynamics_derivatives", **shapes)
+
+
+def _motion_program(model: Model) -> Program:
+    """The solution of the equation of motion at full rank, and the inverse of its matrix."""
+
+    def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
+        at = _Motion(model, q, qd, tau, block)
+        M, F, R = at.inverse()
+        solution = {"qdd": at.qdd, "multipliers": at.multipliers, "pivot": at.pivot}
+        return {**solution, "M": M, "F": F, "R": R}
+
+    shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
+    return traced(model, run, "motion", **shapes)
 
 
 def inverse_dynamics_jvp_program(model: Model) -> Program:
@@ -349,44 +362,6 @@ def _along_velocities(model: Model, q: Any, gradient: Any) -> list[Any]:
 def _units(count: int) -> list[list[float]]:
     """Return the rows of a unit matrix."""
     return [[float(i == j) for i in range(count)] for j in range(count)]
-
-
-def _changes_program(of_force: NDArray[np.bool_], of_rate: NDArray[np.bool_]) -> Program:
-    """Return the program of derivatives of qdd and lambda, of those of the residual.
-
-    Args:
-        of_force: Which derivatives of forces (nv, nv) are not zero by structure.
-        of_rate: Which derivatives of rates (n^c, nv) are not.
-    """
-    m, n = of_rate.shape
-
-    def sparse(matrix: Any, non_zero: NDArray[np.bool_]) -> list[list[Any]]:
-        return [
-            [x if there else 0.0 for x, there in zip(row, places, strict=True)]
-            for row, places in zip(matrix, non_zero.tolist(), strict=True)
-        ]
-
-    def run(M: Any, F: Any, R: Any, force: Any, rate: Any, _: Any) -> dict[str, Any]:
-        force, rate = sparse(force, of_force), sparse(rate, of_rate)
-        # By symmetry of (8.6) rates do to accelerations what forces do to multipliers.
-        by_rate = [[-x for x in column] for column in zip(*F, strict=True)]
-        return {
-            "x": _minus_products(n, (M, force), (by_rate, rate)),
-            "y": _minus_products(n, (F, force), (R, rate)),
-        }
-
-    shapes = {"M": (n, n), "F": (m, n), "R": (m, m), "force": (n, n), "rate": (m, n)}
-    return trace(run, "changes", shapes)
-
-
-def _minus_products(columns: int, *pairs: tuple[Any, Any]) -> list[list[Any]]:
-    """Return minus the sum of products of matrices, the second of which have so many columns."""
-    found = []
-    for rows in zip(*(first for first, _ in pairs), strict=True):
-        entries = [x for row in rows for x in row]
-        others = [row for _, second in pairs for row in second]
-        found.append([-x for x in transposed_times(others, entries, columns)])
-    return found
 
 
 def _along_motions(model: Model, function: Callable[[Any], Any], q: Any) -> list[list[Any]]:

@@ -50,8 +50,8 @@ class Core:
         module: The module being written; it names the cores of called programs.
         program: The program.
         lanes: The number of lanes and its types.
-        uniform: Whether all lanes share one parameter block of plain numbers, `%parameters`.
-            Otherwise parameters follow the inputs in the input block.
+        uniform: Whether all lanes share one block `%parameters` of plain numbers. Otherwise that
+            has every parameter in all lanes.
     """
 
     def __init__(self, module: Module, program: Program, lanes: Lanes, uniform: bool) -> None:
@@ -63,6 +63,8 @@ class Core:
         self.names: dict[int, str] = {}
         self.allocations: list[str] = []
         self.argument_blocks: dict[int, str] = {}
+        self.parameter_blocks: dict[tuple[int, ...], str] = {}
+        self.steps: dict[int, int] = {}  # between results of a call, in bytes
         nodes = program.nodes
         self.sines = {node.left: i for i, node in enumerate(nodes) if node.operation == SIN}
         self.cosines = {node.left: i for i, node in enumerate(nodes) if node.operation == COS}
@@ -147,10 +149,10 @@ class Core:
             elif operation == PARAMETER:
                 names[index] = self._parameter(left)
             elif operation == RESULT:
-                pointer = self.writer.offset(names[left], right * self.lanes.size)
+                pointer = self.writer.offset(names[left], right * self.steps[left])
                 names[index] = self.writer.load(self.lanes.real, pointer, self.lanes.size)
             elif operation == CALL:
-                names[index] = self._call(left, right)
+                self._call(index)
             elif operation in (SIN, COS):
                 self._trigonometry(left)
             else:
@@ -210,10 +212,8 @@ class Core:
         """Load a parameter, into all lanes."""
         writer, lanes = self.writer, self.lanes
         if not self.uniform:
-            place = sum(self.program.ports.input_sizes) + index
-            return writer.load(
-                lanes.real, writer.offset("%inputs", place * lanes.size), lanes.size
-            )
+            pointer = writer.offset("%parameters", index * lanes.size)
+            return writer.load(lanes.real, pointer, lanes.size)
         value = writer.load("double", writer.offset("%parameters", 8 * index))
         if lanes.width == 1:
             return value
@@ -244,37 +244,76 @@ class Core:
             value = writer.emit(f"insertelement {lanes.real} {value}, double {result}, i32 {lane}")
         return value
 
-    def _call(self, program: Program, arguments: tuple[int, ...]) -> str:
-        """Call another program; return the pointer to the block of its results."""
-        writer, lanes, nodes = self.writer, self.lanes, self.program.nodes
+    def _call(self, index: int) -> None:
+        """Call another program; of one state side by side with all that can be called with it."""
+        calls = self.plan.together.get(index, (index,))
+        if len(calls) > 1 and self.lanes.width == 1 < self.module.columns:
+            self._call_in_lanes(calls)
+            return
+        writer, lanes, node = self.writer, self.lanes, self.program.nodes[index]
+        program, arguments = node.left, node.right
         inputs = len(arguments) - program.parameters
-        block = [nodes[argument] for argument in arguments[inputs:]]
-        # A callee that gets a part of our own parameter block as it stands reads it in place.
-        shared = self.uniform and all(
-            node.operation == PARAMETER and node.left == block[0].left + place
-            for place, node in enumerate(block)
-        )
-        parameters = "null"
-        if shared:
-            arguments = arguments[:inputs]
-            if block:
-                parameters = writer.offset("%parameters", 8 * block[0].left)
+        parameters, uniform = self._parameters_of_call(arguments[inputs:])
         key = id(program)
         if key not in self.argument_blocks:
-            self.argument_blocks[key] = self._allocate(inputs + program.parameters)
-        argument_block = self.argument_blocks[key]
-        for place, argument in enumerate(arguments):
-            pointer = writer.offset(argument_block, place * lanes.size)
-            writer.store(lanes.real, self.names[argument], pointer, lanes.size)
-        results = self._allocate(len(program.slots))
-        core = self.module.core(program, lanes, shared)
-        writer.do(f"call void @{core}(ptr {argument_block}, ptr {parameters}, ptr {results})")
-        return results
+            self.argument_blocks[key] = self._allocate(inputs, lanes)
+        block = self.argument_blocks[key]
+        self._write(block, arguments[:inputs])
+        results = self._allocate(len(program.slots), lanes)
+        core = self.module.core(program, lanes, uniform)
+        writer.do(f"call void @{core}(ptr {block}, ptr {parameters}, ptr {results})")
+        self.names[index], self.steps[index] = results, lanes.size
 
-    def _allocate(self, count: int) -> str:
+    def _call_in_lanes(self, calls: tuple[int, ...]) -> None:
+        """Call a program for several inputs of one state, one in each lane."""
+        writer, nodes, lanes = self.writer, self.program.nodes, Lanes(self.module.columns)
+        program, arguments = nodes[calls[0]].left, nodes[calls[0]].right
+        inputs = len(arguments) - program.parameters
+        parameters, _ = self._parameters_of_call(arguments[inputs:])
+        core = self.module.core(program, lanes, True)
+        for start in range(0, len(calls), lanes.width):
+            part = calls[start : start + lanes.width]
+            block = self._allocate(inputs, lanes)
+            results = self._allocate(len(program.slots), lanes)
+            for place in range(inputs):
+                for lane in range(lanes.width):
+                    # The last one fills the remaining lanes.
+                    name = self.names[nodes[part[min(lane, len(part) - 1)]].right[place]]
+                    pointer = writer.offset(block, place * lanes.size + 8 * lane)
+                    writer.store("double", name, pointer)
+            writer.do(f"call void @{core}(ptr {block}, ptr {parameters}, ptr {results})")
+            for lane, index in enumerate(part):
+                self.names[index] = writer.offset(results, 8 * lane)
+                self.steps[index] = lanes.size
+
+    def _parameters_of_call(self, arguments: tuple[int, ...]) -> tuple[str, bool]:
+        """Return where the parameters of a call stand, and whether all lanes share them."""
+        block = [self.program.nodes[argument] for argument in arguments]
+        if not block:
+            return "null", True
+        # A callee that gets a part of our own parameter block as it stands reads it in place.
+        if all(
+            node.operation == PARAMETER and node.left == block[0].left + place
+            for place, node in enumerate(block)
+        ):
+            size = 8 if self.uniform else self.lanes.size
+            return self.writer.offset("%parameters", size * block[0].left), self.uniform
+        if arguments not in self.parameter_blocks:
+            name = self.parameter_blocks[arguments] = self._allocate(len(block), self.lanes)
+            self._write(name, arguments)
+        return self.parameter_blocks[arguments], self.lanes.width == 1
+
+    def _write(self, block: str, arguments: tuple[int, ...]) -> None:
+        """Write arguments of a call."""
+        size = self.lanes.size
+        for place, argument in enumerate(arguments):
+            pointer = self.writer.offset(block, place * size)
+            self.writer.store(self.lanes.real, self.names[argument], pointer, size)
+
+    def _allocate(self, count: int, lanes: Lanes) -> str:
         name = f"%block{len(self.allocations)}"
         self.allocations.append(
-            f"  {name} = alloca [{max(count, 1)} x {self.lanes.real}], align {self.lanes.size}"
+            f"  {name} = alloca [{max(count, 1)} x {lanes.real}], align {lanes.size}"
         )
         return name
 
@@ -289,10 +328,11 @@ class Module:
 
     Args:
         fma: Whether the processor fuses multiplication and addition.
+        columns: How many calls of one state to make side by side.
     """
 
-    def __init__(self, fma: bool) -> None:
-        self.fma = fma
+    def __init__(self, fma: bool, columns: int = 1) -> None:
+        self.fma, self.columns = fma, columns
         self.functions: list[str] = []
         self._cores: dict[tuple[int, int, bool], str] = {}
         self._plans: dict[int, Plan] = {}
@@ -318,15 +358,16 @@ class Module:
         self.functions.append(core.direct_form(name, exported))
 
 
-def emit_module(parts: Prepared, width: int, fma: bool) -> str:
+def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> str:
     """Return the text of a module whose function `ENTRY` evaluates a program for many states.
 
     Args:
         parts: The program in its two parts.
         width: How many states to take at once where there are many.
         fma: Whether the processor fuses multiplication and addition.
+        columns: How many calls of one state to make side by side.
     """
-    module = Module(fma)
+    module = Module(fma, columns)
     lanes = Lanes(width)
     if parts.preparation is not None:
         module.direct_core(parts.preparation, PREPARE, exported=True)
@@ -340,7 +381,8 @@ def emit_module(parts: Prepared, width: int, fma: bool) -> str:
     text = loop.text(ENTRY)
     declarations = ["declare double @atan2(double, double)"]
     declarations += [f"declare double @{name}(double)" for name in ("exp", "log")]
-    for suffix, real in {(Lanes(1).suffix, "double"), (lanes.suffix, lanes.real)}:
+    for kind in {each.width: each for each in (Lanes(1), lanes, Lanes(columns))}.values():
+        suffix, real = kind.suffix, kind.real
         declarations += [
             f"declare {real} @llvm.fma.{suffix}({real}, {real}, {real})",
             f"declare {real} @llvm.sqrt.{suffix}({real})",

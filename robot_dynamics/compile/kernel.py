@@ -292,7 +292,7 @@ def _width(lanes: int | None, host: Host) -> int:
 def _object_code(program: Program, width: int, host: Host) -> ObjectCode:
     parts = prepare(program)
     prepared = -1 if parts.preparation is None else parts.remainder.parameters
-    content = compile_object(emit_module(parts, width, host.fma), host)
+    content = compile_object(emit_module(parts, width, host.fma, host.lanes), host)
     return ObjectCode(program.ports, width, prepared, content)
 
 

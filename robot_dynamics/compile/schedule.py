@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robot_dynamics.compile.graph import ADD, CONSTANT, MULTIPLY, SUBTRACT
+from robot_dynamics.compile.graph import ADD, CALL, CONSTANT, MULTIPLY, SUBTRACT
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.simplification import operands
 
@@ -27,16 +27,40 @@ class Plan(NamedTuple):
     Attributes:
         fused: The index of the product for every sum or difference that takes one up.
         order: The nodes in the order in which machine code evaluates them.
+        together: For every call that can be made side by side with others: all of these.
     """
 
     fused: dict[int, int]
     order: list[int]
+    together: dict[int, tuple[int, ...]]
 
 
 def plan(program: Program) -> Plan:
     """Return the decisions about a program."""
-    fused = choose_fused_products(program)
-    return Plan(fused, order_of_evaluation(program, fused))
+    fused, together = choose_fused_products(program), calls_together(program)
+    return Plan(fused, order_of_evaluation(program, fused, together), together)
+
+
+def calls_together(program: Program) -> dict[int, tuple[int, ...]]:
+    """Return for every call those of the same program with the same parameters, itself included.
+
+    Only of several, whose inputs were all recorded before the first of them: none then needs what
+    another returns.
+    """
+    nodes = program.nodes
+    groups: list[list[int]] = []
+    latest: dict[tuple[int, ...], list[int]] = {}
+    for index, (operation, callee, arguments) in enumerate(nodes):
+        if operation != CALL:
+            continue
+        inputs = len(arguments) - callee.parameters
+        key = (id(callee), *arguments[inputs:])
+        recorded = [x for x in arguments[:inputs] if nodes[x].operation != CONSTANT]
+        if key not in latest or max(recorded, default=-1) > latest[key][0]:
+            latest[key] = []
+            groups.append(latest[key])
+        latest[key].append(index)
+    return {index: tuple(group) for group in groups if len(group) > 1 for index in group}
 
 
 def choose_fused_products(program: Program) -> dict[int, int]:
@@ -75,7 +99,9 @@ def choose_fused_products(program: Program) -> dict[int, int]:
     return {index: product for index, product in fused.items() if taken[product] == uses[product]}
 
 
-def order_of_evaluation(program: Program, fused: dict[int, int]) -> list[int]:
+def order_of_evaluation(
+    program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]]
+) -> list[int]:
     """Return the nodes in the order in which machine code evaluates them.
 
     Fused products and constants are left out: they are written where they are used.
@@ -93,13 +119,24 @@ def order_of_evaluation(program: Program, fused: dict[int, int]) -> list[int]:
     ]
     if len(recorded) < _LARGE:
         return recorded
-    depth_first = _depth_first(program, fused)
-    return min(recorded, depth_first, key=lambda order: _distance_cost(program, fused, order))
+    depth_first = _depth_first(program, fused, together)
+    return min(
+        recorded,
+        depth_first,
+        key=lambda order: _distance_cost(program, fused, together, order),
+    )
 
 
-def _needs(program: Program, fused: dict[int, int], index: int) -> tuple[int, ...]:
-    """Return what a node is computed from, a fused product replaced by its factors."""
+def _needs(
+    program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]], index: int
+) -> tuple[int, ...]:
+    """Return what a node is computed from, with a fused product replaced by its factors.
+
+    Of calls that are made together: what all of them take.
+    """
     node = program.nodes[index]
+    if index in together:
+        return tuple({need: None for at in together[index] for need in program.nodes[at].right})
     product = fused.get(index)
     if product is None:
         return operands(node)
@@ -107,14 +144,16 @@ def _needs(program: Program, fused: dict[int, int], index: int) -> tuple[int, ..
     return (*operands(program.nodes[product]), other)
 
 
-def _depth_first(program: Program, fused: dict[int, int]) -> list[int]:
+def _depth_first(
+    program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]]
+) -> list[int]:
     """Return the order of computing one result after another, the harder operand first."""
     nodes = program.nodes
     # Registers that computing a node takes if nothing were shared (Sethi and Ullman, 1970).
     registers = [0] * len(nodes)
     for index, node in enumerate(nodes):
         if node.operation != CONSTANT:
-            below = [registers[need] for need in _needs(program, fused, index)]
+            below = [registers[need] for need in _needs(program, fused, together, index)]
             below.sort(reverse=True)
             registers[index] = max((count + i for i, count in enumerate(below)), default=1)
     order: list[int] = []
@@ -130,18 +169,23 @@ def _depth_first(program: Program, fused: dict[int, int]) -> list[int]:
                 order.append(index)
                 continue
             stack.append((index, True))
-            needs = [need for need in _needs(program, fused, index) if not done[need]]
+            needs = [x for x in _needs(program, fused, together, index) if not done[x]]
             needs.sort(key=registers.__getitem__)
             stack.extend((need, False) for need in needs)
     return order
 
 
-def _distance_cost(program: Program, fused: dict[int, int], order: list[int]) -> int:
+def _distance_cost(
+    program: Program,
+    fused: dict[int, int],
+    together: dict[int, tuple[int, ...]],
+    order: list[int],
+) -> int:
     """Estimate the cost of fetching values that were last used long ago."""
     last = [-1] * len(program.nodes)
     cost = 0
     for time, index in enumerate(order):
-        for need in _needs(program, fused, index):
+        for need in _needs(program, fused, together, index):
             if last[need] >= 0:
                 distance = time - last[need]
                 if distance > _FAR:

@@ -57,11 +57,11 @@ def program():
 def test_order_is_complete_and_possible(monkeypatch, program, large):
     """Each node comes once, after what it needs, whichever order is chosen."""
     monkeypatch.setattr(schedule, "_LARGE", large)
-    fused, order = plan(program)
+    fused, order, _ = plan(program)
     assert len(set(order)) == len(order)
     place = {index: i for i, index in enumerate(order)}
     for index in order:
-        for need in schedule._needs(program, fused, index):
+        for need in schedule._needs(program, fused, {}, index):
             assert NAMES[program.nodes[need].operation] == "constant" or place[need] < place[index]
     assert set(program.slots) <= set(order)
 
@@ -73,5 +73,5 @@ def test_order_does_not_change_results(monkeypatch, program):
     recorded = compile_program(program).bind([0.5])(x)
     fused = choose_fused_products(program)
     monkeypatch.setattr(schedule, "order_of_evaluation", schedule._depth_first)
-    assert plan(program).order == schedule._depth_first(program, fused)
+    assert plan(program).order == schedule._depth_first(program, fused, {})
     np.testing.assert_array_equal(compile_program(program).bind([0.5])(x), recorded)
