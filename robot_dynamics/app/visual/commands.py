@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from robot_dynamics.app.command_arguments import add_overrides, number, positive
 
@@ -75,7 +77,14 @@ def add_view(commands: Any) -> None:
         "`render` draws, with a time slider and torque bars. Listens on this machine alone unless "
         "told otherwise, and ends with Ctrl-C. Needs the extra `view`.",
     )
-    _add_what(parser)
+    _add_what(parser, nargs="?")
+    parser.add_argument(
+        "--topics",
+        nargs="?",
+        const="",
+        metavar="NAMESPACE",
+        help="show running ROS 2 nodes instead, of this namespace; it listens alone",
+    )
     parser.add_argument(
         "--live",
         action="store_true",
@@ -93,8 +102,8 @@ def add_view(commands: Any) -> None:
     parser.set_defaults(run=_view)
 
 
-def _add_what(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", metavar="WHAT", help=_WHAT)
+def _add_what(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
+    parser.add_argument("what", metavar="WHAT", nargs=nargs, help=_WHAT)
     add_overrides(parser)
 
 
@@ -129,12 +138,17 @@ def _render(options: argparse.Namespace) -> int:
 
 def _view(options: argparse.Namespace) -> int:
     from robot_dynamics.app.visual.page import Page, require_viser
+    from robot_dynamics.app.visual.shapes import VisualError
 
     require_viser()
+    if options.topics is not None:
+        return _view_topics(options)
+    if options.what is None:
+        raise VisualError(f"nothing to show: expected {_WHAT}; or --topics.")
     if options.live:
         return _view_live(options)
     page = Page(scene_of(options.what, _VIEW_S, options.overrides), options.host, options.port)
-    _say_where(page, options.port)
+    say_where(page, options.port)
     try:
         page.play()
     except KeyboardInterrupt:
@@ -142,6 +156,20 @@ def _view(options: argparse.Namespace) -> int:
     finally:
         page.close()
     return 0
+
+
+def _view_topics(options: argparse.Namespace) -> NoReturn:
+    """Become the process that listens to topics: its signals are those of the terminal."""
+    from robot_dynamics.app.node_process import require_ros
+    from robot_dynamics.app.visual.shapes import VisualError, require_trimesh
+
+    require_ros()
+    require_trimesh()
+    if options.what is not None or options.live or options.overrides:
+        raise VisualError("--topics shows what runs; expected no WHAT, --live or --set beside it.")
+    words = ["--namespace", options.topics, "--host", options.host, "--port", str(options.port)]
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "robot_dynamics.nodes.viewer", *words])
 
 
 def _view_live(options: argparse.Namespace) -> int:
@@ -155,7 +183,7 @@ def _view_live(options: argparse.Namespace) -> int:
         raise VisualError(f"{options.what}: --live is for a scenario that is simulated.")
     scenario = load_scenario(options.what, options.overrides)
     view = LiveView(
-        scenario, options.host, options.port, lambda page: _say_where(page, options.port)
+        scenario, options.host, options.port, lambda page: say_where(page, options.port)
     )
     try:
         while True:
@@ -167,7 +195,8 @@ def _view_live(options: argparse.Namespace) -> int:
     return 0
 
 
-def _say_where(page: Page, asked: int) -> None:
+def say_where(page: Page, asked: int) -> None:
+    """Print where a page is, and the port if it is not the one that was asked for."""
     if page.port != asked:
         print(f"port {asked} is taken.")
     print(
