@@ -49,7 +49,6 @@ class Metric:
 
     Attributes:
         C: Bias forces (nv,).
-        k: Right-hand side of the loops, in independent rows.
 
     Args:
         robot: The mechanism.
@@ -71,12 +70,13 @@ class Metric:
             ) from failure
         self._Q = np.zeros((len(H), 0))
         self._held = np.zeros(len(H))  # what loops demand, in these coordinates
+        self._K = K.reshape(-1, len(H))
         if len(k):
             ranked = constraint_rank(robot.model, K, error, q)
             rows = ranked.V.T * ranked.column_scales
             self._Q, R = np.linalg.qr(solve_triangular(self._lower, rows.T, lower=True))
-            b = ranked.U.T @ (ranked.row_scales * k) / ranked.s
-            self._held = self._Q @ solve_triangular(R, b, trans="T")
+            self._ranked, self._R = ranked, R
+            self._held = self.along_loops(k)
 
     def of_force(self, force: Array) -> Array:
         """Return what forces (nv,) or (nv, m) do."""
@@ -86,6 +86,17 @@ class Metric:
     def of_motion(self, qdd: Array) -> Array:
         """Return accelerations or velocities (nv,) in these coordinates."""
         return np.asarray(self._lower.T @ qdd)
+
+    def along_loops(self, k: Array) -> Array:
+        """Return the least motion, in these coordinates, with K qdd = k (n^c,)."""
+        if not self._Q.size:
+            return np.zeros(len(self._lower))
+        b = self._ranked.U.T @ (self._ranked.row_scales * k) / self._ranked.s
+        return np.asarray(self._Q @ solve_triangular(self._R, b, trans="T"))
+
+    def loop_rates(self, qd: Array) -> Array:
+        """Return K qd (n^c,): how fast velocities (nv,) open loops."""
+        return np.asarray(self._K @ qd)
 
     def motion(self, x: Array) -> Array:
         """Return the accelerations or velocities (nv,)."""

@@ -26,12 +26,20 @@ class Material:
         restitution: Part of the speed of an impact that is left after it. That of an elastic
             contact holds at `speed`, see `dissipation`.
         speed: Of the impacts that the restitution of an elastic contact is for [m/s].
+        damping: D of an elastic contact [N s/m], a linear damper in the place of a restitution
+            (11.74); none by default, for Hunt and Crossley's.
+        tangential_stiffness: K_t of the patch along the surface [N/m] (11.77); infinite for one
+            that does not give way.
+        tangential_damping: D_t [N s/m].
     """
 
     friction: FrictionCone = field(default_factory=lambda: FrictionCone(0.5))
     stiffness: float = np.inf
     restitution: float = 0.0
     speed: float = 0.07
+    damping: float = 0.0
+    tangential_stiffness: float = np.inf
+    tangential_damping: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.friction, FrictionCone):
@@ -42,7 +50,14 @@ class Material:
                 f"{self.restitution:g} at {self.speed:g} m/s, expected positive numbers and a "
                 "restitution from 0 to 1."
             )
-        if self.elastic:
+        dampers = self.damping, self.tangential_damping
+        if not (self.tangential_stiffness > 0.0 and all(0.0 <= d < np.inf for d in dampers)):
+            raise ArgumentError(
+                f"a contact of tangential stiffness {self.tangential_stiffness:g} N/m and damping "
+                f"{self.damping:g} and {self.tangential_damping:g} N s/m, expected a positive "
+                "stiffness and finite dampers that are not negative."
+            )
+        if self.elastic and not self.damping:
             dissipation(self.restitution, self.speed)
 
     @property

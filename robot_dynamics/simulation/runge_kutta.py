@@ -60,6 +60,10 @@ class Scheme:
         return cls(order, rows, tuple(float(x) for x in b), tuple(sum(row) for row in rows))
 
 
+#: Euler's.
+EULER = Scheme.of(1, ((),), (1.0,))
+#: Heun's with its second stage at two thirds of the step (11.50).
+HEUN = Scheme.of(2, ((), (2.0 / 3.0,)), (0.25, 0.75))
 #: The classical scheme, four stages.
 CLASSICAL = Scheme.of(
     4,
@@ -74,16 +78,32 @@ DORMAND_PRINCE_8 = Scheme.of(8, DOP853.A.tolist(), DOP853.B.tolist())
 SCHEMES = {s.order: s for s in (CLASSICAL, DORMAND_PRINCE_5, DORMAND_PRINCE_8)}
 
 
-def scheme_of_order(order: int) -> Scheme:
+#: Those of integration with events, which needs no closed loops' programs.
+EVENT_SCHEMES = {s.order: s for s in (EULER, HEUN)} | SCHEMES
+
+
+def interpolation_weights(scheme: Scheme, part: float) -> tuple[float, ...] | None:
+    """Return b(delta) with which a scheme's stages lead to a part of its step (11.49, 11.51).
+
+    None if its stages make no interpolation of its order. At 1 they are those of the step.
+    """
+    if scheme is EULER:
+        return (part,)
+    if scheme is HEUN:
+        return (part - 0.75 * part * part, 0.75 * part * part)
+    return None
+
+
+def scheme_of_order(order: int, schemes: Mapping[int, Scheme] = SCHEMES) -> Scheme:
     """Return the scheme of an order.
 
     Raises:
         ArgumentError: If there is none.
     """
-    if order not in SCHEMES:
-        known = ", ".join(map(str, SCHEMES))
+    if order not in schemes:
+        known = ", ".join(map(str, schemes))
         raise ArgumentError(f"there is no scheme of order {order!r}, expected one of {known}.")
-    return SCHEMES[order]
+    return schemes[order]
 
 
 @dataclass(frozen=True)

@@ -315,6 +315,18 @@ ROWS: dict[str, Row] = {
             ("contact/equations.py", "force, M @ force + d,", "force, M @ force + 1.01 * d,"),
         ),
     ),
+    "K2": Row(
+        "Integration from event to event, interpolation within steps (11.5, Table 11.1)",
+        "`simulation/integrators/events.py`; `rd.integrate(..., contacts=...)`",
+        (
+            ("simulation/integrators/events.py", "force = solve(at.M, -at.d", "force = solve(at.M, -1.01 * at.d"),
+            ("simulation/integrators/events.py", "self._contacts.restitution[hit], 0.0)", "1.01 * self._contacts.restitution[hit], 0.0)"),
+            ("simulation/runge_kutta.py", "return (part,)", "return (1.01 * part,)"),
+            ("simulation/runge_kutta.py", "return (part - 0.75 * part * part, 0.75 * part * part)", "return (part - 0.74 * part * part, 0.75 * part * part)"),
+            ("simulation/integrators/events.py", "if size > _DEPENDENT:", "if size > _DEPENDENT and len(basis) < 2:"),
+            ("simulation/integrators/events.py", "if self._active:\n            last", "if False:\n            last"),
+        ),
+    ),
     "K3": Row(
         "Impact of two bodies with restitution, sticking friction (11.7, Eq 11.65 and 11.72)",
         "`contact/impact.py`: `impact`, `sticking_impact`",
@@ -334,6 +346,19 @@ ROWS: dict[str, Row] = {
         (
             ("contact/impact.py", "qd0 + metric.motion(metric.of_force(u))", "qd0 + 1.01 * metric.motion(metric.of_force(u))"),
             ("contact/equations.py", "x - self._Q @ (self._Q.T @ x)", "x - 1.01 * self._Q @ (self._Q.T @ x)"),
+        ),
+    ),
+    "K5": Row(
+        "Soft contact with friction and tangential compliance (11.8, Eq 11.73 to 11.79)",
+        "`contact/soft.py`; `contact/material.py`: `Material`; `rd.Simulation(robot, contacts=...)`",
+        (
+            ("contact/soft.py", "np.multiply(damping, rate)", "np.multiply(damping, 1.01 * rate)"),
+            ("contact/soft.py", "friction * normal\n", "1.01 * friction * normal\n"),
+            ("contact/soft.py", "(half - spring) * speed", "(half - 1.01 * spring) * speed - 0.01 * half * speed"),
+            ("contact/soft.py", "(stiffness * depth + (half", "(1.01 * stiffness * depth + (half"),
+            ("contact/soft.py", "np.exp(-rate * time)", "np.exp(-1.01 * rate * time)"),
+            ("simulation/contact/solver.py", "radius = mu * pushing", "radius = 1.01 * mu * pushing"),
+            ("contact/soft.py", "(D * x - h * force)", "(D * x - 1.01 * h * force)"),
         ),
     ),
     "K6": Row(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
+from robot_dynamics.contact.soft import displaced, normal_step, relaxed, tangential_step
 from robot_dynamics.model import WORLD
 from robot_dynamics.simulation.contact.report import EnergyBooks
 from robot_dynamics.simulation.contact.solver import ContactSolver, Impulses
@@ -92,6 +93,7 @@ class ContactMotion:
         "q", "v", "impacts", "pressed", "slipping", "residual", "correction", "forces", "resisted",
         "pads", "_work", "_of_drives", "_of_pads", "_of_joint_friction", "_acceleration",
         "_trusted", "_anchors", "_anchored", "_rates", "_gaining",
+        "_patch", "_sheared",
     )  # fmt: skip
 
     def __init__(self, scene: Scene | RobotScene) -> None:
@@ -105,7 +107,19 @@ class ContactMotion:
         self._elastic = np.array([m.elastic for _, m, _ in touches], dtype=bool)
         self._stiffness = np.array([m.stiffness if m.elastic else 0.0 for _, m, _ in touches])
         self._loss = np.array(
-            [dissipation(m.restitution, m.speed) if m.elastic else 0.0 for _, m, _ in touches]
+            [
+                dissipation(m.restitution, m.speed) if m.elastic and not m.damping else 0.0
+                for _, m, _ in touches
+            ]
+        )
+        self._damping = np.array([m.damping if m.elastic else 0.0 for _, m, _ in touches])
+        self._any_damping = bool(self._damping.any())
+        shear = np.array([m.tangential_stiffness for _, m, _ in touches])
+        self._gives = np.isfinite(shear)  # along the surface
+        self._any_gives = bool(self._gives.any())
+        self._shear_stiffness = shear[self._gives]
+        self._shear_damping = np.array(
+            [m.tangential_damping for _, m, _ in touches if np.isfinite(m.tangential_stiffness)]
         )
         self._any_elastic = bool(self._elastic.any())
         face = [scene.contacts[i].face for i in scene.pushing]
@@ -132,6 +146,8 @@ class ContactMotion:
         self._acceleration, self._trusted = np.zeros(len(self.v)), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
+        self._patch = np.zeros(c)  # how deep surfaces with a damper still are [m]
+        self._sheared = np.zeros((int(self._gives.sum()), 2))  # x of those that give way [m]
         self._rates = np.zeros(len(self.terms.resisting))  # of hinges and lines that resist
         self._gaining = np.zeros_like(self._rates)  # by how much they change [rad/s^2, m/s^2]
         self.resisted = np.zeros_like(self._rates)
@@ -220,7 +236,7 @@ class ContactMotion:
             of[:, 0], to[:, 0] = terms.gaps, self.pressed & ~self._elastic
             off = terms.places - self._anchors
             of[:, 1:3] = np.einsum("cij,cj->ci", terms.axes[:, :2], off)
-            to[:, 1:] = (self._anchored & ~self._elastic)[:, None]
+            to[:, 1:] = (self._anchored & ~self._elastic & ~self._gives)[:, None]
         self.correction = 0.0
         if rows.any() and np.abs(error[rows]).max() > 1e-15:
             J, HJ = terms.J[rows], terms.HJ[rows]
@@ -275,6 +291,8 @@ class ContactMotion:
         arriving = touching & ~self.pressed & ~self._elastic & (normal_before < 0.0)
         if self._any_elastic:
             touching = self._press_elastic(W, c, terms, normal_before, touching, h)
+        if self._any_gives:
+            self._shear(W, c, h)
         found = self._solver.solve(W, c, self.forces.force * h, touching)
         free = terms.free + HJ.T @ found.P
         after = J @ free
@@ -283,29 +301,51 @@ class ContactMotion:
     def _press_elastic(
         self, W: Array, c: Array, terms: StepTerms, before: Array, touching: Mask, h: float
     ) -> Mask:
-        """Make rows of elastic normals: u + P / gamma - P0 / gamma = 0 where they push.
-
-        With the penetration d of the middle and the speed w = -u into it,
-        P = h k (d + h (w+ - w) / 4) + h k d D (w + w+) / 2 = P0 + gamma w+.
-        """
+        """Make rows of elastic normals: u + P / slope - start / slope = 0 where they push."""
         depth = np.maximum(-terms.gaps, 0.0)
         pressing = self._elastic & (depth > 0.0)
         if self._bounded:
             pressing &= self._on_face(terms)
+        if self._any_damping:
+            # A patch that is still deeper than the body does not touch it.
+            left = relaxed(self._stiffness, self._damping, self._patch, 0.5 * h)
+            pressing &= self.pressed | (depth > left)
         if pressing.any():
-            k, d, w = h * self._stiffness[pressing], depth[pressing], -before[pressing]
-            loss = 0.5 * d * self._loss[pressing]
-            gamma = k * (loss + 0.25 * h)
-            P0 = k * (d + (loss - 0.25 * h) * w)
+            K, d = self._stiffness[pressing], depth[pressing]
+            damping = K * d * self._loss[pressing] + self._damping[pressing]
+            law = normal_step(K, damping, d, -before[pressing], h)
             at = self._normals[pressing]
-            W[at, at] += 1.0 / gamma
-            c[at] -= P0 / gamma
+            W[at, at] += 1.0 / law.slope
+            c[at] -= law.start / law.slope
             # A stiff spring along the face: u + R (P - P of the step before) = 0 while it sticks.
+            at = self._normals[pressing & ~self._gives]
             for i in range(1, self._w):
                 R = _SHEAR * W[at + i, at + i]
                 W[at + i, at + i] += R
                 c[at + i] -= R * h * self.forces.force[at + i]
         return np.where(self._elastic, pressing, touching)
+
+    def _shear(self, W: Array, c: Array, h: float) -> None:
+        """Make rows of patches that give way along the surface: u + (P - start) / slope = 0."""
+        law = tangential_step(self._shear_stiffness, self._shear_damping, self._sheared, h)
+        at = self._normals[self._gives]
+        for i in (1, 2):
+            W[at + i, at + i] += 1.0 / law.slope
+            c[at + i] -= law.start[:, i - 1] / law.slope
+
+    def _relax(self, step: _Step, h: float) -> None:
+        """Move the patches of soft surfaces along with what touches them."""
+        if self._any_damping:
+            speed = -0.5 * h * step.after[self._normals]
+            depth = np.maximum(speed - step.terms.gaps, 0.0)
+            left = relaxed(self._stiffness, self._damping, self._patch, h)
+            self._patch = np.where(step.found.pressed & (self._damping > 0.0), depth, left)
+        if self._any_gives:
+            rows = self._normals[self._gives]
+            force = np.stack([step.found.P[rows + 1], step.found.P[rows + 2]], axis=1) / h
+            self._sheared = displaced(
+                self._shear_stiffness, self._shear_damping, self._sheared, force, h
+            )
 
     def _closing(self, step: _Step, h: float) -> float:
         """Return when the first rigid contact closes within a step; h if none does."""
@@ -349,6 +389,7 @@ class ContactMotion:
         if self._any_elastic:
             arrived = self._elastic & step.found.pressed & ~self.pressed
             self.impacts += arrived & (step.before[self._normals] < -SLOW)
+        self._relax(step, h)
         self.pressed, self.slipping = step.found.pressed, step.found.slipping
         if self.slipping.any():
             along = step.after[self._b :].reshape(-1, self._w)[:, 1:]

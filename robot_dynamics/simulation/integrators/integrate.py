@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.contact.points import Contacts, Inequality, PointContact
 from robot_dynamics.dynamics.arguments import finite_vector, positive_number
 from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales, model_length
 from robot_dynamics.errors import ArgumentError, UnknownNameError
@@ -18,6 +20,7 @@ from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators.adaptive import AdaptiveSteps
 from robot_dynamics.simulation.integrators.batch import BatchSteps
+from robot_dynamics.simulation.integrators.events import REST_SPEED, EventSteps
 from robot_dynamics.simulation.integrators.fixed_steps import FixedSteps
 from robot_dynamics.simulation.integrators.method import Force, Method
 from robot_dynamics.simulation.integrators.trajectory import (
@@ -27,7 +30,7 @@ from robot_dynamics.simulation.integrators.trajectory import (
     Trajectory,
     Trouble,
 )
-from robot_dynamics.simulation.runge_kutta import scheme_of_order
+from robot_dynamics.simulation.runge_kutta import EVENT_SCHEMES, SCHEMES, scheme_of_order
 
 Array = NDArray[np.float64]
 
@@ -58,6 +61,8 @@ def integrate(
     tolerance: float = 1e-10,
     stabilisation_time: float = 0.1,
     outputs: int = 100,
+    contacts: Iterable[PointContact | Inequality] | None = None,
+    rest_speed: float = REST_SPEED,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
     """Return the motion of a mechanism from a state on; docs/integration.md compares the methods.
@@ -85,12 +90,16 @@ def integrate(
             metric of H. "adaptive": steps by error control, projected likewise. "stabilised":
             fixed steps with Baumgarte's terms and no projection; the start may be open.
             "independent": fixed steps in independent coordinates, chosen anew when they turn bad.
-        order: Of the Runge-Kutta scheme: 4, 5 or 8; "adaptive" has 5 and 8.
+        order: Of the Runge-Kutta scheme: 4, 5 or 8; "adaptive" has 5 and 8. With contacts also 1
+            and 2.
         step: Longest step [s]. Outputs are a whole number of equal steps apart. "adaptive" makes
             no use of it.
         tolerance: Error of a step that "adaptive" admits, relative and absolute.
         stabilisation_time: T_stab of Baumgarte's method [s] (section 8.3).
         outputs: Number of equal intervals between outputs.
+        contacts: What may touch, without friction (docs/contact.md): "projection" of one state
+            goes on from event to event, steps shortened to each. `Trajectory.events` has them.
+        rest_speed: Impacts slower than this leave a contact closed [m/s].
         progress: Called with the time reached and the duration [s] after every output.
 
     Returns:
@@ -124,12 +133,18 @@ def integrate(
         tau = _driven(robot, tau, prescribed, batch)
     force = _force(tau, (*batch, model.nv))
     length = model_length(model)
-    how = Method(method, scheme_of_order(order), stabilisation_time)
+    if contacts is not None and (batch or method != "projection"):
+        raise ArgumentError("contacts need the method 'projection' and one state.")
+    schemes = SCHEMES if contacts is None else EVENT_SCHEMES
+    how = Method(method, scheme_of_order(order, schemes), stabilisation_time)
     times = np.linspace(0.0, duration, outputs + 1)
     substeps = max(1, int(np.ceil(duration / outputs / step * (1.0 - 1e-12))))
-    run: AdaptiveSteps | FixedSteps | BatchSteps
+    run: AdaptiveSteps | FixedSteps | BatchSteps | EventSteps
     h = duration / outputs / substeps
-    if batch:
+    if contacts is not None:
+        touching = Contacts(robot, contacts)
+        run = EventSteps(robot, how.scheme, force, h, touching, state, rest_speed)
+    elif batch:
         run = BatchSteps(robot, how, force, h, state[0], limit, length)
     elif method == "adaptive":
         run = AdaptiveSteps(robot, how, force, tolerance, duration, state[0], float(limit), length)
@@ -141,11 +156,13 @@ def integrate(
     damped = any(np.any(loop.damping) for loop in model.loops)
     damped = damped or model.joint_friction
     conservative = not callable(force) and not np.any(force) and not damped
+    conservative = conservative and contacts is None
 
     def so_far() -> Trajectory:
-        return _trajectory(
+        found = _trajectory(
             robot, title, times[: len(states)], states, run.effort, length, conservative
         )
+        return replace(found, events=tuple(run.events)) if isinstance(run, EventSteps) else found
 
     try:
         for reached in run.run(times.tolist(), *state):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,26 @@ class Effort:
     smallest_margin: float = 1.0
 
 
+class ContactEvent(NamedTuple):
+    """What happened to a contact.
+
+    Attributes:
+        time: When [s].
+        kind: "impact", "closed" if it stays closed from then on, "open" if it no longer does.
+        name: Of the contact.
+        before: phi' before an impact [m/s].
+        after: phi' after it [m/s].
+        impulse: Of it [N s].
+    """
+
+    time: float
+    kind: str
+    name: str
+    before: float
+    after: float
+    impulse: float
+
+
 @dataclass(frozen=True)
 class Trajectory:
     """States at output times, with the errors by which they can be judged.
@@ -62,6 +83,7 @@ class Trajectory:
         effort: Steps, and the largest errors over all of them.
         length: The length [m] that makes rotations and displacements comparable.
         conservative: Whether nothing does work but gravity and springs.
+        events: Impacts, and contacts that closed or opened, in the order of time.
     """
 
     method: str
@@ -75,6 +97,7 @@ class Trajectory:
     effort: Effort
     length: float
     conservative: bool = False
+    events: tuple[ContactEvent, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:

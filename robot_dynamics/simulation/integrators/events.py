@@ -1,0 +1,369 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Integration with contacts from event to event (Table 11.1), without friction.
+
+Active contacts are equality constraints, all others are not looked at. After each step
+
+- a contact whose gap became negative has closed: the step is shortened to that moment, and the
+  blow takes all contacts that are closed by then (contact gain);
+- an active contact whose force became negative lets go: the step is shortened likewise, and the
+  complementarity problem says what goes on (dynamic contact loss).
+
+*Current* contacts are those that stay closed, *active* ones a part of them whose normals are
+independent and that has all that push. Bounces that are slower than `rest_speed` end the bouncing
+of a contact (Zeno): it stays closed. That takes energy, at most m rest_speed^2 / 2 each time, and
+never gives any.
+
+The moment of an event is that of the scheme's own interpolation for Euler's and Heun's scheme
+(11.49, 11.51). Schemes of higher order take the step anew with another length, which is as
+accurate as the step itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve
+from scipy.optimize import brentq
+
+from robot_dynamics.contact.equations import (
+    ContactEquations,
+    Metric,
+    NoContactForces,
+    contact_forces,
+    equations_of,
+)
+from robot_dynamics.contact.impact import newton_impulses
+from robot_dynamics.contact.points import Contacts, ContactTerms
+from robot_dynamics.dynamics.arguments import positive_number
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.integrators.method import Force
+from robot_dynamics.simulation.integrators.trajectory import ContactEvent, Effort, Trouble
+from robot_dynamics.simulation.runge_kutta import Scheme, interpolation_weights
+
+Array = NDArray[np.float64]
+
+#: Blows slower than this [m/s] leave a contact closed, where none is given.
+REST_SPEED = 1e-3
+#: A contact this near [m, or the unit of an inequality] is closed.
+CLOSED = 1e-9
+#: One that opens or closes slower than this [m/s] stays closed.
+_STILL = 1e-9
+# Forces below this part of the largest one are rounding.
+_NO_FORCE = 1e-9
+# Normals of which less than this is left by others depend on them.
+_DEPENDENT = 1e-6
+# Events without time between them: more are a contradiction between contacts.
+_MOST_AT_ONCE = 50
+
+
+class _Rates(NamedTuple):
+    """The state's derivative, and the forces of active contacts there."""
+
+    q: Array
+    qd: Array
+    force: Array
+
+
+class _Step(NamedTuple):
+    """A step: where it went from, its length, its stages, its end and the contacts there."""
+
+    time: float
+    q: Array
+    qd: Array
+    h: float
+    stages: list[_Rates]
+    end: tuple[Array, Array]
+
+
+class EventSteps:
+    """Goes on from event to event.
+
+    Attributes:
+        effort: What was done so far.
+        events: What happened so far.
+
+    Args:
+        robot: The mechanism.
+        scheme: The Runge-Kutta scheme.
+        force: Joint forces (nv,), or a function that returns them.
+        step: Longest step [s].
+        contacts: What may touch.
+        start: Positions (nq,) and velocities (nv,).
+        rest_speed: Blows slower than this leave a contact closed [m/s].
+
+    Raises:
+        ArgumentError: If something is within something else at the start.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        scheme: Scheme,
+        force: Force | Array,
+        step: float,
+        contacts: Contacts,
+        start: tuple[Array, Array],
+        rest_speed: float,
+    ) -> None:
+        self._robot, self._scheme, self._force, self._h = robot, scheme, force, step
+        self._contacts = contacts
+        self._rest_speed = positive_number("rest_speed", rest_speed)
+        self._current: list[int] = []
+        self._active: list[int] = []
+        self.events: list[ContactEvent] = []
+        self.effort = Effort()
+        gap = contacts(*start).gap
+        deepest = int(np.argmin(gap))
+        if gap[deepest] < -CLOSED:
+            raise ArgumentError(
+                f"{robot.model.name}: at the start {contacts.names[deepest]!r} is "
+                f"{-gap[deepest]:.3g} deep in what it touches, expected a gap of zero or more."
+            )
+
+    def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield the states at the times after the first."""
+        time, at_once = times[0], 0
+        q, qd = self._struck(time, q, qd, set())
+        for target in times[1:]:
+            while target - time > 1e-12 * self._h:
+                left = target - time
+                h = left if left < self._h * (1.0 + 1e-9) else self._h
+                step = self._stepped(time, q, qd, h)
+                part, closing, letting_go = self._first_event(step)
+                at_once = at_once + 1 if part * h <= 1e-9 * self._h and part < 1.0 else 0
+                if at_once > _MOST_AT_ONCE:
+                    names = ", ".join(repr(self._contacts.names[i]) for i in closing | letting_go)
+                    raise Trouble(time, f"events of {names} follow each other without time")
+                time = time + part * h if part < 1.0 else (target if h == left else time + h)
+                q, qd = self._projected(*self._within(step, part))
+                self._count()
+                if closing:
+                    q, qd = self._struck(time, q, qd, closing)
+                elif letting_go:
+                    self._let_go(time, q, qd, letting_go)
+            yield q, qd
+
+    # --- steps -----------------------------------------------------------------------------
+
+    def _rates(self, time: float, q: Array, qd: Array) -> _Rates:
+        """Return the derivative with active contacts as equality constraints."""
+        model, robot = self._robot.model, self._robot
+        tau = self._force(time, q, qd) if callable(self._force) else self._force
+        q_rate = np.array(model.position_rate(q.tolist(), qd.tolist()), dtype=float)
+        if not self._active:
+            return _Rates(q_rate, np.asarray(robot.forward_dynamics(q, qd, tau)), np.zeros(0))
+        at = self._equations(q, qd, self._contacts(q, qd), self._active, tau)
+        force = solve(at.M, -at.d, assume_a="pos")
+        qdd = at.metric.motion(at.free + at.normals @ force)
+        return _Rates(q_rate, qdd, force)
+
+    def _equations(
+        self, q: Array, qd: Array, terms: ContactTerms, which: Sequence[int], tau: Array
+    ) -> ContactEquations:
+        metric = Metric(self._robot, q, qd)
+        return equations_of(metric, terms, self._contacts.names, which, tau)
+
+    def _stepped(self, time: float, q: Array, qd: Array, h: float) -> _Step:
+        """Return a step of a length."""
+        stages: list[_Rates] = []
+        for row, c in zip(self._scheme.A, self._scheme.c, strict=True):
+            stages.append(self._rates(time + c * h, *_moved(q, qd, h, row, stages)))
+        new_q, new_v = _moved(q, qd, h, self._scheme.b, stages)
+        if not np.isfinite(new_q @ new_q + new_v @ new_v):
+            raise Trouble(time, "motion is unbounded")
+        return _Step(time, q, qd, h, stages, (self._normalized(new_q), new_v))
+
+    def _within(self, step: _Step, part: float) -> tuple[Array, Array]:
+        """Return the state within a step, at a part of its length (11.47)."""
+        if part >= 1.0:
+            return step.end
+        weights = interpolation_weights(self._scheme, part)
+        if weights is None:
+            return self._stepped(step.time, step.q, step.qd, part * step.h).end
+        q, qd = _moved(step.q, step.qd, step.h, weights, step.stages)
+        return self._normalized(q), qd
+
+    def _normalized(self, q: Array) -> Array:
+        return np.array(self._robot.model.normalized(q.tolist()), dtype=float)
+
+    def _projected(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Return the state with loops and active contacts closed, in the metric of H."""
+        model = self._robot.model
+        if not (self._active or model.constraint_count):
+            return q, qd
+        terms, metric = self._contacts(q, qd), Metric(self._robot, q, qd)
+        normals = metric.of_force(terms.T[:, self._active])
+        across = terms.T[:, self._active]
+
+        def closed(loops: Array, gaps: Array) -> Array:
+            """Return the motion (nv,) that takes both away."""
+            x = metric.along_loops(-loops)
+            rest = -gaps - across.T @ metric.motion(x)
+            x = x + normals @ solve(normals.T @ normals, rest, assume_a="pos")
+            return metric.motion(x)
+
+        _, loops = self._robot.closure(q)
+        loops = np.where(model.holonomic, loops, 0.0)
+        move = closed(loops, terms.gap[self._active])
+        moved = np.array(model.integrate(q.tolist(), move.tolist()), dtype=float)
+        speeds = metric.loop_rates(qd)
+        self.effort = replace(
+            self.effort,
+            correction=max(self.effort.correction, float(np.abs(loops).max(initial=0.0))),
+        )
+        return moved, qd + closed(speeds, terms.rate[self._active])
+
+    def _count(self) -> None:
+        self.effort = replace(self.effort, steps=self.effort.steps + 1)
+
+    # --- events ----------------------------------------------------------------------------
+
+    def _first_event(self, step: _Step) -> tuple[float, set[int], set[int]]:
+        """Return the part of a step until its first event, and who closes or lets go there."""
+        before = self._contacts(step.q, step.qd)
+        after = self._contacts(*step.end)
+        found: list[tuple[float, int, bool]] = []
+        for i in range(len(self._contacts.names)):
+            if i in self._active:
+                continue
+            if (part := self._closing(step, i, before, after)) is not None:
+                found.append((part, i, True))
+        if self._active:
+            last = self._rates(step.time + step.h, *step.end)
+            force = last.force
+            least = -_NO_FORCE * max(
+                float(np.abs(force).max()), float(np.abs(step.stages[0].force).max()), 1e-300
+            )
+            for place, i in enumerate(self._active):
+                if force[place] < least:
+                    found.append((self._letting_go(step, place, least), i, False))
+        if not found:
+            return 1.0, set(), set()
+        part = min(found)[0]
+        same = {(i, closes) for p, i, closes in found if p <= part + 1e-12}
+        closing = {i for i, closes in same if closes}
+        return part, closing, {i for i, closes in same if not closes}
+
+    def _closing(
+        self, step: _Step, i: int, before: ContactTerms, after: ContactTerms
+    ) -> float | None:
+        """Return the part of a step at which a gap becomes negative; None if it does not."""
+        g0, g1 = float(before.gap[i]), float(after.gap[i])
+        s0, s1 = step.h * float(before.rate[i]), step.h * float(after.rate[i])
+        # The cubic of both gaps and rates tells where to look.
+        cubic = np.poly1d([2 * g0 + s0 - 2 * g1 + s1, -3 * g0 - 2 * s0 + 3 * g1 - s1, s0, g0])
+        turns = [float(x.real) for x in cubic.deriv().roots if abs(x.imag) < 1e-12]
+        turns = sorted(x for x in turns if 0.0 < x < 1.0)
+        low = next((x for x in [*turns, 1.0] if cubic(x) < -CLOSED), None)
+        if low is None:
+            return None
+
+        def gap(part: float) -> float:
+            return float(self._contacts(*self._within(step, part)).gap[i])
+
+        high = max((x for x in [0.0, *turns] if x < low and cubic(x) > 0.0), default=None)
+        if high is None:  # closed from the start, and about to go deeper
+            return 0.0
+        if high == 0.0 and g0 <= CLOSED:
+            # It has just bounced: the first moment at which it is apart.
+            high = 0.5 * min([x for x in turns if x > 0.0], default=low)
+        if not (gap(low) < 0.0 < gap(high)):
+            return low if gap(low) < -CLOSED else None
+        return float(brentq(gap, high, low, xtol=1e-15, rtol=1e-15))
+
+    def _letting_go(self, step: _Step, place: int, least: float) -> float:
+        """Return the part of a step at which a force becomes negative."""
+
+        def force(part: float) -> float:
+            time = step.time + part * step.h
+            found = self._rates(time, *self._within(step, part)).force[place]
+            return float(found) - 0.5 * least
+
+        if force(0.0) <= 0.0:
+            return 0.0
+        return float(brentq(force, 0.0, 1.0, xtol=1e-14, rtol=1e-14))
+
+    def _struck(self, time: float, q: Array, qd: Array, closing: set[int]) -> tuple[Array, Array]:
+        """Return the state after a blow at all that is closed, and find the sets anew."""
+        terms = self._contacts(q, qd)
+        touching = set(self._current) | closing | set(np.flatnonzero(terms.gap <= CLOSED).tolist())
+        hit = sorted(i for i in touching if terms.rate[i] < _STILL or i in self._current)
+        if hit and terms.rate[hit].min() < -_STILL:
+            at = self._equations(q, qd, terms, hit, np.zeros(len(qd)))
+            before = terms.rate[hit]
+            e = np.where(before < -self._rest_speed, self._contacts.restitution[hit], 0.0)
+            try:
+                impulse = newton_impulses(at.M, before, e)
+            except RobotDynamicsError as error:
+                raise Trouble(time, str(error).rstrip(".")) from error
+            qd = qd + at.metric.motion(at.normals @ impulse)
+            after = self._contacts(q, qd)
+            for place, i in enumerate(hit):
+                if impulse[place] > 0.0 and before[place] < -self._rest_speed:
+                    self.events.append(
+                        ContactEvent(
+                            time, "impact", self._contacts.names[i], float(before[place]),
+                            float(after.rate[i]), float(impulse[place]),
+                        )
+                    )  # fmt: skip
+            terms = after
+        resting = [i for i in sorted(touching) if abs(terms.rate[i]) <= _STILL]
+        self._choose(time, q, qd, resting, set())
+        return self._projected(q, qd)
+
+    def _let_go(self, time: float, q: Array, qd: Array, letting_go: set[int]) -> None:
+        """Find the sets anew where a force became negative."""
+        self._choose(time, q, qd, list(self._current), letting_go)
+
+    def _choose(
+        self, time: float, q: Array, qd: Array, closed: list[int], letting_go: set[int]
+    ) -> None:
+        """Solve the complementarity problem of closed contacts, and take up both sets."""
+        old, self._current, self._active = set(self._current), [], []
+        if closed:
+            tau = self._force(time, q, qd) if callable(self._force) else self._force
+            at = self._equations(q, qd, self._contacts(q, qd), closed, tau)
+            try:
+                found = contact_forces(at)
+            except NoContactForces as error:
+                raise Trouble(time, str(error).rstrip(".")) from error
+            scale = np.sqrt(np.diagonal(at.M))
+            still = _NO_FORCE * max(float(np.abs(at.d / scale).max()), 1e-300)
+            basis: list[Array] = []
+            order = sorted(range(len(closed)), key=lambda k: -found.force[k] * scale[k])
+            for k in order:
+                pushes = found.force[k] * scale[k] > still
+                stays = found.separation[k] / scale[k] <= still
+                if not (pushes or stays) or (closed[k] in letting_go and not pushes):
+                    continue
+                self._current.append(closed[k])
+                rest = at.normals[:, k] / scale[k]
+                for direction in (*basis, *basis):  # twice is enough
+                    rest = rest - direction * (direction @ rest)
+                size = float(np.linalg.norm(rest))
+                if size > _DEPENDENT:
+                    basis.append(rest / size)
+                    self._active.append(closed[k])
+            self._active.sort()
+        now = set(self._current)
+        for kind, names in (("closed", now - old), ("open", old - now)):
+            self.events += [
+                ContactEvent(time, kind, self._contacts.names[i], 0.0, 0.0, 0.0)
+                for i in sorted(names)
+            ]
+
+
+def _moved(
+    q: Array, qd: Array, h: float, weights: Sequence[float], stages: Sequence[_Rates]
+) -> tuple[Array, Array]:
+    """Return a state moved by weighted rates over a step."""
+    for weight, rates in zip(weights, stages, strict=False):
+        if weight:
+            q, qd = q + weight * h * rates.q, qd + weight * h * rates.qd
+    return q, qd

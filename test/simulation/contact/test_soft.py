@@ -1,0 +1,177 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Soft contact with friction (11.8): the book's laws, and time steps against them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+from support.touching import at, floating
+
+import robot_dynamics as rd
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.points import PointContact
+from robot_dynamics.contact.soft import (
+    displaced,
+    friction_force,
+    normal_force,
+    normal_step,
+    relaxed,
+    tangential_step,
+)
+from robot_dynamics.contact.surfaces import plane
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.simulation.contact.report import Touch
+
+G, M = 9.81, 2.0
+K, D, KT, DT, MU = 2e4, 80.0, 1e4, 40.0, 0.4
+SOFT = Material(
+    MU, stiffness=K, damping=D, tangential_stiffness=KT, tangential_damping=DT
+)  # fmt: skip
+
+
+def point_mass(angle=0.0, height=0.0, qd=(0, 0, 0, 0, 0, 0), material=SOFT, **how):
+    """Return the simulation of a body that touches a slope with its centre: it does not turn."""
+    slope = plane((0, 0, 0), (np.sin(angle), 0, np.cos(angle)))
+    contact = PointContact("point", "body", surface=slope, material=material)
+    return rd.Simulation(floating(M), contacts=[contact], q=at(0, 0, height), qd=qd, **how)
+
+
+@pytest.mark.book("K5")
+def test_the_laws_are_those_of_the_book():
+    """(11.74) does not pull; (11.79) is within the cone; (11.77) keeps a patch that sticks."""
+    depth, rate = np.array([1e-3, 1e-3, 0.0]), np.array([0.1, -1.0, -1.0])
+    assert_allclose(normal_force(K, D, depth, rate), [K * 1e-3 + D * 0.1, 0.0, 0.0])
+    x, v = np.array([1e-4, -2e-4]), np.array([0.01, 0.02])
+    force, rate_x = friction_force(KT, DT, MU, 100.0, x, v)
+    assert_allclose(force, -KT * x - DT * v)  # it sticks, and x' = v
+    assert_allclose(rate_x, v)
+    force, rate_x = friction_force(KT, DT, MU, 2.0, x, v)
+    assert_allclose(np.linalg.norm(force), MU * 2.0)
+    assert_allclose(DT * rate_x + KT * x + force, 0.0, atol=1e-15)  # (11.77)
+    assert_allclose(relaxed(K, D, np.array([1e-3]), 2e-3), 1e-3 * np.exp(-K / D * 2e-3))
+    assert_allclose(relaxed(K, 0.0, np.array([1e-3, 0.0]), 2e-3), 0.0)
+
+
+@pytest.mark.book("K5")
+def test_steps_are_the_laws_at_a_small_step():
+    """P = start - slope u is h f of the state in the middle of the step, or at its end."""
+    h, depth, speed, after = 1e-6, np.array([1e-3]), np.array([0.2]), 0.1
+    law = normal_step(np.array([K]), np.array([D]), depth, speed, h)
+    P = law.start + law.slope * after
+    assert_allclose(P / h, normal_force(K, D, depth, np.array([0.15])), rtol=1e-4)
+    x, v = np.array([[1e-4, -2e-4]]), np.array([0.01, 0.02])
+    along = tangential_step(np.array([KT]), np.array([DT]), x, h)
+    P = along.start - along.slope[:, None] * v
+    for mu in (100.0, 0.01):
+        force, rate = friction_force(KT, DT, mu, 50.0, x[0], v)
+        moved = displaced(np.array([KT]), np.array([DT]), x, force[None], h)
+        assert_allclose((moved - x)[0] / h, rate, rtol=2e-3)
+    assert_allclose(P[0] / h, friction_force(KT, DT, 100.0, 50.0, x[0], v)[0], rtol=1e-3)
+
+
+@pytest.mark.book("K5")
+def test_a_body_rests_where_springs_bear_it():
+    """On a slope below arctan(mu) it sinks and shifts by weight over stiffness, and sticks."""
+    angle = np.arctan(MU) - 0.1
+    sim = point_mass(angle, period=0.01, step=1e-3)
+    for _ in range(100):
+        seen = sim.step(np.zeros(6))
+    n, t = (
+        np.array([np.sin(angle), 0, np.cos(angle)]),
+        np.array([np.cos(angle), 0, -np.sin(angle)]),
+    )
+    place = seen.q[:3]
+    assert_allclose(place @ n, -M * G * np.cos(angle) / K, rtol=1e-8)
+    # On its way down the patch slipped a little: what is left of x bears the weight.
+    (contact,) = sim.contacts
+    assert contact.state is Touch.STICKING
+    assert_allclose(contact.force[2], M * G * np.cos(angle), rtol=1e-8)
+    along = contact.axes[:2].T @ contact.force[:2]
+    assert_allclose(along @ t, -M * G * np.sin(angle), rtol=1e-6)
+    assert_allclose(seen.qd, 0.0, atol=1e-6)  # what is left of swinging
+
+
+@pytest.mark.book("K5")
+@pytest.mark.parametrize(("off", "moves"), [(-1e-3, False), (1e-3, True)])
+def test_the_angle_of_repose_of_soft_contact(off, moves):
+    """It sticks below arctan(mu) and slides above, with g (sin - mu cos)."""
+    angle = np.arctan(MU) + off
+    start = -M * G * np.cos(angle) / K / np.cos(angle)
+    damped = dataclasses.replace(SOFT, tangential_damping=400.0)  # it does not swing
+    sim = point_mass(angle, height=start, material=damped, period=0.01, step=1e-3)
+    speeds = []
+    for _ in range(200):
+        seen = sim.step(np.zeros(6))
+        speeds.append(np.linalg.norm(seen.qd[3:]))
+    down = G * (np.sin(angle) - MU * np.cos(angle))
+    if moves:
+        assert_allclose(speeds[-1] - speeds[99], down, rtol=1e-3)  # over a second
+    else:
+        assert_allclose(speeds[-1], 0.0, atol=1e-9)
+
+
+@pytest.mark.book("K5")
+def test_steps_converge_to_the_book_as_a_differential_equation():
+    """A body that is thrown along the floor: drop, slip, stick and swing, against solve_ivp."""
+    start, end, v0 = 2e-3, 0.06, 0.5
+
+    def rates(_, y):
+        _, pz, vx, vz, x, z = y  # z: depth of the patch
+        depth = -pz
+        touches = depth >= z - 1e-12
+        f = float(normal_force(K, D, np.array(depth), np.array(-vz))) if touches else 0.0
+        along, rate = friction_force(KT, DT, MU, f, np.array([x, 0.0]), np.array([vx, 0.0]))
+        z_rate = -vz if f > 0.0 else -K * z / D
+        return [vx, vz, along[0] / M, f / M - G, rate[0], z_rate]
+
+    y0 = [0.0, start, v0, 0.0, 0.0, 0.0]
+    exact = solve_ivp(rates, (0.0, end), y0, rtol=1e-9, atol=1e-11, max_step=2e-5).y[:, -1]
+    errors = []
+    for step in (2e-4, 1e-4):
+        sim = point_mass(height=start, qd=[0, 0, 0, v0, 0, 0], period=end, step=step)
+        seen = sim.step(np.zeros(6))
+        errors.append(np.abs(seen.q[[0, 2]] - exact[:2]).max())
+    assert max(errors) < 1e-6  # of 20 mm along the floor, with kinks where it slips and sticks
+
+
+@pytest.mark.book("K5")
+def test_a_patch_relaxes_after_the_body_has_left():
+    """z = z0 e^(-K t / D) from where the force became zero: the body flies meanwhile."""
+    slow = Material(MU, stiffness=K, damping=400.0)
+    sim = point_mass(height=0.0, qd=[0, 0, 0, 0, 0, -0.5], material=slow, period=1e-3, step=1e-4)
+    motion, forces, left = sim._plant.motion, [], []
+    for i in range(200):
+        sim.step([0, 0, 0, 0, 0, 100.0 if i > 10 else 0.0])  # it is lifted off
+        forces.append(sim.contacts[0].force[2])
+        left.append((bool(motion.pressed[0]), float(motion._patch[0])))
+    assert min(forces) == 0.0
+    free = [i for i in range(1, 200) if not left[i][0] and not left[i - 1][0] and left[i - 1][1]]
+    assert len(free) > 10
+    for i in free[:10]:
+        assert_allclose(left[i][1] / left[i - 1][1], np.exp(-K / 400.0 * 1e-3), rtol=1e-9)
+
+
+def test_energy_is_lost_by_soft_contacts():
+    """Of a body that bounces on dampers and slips kinetic, potential and elastic energy shrink."""
+    sim = point_mass(height=0.05, qd=[0, 0, 0, 1.0, 0.3, 0], period=0.005, step=2.5e-4)
+    robot, apart = floating(M), []
+    for _ in range(120):
+        seen = sim.step(np.zeros(6))
+        if seen.q[2] > 0.0:
+            apart.append(float(sum(robot.energies(seen.q, seen.qd))))
+    assert len(apart) > 20
+    assert np.diff(apart).max() < 1e-6 * apart[0]
+
+
+@pytest.mark.parametrize(
+    "how", [{"tangential_stiffness": 0.0}, {"damping": -1.0}, {"tangential_damping": np.nan}]
+)
+def test_bad_materials_are_refused(how):
+    """With one sentence."""
+    with pytest.raises(ArgumentError, match="tangential stiffness"):
+        Material(0.5, stiffness=1e4, restitution=0.5, **how)

@@ -1,0 +1,210 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motion from event to event: bounces, sliding off, tipping over, limits, loops, Zeno's rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support.touching import at, corners, floating
+
+import robot_dynamics as rd
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.points import Inequality, PointContact, cable, joint_limits
+from robot_dynamics.contact.surfaces import sphere
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
+from robot_dynamics.simulation.integrators.trajectory import IntegrationError
+from robot_dynamics.simulation.runge_kutta import EULER, EVENT_SCHEMES, HEUN, interpolation_weights
+
+ROOT = Path(__file__).resolve().parents[3]
+G = 9.81
+
+
+def times_of(motion, kind="impact"):
+    return np.array([event.time for event in motion.events if event.kind == kind])
+
+
+@pytest.mark.book("K2")
+@pytest.mark.parametrize("order", [2, 4, 8])
+def test_a_bouncing_ball_keeps_its_times(order):
+    """20 bounces at 1e-9 s of t1 + 2 t1 (e + ... + e^k), and rest after the last of them."""
+    e, h, r = 0.8, 1.0, 0.1
+    ball = PointContact("ball", "body", radius=r, material=Material(0.0, restitution=e))
+    motion = rd.integrate(
+        floating(), at(0, 0, h + r), np.zeros(6), 4.3, contacts=[ball], order=order, step=0.1,
+        outputs=20,
+    )  # fmt: skip
+    t1 = np.sqrt(2 * h / G)
+    expected = t1 + 2 * t1 * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 20))])
+    assert_allclose(times_of(motion)[:20], expected, rtol=0, atol=1e-9)
+    speeds = [event.after for event in motion.events[:20]]
+    assert_allclose(speeds, G * t1 * e ** np.arange(1, 21), rtol=1e-9)
+    # Zeno: bounces below 1 mm/s are the last ones, long before the sum of all times, 4.06 s.
+    assert motion.events[-1].kind == "closed"
+    assert motion.events[-1].time < t1 * (1 + e) / (1 - e)
+    assert_allclose(motion.q[-1], at(0, 0, r), atol=1e-9)
+    assert_allclose(motion.qd[-1], 0.0, atol=1e-9)
+    assert np.diff(motion.energy).max() < 1e-12 * motion.energy[0]
+
+
+@pytest.mark.book("K2")
+@pytest.mark.parametrize("scheme", [EULER, HEUN])
+def test_interpolation_ends_where_the_step_does(scheme):
+    """b(1) are the weights of the step (11.49, 11.51); in between the order is the scheme's."""
+    assert_allclose(interpolation_weights(scheme, 1.0), scheme.b, rtol=1e-15)
+    assert_allclose(interpolation_weights(scheme, 0.0), 0.0)
+    errors = []
+    for h in (0.1, 0.05):
+        k1 = 1.0  # y' = y from 1
+        k2 = 1.0 + 2.0 / 3.0 * h
+        b = interpolation_weights(scheme, 0.4)
+        errors.append(abs(1.0 + h * np.dot(b, [k1, k2][: len(b)]) - np.exp(0.4 * h)))
+    assert errors[0] / errors[1] > 0.9 * 2 ** (scheme.order + 1)
+
+
+@pytest.mark.book("K2")
+def test_a_puck_leaves_a_dome_at_two_thirds_of_its_height():
+    """Without friction it lets go where cos = 2/3: the force becomes negative there."""
+    R, r, start = 1.0, 0.05, 0.1
+    a = R + r
+    dome = PointContact("dome", "body", surface=sphere((0, 0, 0), R), radius=r)
+    q = at(a * np.sin(start), 0, a * np.cos(start))
+    motion = rd.integrate(
+        floating(), q, np.zeros(6), 1.2, contacts=[dome], step=5e-3, order=8, outputs=240
+    )
+    opened = times_of(motion, "open")
+    assert len(opened) == 1
+    height = np.interp(opened[0], motion.t, motion.q[:, 2]) / a
+    assert_allclose(height, 2.0 / 3.0 * np.cos(start), atol=3e-5)  # linear between outputs
+    on = motion.t < opened[0]
+    assert_allclose(np.linalg.norm(motion.q[on, :3], axis=1), a, atol=1e-12)
+    assert_allclose(motion.energy, motion.energy[0], rtol=1e-10)
+
+
+@pytest.mark.book("K2")
+def test_a_box_tips_over_an_edge():
+    """Four corners, three of them active; pushed above it tips about two, its rate by statics."""
+    half, m, Iy = (0.1, 0.1, 0.2), 2.0, 0.006
+    robot = floating(m)
+    contacts = corners(half)
+    stop = Inequality("stop", lambda p: 0.2 - p.point("body").x)
+    push = 15.0  # N along x at the centre; the corners slide, the stop holds the top
+    motion = rd.integrate(
+        robot, at(0.2, 0, 0.2), np.zeros(6), 0.1, tau=[0, 0, 0, push, 0, 0],
+        contacts=[*contacts, stop], step=2e-3, outputs=10,
+    )  # fmt: skip
+    assert_allclose(motion.q, np.tile(at(0.2, 0, 0.2), (11, 1)), atol=1e-12)
+    # A moment beyond m g x tips it about the two corners at x; they slide without friction.
+    moment = m * G * half[0] + 0.5
+    tipped = rd.integrate(
+        robot, at(0, 0, 0.2), np.zeros(6), 0.004, tau=[0, moment, 0, 0, 0, 0],
+        contacts=contacts, step=1e-3, outputs=10,
+    )  # fmt: skip
+    rate = 0.5 / (Iy + m * half[0] ** 2)
+    assert_allclose(tipped.qd[-1, 1], rate * 0.004, rtol=1e-3)  # the lever shrinks by 1e-3
+    pressed = tipped.q[-1, 2]
+    assert pressed > 0.2
+    # It tips about the corners at +x: their gap stays.
+    low = robot.pose("body", tipped.q[-1]) @ [0.1, 0.1, -0.2, 1.0]
+    assert_allclose(low[2], 0.0, atol=1e-11)
+
+
+def test_doubled_contacts_move_as_one_set():
+    """A box that falls on its corners: with double points and points within the same motion."""
+    q = at(0.0, 0.0, 0.4)
+    q[3:] = np.array([0.2, 0.1, 0.0, 0.97]) / np.linalg.norm([0.2, 0.1, 0.0, 0.97])
+    half, hard = (0.1, 0.1, 0.05), Material(0.0, restitution=0.4)
+    motions = [
+        rd.integrate(
+            floating(), q, np.zeros(6), 0.42, contacts=corners(half, hard, more), step=5e-3,
+            order=4, outputs=9,
+        )
+        for more in ((), [(0.1, 0.1, -0.05), (0.0, 0.0, -0.05), (-0.1, 0.1, -0.05)])
+    ]  # fmt: skip
+    assert len(times_of(motions[0])) > 3
+    assert_allclose(motions[1].q, motions[0].q, atol=1e-8)
+    for motion in motions:
+        assert np.diff(motion.energy).max() < 1e-7 * motion.energy[0]  # of the scheme of order 4
+
+
+def test_a_pendulum_on_a_cable_falls_and_swings():
+    """Slack it falls freely; taut it loses what is along the cable, and swings on without loss."""
+    rope = cable("rope", 1.0, ("body", (0, 0, 0)), ("world", (0, 0, 0)))
+    start = at(0.8, 0.0, 0.0)
+    motion = rd.integrate(
+        floating(), start, np.zeros(6), 0.7, contacts=[rope], step=5e-3, outputs=20
+    )
+    hit = motion.events[0]
+    assert (hit.kind, hit.name) == ("impact", "rope")
+    assert_allclose(hit.time, np.sqrt(2 * 0.6 / G), rtol=1e-10)  # at (0.8, -0.6)
+    assert_allclose(hit.before, -0.6 * np.sqrt(2 * G * 0.6), rtol=1e-10)
+    after = motion.t > hit.time + 1e-9
+    assert_allclose(np.linalg.norm(motion.q[after, :3], axis=1), 1.0, atol=1e-11)
+    energy = motion.energy[after]
+    assert_allclose(energy, energy[0], rtol=1e-10)
+    lost = 0.5 * 2.0 * hit.before**2
+    assert_allclose(motion.energy[0] - energy[0], lost, rtol=1e-9)
+
+
+def test_a_closed_loop_meets_the_limit_of_a_joint():
+    """A four-bar swings onto a limit, bounces and comes to rest on it; closure to 1e-10."""
+    robot = rd.load(ROOT / "examples" / "four_bar.urdf")
+    start = robot.assemble([-1.0, 0.5, -1.5])
+    stop = Inequality("stop", lambda p: -0.5 - p.joint("crank_joint"), restitution=0.3)
+    motion = rd.integrate(
+        robot, start.q, start.qd, 0.7, contacts=[stop], tau=[-1.0, 0.0, 0.0], step=1e-2, order=4,
+        outputs=20,
+    )  # fmt: skip
+    assert motion.events[0].kind == "impact"
+    assert motion.events[-1].kind == "closed"
+    assert_allclose(motion.q[-1, 0], -0.5, atol=1e-9)
+    assert motion.worst_closure_error < 1e-10
+    assert_allclose(motion.qd[-1], 0.0, atol=1e-8)
+
+
+def test_a_slide_goes_back_and_forth_without_loss():
+    """Elastic limits: 50 impacts at their times, and all of the energy at the end."""
+    links = (LinkElement("base"), LinkElement("slide", 2.0))
+    joint = JointElement(
+        "rail", "prismatic", "base", "slide", axis=(1, 0, 0), limits=Limits(lower=0.0, upper=0.1)
+    )
+    robot = rd.Robot.from_mechanism(Mechanism("rail", links, (joint,)))
+    motion = rd.integrate(
+        robot, [0.05], [1.0], 5.0, contacts=joint_limits(robot, restitution=1.0), order=2,
+        step=0.5, outputs=10,
+    )  # fmt: skip
+    assert_allclose(times_of(motion), 0.05 + 0.1 * np.arange(50), atol=1e-12)
+    assert_allclose(motion.energy, motion.energy[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"q": at(0, 0, 0.04)}, "'corner 1' is 0.01 deep"),
+        ({"method": "adaptive"}, "method 'projection'"),
+        ({"order": 3}, "order 3"),
+        ({"rest_speed": -1.0}, "rest_speed"),
+        ({"contacts": []}, "no contacts"),
+    ],
+)
+def test_bad_arguments_are_refused(changes, words):
+    """With one sentence."""
+    how = {"q": at(0, 0, 0.05), "contacts": corners((0.1, 0.1, 0.05)), **changes}
+    with pytest.raises(ArgumentError, match=words):
+        rd.integrate(floating(), how.pop("q"), np.zeros(6), 0.1, **how)
+    assert set(EVENT_SCHEMES) == {1, 2, 4, 5, 8}
+
+
+def test_what_is_wedged_ends_the_integration():
+    """A disc in a slot that closes in on it: no motion goes on, and the message says so."""
+    narrow = [
+        PointContact(name, "body", radius=0.1, surface=sphere((s * 1.9, 0, 0), 2.0, inside=True))
+        for name, s in (("left", 1.0), ("right", -1.0))
+    ]
+    robot = floating().replace(gravity=(0, 0, 0))
+    with pytest.raises(IntegrationError, match="'left', 'right'"):
+        rd.integrate(robot, at(0, 0, 0), [0, 0, 0, 0, 1.0, 0], 0.5, contacts=narrow)
