@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from robot_dynamics.scalar.functions import absolute, atan2, maximum, sqrt
+from robot_dynamics.scalar.linear_algebra import is_zero
 from robot_dynamics.spatial.vector3 import Scalar, Symmetric3, Vector3
 
 _TINY = 1e-18  # far below the rounding of any sine; keeps the axis of no rotation finite
@@ -93,9 +95,30 @@ class Rotation:
 
     def congruence(self, matrix: Symmetric3) -> Symmetric3:
         """Return `E A E^T`: a symmetric matrix of A coordinates in B coordinates."""
+        turned = self._turned_twice(matrix.rows())
+        if turned:
+            return Symmetric3.of(turned)
         a, b, c = (Vector3(*row) for row in self.rows)
         ya, yb, yc = matrix * a, matrix * b, matrix * c
         return Symmetric3(a.dot(ya), b.dot(ya), b.dot(yb), c.dot(ya), c.dot(yb), c.dot(yc))
+
+    def _turned_twice(self, matrix: Sequence[Sequence[Scalar]]) -> list[list[Scalar]] | None:
+        """Return `E A E^T` of a rotation with an entry that is zero by structure, else None.
+
+        It is a turn about one coordinate axis and then one about another, which take half of the
+        operations.
+        """
+        for k, j in permutations(range(3), 2):
+            if is_zero(self.rows[k][j]):
+                cosine, sine = self.transpose()._about(k, j)
+                return _turned(_turned(matrix, j, *self._about(j, k)), k, cosine, -sine)
+        return None
+
+    def _about(self, axis: int, other: int) -> tuple[Scalar, Scalar]:
+        """Return cosine and sine of the turn about an axis, as the row of another one has them."""
+        third = 3 - axis - other
+        sine = self.rows[other][third]
+        return self.rows[other][other], sine if other == (axis + 1) % 3 else -sine
 
     def inverse_congruence(self, matrix: Symmetric3) -> Symmetric3:
         """Return `E^T A E`: a symmetric matrix of B coordinates in A coordinates."""
@@ -103,11 +126,38 @@ class Rotation:
 
     def congruence_general(self, matrix: Sequence[Vector3]) -> tuple[Vector3, Vector3, Vector3]:
         """Return `E A E^T` of a general matrix, given and returned as its three rows."""
+        turned = self._turned_twice([list(row) for row in matrix])
+        if turned:
+            a, b, c = (Vector3(*row) for row in turned)
+            return a, b, c
         half = [self * row for row in matrix]  # rows of A E^T
         transposed = [Vector3(*column) for column in zip(*half, strict=True)]
         columns = [self * column for column in transposed]
         a, b, c = (Vector3(*row) for row in zip(*columns, strict=True))
         return a, b, c
+
+
+def _turned(
+    matrix: Sequence[Sequence[Scalar]], axis: int, cosine: Scalar, sine: Scalar
+) -> list[list[Scalar]]:
+    """Return `R A R^T` of the turn R about a coordinate axis, `about_z` for z.
+
+    Across the axis the trace and the difference of the other two entries stay as they are, and the
+    rest turns by twice the angle: 4 multiplications.
+    """
+    a, b = (axis + 1) % 3, (axis + 2) % 3
+    A, R = [list(row) for row in matrix], [list(row) for row in matrix]
+    if is_zero(cosine):  # a quarter turn, or three
+        R[a][a], R[a][b], R[b][a], R[b][b] = A[b][b], -A[b][a], -A[a][b], A[a][a]
+    elif not is_zero(sine):
+        p = (A[a][b] + A[b][a]) * cosine - (A[a][a] - A[b][b]) * sine
+        R[a][a], R[b][b] = A[a][a] + p * sine, A[b][b] - p * sine
+        R[a][b], R[b][a] = p * cosine - A[b][a], p * cosine - A[a][b]
+    R[a][axis] = cosine * A[a][axis] + sine * A[b][axis]
+    R[b][axis] = cosine * A[b][axis] - sine * A[a][axis]
+    R[axis][a] = cosine * A[axis][a] + sine * A[axis][b]
+    R[axis][b] = cosine * A[axis][b] - sine * A[axis][a]
+    return R
 
 
 def rotation_vector(orientation: Rotation) -> Vector3:

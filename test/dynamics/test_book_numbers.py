@@ -197,11 +197,10 @@ def dh_chain(rng, links):
     [
         # The limits of Featherstone 1987 in Table 10.1, for six links.
         (algorithms.inverse_dynamics_program, 712, 550),
-        # Ours is 489 and 414 with the transforms that inverse dynamics uses; the table's least,
-        # by two axial screws for each transform, is 460 and 395.
-        (algorithms.inertia_matrix_program, 489, 414),
-        # The table has 1533 and 1415 (Featherstone 1987); the sum of ours is smaller.
-        (algorithms.forward_dynamics_program, 1567, 1415 - 34),
+        # The table's least is 460 and 395; turns about two axes, one after the other, take less.
+        (algorithms.inertia_matrix_program, 412, 391),
+        # The table has 1533 and 1415 (Featherstone 1987).
+        (algorithms.forward_dynamics_program, 1261, 1151),
     ],
 )
 def test_costs_of_algorithms(program, multiplications, additions):

@@ -37,6 +37,23 @@ def test_products_and_congruences():
     assert_allclose([list(row) for row in general], a @ m @ a.T, atol=1e-13)
 
 
+@pytest.mark.parametrize("axes", ["xy", "xz", "yx", "yz", "zx", "zy", "x", "y", "z"])
+@pytest.mark.parametrize("quarter", [False, True])
+def test_congruences_of_turns_about_two_axes(axes, quarter):
+    """With an entry that is exactly zero they are made one after the other, to the same result."""
+    rng = np.random.default_rng(5)
+    angles = [np.pi / 2 if quarter else 0.7, -0.4][: len(axes)]
+    a = ScipyRotation.from_euler(axes, angles).as_matrix()
+    a[np.abs(a) < 1e-15] = 0.0
+    m = rng.normal(size=(3, 3))
+    for matrix in (a, a.T):
+        E = Rotation.of(matrix.tolist())
+        found = E.congruence(Symmetric3.of(m + m.T)).rows()
+        assert_allclose(found, matrix @ (m + m.T) @ matrix.T, atol=1e-14)
+        general = E.congruence_general([Vector3.of(row) for row in m])
+        assert_allclose([list(row) for row in general], matrix @ m @ matrix.T, atol=1e-14)
+
+
 def test_about_z_turns_the_frame():
     """rz(theta) gives the coordinates of a fixed vector in a frame turned by theta (Table 2.2)."""
     E = Rotation.about_z(np.cos(0.3), np.sin(0.3))
