@@ -261,7 +261,7 @@ ROWS: dict[str, Row] = {
         ),
     ),
     "A1": Row(
-        "Operation counts of compiled programs (10.3); H of six links takes 489 and 414, Table 10.1 has 460 and 395",
+        "Operation counts of compiled programs (10.3); H of six links takes 412 and 391, Table 10.1 has 460 and 395",
         '`compile/program.py`: `Program.operation_counts`',
         (
             ('spatial/transform.py', 'r.cross(linear), linear)', 'r.cross(linear) + r.cross(linear * 1e-9), linear)'),
