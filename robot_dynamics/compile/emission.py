@@ -4,362 +4,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from robot_dynamics.compile.graph import (
-    ABSOLUTE,
-    ADD,
-    ATAN2,
-    CALL,
-    CONSTANT,
-    COS,
-    DIVIDE,
-    EXP,
-    INPUT,
-    LOG,
-    MAXIMUM,
-    MINIMUM,
-    MULTIPLY,
-    NEGATE,
-    PARAMETER,
-    RESULT,
-    SIN,
-    SQRT,
-    SUBTRACT,
-)
+from robot_dynamics.compile.core import Core, Module
+from robot_dynamics.compile.long_core import LongCore, lanes_that_fit
 from robot_dynamics.compile.loop import Loop
 from robot_dynamics.compile.preparation import Prepared
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.schedule import Plan, plan
-from robot_dynamics.compile.trigonometry import Arithmetic, write_sine_and_cosine
-from robot_dynamics.compile.writer import Lanes, Writer
+from robot_dynamics.compile.writer import Lanes
 
-_INSTRUCTIONS = {ADD: "fadd", SUBTRACT: "fsub", MULTIPLY: "fmul", DIVIDE: "fdiv"}
-_INTRINSICS = {SQRT: "sqrt", ABSOLUTE: "fabs"}
-# Functions of the C library; `emit_module` declares them.
-_LIBRARY = {ATAN2: "atan2", EXP: "exp", LOG: "log"}
-_COMPARISONS = {MINIMUM: "olt", MAXIMUM: "ogt"}
-# Up to this many zeros of an output are stored one by one, more by a loop before all else.
-_FEW_ZEROS = 16
-
-
-class Core:
-    """Writes the arithmetic of one program for one number of lanes.
-
-    Args:
-        module: The module being written; it names the cores of called programs.
-        program: The program.
-        lanes: The number of lanes and its types.
-        uniform: Whether all lanes share one block `%parameters` of plain numbers. Otherwise that
-            has every parameter in all lanes.
-    """
-
-    def __init__(self, module: Module, program: Program, lanes: Lanes, uniform: bool) -> None:
-        self.module, self.program, self.lanes, self.uniform = module, program, lanes, uniform
-        self.writer = Writer()
-        self.arithmetic = Arithmetic(self.writer, lanes, module.fma)
-        self.plan = module.plan(program)
-        self.fused = self.plan.fused
-        self.names: dict[int, str] = {}
-        self.allocations: list[str] = []
-        self.argument_blocks: dict[int, str] = {}
-        self.parameter_blocks: dict[tuple[int, ...], str] = {}
-        self.steps: dict[int, int] = {}  # between results of a call, in bytes
-        nodes = program.nodes
-        self.sines = {node.left: i for i, node in enumerate(nodes) if node.operation == SIN}
-        self.cosines = {node.left: i for i, node in enumerate(nodes) if node.operation == COS}
-
-    def block_form(self, name: str) -> str:
-        """Return the text of a block core."""
-        starts, size = self.program.ports.input_starts, self.lanes.size
-
-        def load_input(port: int, element: int) -> str:
-            pointer = self.writer.offset("%inputs", (starts[port] + element) * size)
-            return self.writer.load(self.lanes.real, pointer, size)
-
-        def store(index: int) -> None:
-            pointer = self.writer.offset("%results", self.program.slot_of_node[index] * size)
-            self.writer.store(self.lanes.real, self.names[index], pointer, size)
-
-        self._body(load_input, dict.fromkeys(self.program.slots, store))
-        return self._text(
-            name, "ptr noalias %inputs, ptr noalias %parameters, ptr noalias %results"
-        )
-
-    def direct_form(self, name: str, exported: bool = False) -> str:
-        """Return the text of a direct core, which may be visible from outside the module."""
-        ports, writer = self.program.ports, self.writer
-
-        def load_input(port: int, element: int) -> str:
-            return writer.load("double", writer.offset(f"%in{port}", 8 * element))
-
-        places: dict[int, list[tuple[int, int]]] = {}
-        for port, (start, size) in enumerate(
-            zip(ports.output_starts, ports.output_sizes, strict=True)
-        ):
-            results = self.program.results[start : start + size]
-            zeros = sum(value == 0.0 and not isinstance(value, int) for value in results)
-            if zeros > _FEW_ZEROS:
-                with writer.loop(size) as counter:
-                    place = writer.emit(f"getelementptr double, ptr %out{port}, i64 {counter}")
-                    writer.store("double", self.lanes.constant(0.0), place)
-            for element, value in enumerate(results):
-                if isinstance(value, int):
-                    places.setdefault(value, []).append((port, element))
-                elif value != 0.0 or zeros <= _FEW_ZEROS:
-                    pointer = writer.offset(f"%out{port}", 8 * element)
-                    writer.store("double", self.lanes.constant(value), pointer)
-
-        def store(index: int) -> None:
-            for port, element in places[index]:
-                pointer = writer.offset(f"%out{port}", 8 * element)
-                writer.store("double", self.names[index], pointer)
-
-        self._body(load_input, dict.fromkeys(self.program.slots, store))
-        arguments = [f"ptr noalias %in{port}" for port in range(len(ports.inputs))]
-        arguments += [f"ptr noalias %out{port}" for port in range(len(ports.outputs))]
-        return self._text(name, ", ".join([*arguments, "ptr noalias %parameters"]), exported)
-
-    def _text(self, name: str, arguments: str, exported: bool = False) -> str:
-        linkage = "" if exported else "internal "
-        lines = [
-            f"define {linkage}void @{name}({arguments}) nounwind {{",
-            "entry:",
-            *self.allocations,
-            *self.writer.lines,
-            "  ret void",
-            "}",
-        ]
-        return "\n".join(lines)
-
-    def _body(
-        self, load_input: Callable[[int, int], str], stores: dict[int, Callable[[int], None]]
-    ) -> None:
-        """Write all operations, and each store as soon as its value is there."""
-        nodes, names = self.program.nodes, self.names
-        for index, node in enumerate(nodes):
-            if node.operation == CONSTANT:
-                names[index] = self.lanes.constant(node.left)
-        for index in self.plan.order:
-            operation, left, right = nodes[index]
-            if index in names:
-                pass  # the cosine of an angle comes with its sine
-            elif operation == INPUT:
-                names[index] = load_input(left, right)
-            elif operation == PARAMETER:
-                names[index] = self._parameter(left)
-            elif operation == RESULT:
-                pointer = self.writer.offset(names[left], right * self.steps[left])
-                names[index] = self.writer.load(self.lanes.real, pointer, self.lanes.size)
-            elif operation == CALL:
-                self._call(index)
-            elif operation in (SIN, COS):
-                self._trigonometry(left)
-            else:
-                names[index] = self._operation(index)
-            if index in stores:
-                stores[index](index)
-
-    def _operation(self, index: int) -> str:
-        operation, left, right = self.program.nodes[index]
-        names, arithmetic, lanes = self.names, self.arithmetic, self.lanes
-        if index in self.fused:
-            return self._fused(index)
-        if operation in _INSTRUCTIONS:
-            return arithmetic.binary(_INSTRUCTIONS[operation], names[left], names[right])
-        if operation == NEGATE:
-            return self._negative(names[left])
-        if operation in _INTRINSICS:
-            return arithmetic.intrinsic(_INTRINSICS[operation], names[left])
-        if operation in _LIBRARY:
-            arguments = [names[left]] if right is None else [names[left], names[right]]
-            return self._library_call(_LIBRARY[operation], arguments)
-        a, b = names[left], names[right]
-        real = lanes.real
-        chosen = self.writer.emit(f"fcmp {_COMPARISONS[operation]} {real} {a}, {b}")
-        value = arithmetic.select(chosen, a, b)
-        # The comparison is false for nan and leaves b: right if b is nan, to be mended if a is.
-        unordered = self.writer.emit(f"fcmp uno {real} {a}, {lanes.constant(0.0)}")
-        return arithmetic.select(unordered, a, value)
-
-    def _fused(self, index: int) -> str:
-        """Write `a * b + c`, `c - a * b` or `a * b - c`."""
-        operation, left, right = self.program.nodes[index]
-        product = self.fused[index]
-        a, b = (self.names[factor] for factor in self.program.nodes[product][1:])
-        c = self.names[right if product == left else left]
-        if operation == SUBTRACT:
-            if product == right:
-                a = self._negative(a)
-            else:
-                c = self._negative(c)
-        return self.arithmetic.multiply_add(a, b, c)
-
-    def _negative(self, name: str) -> str:
-        return self.writer.emit(f"fneg {self.lanes.real} {name}")
-
-    def _trigonometry(self, angle: int) -> None:
-        """Write the sine and cosine of an angle, as far as the program has them."""
-        sine, cosine = self.sines.get(angle), self.cosines.get(angle)
-        names = write_sine_and_cosine(
-            self.arithmetic, self.names[angle], sine is not None, cosine is not None
-        )
-        for index, name in zip((sine, cosine), names, strict=True):
-            if index is not None:
-                self.names[index] = name
-
-    def _parameter(self, index: int) -> str:
-        """Load a parameter, into all lanes."""
-        writer, lanes = self.writer, self.lanes
-        if not self.uniform:
-            pointer = writer.offset("%parameters", index * lanes.size)
-            return writer.load(lanes.real, pointer, lanes.size)
-        value = writer.load("double", writer.offset("%parameters", 8 * index))
-        if lanes.width == 1:
-            return value
-        first = writer.emit(f"insertelement {lanes.real} undef, double {value}, i32 0")
-        return writer.emit(
-            f"shufflevector {lanes.real} {first}, {lanes.real} undef, "
-            f"<{lanes.width} x i32> zeroinitializer"
-        )
-
-    def _library_call(self, function: str, arguments: list[str]) -> str:
-        """Call a function of the C library for each lane."""
-        writer, lanes = self.writer, self.lanes
-
-        def call(numbers: list[str]) -> str:
-            return writer.emit(
-                f"call double @{function}({', '.join(f'double {name}' for name in numbers)})"
-            )
-
-        if lanes.width == 1:
-            return call(arguments)
-        value = "undef"
-        for lane in range(lanes.width):
-            of_lane = [
-                writer.emit(f"extractelement {lanes.real} {name}, i32 {lane}")
-                for name in arguments
-            ]
-            result = call(of_lane)
-            value = writer.emit(f"insertelement {lanes.real} {value}, double {result}, i32 {lane}")
-        return value
-
-    def _call(self, index: int) -> None:
-        """Call another program; of one state side by side with all that can be called with it."""
-        calls = self.plan.together.get(index, (index,))
-        if len(calls) > 1 and self.lanes.width == 1 < self.module.columns:
-            self._call_in_lanes(calls)
-            return
-        writer, lanes, node = self.writer, self.lanes, self.program.nodes[index]
-        program, arguments = node.left, node.right
-        inputs = len(arguments) - program.parameters
-        parameters, uniform = self._parameters_of_call(arguments[inputs:])
-        key = id(program)
-        if key not in self.argument_blocks:
-            self.argument_blocks[key] = self._allocate(inputs, lanes)
-        block = self.argument_blocks[key]
-        self._write(block, arguments[:inputs])
-        results = self._allocate(len(program.slots), lanes)
-        core = self.module.core(program, lanes, uniform)
-        writer.do(f"call void @{core}(ptr {block}, ptr {parameters}, ptr {results})")
-        self.names[index], self.steps[index] = results, lanes.size
-
-    def _call_in_lanes(self, calls: tuple[int, ...]) -> None:
-        """Call a program for several inputs of one state, one in each lane."""
-        writer, nodes, lanes = self.writer, self.program.nodes, Lanes(self.module.columns)
-        program, arguments = nodes[calls[0]].left, nodes[calls[0]].right
-        inputs = len(arguments) - program.parameters
-        parameters, _ = self._parameters_of_call(arguments[inputs:])
-        core = self.module.core(program, lanes, True)
-        for start in range(0, len(calls), lanes.width):
-            part = calls[start : start + lanes.width]
-            block = self._allocate(inputs, lanes)
-            results = self._allocate(len(program.slots), lanes)
-            for place in range(inputs):
-                for lane in range(lanes.width):
-                    # The last one fills the remaining lanes.
-                    name = self.names[nodes[part[min(lane, len(part) - 1)]].right[place]]
-                    pointer = writer.offset(block, place * lanes.size + 8 * lane)
-                    writer.store("double", name, pointer)
-            writer.do(f"call void @{core}(ptr {block}, ptr {parameters}, ptr {results})")
-            for lane, index in enumerate(part):
-                self.names[index] = writer.offset(results, 8 * lane)
-                self.steps[index] = lanes.size
-
-    def _parameters_of_call(self, arguments: tuple[int, ...]) -> tuple[str, bool]:
-        """Return where the parameters of a call stand, and whether all lanes share them."""
-        block = [self.program.nodes[argument] for argument in arguments]
-        if not block:
-            return "null", True
-        # A callee that gets a part of our own parameter block as it stands reads it in place.
-        if all(
-            node.operation == PARAMETER and node.left == block[0].left + place
-            for place, node in enumerate(block)
-        ):
-            size = 8 if self.uniform else self.lanes.size
-            return self.writer.offset("%parameters", size * block[0].left), self.uniform
-        if arguments not in self.parameter_blocks:
-            name = self.parameter_blocks[arguments] = self._allocate(len(block), self.lanes)
-            self._write(name, arguments)
-        return self.parameter_blocks[arguments], self.lanes.width == 1
-
-    def _write(self, block: str, arguments: tuple[int, ...]) -> None:
-        """Write arguments of a call."""
-        size = self.lanes.size
-        for place, argument in enumerate(arguments):
-            pointer = self.writer.offset(block, place * size)
-            self.writer.store(self.lanes.real, self.names[argument], pointer, size)
-
-    def _allocate(self, count: int, lanes: Lanes) -> str:
-        name = f"%block{len(self.allocations)}"
-        self.allocations.append(
-            f"  {name} = alloca [{max(count, 1)} x {lanes.real}], align {lanes.size}"
-        )
-        return name
-
+#: Operations of one function, at most: LLVM's time grows with more than their square.
+LONGEST_FUNCTION = 10_000
 
 #: The names of the two functions that a module exports: a loop as NumPy's ufuncs call it, and
 #: `void prepare(const double *parameters, double *prepared, void *)`, which makes the loop's data.
 ENTRY, PREPARE = "robot_dynamics_loop", "robot_dynamics_prepare"
 
 
-class Module:
-    """Collects the functions of a module.
+class _Module(Module):
+    """A module whose cores are written as they are asked for."""
 
-    Args:
-        fma: Whether the processor fuses multiplication and addition.
-        columns: How many calls of one state to make side by side.
-    """
-
-    def __init__(self, fma: bool, columns: int = 1) -> None:
-        self.fma, self.columns = fma, columns
-        self.functions: list[str] = []
+    def __init__(self, fma: bool, columns: int) -> None:
+        super().__init__(fma, columns)
         self._cores: dict[tuple[int, int, bool], str] = {}
-        self._plans: dict[int, Plan] = {}
-
-    def plan(self, program: Program) -> Plan:
-        """Return the decisions about a program, which all its cores share."""
-        if id(program) not in self._plans:
-            self._plans[id(program)] = plan(program)
-        return self._plans[id(program)]
 
     def core(self, program: Program, lanes: Lanes, uniform: bool) -> str:
-        """Return the name of the block core of a program, which is written if need be."""
         key = (id(program), lanes.width, uniform)
         if key not in self._cores:
-            name = f"core{len(self._cores)}"
-            self._cores[key] = name
-            self.functions.append(Core(self, program, lanes, uniform).block_form(name))
+            name = self._cores[key] = f"core{len(self._cores)}"
+            if is_long(program):
+                text = LongCore(self, program, lanes, uniform).block_form(name)
+            else:
+                text = Core(self, program, lanes, uniform).block_form(name)
+            self.functions.append(text)
         return self._cores[key]
 
     def direct_core(self, program: Program, name: str, exported: bool = False) -> None:
         """Write the direct core of a program."""
-        core = Core(self, program, Lanes(1), True)
+        kind = LongCore if is_long(program) else Core
+        core = kind(self, program, Lanes(1), True)
         self.functions.append(core.direct_form(name, exported))
 
 
-def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> str:
+def is_long(program: Program) -> bool:
+    """Whether a program becomes pieces: as one function LLVM would take too long for it."""
+    return len(program.nodes) > LONGEST_FUNCTION
+
+
+def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> tuple[str, int]:
     """Return the text of a module whose function `ENTRY` evaluates a program for many states.
+
+    And how many it takes at once: fewer than asked for where a program has very many values.
 
     Args:
         parts: The program in its two parts.
@@ -367,14 +60,16 @@ def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> str
         fma: Whether the processor fuses multiplication and addition.
         columns: How many calls of one state to make side by side.
     """
-    module = Module(fma, columns)
-    lanes = Lanes(width)
+    module = _Module(fma, columns)
     if parts.preparation is not None:
         module.direct_core(parts.preparation, PREPARE, exported=True)
     else:
         arguments = "ptr %parameters, ptr %prepared, ptr %nothing"
         module.functions.append(f"define void @{PREPARE}({arguments}) {{\n  ret void\n}}")
     program = parts.remainder
+    if is_long(program):
+        width = lanes_that_fit(program, module.pieces(program), width)
+    lanes = Lanes(width)
     module.direct_core(program, "direct")
     core = module.core(program, lanes, True) if width > 1 else ""
     loop = Loop(program, lanes, "direct", core)
@@ -388,4 +83,5 @@ def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> str
             f"declare {real} @llvm.sqrt.{suffix}({real})",
             f"declare {real} @llvm.fabs.{suffix}({real})",
         ]
-    return "\n".join([*sorted(declarations), *loop.tables, *module.functions, text, ""])
+    parts_of_text = [*sorted(declarations), *loop.tables, *module.data(), *module.functions, text]
+    return "\n".join([*parts_of_text, ""]), width

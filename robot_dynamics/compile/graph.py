@@ -13,6 +13,9 @@ The rules that shorten a recorded program as it is recorded:
   of sums with such angles are sums of products. The angle itself is then often unused.
 
 These hold for finite values and do not keep the sign of zero. The origin has no angle.
+
+In a long recording signs of constants stay where they are: what bodies leave then differs in
+numbers and not in operations, so that it can become a loop (`repetition`).
 """
 
 from __future__ import annotations
@@ -52,16 +55,27 @@ NAMES = (
     *("sqrt", "sin", "cos", "absolute", "minimum", "maximum", "atan2", "call", "result"),
     *("exp", "log"),
 )
+#: Nodes from which on a recording is long, and begins again as such.
+LONG = 12_000
 UNARY = frozenset((NEGATE, SQRT, SIN, COS, ABSOLUTE, EXP, LOG))
 BINARY = frozenset((ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, ATAN2))
 
 
+class TooLong(Exception):
+    """A recording that did not begin as a long one has become one."""
+
+
 class Graph:
-    """The nodes of one recording, in the order in which they were first needed."""
+    """The nodes of one recording, in the order in which they were first needed.
 
-    __slots__ = ("known", "nodes")
+    Args:
+        long: Whether signs of constants stay where they are.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("known", "long", "nodes")
+
+    def __init__(self, long: bool = False) -> None:
+        self.long = long
         self.nodes: list[Symbol] = []
         self.known: dict[tuple[Any, ...], Symbol] = {}
 
@@ -69,6 +83,8 @@ class Graph:
         """Return the node known by `key`, which is made if there is none yet."""
         found = self.known.get(key)
         if found is None:
+            if len(self.nodes) >= LONG and not self.long:
+                raise TooLong
             found = Symbol()
             found.graph = self
             found.index = len(self.nodes)
@@ -148,9 +164,13 @@ class Symbol(SymbolicScalar):
             return NotImplemented
         if value == 0.0:
             return self
+        graph = self.graph
+        if graph.long and self.operation != NEGATE:
+            constant = graph.constant(value)
+            return graph.node(ADD, self, constant, (ADD, self.index, constant.index))
         if value < 0.0:
-            return _subtract(self, self.graph.constant(-value))
-        return _add(self, self.graph.constant(value))
+            return _subtract(self, graph.constant(-value))
+        return _add(self, graph.constant(value))
 
     __radd__ = __add__
 
@@ -168,7 +188,7 @@ class Symbol(SymbolicScalar):
             return NotImplemented
         if value == 0.0:
             return -self
-        if value < 0.0:
+        if value < 0.0 and not self.graph.long:
             return -(self + (-value))
         return _subtract(self.graph.constant(value), self)
 
@@ -198,7 +218,7 @@ class Symbol(SymbolicScalar):
             return NotImplemented
         if value == 0.0:
             return 0.0
-        if value < 0.0:
+        if value < 0.0 and not self.graph.long:
             return -_divide(self.graph.constant(-value), self)
         return _divide(self.graph.constant(value), self)
 
@@ -328,7 +348,7 @@ def _scale(a: Symbol, value: float) -> Any:
         return 0.0
     if a.operation == NEGATE:
         return _scale(a.left, -value)
-    if value < 0.0:
+    if value == -1.0 or (value < 0.0 and not a.graph.long):
         return -_scale(a, -value)
     if a.operation == MULTIPLY and a.right.operation == CONSTANT:
         a, value = a.left, a.right.left * value

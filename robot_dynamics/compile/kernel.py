@@ -34,6 +34,7 @@ from robot_dynamics.compile.plain_function import (
 from robot_dynamics.compile.ports import Ports, check_parameters
 from robot_dynamics.compile.preparation import prepare
 from robot_dynamics.compile.program import Program
+from robot_dynamics.compile.tracing import without_collection
 from robot_dynamics.compile.ufunc import UfuncTemplate, can_be_ufunc, ufuncs_work
 
 _logger = logging.getLogger(__name__)
@@ -222,7 +223,8 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
         metadata, content = found
         try:
             ports, prepared = Ports.from_metadata(metadata["ports"]), int(metadata["prepared"])
-            return Kernel.from_object(ObjectCode(ports, width, prepared, content), host)
+            code = ObjectCode(ports, int(metadata["lanes"]), prepared, content)
+            return Kernel.from_object(code, host)
         except (CompilerError, KeyError, TypeError, ValueError) as error:
             _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
     stages = ["the equations"]
@@ -233,7 +235,11 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
         stages.append(f"{program.name}, {program.size} operations")
         code = _object_code(program, width, host)
     kernel = Kernel.from_object(code, host)
-    metadata = {"ports": code.ports.as_metadata(), "prepared": code.prepared}
+    metadata = {
+        "ports": code.ports.as_metadata(),
+        "lanes": code.lanes,
+        "prepared": code.prepared,
+    }
     cache.store(entry, metadata, code.content)
     return kernel
 
@@ -290,10 +296,11 @@ def _width(lanes: int | None, host: Host) -> int:
 
 
 def _object_code(program: Program, width: int, host: Host) -> ObjectCode:
-    parts = prepare(program)
+    with without_collection():
+        parts = prepare(program)
+        text, lanes = emit_module(parts, width, host.fma, host.lanes)
     prepared = -1 if parts.preparation is None else parts.remainder.parameters
-    content = compile_object(emit_module(parts, width, host.fma, host.lanes), host)
-    return ObjectCode(program.ports, width, prepared, content)
+    return ObjectCode(program.ports, lanes, prepared, compile_object(text, host))
 
 
 def _preparation(

@@ -101,6 +101,10 @@ class _Splitter:
             elif node.operation != INPUT and all(self.early[i] for i in operands(node)):
                 self.early[index] = True
                 self.number[index] = self.before.copy(node, self.number)
+        if not any(node.operation == CALL for node in program.nodes) and all(
+            node.operation in (INPUT, CONSTANT) for node in self.before.nodes
+        ):
+            return Prepared(None, program, list(range(len(program.slots))))
         calls: dict[int, tuple[Prepared, int]] = {}
         for index, node in enumerate(program.nodes):
             if node.operation == CALL and not self.early[index]:

@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.compile.errors import ShapeError, TraceError
-from robot_dynamics.compile.graph import INPUT, PARAMETER, Graph, Symbol
+from robot_dynamics.compile.graph import INPUT, PARAMETER, Graph, Symbol, TooLong
 from robot_dynamics.compile.nesting import as_flat_list, as_nested_list, nested_shape
 from robot_dynamics.compile.ports import Ports, Shape
 from robot_dynamics.compile.program import Program, run
@@ -43,7 +45,33 @@ def trace(
         ShapeError: If an output is ragged.
     """
     shapes = {key: _shape(shape) for key, shape in inputs.items()}
-    graph = Graph()
+    with without_collection():
+        try:
+            return _recorded(Graph(), function, name, shapes, parameters)
+        except TooLong:
+            return _recorded(Graph(long=True), function, name, shapes, parameters)
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Do not look for what is no longer referred to: among many nodes that takes longest."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _recorded(
+    graph: Graph,
+    function: Callable[..., Mapping[str, Any]],
+    name: str,
+    shapes: dict[str, Shape],
+    parameters: int,
+) -> Program:
+    """Return the program of a function, recorded by a new graph."""
     arguments = [
         as_nested_list([graph.input(port, element) for element in range(prod(shape))], shape)
         for port, shape in enumerate(shapes.values())

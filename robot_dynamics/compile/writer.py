@@ -48,6 +48,16 @@ class Lanes:
         """Return an integer constant in every lane."""
         return str(value) if self.width == 1 else _spread("i64", str(value), self.width)
 
+    def spread(self, writer: Writer, value: str) -> str:
+        """Write a number into every lane, and return the name."""
+        if self.width == 1:
+            return value
+        first = writer.emit(f"insertelement {self.real} undef, double {value}, i32 0")
+        return writer.emit(
+            f"shufflevector {self.real} {first}, {self.real} undef, "
+            f"<{self.width} x i32> zeroinitializer"
+        )
+
 
 @lru_cache(maxsize=65536)
 def _constant(width: int, value: bytes) -> str:

@@ -7,11 +7,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from robot_dynamics.dynamics.inverse import joint_forces
-from robot_dynamics.dynamics.kinematics import joint_transforms, motion_subspaces
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    joint_transforms,
+    motion_subspaces,
+)
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Motion, Scalar, Transform
+
+# Bodies from the base to a body, on average, from which on base coordinates take less time.
+_DEEP = 20
 
 
 def inertia_matrix(
@@ -40,8 +47,11 @@ def composite_inertia_matrix(
     """
     S = motion_subspaces(model, q)
     H: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.nv)]
-    Ic = list(parameters.inertias)
     wanted = range(len(model.bodies)) if joints is None else joints
+    if _mean_depth(model) > _DEEP:
+        _fill_in_base_coordinates(H, model, Xup, S, parameters, wanted)
+        return H
+    Ic = list(parameters.inertias)
     for i in reversed(range(len(model.bodies))):
         body, at = model.bodies[i], model.v_slices[i]
         if body.parent != WORLD:
@@ -67,6 +77,52 @@ def composite_inertia_matrix(
                     H[at.start + row][model.v_slices[j].start + column] = entry
                     H[model.v_slices[j].start + column][at.start + row] = entry
     return H
+
+
+def _mean_depth(model: Model) -> float:
+    """Return how many bodies there are on average from the base to a body."""
+    depths: list[int] = []
+    for body in model.bodies:
+        depths.append(1 if body.parent == WORLD else depths[body.parent] + 1)
+    return sum(depths) / max(len(depths), 1)
+
+
+def _fill_in_base_coordinates(
+    H: list[list[Scalar]],
+    model: Model,
+    Xup: Sequence[Transform],
+    S: Sequence[Sequence[Motion]],
+    parameters: Parameters,
+    wanted: Collection[int],
+) -> None:
+    """Write H_ij = S_j^T I^c_i S_i with all three in base coordinates.
+
+    A pair of joints then costs a product of two vectors instead of a transformation as well.
+    Rounding is relative to the largest entry of H, and not to each one.
+    """
+    back = [X.inverse() for X in body_transforms(model, Xup)]
+    S0 = [[X * s for s in columns] for X, columns in zip(back, S, strict=True)]
+    Ic = [X.inverse().inverse_times(I) for X, I in zip(back, parameters.inertias, strict=True)]
+    for i in reversed(range(len(model.bodies))):
+        body, at = model.bodies[i], model.v_slices[i]
+        if body.parent != WORLD:
+            Ic[body.parent] = Ic[body.parent] + Ic[i]
+        if i not in wanted:
+            continue
+        F = [Ic[i] * s for s in S0[i]]
+        rotors = body.joint.of_each_freedom(body.joint.armature)
+        for row in range(len(F)):
+            for column in range(row + 1):
+                entry = S0[i][column].dot(F[row]) + (rotors[row] if column == row else 0.0)
+                H[at.start + row][at.start + column] = entry
+                H[at.start + column][at.start + row] = entry
+        j = body.parent
+        while j != WORLD:
+            if j in wanted:
+                for column, s in enumerate(S0[j], model.v_slices[j].start):
+                    for row, f in enumerate(F, at.start):
+                        H[row][column] = H[column][row] = s.dot(f)
+            j = model.bodies[j].parent
 
 
 def inertia_times(

@@ -29,7 +29,7 @@ def loop(request):
         parameters=1,
     )
     host = find_host()
-    text = emit_module(prepare(program), request.param, host.fma)
+    text, _ = emit_module(prepare(program), request.param, host.fma)
     code = MachineCode(compile_object(text, host), host)
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code.address)
 

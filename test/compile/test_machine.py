@@ -75,11 +75,15 @@ LENGTHY = """
 import numpy as np
 from robot_dynamics.compile import compile_program, trace
 
+# Operations in no order, so that nothing repeats.
+kinds = np.random.default_rng(0).integers(0, 4, (30, 1500)).tolist()
+operations = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b]
+
 def run(x, p):
-    y = x[0]
     rest = [x[0] + i for i in range(1500)]
-    for _ in range(12):
-        rest = [a * b + y for a, b in zip(rest, [*rest[7:], *rest[:7]])]
+    for row in kinds:
+        pairs = zip(row, rest, [*rest[7:], *rest[:7]])
+        rest = [operations[kind](a, b) * x[0] for kind, a, b in pairs]
     return {"y": rest}
 
 program = trace(run, inputs={"x": 1}, name="long")

@@ -27,7 +27,8 @@ def function(program, request):
     host = find_host()
     if request.param and not host.fma:
         pytest.skip("the processor does not fuse operations")
-    content = compile_object(emit_module(prepare(program), host.lanes, request.param), host)
+    text, _ = emit_module(prepare(program), host.lanes, request.param)
+    content = compile_object(text, host)
     return Kernel.from_object(ObjectCode(program.ports, host.lanes, -1, content), host).bind()
 
 

@@ -61,7 +61,9 @@ def test_ufunc_owns_what_it_points_to():
     """What a ufunc needs lives as long as the ufunc, and no longer."""
     program = trace(lambda x, p: {"y": x * p[0]}, "f", {"x": ()}, 1)
     host = find_host()
-    machine = MachineCode(compile_object(emit_module(prepare(program), 1, host.fma), host), host)
+    machine = MachineCode(
+        compile_object(emit_module(prepare(program), 1, host.fma)[0], host), host
+    )
     owner = Owner()
     template = UfuncTemplate(program.ports, machine.address, (owner, machine))
     alive = weakref.ref(owner)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.mechanisms import random_state
+from support.mechanisms import random_state, random_tree
 
 from robot_dynamics.dynamics.inertia_matrix import (
     composite_inertia_matrix,
@@ -94,3 +94,25 @@ def test_differential_inverse_dynamics(tree, rng):
     assert_allclose(
         inertia_times(model, q, x, parameters), H @ x, atol=TOL * np.abs(H).max() * model.nv
     )
+
+
+def test_deep_trees_use_base_coordinates(rng):
+    """On a long chain, columns are those of inverse dynamics, relative to the largest entry."""
+    types = ["floating", *["revolute", "prismatic", "revolute"] * 15]
+    trunk = build(random_tree(rng, types, chain=True), gravity=(0.0, 0.0, 0.0))
+    q = random_state(rng, trunk)[0]
+    H = np.array(inertia_matrix(trunk, q.tolist(), parameters_of(trunk)))
+    rest = [0.0] * trunk.nv
+    columns = [
+        inverse_dynamics(trunk, q.tolist(), rest, unit, parameters_of(trunk))
+        for unit in np.eye(trunk.nv).tolist()
+    ]
+    # Products of up to 46 transforms, in another order.
+    np.testing.assert_allclose(H, np.array(columns).T, rtol=0, atol=1e-13 * np.abs(H).max())
+    some = composite_inertia_matrix(
+        trunk, joint_transforms(trunk, q.tolist()), parameters_of(trunk), q.tolist(), [0, 7, 40]
+    )
+    rows = [i for at in (0, 7, 40) for i in range(trunk.nv)[trunk.v_slices[at]]]
+    expected = np.zeros_like(H)
+    expected[np.ix_(rows, rows)] = H[np.ix_(rows, rows)]
+    np.testing.assert_array_equal(np.array(some, dtype=float), expected)
