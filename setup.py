@@ -26,6 +26,9 @@ EXTRAS = {
     ],
     "bags": ["rosbags>=0.11"],
     "plot": ["matplotlib"],
+    # Of SciPy 1.15 on, generators of samples take `rng`.
+    "study": ["matplotlib", "pyarrow>=15", "scipy>=1.15"],
+    "cluster": ["distributed>=2024.1"],
     "mujoco": ["mujoco>=3.1"],
     "view": [
         "imageio-ffmpeg>=0.5",
@@ -41,6 +44,7 @@ EXTRAS = {
     "test": [
         "argcomplete>=3",
         "colcon-ros",
+        "distributed>=2024.1",
         "example-robot-data",
         "hypothesis",
         "jsonschema>=4.18",
@@ -51,11 +55,13 @@ EXTRAS = {
         # Checkers and the formatter change their minds from one minor version to the next.
         "mypy==2.4.*",
         "pin>=3",
+        "pyarrow>=15",
         "pytest>=8.2,<10",
         "pytest-timeout",
         "pytest-xdist>=3.2",
         "rosbags>=0.11",
         "ruff==0.17.*",
+        "scipy>=1.15",
         # From 70.1 on it makes wheels alone, until 80 it can do `colcon build --symlink-install`.
         "setuptools>=70.1,<80",
         "xacro>=2",

@@ -50,6 +50,8 @@ AT_HOME = {
     "rclpy": {"nodes"},
     "mujoco": {"simulation", "app"},
     "matplotlib": {"app"},
+    "pyarrow": {"app"},
+    "distributed": {"app"},
     "xacro": {"description"},
 }
 MESSAGES = re.compile(r"\w+_(msgs|srvs|interfaces)$")

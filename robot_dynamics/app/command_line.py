@@ -31,6 +31,7 @@ from robot_dynamics.app.output_files import (
     require_parent,
     write_json,
 )
+from robot_dynamics.app.studies.command import add_study
 from robot_dynamics.app.visual.commands import add_render, add_view
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
@@ -54,6 +55,7 @@ examples:
   robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true
   robot_dynamics posture my_cell.yaml --output my_cell.yaml   from the grasps alone
   robot_dynamics schema > scenario.schema.json     for completion in editors
+  robot_dynamics study my_study.yaml               many runs with other values, and a report
   robot_dynamics drill --json drill.json           fault injection on ROS 2 nodes
   robot_dynamics reproduce flexible-link --plot slew.png"""
 
@@ -181,6 +183,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
     _add_plot(commands)
     _add_posture(commands)
     _add_schema(commands)
+    add_study(commands)
     add_render(commands)
     add_view(commands)
     for add in more:
@@ -341,9 +344,15 @@ def _add_posture(commands: Any) -> None:
 def _add_schema(commands: Any) -> None:
     parser = commands.add_parser(
         "schema",
-        help="print the keys of scenario files, for editors and for reading",
-        description="Print the JSON schema of scenario files, with which editors complete and "
-        "check them, or the same as a page of Markdown.",
+        help="print the keys of scenario or study files, for editors and for reading",
+        description="Print the JSON schema of scenario or study files, with which editors "
+        "complete and check them, or the same as a page of Markdown.",
+    )
+    parser.add_argument(
+        "--of",
+        choices=("scenario", "study"),
+        default="scenario",
+        help="files of which kind (default: %(default)s)",
     )
     parser.add_argument(
         "--format",
@@ -498,9 +507,12 @@ def _plot(options: argparse.Namespace) -> int:
 
 
 def _schema(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.scenario import Scenario
     from robot_dynamics.app.scenario_schema import reference_page, schema_text
+    from robot_dynamics.app.studies.settings import StudySettings
 
-    print(schema_text() if options.format == "json" else reference_page(), end="")
+    kind = Scenario if options.of == "scenario" else StudySettings
+    print(schema_text(kind) if options.format == "json" else reference_page(kind), end="")
     return GOOD
 
 

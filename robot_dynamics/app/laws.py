@@ -67,6 +67,7 @@ def control_loop(
     streams: Streams | None = None,
     controller: Controller | None = None,
     allow_code: bool | str = False,
+    law: ControlLaw | None = None,
 ) -> ControlLoop:
     """Return the control loop of a scenario.
 
@@ -78,6 +79,7 @@ def control_loop(
         streams: How samples come over topics; None if they do not.
         controller: A controller of one's own, if it is there already.
         allow_code: Whether what `control.law` names may be imported: True, or its very name.
+        law: `make_law(scenario, system)`, if the caller has it already; it begins anew.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -90,7 +92,7 @@ def control_loop(
             "law 'admittance' gives way to measured grasp wrenches, and there are none; expected "
             "arms with sensors of them, or the law 'impedance'."
         )
-    law = make_law(scenario, system)
+    law = law or make_law(scenario, system)
     return ControlLoop(
         law,
         scenario.control,

@@ -235,14 +235,17 @@ class Scenario:
         """
         if overrides in ((), []):
             return self
-        # Nobody has seen the text: its lines are no places.
-        document = parse_yaml(self.text(), self.name).without_lines()
-        changed = _anchored(decode(Scenario, with_overrides(document, overrides)))
+        changed = _anchored(decode(Scenario, with_overrides(self._document, overrides)))
         return dataclasses.replace(changed, source=self.source)
 
     def text(self) -> str:
         """Return the scenario as YAML that does not depend on other scenario files."""
         return self._text
+
+    @cached_property
+    def _document(self) -> Node:
+        # Nobody has seen the text: its lines are no places.
+        return parse_yaml(self.text(), self.name).without_lines()
 
     @cached_property
     def _text(self) -> str:

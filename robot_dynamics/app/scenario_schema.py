@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of scenario files, as a JSON schema for editors and as a page of the documentation.
+"""The keys of scenario and study files, as JSON schemas for editors and as documentation.
 
 Both are made from the settings classes: types, defaults and bounds are those of the fields,
 meanings those of the section `Attributes` of the docstrings.
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.studies.settings import StudySettings
 
 EXTENDS = "The file that this one changes: mappings are merged, lists and values replaced."
 _PAGE_HEAD = """\
@@ -44,6 +45,19 @@ Editors complete and check these keys with the
 together is described in [demonstrations](demonstrations.md), [hybrid control](hybrid_control.md),
 [jointed objects](jointed_objects.md) and [simulation](simulation.md).
 """
+
+_STUDY_HEAD = """\
+# Study files: every key
+
+% Written by `robot_dynamics schema --of study --format markdown`; a test compares this page
+% with the code.
+
+A study is a YAML file with the keys below; [studies](studies.md) describes what they do. The keys
+below `vary` and `fixed` are paths of the [scenario](scenario_reference.md), as `--set` takes them.
+`extends: other.yaml` takes everything from another file that is not stated here.
+"""
+_HEADS = {Scenario: _PAGE_HEAD, StudySettings: _STUDY_HEAD}
+_TITLES = {Scenario: "Scenario of robot_dynamics", StudySettings: "Study of robot_dynamics"}
 
 
 @dataclass(frozen=True)
@@ -109,50 +123,53 @@ def is_mapping(kind: Any) -> bool:
     return dataclasses.is_dataclass(_plain_kind(kind))
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema (draft 7) of scenario files.
+def json_schema(cls: type = Scenario) -> dict[str, Any]:
+    """Return the JSON schema (draft 7) of scenario files, or of study files.
 
     A file that extends another one may leave out keys that must be given otherwise. Rules that
-    concern several keys together are not in it; `load_scenario` checks them.
+    concern several keys together are not in it; `load_scenario` and `load_study` check them.
+
+    Args:
+        cls: `Scenario` or `StudySettings`.
     """
     definitions: dict[str, Any] = {}
-    top = _object_schema(Scenario, definitions, whole=False)
+    top = _object_schema(cls, definitions, whole=False)
     top["properties"] = {
         "extends": {"type": "string", "description": EXTENDS},
         **top["properties"],
     }
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "Scenario of robot_dynamics",
+        "title": _TITLES[cls],
         **top,
         "if": {"not": {"required": ["extends"]}},
-        "then": _requirements(Scenario),
+        "then": _requirements(cls),
         "definitions": dict(sorted(definitions.items())),
     }
 
 
-def schema_text() -> str:
+def schema_text(cls: type = Scenario) -> str:
     """Return the JSON schema as text."""
-    return json.dumps(json_schema(), indent=2) + "\n"
+    return json.dumps(json_schema(cls), indent=2) + "\n"
 
 
-def reference_page() -> str:
+def reference_page(cls: type = Scenario) -> str:
     """Return the page of the documentation with every key, as Markdown."""
     sections: list[tuple[str, type]] = []
-    _collect_sections(Scenario, "", sections)
-    first = {cls: path for path, cls in reversed(sections)}
-    parts = [_PAGE_HEAD]
-    for path, cls in sections:
-        if first[cls] != path:
+    _collect_sections(cls, "", sections)
+    first = {inner: path for path, inner in reversed(sections)}
+    parts = [_HEADS[cls]]
+    for path, inner in sections:
+        if first[inner] != path:
             continue
-        places = [other for other, one in sections if one is cls and other != path]
+        places = [other for other, one in sections if one is inner and other != path]
         title = f"`{path}`" if path else "Top level"
-        parts.append(f"\n## {title}\n\n{_summary(cls)}\n")
+        parts.append(f"\n## {title}\n\n{_summary(inner)}\n")
         if places:
             also = ", ".join(f"`{place}`" for place in places)
             parts.append(f"\nThe same keys: {also}.\n")
         parts.append("\n| key | value | default | unit | meaning |\n|---|---|---|---|---|\n")
-        for key in keys_of(cls):
+        for key in keys_of(inner):
             parts.append(_row(key, path, first))
     return "".join(parts)
 

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dgesv
 
 from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.manipulation.hybrid import Contact
@@ -65,7 +67,8 @@ class ClosedPath:
             row = at.stop
         self._rows[np.arange(row, rows), own] = 1.0
         na = len(system.every_v)
-        self._matrix = np.zeros((na + rows, na + rows))
+        self._matrix = np.zeros((na + rows, na + rows), order="F")
+        self._inertia_at = np.ix_(system.every_v, system.every_v)
         self._error = np.zeros(rows)
         slices = system.model.q_slices, system.model.v_slices
         self._bodies = [(slices[0][b], slices[1][b]) for b in system.object_bodies]
@@ -93,12 +96,12 @@ class ClosedPath:
         for _ in range(_STEPS):
             H, _, K, _, error, _ = self._terms(self.at, self.rate)
             K, self._error = self._rows @ K, self._holonomic * (self._rows @ error)
-            if np.max(np.abs(self._error), initial=0.0) < _CLOSED:
+            if np.abs(self._error).max(initial=0.0) < _CLOSED:
                 self.rate[system.every_v] -= self._smallest_motion(H, K, K @ self.rate)
                 return True
             step = self._smallest_motion(H, K, self._error)
-            size = float(np.max(np.abs(step)))
-            if not np.isfinite(size):
+            size = float(np.abs(step).max())
+            if not math.isfinite(size):
                 return False
             self.at[system.every_q] -= step * min(1.0, _LARGEST_STEP / size)
         return False
@@ -127,25 +130,26 @@ class ClosedPath:
 
     def _smallest_motion(self, H: Array, K: Array, error: Array) -> Array:
         """Return the motion of all joints smallest in the metric of H that makes `error`."""
-        v = self._system.every_v
-        na = len(v)
-        matrix = self._matrix
-        matrix[:na, :na] = H[v[:, None], v]
-        matrix[na:, :na] = K[:, v]
-        matrix[:na, na:] = K[:, v].T
+        na = len(self._system.every_v)
+        matrix, own = self._matrix, K[:, self._system.every_v]
+        matrix[:na, :na] = H[self._inertia_at]
+        matrix[na:, :na] = own
+        matrix[:na, na:] = own.T
         right = np.zeros(len(matrix))
         right[na:] = error
-        try:
-            if self._system.internal_chains is not None:  # a hinge in a plane has rows to spare
+        if self._system.internal_chains is not None:  # a hinge in a plane has rows to spare
+            try:
                 return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0][:na])
-            return np.asarray(np.linalg.solve(matrix, right)[:na])
-        except np.linalg.LinAlgError:
-            return np.full(na, np.nan)
+            except np.linalg.LinAlgError:
+                return np.full(na, np.nan)
+        # Twice as fast as numpy.linalg.solve for matrices as small as this.
+        _, _, solution, singular = dgesv(matrix, right)
+        return np.full(na, np.nan) if singular else np.asarray(solution[:na])
 
 
 def _body_velocity(row: Array) -> Array:
     """Return the object's velocity in its own axes (6,), of a row in the world's."""
-    x, y, z, w = row[3:7]
+    x, y, z, w = row[3:7].tolist()
     R = np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],

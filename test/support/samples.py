@@ -5,7 +5,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
+import uuid
+from pathlib import Path
+
+from robot_dynamics.errors import ArgumentError
 
 
 def squared(number):
@@ -17,3 +22,25 @@ def slow(number):
     """Return a square after a moment."""
     time.sleep(0.3)
     return {"square": number**2}
+
+
+def struck(folder, number):
+    """Return a square; in sample 3 the process is killed, the first time."""
+    marks = Path(folder)
+    (marks / f"begun-{number}-{uuid.uuid4()}").touch()
+    if number == 3 and not (marks / "killed").exists():
+        (marks / "killed").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"square": number**2}
+
+
+def deadly(number):
+    """Return a square, or end the process."""
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"square": number**2}
+
+
+def refused(number):
+    """Raise what a user is to read."""
+    raise ArgumentError(f"sample {number}; expected something else.")

@@ -377,22 +377,25 @@ class HybridLaw(PlannedLaw):
         blind = np.zeros_like(self._sensors)
         width, pivot = Layout.size(of_row), outputs["scales"].start + 4
         acceleration = at["joint_acceleration"].start + np.array(self._order)
+        remembered = Layout.size(at)
+        pose, touched, joints = at["pose"], at["touched"], at["passive_joints"]
+        touch, support_at, tilt_at = of_row["touch"], outputs["support"], outputs["tilt"]
 
         def parts(positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
             row = rows[0]
             leading = row.shape[:-1]
             given = np.zeros((*leading, width))
             given[..., : row.shape[-1]] = row
-            memory = np.zeros((*leading, Layout.size(at)))
-            placed = memory[..., at["pose"]]
-            placed[..., 3:] = row[..., POSE][..., 3:]
-            placed[..., :3] = row[..., :3] + rotated(placed[..., 3:], center)
-            memory[..., at["touched"]] = row[..., of_row["touch"]]
-            memory[..., at["passive_joints"]] = positions[..., passive]
+            memory = np.zeros((*leading, remembered))
+            placed, held = memory[..., pose], row[..., POSE]
+            placed[..., 3:] = held[..., 3:]
+            placed[..., :3] = held[..., :3] + rotated(held[..., 3:], center)
+            memory[..., touched] = row[..., touch]
+            memory[..., joints] = positions[..., passive]
             q, qd = positions[..., system.q_index], rates[..., system.v_index]
             more = (row[..., : TWIST.stop],) if self.senses else ()
             torque, after, seen = law(q, qd, self._no_wrenches, blind, given, memory, 1.0, *more)
-            support, tilt = seen[..., outputs["support"]], seen[..., outputs["tilt"]]
+            support, tilt = seen[..., support_at], seen[..., tilt_at]
             return LawParts(torque, support, after[..., acceleration], seen[..., pivot], tilt)
 
         return parts

@@ -1,0 +1,276 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Samples on the cores of this machine or of a cluster, and the file that keeps the results."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.threads import ONE_THREAD
+
+#: From the number of a sample, and what is given besides, to what is kept of it (JSON values).
+Sample = Callable[..., dict[str, Any]]
+#: Told what is done of the samples (from 0 to 1), and what is done now.
+Tell = Callable[[float, str], None]
+
+_TRIES = 3  # of a sample that ends its process, alone
+_AHEAD = 2  # samples for each process that wait for it, or run
+_SENT = 1000  # samples that a cluster has at a time
+_CONNECT_S = 10
+
+
+class Results:
+    """A file of results: one line of JSON that says what they are of, then one for each sample.
+
+    A last line that an interruption cut off is dropped; its sample is run again.
+
+    Args:
+        path: The file; it is made if it is not there.
+        subject: What the results are of (JSON values). Results of anything else are not taken up.
+
+    Raises:
+        OutputError: If the file cannot be used, or has results of something else.
+
+    Attributes:
+        known: Results by the number of their sample.
+    """
+
+    def __init__(self, path: Path, subject: Mapping[str, Any]) -> None:
+        self.path = path
+        self.known: dict[int, dict[str, Any]] = {}
+        require_parent(path)
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+        whole = [line for line in lines if line.endswith("\n")]
+        if whole:
+            self._read(whole, dict(subject))
+        else:
+            whole = [json.dumps(dict(subject)) + "\n"]
+        if lines != whole:
+            path.write_text("".join(whole), encoding="utf-8")
+        self._file: TextIO = path.open("a", encoding="utf-8")
+
+    def _read(self, lines: list[str], subject: dict[str, Any]) -> None:
+        try:
+            first, *others = map(json.loads, lines)
+            self.known = {int(result["sample"]): result for result in others}
+        except (ValueError, TypeError, KeyError) as error:
+            raise OutputError(
+                f"{self.path}: is no file of results ({error}), expected one, or a new name."
+            ) from error
+        if first != subject:
+            raise OutputError(
+                f"{self.path}: has results of something else: {_difference(first, subject)}; "
+                "expected those of this study, or the name of a new place."
+            )
+
+    def add(self, result: dict[str, Any]) -> None:
+        """Keep a result; it is in the file when this returns."""
+        self.known[int(result["sample"])] = result
+        self._file.write(json.dumps(result) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _difference(found: Any, expected: dict[str, Any]) -> str:
+    """Return in words the first entry in which two subjects differ."""
+    found = found if isinstance(found, dict) else {}
+    for key in (*expected, *found):
+        if found.get(key) != expected.get(key):
+            return f"{key} is {found.get(key)!r:.60} there and {expected.get(key)!r:.60} here"
+    return "its first line is another"
+
+
+def alone(number: int) -> tuple[int]:
+    """Return what a sample is given that needs nothing but its number."""
+    return (number,)
+
+
+def run_samples(
+    sample: Sample,
+    count: int,
+    results: Results,
+    tell: Tell,
+    *,
+    lost: Callable[[str], dict[str, Any]],
+    given: Callable[[int], tuple[Any, ...]] = alone,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+) -> list[dict[str, Any]]:
+    """Run the samples 0 ... count - 1 that are not known yet, and return all of them.
+
+    Ctrl-C cancels those that have not begun, keeps what the others come to, and passes on. Samples
+    whose process is ended from outside run again; one that ends its process three times, alone in
+    it, is lost.
+
+    Args:
+        sample: A function of a module, so that other processes find it.
+        count: How many.
+        results: Where they are kept.
+        tell: Told how far it is.
+        lost: Returns what is kept of a sample that ends its process, of a sentence that says so.
+        given: Returns the arguments of a sample, of its number.
+        jobs: Processes at a time; None for one a core that this process may use. One runs them
+            here.
+        scheduler: Address of a scheduler of Dask, whose workers run them then.
+
+    Raises:
+        OutputError: If the scheduler cannot be reached, or its client is not installed.
+        RobotDynamicsError: If processes end before any sample does, or the scheduler is gone.
+    """
+    missing = deque(number for number in range(count) if number not in results.known)
+
+    def keep(number: int, result: dict[str, Any]) -> None:
+        results.add({"sample": number, **result})
+        done = sum(known < count for known in results.known)
+        tell(done / count, f"{done} of {count} samples")
+
+    known = count - len(missing)
+    tell(known / count, f"{known} of {count} samples")
+    workers = min(jobs or len(os.sched_getaffinity(0)), len(missing))
+    if scheduler is None and workers <= 1:
+        while missing:
+            number = missing.popleft()
+            keep(number, sample(*given(number)))
+    suspects: deque[int] = deque()  # were running when a process ended: one of them is to blame
+    tries: Counter[int] = Counter()
+    kept_before = len(results.known)
+    while missing or suspects:
+        queue, at_once = (suspects, 1) if suspects else (missing, _AHEAD * workers)
+        single = bool(suspects)
+        if scheduler is None:
+            executor = _processes(1 if single else workers)
+        else:
+            executor, at_once = _cluster(scheduler), _SENT
+        with executor as pool:
+            unfinished = _run_queue(pool, sample, given, queue, at_once, keep)
+        for number in unfinished:
+            tries[number] += single or scheduler is not None
+            if tries[number] < (_TRIES if scheduler is None else 1):
+                suspects.append(number)
+            elif len(results.known) == kept_before:
+                raise RobotDynamicsError(
+                    "processes end before any sample does; expected them to have enough memory, "
+                    "and this package to be installed for them."
+                )
+            else:
+                keep(number, lost("its process was ended, each time that it ran."))
+    return [results.known[number] for number in range(count)]
+
+
+def _run_queue(
+    pool: Executor,
+    sample: Sample,
+    given: Callable[[int], tuple[Any, ...]],
+    queue: deque[int],
+    at_once: int,
+    keep: Callable[[int, dict[str, Any]], None],
+) -> list[int]:
+    """Run the samples of a queue until it is empty, or a process has ended under them.
+
+    Returns:
+        The samples that were running then.
+    """
+    running: dict[Future[dict[str, Any]], int] = {}
+    unfinished: list[int] = []
+    try:
+        while (queue and not unfinished) or running:
+            while queue and not unfinished and len(running) < at_once:
+                try:
+                    future = pool.submit(sample, *given(queue[0]))
+                except BrokenProcessPool:  # since the last one was submitted
+                    unfinished.append(queue.popleft())
+                    break
+                running[future] = queue.popleft()
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                if future.cancelled():
+                    raise RobotDynamicsError(
+                        "the scheduler is gone, or has cancelled samples; what was found is kept, "
+                        "and the same command goes on from there."
+                    )
+                number, error = running[future], future.exception()
+                if error is None:
+                    keep(number, future.result())
+                elif _is_end_of_process(error):
+                    unfinished.append(number)
+                else:
+                    raise error
+                del running[future]
+    except BaseException as error:
+        for future in running:
+            future.cancel()
+        begun = [future for future in running if not future.cancelled()]
+        if isinstance(error, KeyboardInterrupt):  # what is running still counts
+            wait(begun)
+        for future in begun:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                keep(running[future], future.result())
+        raise
+    return unfinished
+
+
+def _is_end_of_process(error: BaseException) -> bool:
+    return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Executor]:
+    """Yield processes with one thread each, which leave Ctrl-C to this one."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    try:
+        # Not forked: threads of this process would be lost on the way.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, context, _ignore_interrupts) as pool:
+            yield pool
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    """Yield the workers of a cluster.
+
+    Raises:
+        OutputError: If Dask's client is not installed, or there is no scheduler.
+        RobotDynamicsError: If the scheduler goes away.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise OutputError(
+            "--scheduler needs Dask, which is not installed; expected "
+            "`pip install 'robot_dynamics[cluster]'`."
+        ) from error
+    try:
+        client = Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise OutputError(
+            f"{address}: there is no scheduler of Dask ({error or 'no answer'}); expected one as "
+            "`dask scheduler` starts it."
+        ) from error
+    with client:
+        yield client.get_executor(pure=False)

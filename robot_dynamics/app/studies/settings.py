@@ -1,0 +1,125 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a study file states: a scenario, which of its values vary and how, what is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from robot_dynamics.description.files import refused
+from robot_dynamics.description.yaml_document import decode, read_yaml
+from robot_dynamics.errors import ArgumentError
+
+Plan = Literal["plain", "latin_hypercube", "sobol", "saltelli", "grid"]
+
+MOST_SAMPLES = 1_000_000
+_KINDS = ("uniform", "normal", "log_uniform", "integer", "choice")
+
+
+@dataclass(frozen=True)
+class DistributionSettings:
+    """How the values of a key are drawn; one of the first five keys says it.
+
+    Attributes:
+        uniform: Least and largest value, all between them equally likely.
+        normal: Mean and standard deviation of a normal distribution.
+        log_uniform: Least and largest value, whose logarithm is uniform.
+        integer: Least and largest whole number, all equally likely.
+        choice: The values themselves, all equally likely; any that `--set` takes.
+        size: How many such numbers make the value, drawn independently, as 3 for a position; a
+            single number where it is left out.
+    """
+
+    uniform: tuple[float, float] | None = None
+    normal: tuple[float, float] | None = None
+    log_uniform: tuple[float, float] | None = None
+    integer: tuple[int, int] | None = None
+    choice: tuple[Any, ...] | None = None
+    size: int | None = field(default=None, metadata={"unit": "", "minimum": 1, "maximum": 100})
+
+    def __post_init__(self) -> None:
+        given = [kind for kind in _KINDS if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ArgumentError(
+                f"has {' and '.join(given) or 'no distribution'}; expected one of "
+                f"{', '.join(_KINDS)}."
+            )
+        low, high = getattr(self, given[0])[:2] if given[0] != "choice" else (0, 0)
+        if given[0] == "choice" and not self.choice:
+            raise ArgumentError("choice is empty; expected values.")
+        if given[0] in ("uniform", "log_uniform", "integer") and not low <= high:
+            raise ArgumentError(f"{given[0]} is from {low:g} to {high:g}; expected a range.")
+        if given[0] == "log_uniform" and not low > 0.0:
+            raise ArgumentError(f"log_uniform begins at {low:g}; expected more than 0.")
+        if given[0] == "normal" and not high >= 0.0:
+            raise ArgumentError(f"normal has the standard deviation {high:g}; expected 0 or more.")
+
+    @property
+    def kind(self) -> str:
+        """Which distribution it is: the key that is given."""
+        return next(kind for kind in _KINDS if getattr(self, kind) is not None)
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """A study: a scenario that is run many times, with other values in each run.
+
+    Attributes:
+        scenario: The scenario: a file, relative to this one, or the name of a shipped one.
+        vary: What varies: by key, as `--set` takes it, how its values are drawn. Differences of
+            the plant from what the controller believes are the keys below `plant`.
+        name: What the study is called; the name of its file by default.
+        description: What it is to show, for people.
+        samples: How many runs; a grid has as many as there are combinations of its values.
+        sampling: "plain" for independent random numbers, "latin_hypercube", "sobol" for a
+            scrambled Sobol sequence, "saltelli" for the blocks of one from which Sobol indices
+            follow, "grid" for all combinations of values that are all choices.
+        seed: Of what is random.
+        fixed: Changes of the scenario in all runs alike: by key, as `--set` takes it, the value.
+        figures: Names of figures of the report of a run that are recorded; by default those
+            that the scenario has thresholds for.
+        duration_s: Simulated time of each run [s]; that of the scenario by default.
+        source: The file it was read from; no key of it.
+    """
+
+    scenario: str
+    vary: dict[str, DistributionSettings]
+    name: str = ""
+    description: str = ""
+    samples: int = field(default=256, metadata={"unit": "", "minimum": 1, "maximum": MOST_SAMPLES})
+    sampling: Plan = "sobol"
+    seed: int = field(default=0, metadata={"unit": "", "minimum": 0})
+    fixed: dict[str, Any] = field(default_factory=dict)
+    figures: tuple[str, ...] = ()
+    duration_s: float | None = field(default=None, metadata={"unit": "s", "above": 0.0})
+    source: str = field(default="", metadata={"place": True}, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.vary:
+            raise ArgumentError("vary is empty; expected keys, each with a distribution.")
+        both = [key for key in self.vary if key in self.fixed]
+        if both:
+            raise ArgumentError(f"{both[0]!r} is both in vary and in fixed; expected it in one.")
+        if self.sampling == "grid":
+            for key, drawn in self.vary.items():
+                if drawn.kind != "choice" or drawn.size is not None:
+                    raise ArgumentError(
+                        f"vary.{key} is no single choice, which a grid is made of; expected "
+                        "choice: [...] alone, or another sampling."
+                    )
+
+
+def load_study(path: str | Path) -> StudySettings:
+    """Return the study of a file; its scenario is found from every working directory.
+
+    Raises:
+        DescriptionError: If the file is refused; with every problem and its place.
+    """
+    if Path(path).is_dir():
+        raise refused(path, "is a folder, expected a study as YAML")
+    study = decode(StudySettings, read_yaml(path))
+    beside = Path(path).parent / study.scenario
+    scenario = str(beside.resolve()) if study.scenario and beside.exists() else study.scenario
+    return replace(study, scenario=scenario, name=study.name or Path(path).stem)

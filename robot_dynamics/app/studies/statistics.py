@@ -1,0 +1,126 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the samples of a study say: failure rate, quantiles, and which numbers matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest, rankdata, sobol_indices
+
+from robot_dynamics.app.studies.study import StudyResult
+
+Array = NDArray[np.float64]
+
+#: The name that stands for whether a sample failed, among figures.
+FAILURE = "failure"
+_CONFIDENCE = 0.95
+_LIKELY = 1.96  # standard deviations of a normal distribution that 95 % are within
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many of some samples failed.
+
+    Attributes:
+        failed: How many did.
+        count: Of how many.
+        low: Lower end of Wilson's 95 % confidence interval of the rate.
+        high: Its upper end.
+    """
+
+    failed: int
+    count: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The part of the samples that failed."""
+        return self.failed / self.count
+
+    def __str__(self) -> str:
+        return (
+            f"{self.failed} of {self.count} failed: {100.0 * self.value:.3g} % "
+            f"(95 % confidence: {100.0 * self.low:.2g} to {100.0 * self.high:.2g} %)"
+        )
+
+
+def failure_rate(failed: NDArray[np.bool_]) -> Rate:
+    """Return the failure rate of samples (N,) with Wilson's confidence interval."""
+    count, bad = len(failed), int(np.sum(failed))
+    interval = binomtest(bad, count).proportion_ci(_CONFIDENCE, method="wilson")
+    return Rate(bad, count, float(interval.low), float(interval.high))
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How much each varied number has to do with each figure.
+
+    Attributes:
+        kind: "rank correlation", from -1 to 1, or "total Sobol index", from 0 to 1: the part of
+            the figure's variance that would remain if all others were known.
+        rows: Names of the varied numbers (d,).
+        columns: Names of the figures (k,), `FAILURE` the first if any sample failed.
+        values: (d, k); NaN where a figure does not vary.
+        first: First-order Sobol indices (d, k), what is explained by the number alone; None with
+            rank correlations.
+        noise: What chance alone rarely exceeds; 0 where that is not known.
+    """
+
+    kind: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: Array
+    first: Array | None
+    noise: float
+
+
+def sensitivity(result: StudyResult) -> Sensitivity:
+    """Return Sobol indices where the sampling allows them, else Spearman's rank correlations.
+
+    Of a figure that some samples do not have, Sobol indices do not exist; samples without it are
+    left out of its rank correlations.
+    """
+    design, failed = result.design, result.failed
+    outputs = {FAILURE: failed.astype(float)} if failed.any() and not failed.all() else {}
+    outputs |= {name: result.values(name) for name in result.figures}
+    rows, columns = design.columns, tuple(outputs)
+    values = np.full((len(rows), len(columns)), np.nan)
+    if design.saltelli and all(np.isfinite(output).all() for output in outputs.values()):
+        first = values.copy()
+        for j, output in enumerate(outputs.values()):
+            if np.ptp(output) > 0.0:
+                first[:, j], values[:, j] = _sobol(output, design.saltelli)
+        return Sensitivity("total Sobol index", rows, columns, values, first, 0.0)
+    if design.saltelli:  # the other blocks are not independent of these two
+        rest = slice(0, 2 * design.saltelli)
+    else:
+        rest = slice(None)
+    points = design.points[rest]
+    for j, output in enumerate(outputs.values()):
+        known = np.isfinite(output[rest])
+        if known.sum() > 2 and np.ptp(output[rest][known]) > 0.0:
+            values[:, j] = _rank_correlations(points[known], output[rest][known])
+    noise = _LIKELY / np.sqrt(max(len(points) - 1, 1))
+    return Sensitivity("rank correlation", rows, columns, values, None, float(noise))
+
+
+def _rank_correlations(points: Array, output: Array) -> Array:
+    """Return Spearman's correlation (d,) of each column of points (N, d) with an output (N,)."""
+    x, y = rankdata(points, axis=0), rankdata(output)
+    x, y = x - x.mean(axis=0), y - y.mean()
+    size = np.linalg.norm(x, axis=0) * np.linalg.norm(y)
+    found = np.full(points.shape[1], np.nan)
+    np.divide(x.T @ y, size, out=found, where=size > 0.0)
+    return found
+
+
+def _sobol(output: Array, block: int) -> tuple[Array, Array]:
+    """Return first-order and total Sobol indices (d,) of the blocks of a Saltelli design."""
+    blocks = output.reshape(-1, 1, block)
+    given = {"f_A": blocks[0], "f_B": blocks[1], "f_AB": blocks[2:]}
+    found = sobol_indices(func=given, n=block)
+    return np.ravel(found.first_order), np.ravel(found.total_order)

@@ -1,0 +1,342 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A study of a scenario: its samples are run, and everything they found is one table."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.run import Preparation, simulate
+from robot_dynamics.app.scenario import Scenario, load_scenario
+from robot_dynamics.app.studies.design import EXTENSIBLE, Design, design_of, override
+from robot_dynamics.app.studies.samples import Results, Tell, run_samples
+from robot_dynamics.app.studies.settings import StudySettings
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.simulation.engine_plant import SimulationError
+from robot_dynamics.version import find_version
+
+Array = NDArray[np.float64]
+
+#: How a run may end. A run is good if `robot_dynamics simulate` would end with status 0.
+GOOD = "good"
+OUTCOMES = {
+    GOOD: "kept all thresholds",
+    "threshold": "missed a threshold of the scenario",
+    "stopped": "the controller stopped",
+    "refused": "the start, or the scenario with these values, was refused",
+    "diverged": "grew without bound, or has numbers that are not finite",
+    "error": "ended in an unexpected error",
+    "lost": "its process was ended each time",
+}
+# What is measured of this computer and not of the run.
+_OF_COMPUTER = (
+    "control_step_median_us",
+    "control_step_p99_us",
+    "wall_time_s",
+    "real_time_factor",
+    "start_to_first_torque_s",
+)
+_NO_FIGURES = ("ticks", "period_s", "duration_s", "ok", "holds_object")
+_DEFAULT = "object_position_error_max_m"
+_kept = threading.local()  # of this thread: a law serves one run at a time
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is the same in all samples of a study.
+
+    Attributes:
+        scenario: With the changes that all samples have.
+        figures: Names of the figures that are recorded.
+        duration: Simulated time [s]; that of the scenario by default.
+        allow_code: Whether code that the scenario names may be imported.
+        version: Of the package that asks.
+    """
+
+    scenario: Scenario
+    figures: tuple[str, ...]
+    duration: float | None
+    allow_code: bool
+    version: str
+
+
+def run_sample(task: Task, overrides: Sequence[str]) -> dict[str, Any]:
+    """Return outcome, reason and figures of a run; figures that are no finite number are None.
+
+    Raises:
+        ArgumentError: If another version of the package runs here than where the study began.
+    """
+    version = find_version()
+    if version != task.version:
+        raise ArgumentError(
+            f"a worker has robot_dynamics {version}; expected {task.version}, as the study has."
+        )
+    if not hasattr(_kept, "preparation"):
+        _kept.preparation = Preparation()
+    figures: dict[str, float | None] = dict.fromkeys(task.figures)
+    try:
+        report = simulate(
+            task.scenario,
+            overrides=overrides,
+            duration=task.duration,
+            allow_code=task.allow_code,
+            preparation=_kept.preparation,
+        ).report
+    except SimulationError as error:
+        return {"outcome": "diverged", "reason": str(error), "figures": figures}
+    except RobotDynamicsError as error:
+        return {"outcome": "refused", "reason": str(error), "figures": figures}
+    except Exception as error:  # a study goes on, whatever one of its runs comes to
+        reason = f"{type(error).__name__}: {error}"
+        return {"outcome": "error", "reason": reason, "figures": figures}
+    for name in figures:
+        value = report.get(name)
+        figures[name] = value if is_finite(value) else None
+    outcome, reason = outcome_of(report)
+    return {"outcome": outcome, "reason": reason, "figures": figures}
+
+
+def outcome_of(report: dict[str, Any]) -> tuple[str, str]:
+    """Return how a run ended by its report, and the sentence that says so."""
+    problems = report["failures"]
+    if not problems:
+        return GOOD, ""
+    first = problems[0]
+    if first.startswith("the controller "):
+        return "stopped", first
+    if any("not finite" in problem for problem in problems):
+        return "diverged", next(problem for problem in problems if "not finite" in problem)
+    return "threshold", first
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether a value of a report is a finite number."""
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and bool(np.isfinite(value))
+    )
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """A study that has been run.
+
+    Attributes:
+        study: What it was.
+        scenario: The scenario, with the changes that all samples have.
+        design: Its samples.
+        figures: Names of the figures that were recorded.
+        nominal: Outcome, reason and figures of the scenario without variations.
+        samples: The same of each sample, in their order.
+        version: Of the package.
+        allow_code: Whether code that the scenario names was imported.
+    """
+
+    study: StudySettings
+    scenario: Scenario
+    design: Design
+    figures: tuple[str, ...]
+    nominal: dict[str, Any]
+    samples: Sequence[dict[str, Any]]
+    version: str
+    allow_code: bool = False
+
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Which samples failed (N,)."""
+        return np.array([sample["outcome"] != GOOD for sample in self.samples])
+
+    def values(self, figure: str) -> Array:
+        """Return a figure of all samples (N,), NaN where there is none."""
+        found = [sample["figures"].get(figure) for sample in self.samples]
+        return np.array([np.nan if value is None else value for value in found], dtype=float)
+
+    def threshold(self, figure: str) -> tuple[float, bool] | None:
+        """Return the threshold of a figure, and whether it is a lower bound; None without."""
+        known = self.scenario.acceptance.thresholds(self.scenario.plant.engine)
+        for name in (figure, f"{figure}_least"):
+            if name in known:
+                return known[name], name.endswith("_least")
+        return None
+
+    def worst(self, figure: str) -> int | None:
+        """Return the sample with the worst value of a figure; None if none has a value.
+
+        That is the largest, and of figures that end in `_min` the smallest.
+        """
+        values = self.values(figure) * (-1.0 if figure.endswith("_min") else 1.0)
+        return None if np.isnan(values).all() else int(np.nanargmax(values))
+
+    def command(self, sample: int | None) -> str:
+        """Return the command that runs a sample again; that without variations of None."""
+        changes = [override(key, value) for key, value in self.study.fixed.items()]
+        changes += [] if sample is None else self.design.overrides(sample)
+        words = ["robot_dynamics", "simulate", _shown_path(self.study.scenario)]
+        for change in changes:
+            words += ["--set", change]
+        if self.study.duration_s is not None:
+            words += ["--duration", repr(self.study.duration_s)]
+        words += ["--allow-code"] if self.allow_code else []
+        return shlex.join(words)
+
+
+def _shown_path(scenario: str) -> str:
+    """Return the path of a scenario's file from here, if it is below this folder."""
+    path = Path(scenario)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_absolute() and here in path.parents else scenario
+
+
+def run_study(
+    study: StudySettings,
+    journal: Path,
+    tell: Tell,
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    allow_code: bool = False,
+) -> StudyResult:
+    """Run the samples of a study that are not known yet.
+
+    Args:
+        study: What to run.
+        journal: The file that keeps what was found, line by line, so that a study that was
+            interrupted goes on.
+        tell: Told how far it is.
+        jobs: Processes at a time; one a core by default.
+        scheduler: Address of a scheduler of Dask, whose workers run the samples then.
+        allow_code: Whether code that the scenario names may be imported.
+
+    Raises:
+        DescriptionError: If a key or a value that may be drawn is refused by the scenario.
+        UnknownNameError: If there is no such figure.
+        RobotDynamicsError: If anything else is refused.
+    """
+    design = _placed(study, lambda: design_of(study))
+    fixed = [override(key, value) for key, value in study.fixed.items()]
+    scenario = load_scenario(study.scenario, fixed)
+    require_values(scenario, design, study)
+    tell(0.0, "the scenario without variations")
+    # First and here: it compiles what all samples need, and shows which figures there are.
+    nominal, figures = run_nominal(study, scenario, allow_code=allow_code)
+    version = find_version()
+    task = Task(scenario, figures, study.duration_s, allow_code, version)
+    subject = {
+        "study": study.name,
+        "seed": study.seed,
+        "sampling": study.sampling,
+        **({} if study.sampling in EXTENSIBLE else {"samples": design.count}),
+        "vary": {key: _given(drawn) for key, drawn in study.vary.items()},
+        "duration_s": study.duration_s,
+        "figures": list(figures),
+        "version": version,
+        "scenario": hashlib.sha256(scenario.text().encode()).hexdigest(),
+    }
+    results = Results(journal, subject)
+    failed = sum(one["outcome"] != GOOD for one in results.known.values())
+
+    def told(done: float, doing: str) -> None:
+        nonlocal failed
+        failed = sum(one["outcome"] != GOOD for one in results.known.values())
+        tell(done, f"{doing}, {failed} failed")
+
+    try:
+        samples = run_samples(
+            run_sample,
+            design.count,
+            results,
+            told,
+            given=lambda number: (task, design.overrides(number)),
+            lost=lambda sentence: {
+                "outcome": "lost",
+                "reason": sentence,
+                "figures": dict.fromkeys(figures),
+            },
+            jobs=jobs,
+            scheduler=scheduler,
+        )
+    finally:
+        results.close()
+    return StudyResult(study, scenario, design, figures, nominal, samples, version, allow_code)
+
+
+def _given(drawn: Any) -> dict[str, Any]:
+    """Return the keys of a distribution that are given, as JSON has them."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in vars(drawn).items()
+        if value is not None
+    }
+
+
+def _placed(study: StudySettings, make: Callable[[], Design]) -> Design:
+    try:
+        return make()
+    except ArgumentError as error:
+        raise ArgumentError(f"{study.source}: {error}") from error
+
+
+def require_values(scenario: Scenario, design: Design, study: StudySettings) -> None:
+    """Check that the scenario takes every key, with the least and the largest value drawn.
+
+    Raises:
+        DescriptionError: If not; the message names the key, the value, and what is expected.
+    """
+    first = design.values(0)
+    column = 0
+    for key, drawn in design.vary.items():
+        width = drawn.size or 1
+        points = design.points[:, column : column + width].mean(axis=1)
+        column += width
+        for sample in {int(np.argmin(points)), int(np.argmax(points))}:
+            # The others as in the first sample: some keys are valid only together.
+            values = {**first, key: design.values(sample)[key]}
+            try:
+                scenario.changed([override(name, value) for name, value in values.items()])
+            except DescriptionError as error:
+                raise DescriptionError(
+                    replace(one, place=f"{study.source}: vary.{key}") for one in error.problems
+                ) from error
+
+
+def run_nominal(
+    study: StudySettings, scenario: Scenario, *, allow_code: bool
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return outcome, reason and figures without variations, and which figures are recorded.
+
+    Raises:
+        UnknownNameError: If there is no figure that the study names.
+        ArgumentError: If a figure is a time of the computer, and none of the run.
+        RobotDynamicsError: If the run is refused, so that nothing can be learned from others.
+    """
+    run = simulate(scenario, duration=study.duration_s, allow_code=allow_code)
+    known = [
+        name
+        for name, value in run.report.items()
+        if name not in (*_OF_COMPUTER, *_NO_FIGURES) and (value is None or is_finite(value))
+    ]
+    for name in study.figures:
+        if name in _OF_COMPUTER:
+            raise ArgumentError(
+                f"{study.source}: figures has {name!r}, a time of the computer that differs from "
+                "run to run; expected figures of the run itself."
+            )
+        if name not in known:
+            raise UnknownNameError("figure", name, known, f"{study.source}: figures")
+    asked = scenario.acceptance.thresholds(scenario.plant.engine)
+    bounded = [name for name in known if name in asked or f"{name}_least" in asked]
+    figures = study.figures or tuple(bounded) or (_DEFAULT,)
+    outcome, reason = outcome_of(run.report)
+    values = {name: run.report.get(name) for name in figures}
+    return {"outcome": outcome, "reason": reason, "figures": values}, tuple(figures)

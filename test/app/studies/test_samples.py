@@ -1,0 +1,169 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Samples on several cores: nothing is lost, nothing runs twice, whatever ends a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+from support.samples import deadly, refused, squared, struck
+from waiting import PATIENCE_S
+
+from robot_dynamics.app.output_files import OutputError
+from robot_dynamics.app.studies.samples import Results, run_samples
+from robot_dynamics.errors import RobotDynamicsError
+
+SUBJECT = {"study": "squares"}
+
+
+def nothing(done, doing):
+    """Tell nobody."""
+
+
+def lost(sentence):
+    """Return what is kept of a sample that ends its process."""
+    return {"lost": sentence}
+
+
+def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
+    """One process or three: the same results in the order of their numbers, one thread each."""
+    found = []
+    for jobs in (1, 3):
+        results = Results(tmp_path / f"{jobs}.jsonl", SUBJECT)
+        found.append(run_samples(squared, 6, results, nothing, lost=lost, jobs=jobs))
+        results.close()
+    assert [result["square"] for result in found[0]] == [0, 1, 4, 9, 16, 25]
+    assert [r["square"] for r in found[1]] == [r["square"] for r in found[0]]
+    assert {result["threads"] for result in found[1]} == {"1"}
+
+
+def test_known_samples_are_not_run_again(tmp_path):
+    """A line that was cut off is dropped, whole ones are taken up, and more may be asked for."""
+    path = tmp_path / "results.jsonl"
+    lines = [
+        json.dumps(SUBJECT),
+        json.dumps({"sample": 1, "square": "kept"}),
+        '{"sample": 0, "squ',
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    told = []
+    results = Results(path, SUBJECT)
+    found = run_samples(squared, 3, results, lambda *what: told.append(what), lost=lost, jobs=1)
+    results.close()
+    assert [result["square"] for result in found] == [0, "kept", 4]
+    assert told[0] == (pytest.approx(1 / 3), "1 of 3 samples")
+    assert told[-1] == (1.0, "3 of 3 samples")
+    again = Results(path, SUBJECT)
+    assert sorted(again.known) == [0, 1, 2]
+    again.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            '{"study": "cubes"}\n',
+            "something else: study is 'cubes' there and 'squares' here",
+        ),
+        ("squares\n", "is no file of results"),
+        ('{"study": "squares"}\n{"square": 4}\n', "is no file of results"),
+    ],
+)
+def test_files_of_something_else_are_left_alone(tmp_path, text, problem):
+    """They are refused, and not written to."""
+    path = tmp_path / "other"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(OutputError) as caught:
+        Results(path, SUBJECT)
+    assert problem in str(caught.value)
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_an_interruption_loses_nothing(tmp_path):
+    """After Ctrl-C the file has what ended, the processes are gone, and the rest can go on."""
+    path = tmp_path / "results.jsonl"
+    program = (
+        "from pathlib import Path\n"
+        "from robot_dynamics.app.studies.samples import Results, run_samples\n"
+        "from support.samples import slow\n"
+        "if __name__ == '__main__':\n"
+        f"    results = Results(Path({str(path)!r}), {SUBJECT!r})\n"
+        "    def tell(done, doing):\n"
+        "        print(doing, flush=True)\n"
+        "    run_samples(slow, 60, results, tell, lost=dict, jobs=2)\n"
+    )
+    script = tmp_path / "program.py"
+    script.write_text(program, encoding="utf-8")
+    root = Path(__file__).parents[3]
+    paths = os.pathsep.join([str(root), str(root / "test"), os.environ.get("PYTHONPATH", "")])
+    running = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    for line in running.stdout:
+        if line.startswith("3 of 60"):
+            break
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them
+    _, said = running.communicate(timeout=PATIENCE_S)
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    results = Results(path, SUBJECT)
+    kept = len(results.known)
+    results.close()
+    assert 3 <= kept < 60
+    assert len(path.read_text(encoding="utf-8").splitlines()) == kept + 1
+
+
+def test_a_process_that_is_killed_costs_nothing(tmp_path):
+    """All samples are there as if nobody had killed a process, and those known ran once."""
+    results = Results(tmp_path / "results.jsonl", SUBJECT)
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    found = run_samples(partial(struck, str(marks)), 8, results, nothing, lost=lost, jobs=2)
+    results.close()
+    assert [result["square"] for result in found] == [n**2 for n in range(8)]
+    assert (marks / "killed").exists()
+    # The one that was killed began twice, and so may those that ran or waited beside it.
+    begun = {n: len(list(marks.glob(f"begun-{n}-*"))) for n in range(8)}
+    assert begun[3] == 2
+    assert sum(begun.values()) <= 8 + 4
+    lines = (tmp_path / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + 8
+
+
+@pytest.mark.slow
+def test_a_sample_that_ends_its_process_is_lost_alone(tmp_path):
+    """It ends its process each time, and is told apart from those that ran beside it."""
+    results = Results(tmp_path / "results.jsonl", SUBJECT)
+    found = run_samples(deadly, 5, results, nothing, lost=lost, jobs=2)
+    results.close()
+    assert found[2]["lost"] == "its process was ended, each time that it ran."
+    assert [found[n]["square"] for n in (0, 1, 3, 4)] == [0, 1, 9, 16]
+
+
+def test_what_a_sample_raises_passes_on(tmp_path):
+    """An error that is meant for the user ends the study, in this process and from another."""
+    results = Results(tmp_path / "results.jsonl", SUBJECT)
+    for jobs in (1, 2):
+        with pytest.raises(RobotDynamicsError, match="expected something else"):
+            run_samples(refused, 3, results, nothing, lost=lost, jobs=jobs)
+    results.close()
+
+
+def test_a_scheduler_that_is_not_there(tmp_path):
+    """It is named in a sentence."""
+    pytest.importorskip("distributed")
+    results = Results(tmp_path / "results.jsonl", SUBJECT)
+    with pytest.raises(OutputError, match="nonsense://here: there is no scheduler of Dask"):
+        run_samples(squared, 3, results, nothing, lost=lost, scheduler="nonsense://here")
+    results.close()

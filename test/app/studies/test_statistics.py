@@ -1,0 +1,90 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Failure rates and sensitivities, against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.studies.design import design_of
+from robot_dynamics.app.studies.settings import DistributionSettings, StudySettings
+from robot_dynamics.app.studies.statistics import FAILURE, failure_rate, sensitivity
+from robot_dynamics.app.studies.study import StudyResult
+
+FIGURE = "object_position_error_max_m"
+NOTHING = {"outcome": "good", "reason": "", "figures": {FIGURE: 0.0}}
+
+
+def result_of(function, sampling, samples, numbers=3):
+    """Return a study whose figure is a function of numbers from 0 to 1, and which may fail."""
+    vary = {f"x{i}": DistributionSettings(uniform=(0.0, 1.0)) for i in range(numbers)}
+    study = StudySettings("lift_box", vary, samples=samples, sampling=sampling, seed=2)
+    design = design_of(study)
+    found = []
+    for point in design.points:
+        value = function(point)
+        outcome = "good" if value is not None else "refused"
+        found.append({"outcome": outcome, "reason": "", "figures": {FIGURE: value}})
+    scenario = load_scenario("lift_box")
+    return StudyResult(study, scenario, design, (FIGURE,), NOTHING, found, "0")
+
+
+@pytest.mark.parametrize(("failed", "count"), [(0, 10), (3, 10), (10, 10), (50, 2000)])
+def test_the_interval_is_wilsons(failed, count):
+    """Its ends are where the score test has its 95 % quantile: (p - x)^2 = z^2 x (1 - x) / n."""
+    rate = failure_rate(np.arange(count) < failed)
+    assert rate.value == failed / count
+    for end in (rate.low, rate.high):
+        # The end at 0 or 1 is exact; z to ten digits.
+        assert (rate.value - end) ** 2 == pytest.approx(
+            1.959963984540054**2 * end * (1.0 - end) / count, abs=1e-12
+        )
+    assert rate.low <= rate.value <= rate.high
+    assert str(failure_rate(np.array([True, False]))).startswith("1 of 2 failed: 50 %")
+
+
+def test_sobol_indices_of_a_sum_of_squares():
+    """Of a x0 + b x1 the parts are a^2 and b^2 over their sum; of a product there is more."""
+    found = sensitivity(result_of(lambda x: 3.0 * x[0] + 1.0 * x[1], "saltelli", 5 * 1024))
+    assert found.kind == "total Sobol index"
+    # A thousand scrambled samples have errors of about 1 %.
+    assert found.first[:, 0] == pytest.approx([0.9, 0.1, 0.0], abs=0.02)
+    assert found.values[:, 0] == pytest.approx([0.9, 0.1, 0.0], abs=0.02)
+    found = sensitivity(result_of(lambda x: (x[0] - 0.5) * (x[1] - 0.5), "saltelli", 5 * 1024))
+    assert found.first[:, 0] == pytest.approx([0.0, 0.0, 0.0], abs=0.05)
+    assert found.values[:, 0] == pytest.approx([1.0, 1.0, 0.0], abs=0.05)
+
+
+def test_rank_correlations_are_spearmans():
+    """As SciPy has them, whatever monotonic function the figure is; samples without are left."""
+    result = result_of(lambda x: None if x[2] > 0.9 else float(np.exp(9.0 * x[0])), "plain", 300)
+    found = sensitivity(result)
+    assert found.kind == "rank correlation"
+    assert found.columns == (FAILURE, FIGURE)
+    known = np.isfinite(result.values(FIGURE))
+    for i in range(3):
+        wanted = spearmanr(result.design.points[known, i], result.values(FIGURE)[known])
+        assert found.values[i, 1] == pytest.approx(wanted.statistic, abs=1e-12)  # rounding
+        wanted = spearmanr(result.design.points[:, i], result.failed)
+        assert found.values[i, 0] == pytest.approx(wanted.statistic, abs=1e-12)
+    assert found.values[0, 1] == pytest.approx(1.0)
+    assert found.values[2, 0] > 3.0 * found.noise
+    assert abs(found.values[1, 1]) < 2.0 * found.noise
+
+
+def test_what_does_not_vary_has_no_sensitivity():
+    """A figure that is the same in all samples, and failures that are all or none."""
+    found = sensitivity(result_of(lambda x: 1.0, "sobol", 16))
+    assert found.columns == (FIGURE,)
+    assert np.isnan(found.values).all()
+
+
+def test_saltelli_samples_that_fail_leave_rank_correlations():
+    """Sobol indices need every sample; the first two blocks are independent samples."""
+    result = result_of(lambda x: None if x[0] > 0.95 else float(x[0]), "saltelli", 5 * 64)
+    found = sensitivity(result)
+    assert found.kind == "rank correlation"
+    assert found.values[0, 1] == pytest.approx(1.0)

@@ -1,0 +1,250 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A study of a scenario: its runs are those of `simulate`, its files say what was found."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pytest
+import yaml
+
+from robot_dynamics.app.command_line import main
+from robot_dynamics.app.output_files import OutputError
+from robot_dynamics.app.run import Preparation, simulate
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenario_schema import json_schema, reference_page
+from robot_dynamics.app.studies.report import summary, worst_sample
+from robot_dynamics.app.studies.settings import StudySettings, load_study
+from robot_dynamics.app.studies.study import OUTCOMES, outcome_of, run_study
+from robot_dynamics.app.studies.table import table_of
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.resources import share_directory
+
+# Short: the start and the first part of the way.
+STUDY = """\
+scenario: lift_box
+description: A payload that is not what it should be.
+samples: 6
+seed: 3
+duration_s: 0.3
+figures: [object_position_error_max_m, torque_fraction_of_limit_max]
+fixed:
+  acceptance.engine: {object_position_error_max_m: 0.5e-3}
+vary:
+  plant.object_mass_scale: {uniform: [0.9, 1.2]}
+  plant.grasp_error.left.xyz: {normal: [0.0, 0.5e-3], size: 3}
+  plant.command_delay_periods: {integer: [0, 2]}
+"""
+
+
+def nothing(done, doing):
+    """Tell nobody."""
+
+
+def study_file(folder, text=STUDY, **changes):
+    """Return a file with a study; changes of None take a key away."""
+    document = {**yaml.safe_load(text), **changes}
+    path = folder / "payload.yaml"
+    path.write_text(
+        yaml.safe_dump({k: v for k, v in document.items() if v is not None}, sort_keys=False)
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    """Return the study above, run in this process."""
+    folder = tmp_path_factory.mktemp("study")
+    return run_study(load_study(study_file(folder)), folder / "samples.jsonl", nothing, jobs=1)
+
+
+def test_a_sample_is_the_run_that_its_command_makes(result):
+    """Figures are those of `simulate` with the printed changes, to the last bit."""
+    number = worst_sample(result)
+    words = shlex.split(result.command(number))
+    assert words[:3] == ["robot_dynamics", "simulate", "lift_box"]
+    changes = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
+    assert words[-2:] == ["--duration", "0.3"]
+    report = simulate("lift_box", overrides=changes, duration=0.3).report
+    sample = result.samples[number]
+    assert {name: report[name] for name in result.figures} == sample["figures"]
+    assert outcome_of(report) == (sample["outcome"], sample["reason"])
+    assert sample["outcome"] == "threshold"  # the payload is too heavy
+    assert not result.failed.all()
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["lift_box", *(pytest.param(one, marks=pytest.mark.slow) for one in ("tray", "fold"))],
+)
+def test_what_runs_share_changes_no_bit(scenario):
+    """A run whose system and law were prepared by another one is the run alone."""
+    base, shared = load_scenario(scenario), Preparation()
+    other = base.changed(["plant.object_mass_scale=1.05", "plant.command_delay_periods=0"])
+    reports = []
+    for one in (other, base, other):
+        reports.append(simulate(one, duration=0.2, preparation=shared).report)
+    alone = simulate(other, duration=0.2).report
+    assert reports[0]["state_hash"] == reports[2]["state_hash"] == alone["state_hash"]
+    assert reports[1]["state_hash"] != alone["state_hash"]
+    prepared = shared.system(base)
+    assert shared.system(other) is prepared
+    assert (
+        shared.system(replace(base, cell=replace(base.cell, gravity=(0, 0, -9)))) is not prepared
+    )
+
+
+def test_a_table_has_values_figures_seed_and_version(result):
+    """Read back from Parquet it has a row for each sample, and where all of it comes from."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    sink = arrow.BufferOutputStream()
+    parquet.write_table(table_of(result), sink)
+    table = parquet.read_table(arrow.BufferReader(sink.getvalue()))
+    assert table.column_names == [
+        "sample", *result.design.columns, *result.figures, "outcome", "reason"
+    ]  # fmt: skip
+    masses = table["plant.object_mass_scale"].to_pylist()
+    assert masses == [result.design.values(n)["plant.object_mass_scale"] for n in range(6)]
+    assert np.array_equal(
+        table["object_position_error_max_m"], result.values("object_position_error_max_m")
+    )
+    about = json.loads(table.schema.metadata[b"robot_dynamics"])
+    assert (about["seed"], about["samples"], about["version"]) == (3, 6, result.version)
+    assert "acceptance" in about["scenario"]
+
+
+def test_every_way_to_fail_is_told_apart(tmp_path):
+    """Refused starts, torques that grow, stops and missed thresholds, each with its reason."""
+    wild = {
+        "plant.grasp_error.right.xyz": {"choice": [[0.0, 0.0, 0.0], [0.3, 0.0, 0.0]]},
+        "plant.command_delay_periods": {"choice": [1, 9]},
+    }
+    path = study_file(tmp_path, vary=wild, sampling="grid", duration_s=1.5)
+    found = run_study(load_study(path), tmp_path / "samples.jsonl", nothing, jobs=1)
+    outcomes = [sample["outcome"] for sample in found.samples]
+    assert outcomes[0] in ("good", "threshold")
+    assert outcomes[1] in ("stopped", "diverged")  # nine periods are no delay to bear
+    assert outcomes[2] == outcomes[3] == "refused"
+    assert all(sample["reason"] for sample in found.samples[1:])
+    assert found.samples[2]["figures"] == dict.fromkeys(found.figures)
+    assert set(outcomes) <= set(OUTCOMES)
+    lines = summary(found)
+    assert lines[0].startswith("payload: ")
+    assert any("refused: the start" in line for line in lines)
+
+
+def test_numbers_that_are_none_are_failures():
+    """Reports whose columns are not finite have diverged; a controller that stopped has not."""
+    broken = "column 'joint_velocity' has a value that is not finite in row 8."
+    assert outcome_of({"failures": [broken]}) == ("diverged", broken)
+    stopped = "the controller stopped, at 0.2 s: arm 'left' ..."
+    assert outcome_of({"failures": [stopped, "x is not finite"]}) == ("stopped", stopped)
+    assert outcome_of({"failures": []}) == ("good", "")
+
+
+def test_a_study_goes_on_where_it_stopped(tmp_path, result):
+    """A journal that is cut off is completed; more samples begin with those that are there."""
+    journal = tmp_path / "samples.jsonl"
+    study = load_study(study_file(tmp_path))
+    first = run_study(replace(study, samples=2), journal, nothing, jobs=1)
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    journal.write_text("".join([*lines[:2], lines[2][:20]]), encoding="utf-8")
+    found = run_study(replace(study, samples=3), journal, nothing, jobs=1)
+    kept = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert kept[:2] == lines[:2]
+    assert len(kept) == 1 + 3
+    assert [*found.samples] == [*result.samples][:3]
+    assert [*first.samples] == [*result.samples][:2]
+    # Those of another seed are something else.
+    with pytest.raises(OutputError, match="seed is 3 there and 4 here"):
+        run_study(replace(study, seed=4), journal, nothing, jobs=1)
+
+
+def test_the_command_writes_table_pictures_and_report(tmp_path, monkeypatch, capsys):
+    """All of them in a folder of the study's name, and the summary on the terminal."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    study_file(tmp_path, samples=2, figures=["object_position_error_max_m"])
+    assert main(["study", "payload.yaml", "--jobs", "1"]) == 0
+    folder = tmp_path / "runs" / "payload"
+    assert parquet.read_table(folder / "samples.parquet").num_rows == 2
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Wilson" in report
+    assert report.count("<img") == 3
+    assert "robot_dynamics simulate lift_box --set" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"vary": {"plant.mass": {"uniform": [0, 1]}}}, "vary.plant.mass"),
+        (
+            {"vary": {"plant.object_mass_scale": {"uniform": [-1.0, 1.0]}}},
+            "vary.plant.object_mass_scale",
+        ),
+        ({"vary": {"plant.object_mass_scale": {"uniform": [0]}}}, "uniform: expected 2 values"),
+        ({"vary": {}}, "vary is empty; expected keys"),
+        ({"samples": 0}, "samples: expected at least 1"),
+        ({"sampling": "sobl"}, "did you mean 'sobol'"),
+        ({"sampling": "grid"}, "is no single choice, which a grid is made of"),
+        ({"figures": ["object_position_eror_max_m"]}, "did you mean 'object_position_error_max"),
+        ({"figures": ["wall_time_s"]}, "a time of the computer"),
+        ({"scenario": "lift_bx"}, "did you mean 'lift_box'"),
+        ({"fixed": {"plant.object_mass_scale": 1.0}}, "is both in vary and in fixed"),
+        ({"sampels": 3}, "did you mean 'samples'"),
+    ],
+)
+def test_studies_that_are_refused(tmp_path, changes, problem):
+    """Before any sample runs, in a sentence that names the key."""
+    path = study_file(tmp_path, **changes)
+    with pytest.raises(RobotDynamicsError) as caught:
+        run_study(load_study(path), tmp_path / "samples.jsonl", nothing, jobs=1)
+    assert problem in str(caught.value)
+    assert not (tmp_path / "samples.jsonl").exists()
+
+
+def test_the_schema_and_the_page_are_those_of_the_code():
+    """Editors check studies with it, and the page of the documentation has every key."""
+    schema = json_schema(StudySettings)
+    document = yaml.safe_load(STUDY)
+    assert jsonschema.Draft7Validator(schema).is_valid(document)
+    assert not jsonschema.Draft7Validator(schema).is_valid({**document, "samples": 0.5})
+    page = share_directory() / "docs" / "study_reference.md"
+    if page.is_file():
+        assert page.read_text(encoding="utf-8") == reference_page(StudySettings)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker_gives_the_same_table(tmp_path):
+    """Through Dask, one of its two processes killed in the middle: all samples, once, equal."""
+    distributed = pytest.importorskip("distributed")
+    text = STUDY.replace("samples: 6", "samples: 24")
+    study = load_study(study_file(tmp_path, text))
+    here = run_study(study, tmp_path / "here.jsonl", nothing, jobs=1)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        killed = []
+
+        def tell(done, doing):
+            if done > 0.2 and not killed:
+                worker = next(iter(cluster.workers.values()))
+                killed.append(worker.process.process.pid)
+                worker.process.process._process.kill()
+
+        there = run_study(
+            study, tmp_path / "there.jsonl", tell, scheduler=cluster.scheduler_address
+        )
+    assert killed
+    assert there.samples == [
+        {**sample, "sample": number} for number, sample in enumerate(here.samples)
+    ]
+    lines = (tmp_path / "there.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + 24
