@@ -129,6 +129,7 @@ setup(
             "simulator = robot_dynamics.nodes.entry_points:simulator",
             "controller = robot_dynamics.nodes.entry_points:controller",
             "guard = robot_dynamics.nodes.entry_points:guard",
+            "marker = robot_dynamics.nodes.entry_points:marker",
         ],
     },
     zip_safe=False,

@@ -19,6 +19,7 @@ from launch_ros.substitutions import FindPackageShare
 from robot_dynamics.app.robot_folder import joint_state_topics, scenario_of
 from robot_dynamics.nodes.launching import (
     CONTROLLER,
+    PACKAGE,
     SIMULATOR,
     declared,
     our_node,
@@ -34,10 +35,14 @@ _CONTROLLER = [name for name in CONTROLLER if name != "output"]
 
 def nodes(context: LaunchContext) -> list[Node]:
     """Return simulator, controller and, if wanted, robot_state_publisher and RViz."""
+    drag = context.launch_configurations["drag"] == "true"
+    follows = {"references": "topics"} if drag else {}
     found = [
         our_node(context, "simulator", _SIMULATOR),
-        our_node(context, "controller", _CONTROLLER),
+        our_node(context, "controller", _CONTROLLER, **follows),
     ]
+    if drag:
+        found.append(required_node(context, PACKAGE, "marker"))
     if context.launch_configurations["use_rviz"] == "true":
         found += display(context)
     return found
@@ -94,6 +99,13 @@ def generate_launch_description() -> LaunchDescription:
                 default_value="true",
                 choices=["true", "false"],
                 description="Start robot_state_publisher and RViz.",
+            ),
+            DeclareLaunchArgument(
+                "drag",
+                default_value="false",
+                choices=["true", "false"],
+                description="Drag the object by an interactive marker in RViz; the reference of "
+                "the scenario ends with the first drag.",
             ),
             DeclareLaunchArgument(
                 "rviz_config",

@@ -58,6 +58,7 @@ NOT_RUN = {
     "simulator": "test/nodes runs the nodes",
     "controller": "test/nodes runs the nodes",
     "guard": "test/nodes runs the nodes",
+    "marker": "test/nodes runs the nodes",
     "sleep": "test/nodes kills the nodes",
     "sed": "is about files of the reader",
     "ROBOT_DYNAMICS_OPT_LEVEL=1": "is a test",

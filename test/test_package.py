@@ -22,7 +22,7 @@ SOURCES = [
     *("package.xml", "setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"),
     *("resource", "robot_dynamics", "launch", "config", "urdf", "rviz"),
 ]
-EXECUTABLES = {"simulator", "controller", "guard", "robot_dynamics"}
+EXECUTABLES = {"simulator", "controller", "guard", "marker", "robot_dynamics"}
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "setup.py").is_file(), reason="needs the checkout, not an installed package"

@@ -21,6 +21,7 @@ REFERENCE_SURFACES = "object/reference_surfaces"
 ROBOT_DESCRIPTION = "robot_description"
 RUN_METADATA = "run_metadata"
 MARKERS = "markers"
+OBJECT_MARKER = "object_marker"  # prefix of the interactive marker's topics
 HEARTBEAT = "heartbeat"  # of the controller
 GUARD = "guard_report"
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `simulator`, `controller` and `guard`: a signal during their imports ends them too.
+"""The commands of the nodes: a signal during their imports ends them too.
 
 Importing a node's modules takes a second; `process.py` among them installs the signal handlers.
 Therefore nothing that takes time is imported here.
@@ -64,3 +64,8 @@ def controller() -> None:
 def guard() -> None:
     """Run the node `guard`."""
     start("robot_dynamics.nodes.guard")
+
+
+def marker() -> None:
+    """Run the node `marker`."""
+    start("robot_dynamics.nodes.marker")

@@ -158,13 +158,14 @@ def started(create: Callable[[LaunchContext], list[Any]]) -> OpaqueFunction:
     return OpaqueFunction(function=checked)
 
 
-def our_node(context: LaunchContext, executable: str, names: Sequence[str]) -> Node:
+def our_node(context: LaunchContext, executable: str, names: Sequence[str], **more: str) -> Node:
     """Return a node of this package with the parameters that were given.
 
     Args:
         context: Holds the arguments.
         executable: The node.
         names: Names of the arguments that are parameters of it.
+        more: Further parameters of it.
 
     Raises:
         LaunchError: If a value has the wrong type.
@@ -177,7 +178,7 @@ def our_node(context: LaunchContext, executable: str, names: Sequence[str]) -> N
         context,
         PACKAGE,
         executable,
-        parameters=[*files, values],
+        parameters=[*files, values, more] if more else [*files, values],
         remappings=topics,
         # Whoever started this with other nodes must not be left with half of them.
         on_exit=Shutdown(reason=f"the {executable} ended"),
