@@ -183,6 +183,10 @@ class CompiledModel:
         return self._bind_forward("derivatives", derivatives.forward_dynamics_derivatives_program)
 
     @cached_property
+    def _placement_derivatives(self) -> Any:
+        return self._bind("placement_derivatives", derivatives.placement_derivatives_program)
+
+    @cached_property
     def _residual_derivatives(self) -> Any:
         return self._bind("residual_derivatives", derivatives.residual_derivatives_program)
 

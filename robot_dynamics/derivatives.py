@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from robot_dynamics.algorithms import inverse_dynamics_program, traced
@@ -34,6 +35,7 @@ from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters, unpack
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
 from robot_dynamics.scalar.linear_algebra import add, dot, subtract, times, transposed_times
+from robot_dynamics.spatial import Motion, Transform
 
 
 def inverse_dynamics_regressor_program(model: Model) -> Program:
@@ -103,8 +105,12 @@ def residual_derivatives_program(model: Model) -> Program:
             motion_q = [add(a, b) for a, b in zip(tau_q, loops.forces_q, strict=True)]
             rates = loops.rates_q, loops.rates_qd
             return dict(zip(names, (motion_q, tau_qd, *rates), strict=True))
-        by_q = _along_motions(model, lambda q: _residual(model, q, qd, qdd, multipliers, block), q)
-        by_qd = jacobian(lambda qd: _residual(model, q, qd, qdd, multipliers, block), qd)
+
+        def residual(q: Any, qd: Any) -> list[Any]:
+            return _residual(model, q, qd, qdd, multipliers, parameters)
+
+        by_q = _along_motions(model, lambda q: residual(q, qd), q)
+        by_qd = jacobian(lambda qd: residual(q, qd), qd)
         return dict(zip(names, (by_q[:n], by_qd[:n], by_q[n:], by_qd[n:]), strict=True))
 
     names = ("motion_q", "motion_qd", "rates_q", "rates_qd")
@@ -223,19 +229,20 @@ def residual_program(model: Model) -> Program:
     """ID - K^T lambda (nv,) and K qdd - k (n^c,) of q, qd, qdd, lambda: tau and zero in (8.6)."""
 
     def run(q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> dict[str, Any]:
-        return {"residual": _residual(model, q, qd, qdd, multipliers, block)}
+        return {"residual": _residual(model, q, qd, qdd, multipliers, unpack(model, block))}
 
     shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
     return traced(model, run, "residual", **shapes, multipliers=model.constraint_count)
 
 
-def _residual(model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> list[Any]:
-    parameters, n = unpack(model, block), model.nv
+def _residual(
+    model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, parameters: Parameters
+) -> list[Any]:
     tau = inverse_dynamics(model, q, qd, qdd, parameters)
     if not model.constraint_count:
         return tau
     loops = closed_loop_terms(model, q, qd, parameters).loops
-    push = transposed_times(loops.K, multipliers, n)
+    push = transposed_times(loops.K, multipliers, model.nv)
     return [*subtract(tau, push), *subtract(times(loops.K, qdd), loops.k)]
 
 
@@ -260,6 +267,40 @@ def _tree_derivatives(
         [subtract(a, b) for a, b in zip(by_q, passive_q, strict=True)],
         [subtract(a, b) for a, b in zip(by_qd, passive_qd, strict=True)],
     )
+
+
+def placement_derivatives_program(model: Model) -> Program:
+    """The smallest pivot, and derivatives of qdd (nv, 12 L) and lambda (n^c, 12 L) of q, qd, tau.
+
+    By small motions of the frames of all L loop joints in their bodies, each in its own
+    coordinates: that on the predecessor, then that on the successor.
+    """
+
+    def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
+        motion, parameters = _Motion(model, q, qd, tau, block), unpack(model, block)
+
+        def change(loop: int, end: int, unit: list[float]) -> list[Any]:
+            def residual(X: Any) -> list[Any]:
+                loops = [list(ends) for ends in parameters.loops]
+                loops[loop][end] = Transform.of(X)
+                moved = replace(parameters, loops=tuple((p, s) for p, s in loops))
+                return _residual(model, q, qd, motion.qdd, motion.multipliers, moved)
+
+            X = parameters.loops[loop][end]
+            rates = X.component_rates(Motion.of(unit))
+            return directional_derivative(residual, X.components(), rates)[1]
+
+        columns = []
+        for loop in range(len(model.loops)):
+            for end in range(2):
+                for unit in _units(6):
+                    minus = [-x for x in change(loop, end, unit)]
+                    columns.append(motion.solved(minus[: model.nv], minus[model.nv :]))
+        qdd, multipliers = (list(zip(*each, strict=True)) for each in zip(*columns, strict=True))
+        return {"pivot": motion.pivot, "qdd": qdd, "lambda": multipliers}
+
+    shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
+    return traced(model, run, "placement_derivatives", **shapes)
 
 
 def forward_dynamics_jvp_program(model: Model) -> Program:

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,7 @@ from robot_dynamics.dynamics.linearization import (
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.maximal_coordinates import maximal_coordinate_solution
 from robot_dynamics.dynamics.mobility import Mobility, mobility
+from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constraint_rank
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
 from robot_dynamics.dynamics.scaling import coordinate_scales, model_length
@@ -205,25 +206,29 @@ class Robot(CompiledModel):
         """
         if check and self.model.constraint_count and np.ndim(q) == np.ndim(qd) == 1:
             self.forward_dynamics(q, qd, tau)  # looks whether loops are closed, in compiled code
-        found = self._at_full_rank(self._forward_dynamics_derivatives(q, qd, tau))
+        state = {"q": q, "qd": qd, "tau": tau}
+        found = self._at_full_rank(self._forward_dynamics_derivatives(q, qd, tau), state)
         if len(found) == 3:
             found += [np.zeros((*found[0].shape[:-2], 0, self.model.nv))] * 3
         return ForwardDynamicsDerivatives(*found)
 
-    def _at_full_rank(self, found: tuple[Any, ...]) -> list[Array]:
-        """Return what a function returned besides the pivot; NaN where that is too small.
+    def _at_full_rank(self, found: tuple[Any, ...], state: dict[str, Any]) -> list[Array]:
+        """Return what a function of a state returned besides the pivot; NaN where that is small.
 
         Raises:
-            RobotDynamicsError: If it is, and there is one state.
+            ArgumentError: If a number of one state is not finite.
+            RobotDynamicsError: If the pivot is too small, and there is one state.
         """
         pivot, *values = found
         if isinstance(pivot, float):  # of one state
             if not pivot >= SMALLEST_PIVOT:
+                for name, values in state.items():
+                    finite_vector(name, values, np.size(values))
                 require_inertia(self.model)  # names the joint that lacks it, in loops as well
                 if not self.model.constraint_count:
                     raise ArgumentError(
                         f"{self.model.name}: accelerations have no derivatives here, expected "
-                        "finite numbers and a state at which the inertia matrix is not singular."
+                        "a state at which the inertia matrix is not singular."
                     )
                 raise RobotDynamicsError(
                     f"{self.model.name}: constraints depend on one another here, so that their "
@@ -256,7 +261,7 @@ class Robot(CompiledModel):
             RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
         """
         found = self._forward_dynamics_jvp(q, qd, tau, dq, dqd, dtau)
-        qdd, *multipliers = self._at_full_rank(found)
+        qdd, *multipliers = self._at_full_rank(found, {"q": q, "qd": qd, "tau": tau})
         return qdd, multipliers[0] if multipliers else np.zeros((*np.shape(qdd)[:-1], 0))
 
     def forward_dynamics_vjp(
@@ -280,7 +285,7 @@ class Robot(CompiledModel):
         """
         of_lambda = self._multiplier_weights(lambda_weights)
         found = self._forward_dynamics_vjp(q, qd, tau, weights, *of_lambda)
-        by_q, by_qd, by_tau = self._at_full_rank(found)
+        by_q, by_qd, by_tau = self._at_full_rank(found, {"q": q, "qd": qd, "tau": tau})
         return by_q, by_qd, by_tau
 
     def forward_dynamics_hvp(
@@ -297,11 +302,12 @@ class Robot(CompiledModel):
         """Return the rates (..., nv) of the gradients of `forward_dynamics_vjp` along a direction.
 
         Second derivatives: the Hessian matrix of the weighted sum times the direction, see
-        `inverse_dynamics_hvp`. Arguments and errors are those of the two methods above.
+        `inverse_dynamics_hvp`. Arguments and errors are those of the two methods above. Not to be
+        used within 1e-9 rad of half a turn of a spring that turns any way, where it jumps.
         """
         of_lambda = self._multiplier_weights(lambda_weights)
         found = self._forward_dynamics_hvp(q, qd, tau, dq, dqd, dtau, weights, *of_lambda)
-        by_q, by_qd, by_tau = self._at_full_rank(found)
+        by_q, by_qd, by_tau = self._at_full_rank(found, {"q": q, "qd": qd, "tau": tau})
         return by_q, by_qd, by_tau
 
     def _multiplier_weights(self, weights: Any) -> list[Any]:
@@ -316,26 +322,47 @@ class Robot(CompiledModel):
             return []
         return [np.zeros(count) if weights is None else weights]
 
-    def parameter_derivatives(self, q: Any, qd: Any, tau: Any) -> tuple[Array, Array]:
-        """Return derivatives of qdd (..., nv, 10 N) and lambda (..., n^c, 10 N), loops closed.
+    def parameter_derivatives(
+        self, q: Any, qd: Any, tau: Any, of: Literal["inertia", "loops", "friction"] = "inertia"
+    ) -> tuple[Array, Array]:
+        """Return derivatives of qdd (..., nv, p) and lambda (..., n^c, p), loops closed.
 
-        By the `inertial_parameters` of all bodies: mass, first moment, rotational inertia. Those
-        of tau are `inverse_dynamics_regressor`; a payload is a body's, or a frame's, of which
-        `payload_regressor` gives tau: then qdd follows by `-qdd_tau` of
+        By p = 10 N `inertial_parameters` of all bodies: mass, first moment, rotational inertia.
+        Those of tau are `inverse_dynamics_regressor`; a payload is a body's, or a frame's, of
+        which `payload_regressor` gives tau: then qdd follows by `-qdd_tau` of
         `forward_dynamics_derivatives` times it.
 
         Args:
             q: Positions (..., nq).
             qd: Velocities (..., nv).
             tau: Joint forces (..., nv).
+            of: "loops": by small motions [rad, m] of the frames of the L loop joints, such as
+                grasp poses, in their bodies, p = 12 L: for each loop that on the predecessor and
+                that on the successor, each in its own coordinates, angular first. Positions stay
+                as they are, which opens the loops: see `forward_dynamics_derivatives`.
+                "friction": by damping and then Coulomb friction of the joints of the tree,
+                p = 2 nv; `tau` goes on without them unless the model has `joint_friction`.
 
         Raises:
             AssemblyError: If loops are open, or velocities open them; in a batch rows have NaN.
             RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
+            UnknownNameError: If `of` is another name.
         """
+        if of not in ("inertia", "loops", "friction"):
+            raise UnknownNameError("kind of parameters", of, ("inertia", "loops", "friction"))
         found = self.forward_dynamics_derivatives(q, qd, tau)
-        qdd = self.forward_dynamics(q, qd, tau)
-        Y = self.inverse_dynamics_regressor(q, qd, qdd)
+        if of == "loops":
+            if not self.model.loops:
+                return found.qdd_tau[..., :0], found.lambda_tau[..., :0]
+            state = {"q": q, "qd": qd, "tau": tau}
+            by_qdd, by_lambda = self._at_full_rank(self._placement_derivatives(q, qd, tau), state)
+            return by_qdd, by_lambda
+        if of == "inertia":
+            Y = self.inverse_dynamics_regressor(q, qd, self.forward_dynamics(q, qd, tau))
+        else:
+            rate = np.asarray(qd, dtype=float)[..., None, :]
+            smooth = rate / np.sqrt(rate * rate + FRICTION_VELOCITY**2)
+            Y = np.concatenate([np.eye(self.model.nv) * x for x in (rate, smooth)], axis=-1)
         return -found.qdd_tau @ Y, -found.lambda_tau @ Y
 
     def conditioning(self, q: Any, *, length: float | None = None) -> Conditioning:
@@ -415,6 +442,8 @@ class Robot(CompiledModel):
         model = self.model
         self._require_joints()
         q, qd, tau = self._state(q, qd, tau=tau)
+        if not model.constraint_count:
+            require_inertia(model)
         if controller is not None:
             tau = tau + finite_vector("controller's forces", controller(q, qd), model.nv)
         H, C, K, k, error, rate = self.constraint_terms(q, qd)

@@ -151,12 +151,9 @@ def _change_of_rates(kind: JointType, X: Transform, vJ: Motion, at: _Column) -> 
         moved = kind.constraint_rates(Transform.of(values[:12]), Motion.of(values[12:]))
         return [rate.components() for rate in moved]
 
-    turn, shift = at.J.angular, at.J.linear
-    columns = [column.cross(turn) for column in X.E.columns()]
-    rows = zip(*columns, strict=True)
-    X_q = [*(entry for row in rows for entry in row), *X.E.inverse_times(shift)]
+    moving = [*X.component_rates(at.J), *at.v.cross(at.J).components()]
     point = [*X.components(), *vJ.components()]
-    changes = directional_derivative(rates, point, [*X_q, *at.v.cross(at.J).components()])[1]
+    changes = directional_derivative(rates, point, moving)[1]
     return [Force.of(change) for change in changes]
 
 

@@ -41,6 +41,12 @@ class Transform:
         """Return the twelve scalars in the order that `of` takes."""
         return [*(entry for row in self.E.rows for entry in row), *self.r]
 
+    def component_rates(self, v: Motion) -> list[Scalar]:
+        """Return the rates of the twelve scalars while B moves at a velocity, in B coordinates."""
+        columns = [column.cross(v.angular) for column in self.E.columns()]
+        rows = zip(*columns, strict=True)
+        return [*(entry for row in rows for entry in row), *self.E.inverse_times(v.linear)]
+
     def inverse(self) -> Transform:
         """Return the transform from B to A."""
         return Transform(self.E.transpose(), -(self.E * self.r))

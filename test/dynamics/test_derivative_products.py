@@ -1,21 +1,23 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Products of derivatives with vectors, second derivatives, derivatives by inertial parameters."""
+"""Products of derivatives with vectors, second derivatives, derivatives by parameters."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from dynamics.joint_mechanisms import random_pose, world_poses
 from dynamics.test_derivatives import (
     assert_near,
     by_differences_of_vector,
     closed_state,
 )
+from scipy.spatial.transform import Rotation
 from support.linkages import bricard, four_bar, slider_crank
 from support.mechanisms import random_state, random_tree
 
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.model import LinkElement, build
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import LinkElement, LoopElement, build, pose
 from robot_dynamics.robot import Robot
 
 ROUNDING = 1e-10  # relative: factors of inertia matrices with condition numbers of some thousands
@@ -105,6 +107,63 @@ def test_inertial_parameters(rng):
     assert_near(np.vstack(found), by_pi, 1e-6)
 
 
+@pytest.mark.parametrize("kind", ["universal", "fixed"])
+@pytest.mark.usefixtures("interpreted")
+def test_poses_of_loop_joints(kind, rng):
+    """Accelerations and constraint forces by small motions of a loop joint's frames."""
+    tree = random_tree(rng, ["floating", "revolute", "prismatic", "revolute"], chain=True)
+    q, *_ = random_state(rng, build(tree))
+    held, grasp = world_poses(build(tree), q)[tree.links[-1].name], random_pose(rng)
+    loop = LoopElement("grasp", kind, "base", tree.links[-1].name, held @ grasp, grasp)
+    parts = replace(tree, loops=(loop,))
+    robot = Robot.from_mechanism(parts)
+    n = robot.model.nv
+    closed = robot.assemble(q, velocities=rng.normal(size=n))
+    q, qd, tau = closed.q, closed.qd, rng.normal(size=n)
+
+    def motion(x):
+        before, behind = (
+            pose(part[3:], Rotation.from_rotvec(part[:3]).as_matrix()) for part in np.split(x, 2)
+        )
+        moved = replace(
+            loop,
+            predecessor_pose=loop.predecessor_pose @ before,
+            successor_pose=loop.successor_pose @ behind,
+        )
+        other = Robot.from_mechanism(replace(parts, loops=(moved,)))
+        return np.concatenate(other.closed_loop(q, qd, tau)[:2])
+
+    found = robot.parameter_derivatives(q, qd, tau, "loops")
+    assert found[0].shape == (n, 12)
+    direction = rng.normal(size=12)
+    by_direction = by_differences_of_vector(lambda s: motion(s * direction), np.zeros(1))
+    assert_near(np.vstack(found) @ direction, by_direction[:, 0], 1e-6)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_friction(rng):
+    """Accelerations and constraint forces by damping and Coulomb friction of the joints."""
+    parts = slider_crank()
+    _, q, qd, tau = closed_state(parts, rng)
+    n = len(qd)
+
+    def robot(x):
+        joints = [
+            replace(joint, damping=abs(x[i]), friction=abs(x[n + i]))
+            for i, joint in enumerate(parts.joints)
+        ]
+        parts_with = replace(parts, joints=tuple(joints))
+        return Robot.from_mechanism(parts_with, joint_friction=True)
+
+    x = rng.uniform(0.1, 0.3, 2 * n)
+    by_x = by_differences_of_vector(
+        lambda x: np.concatenate(robot(x).closed_loop(q, qd, tau)[:2]), x
+    )
+    assert_near(np.vstack(robot(x).parameter_derivatives(q, qd, tau, "friction")), by_x, 1e-6)
+    with pytest.raises(UnknownNameError, match="unknown kind of parameters 'mass'"):
+        robot(x).parameter_derivatives(q, qd, tau, "mass")
+
+
 @pytest.mark.usefixtures("interpreted")
 def test_dependent_constraints():
     """Their forces have no derivatives: a sentence, and NaN in a batch."""
@@ -112,6 +171,10 @@ def test_dependent_constraints():
     q, rest = robot.assemble().q, np.zeros(robot.model.nv)
     with pytest.raises(RobotDynamicsError, match="depend on one another here"):
         robot.forward_dynamics_vjp(q, rest, rest, rest)
+    for method in (robot.forward_dynamics_vjp, robot.forward_dynamics_jvp):
+        more = (rest,) if method == robot.forward_dynamics_vjp else (rest,) * 3
+        with pytest.raises(ArgumentError, match="tau has entries that are not finite"):
+            method(q, rest, rest + np.nan, *more)
     batch = robot.forward_dynamics_vjp(np.stack([q, q]), rest, rest, rest)
     assert all(np.isnan(x).all() for x in batch)
 
@@ -124,7 +187,7 @@ def test_trees_without_derivatives(rng):
     light = replace(chain, links=(*chain.links[:-1], LinkElement(chain.links[-1].name)))
     for mechanism, q, sentence in (
         (light, zero, "expected mass on link 'link1'"),
-        (chain, np.array([np.nan, 0.0]), "expected finite numbers"),
+        (chain, np.array([np.nan, 0.0]), "q has entries that are not finite"),
     ):
         robot = Robot(build(mechanism))
         for method, more in (
@@ -136,6 +199,8 @@ def test_trees_without_derivatives(rng):
         ):
             with pytest.raises(RobotDynamicsError, match=sentence):
                 method(q, zero, zero, *more)
+    with pytest.raises(RobotDynamicsError, match="expected mass on link 'link1'"):
+        Robot(build(light)).linearize(zero, zero, zero)
     with pytest.raises(ArgumentError, match="there are no constraints"):
         Robot(build(chain)).forward_dynamics_vjp(zero, zero, zero, zero, np.ones(7))
 
