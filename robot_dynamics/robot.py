@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics import algorithms
+from robot_dynamics.compile.differentiation import jacobian_times_vector
+from robot_dynamics.compile.program import Program
 from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.dynamics.arguments import (
     finite_vector,
@@ -417,7 +419,7 @@ class Robot(CompiledModel):
         tau: Array,
         coordinates: Sequence[str] | None = None,
         *,
-        controller: Callable[[Array, Array], Any] | None = None,
+        controller: Callable[[Array, Array], Any] | Program | None = None,
     ) -> Linearization:
         """Return small motions near a state in independent coordinates, loops kept closed.
 
@@ -430,10 +432,12 @@ class Robot(CompiledModel):
             tau: Joint forces (nv,).
             coordinates: Joints or coordinates that are to be independent; chosen by default.
             controller: `(q, qd) -> forces` (nv,) that are added to `tau`: A is then that of the
-                cell with its controller. It is differentiated by central differences.
+                cell with its controller. A program that `compile.trace` made of it, with q and qd
+                as inputs, is differentiated exactly; a Python function by central differences.
 
         Raises:
-            ArgumentError: If the controller returns anything but nv finite numbers.
+            ArgumentError: If the controller returns anything but nv finite numbers, or a program
+                takes something else.
             AssemblyError: If loops are open, or velocities open them.
             UnknownNameError: If there is neither a joint nor a coordinate of a name.
             RobotDynamicsError: If the coordinates do not determine the motion, or a joint with a
@@ -445,7 +449,7 @@ class Robot(CompiledModel):
         if not model.constraint_count:
             require_inertia(model)
         if controller is not None:
-            tau = tau + finite_vector("controller's forces", controller(q, qd), model.nv)
+            tau = tau + self._controller_forces(controller, q, qd)
         H, C, K, k, error, rate = self.constraint_terms(q, qd)
         require_closed_state(model, q, qd, error, rate)
         for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
@@ -471,20 +475,50 @@ class Robot(CompiledModel):
         if not self.model.nv:
             raise RobotDynamicsError(f"{self.model.name}: nothing moves, expected a joint.")
 
+    def _controller_forces(
+        self, controller: Callable[[Array, Array], Any] | Program, q: Array, qd: Array
+    ) -> Array:
+        """Return the forces (nv,) of a controller."""
+        values: Any
+        if isinstance(controller, Program):
+            inputs = tuple(controller.inputs.values())
+            outputs = tuple(controller.outputs.values())
+            (nq, n) = self.model.nq, self.model.nv
+            if inputs != ((nq,), (n,)) or outputs != ((n,),) or controller.parameters:
+                raise ArgumentError(
+                    f"the controller is a program {controller.ports.signature}, expected "
+                    f"({nq}),({n})->({n}) without parameters: forces of q and qd."
+                )
+            (values,) = controller.evaluate(q, qd)
+        else:
+            values = controller(q, qd)
+        return finite_vector("controller's forces", values, self.model.nv)
+
     def _controller_slopes(
-        self, controller: Callable[[Array, Array], Any], q: Array, qd: Array
+        self, controller: Callable[[Array, Array], Any] | Program, q: Array, qd: Array
     ) -> tuple[Array, Array]:
         """Return the derivatives (nv, nv) of a controller along velocities and by qd."""
+        model, units, still = self.model, np.eye(self.model.nv), np.zeros(self.model.nv)
+        if isinstance(controller, Program):
+
+            def rates(dq: Any, dqd: Any) -> Any:
+                at = [q.tolist(), qd.tolist()]
+                (found,) = jacobian_times_vector(controller, at, [dq, dqd]).values()
+                return found
+
+            start, zero = q.tolist(), still.tolist()
+            along = [rates(model.position_rate(start, e), zero) for e in units.tolist()]
+            by_rate = [rates([0.0] * model.nq, e) for e in units.tolist()]
+            return np.array(along, dtype=float).T, np.array(by_rate, dtype=float).T
 
         def forces(step: Array, change: Array) -> Array:
-            at = np.array(self.model.integrate(q.tolist(), step.tolist()))
-            return finite_vector("controller's forces", controller(at, qd + change), len(qd))
+            at = np.array(model.integrate(q.tolist(), step.tolist()))
+            return self._controller_forces(controller, at, qd + change)
 
         # The cube root of rounding, at which central differences are best.
         h = 6e-6
-        steps, still = h * np.eye(len(qd)), np.zeros(len(qd))
-        by_q = [forces(e, still) - forces(-e, still) for e in steps]
-        by_qd = [forces(still, e) - forces(still, -e) for e in steps]
+        by_q = [forces(e, still) - forces(-e, still) for e in h * units]
+        by_qd = [forces(still, e) - forces(still, -e) for e in h * units]
         return np.array(by_q).T / (2.0 * h), np.array(by_qd).T / (2.0 * h)
 
     def closed_loop_regressor(

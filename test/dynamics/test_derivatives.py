@@ -9,9 +9,11 @@ from support.linkages import bricard, four_bar, slider_crank
 from support.mechanisms import random_state
 from support.oracle import robot_file
 
+from robot_dynamics.compile import trace
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 from robot_dynamics.robot import Robot
+from robot_dynamics.scalar.functions import sin
 
 STEP = 1e-5
 TOL = 1e-7  # relative: of central differences with that step, STEP^2 and 1e-16 / STEP
@@ -178,6 +180,15 @@ def test_a_controlled_pendulum():
     expected = [[0.0, 1.0], [-9.81 / 0.7 - 5.0 / inertia, -0.3 / inertia]]
     assert_allclose(A, expected, rtol=1e-8)  # of central differences
     assert_allclose(B, [[0.0], [1.0 / inertia]], rtol=1e-9)
+    law = trace(
+        lambda q, qd, _: {"tau": [-5.0 * sin(q[0]) - 0.3 * qd[0]]}, "law", {"q": 1, "qd": 1}
+    )
+    exact = pendulum().linearize([0.1], [0.0], [0.0], controller=law)
+    near = [[0.0, 1.0], [-(9.81 / 0.7 + 5.0 / inertia) * np.cos(0.1), -0.3 / inertia]]
+    assert_allclose(exact.A, near, rtol=1e-13)  # to rounding
+    wrong = trace(lambda q, _: {"tau": q}, "wrong", {"q": 1})
+    with pytest.raises(RobotDynamicsError, match=r"expected \(1\),\(1\)->\(1\) without"):
+        pendulum().linearize([0.0], [0.0], [0.0], controller=wrong)
     with pytest.raises(RobotDynamicsError, match="controller's forces has shape"):
         pendulum().linearize([0.0], [0.0], [0.0], controller=lambda q, qd: np.zeros(2))
 
