@@ -19,6 +19,7 @@ from robot_dynamics.dynamics.closed_loop import (
     closed_loop_forward_dynamics,
     closed_loop_terms,
     full_rank_motion,
+    terms_to_solve,
 )
 from robot_dynamics.dynamics.closure_functions import Closure
 from robot_dynamics.dynamics.consistency import inconsistency
@@ -210,7 +211,7 @@ def closed_forward_dynamics_program(model: Model, rows: tuple[int, ...] | None =
     """
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
-        terms = closed_loop_terms(model, q, qd, unpack(model, block))
+        terms = terms_to_solve(model, q, qd, unpack(model, block))
         if rows is None:
             qdd, _, pivot = full_rank_motion(model, terms, tau)
         else:

@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from robot_dynamics.dynamics.articulated_factors import ArticulatedFactors, articulated_factors
 from robot_dynamics.dynamics.couplings import with_couplings
 from robot_dynamics.dynamics.full_rank import full_rank_pivot, inertia_pivot
-from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
+from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix, is_deep
 from robot_dynamics.dynamics.inverse import (
     joint_forces,
     net_forces,
     velocities_and_accelerations,
 )
-from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.dynamics.kinematics import joint_transforms, motion_subspaces
 from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
 from robot_dynamics.dynamics.passive import passive_forces
 from robot_dynamics.model import Model
@@ -47,11 +48,31 @@ class ClosedLoopTerms:
     loops: LoopTerms
 
 
+@dataclass(frozen=True)
+class FactoredTerms:
+    """The same of a deep tree, whose inertia matrix is known by its factors alone."""
+
+    H: ArticulatedFactors
+    C: list[Scalar]
+    loops: LoopTerms
+
+
 def closed_loop_terms(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> ClosedLoopTerms:
     """Return H, C and the constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
     return terms_of_transforms(model, joint_transforms(model, q), qd, parameters, q)
+
+
+def terms_to_solve(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> ClosedLoopTerms | FactoredTerms:
+    """Return what accelerations are solved from, H in factors where the tree is deep."""
+    if not is_deep(model):
+        return closed_loop_terms(model, q, qd, parameters)
+    Xup = joint_transforms(model, q)
+    factors = articulated_factors(model, Xup, motion_subspaces(model, q), parameters)
+    return FactoredTerms(factors, *_bias_and_loops(model, Xup, qd, parameters, q))
 
 
 def terms_of_transforms(
@@ -65,13 +86,24 @@ def terms_of_transforms(
 
     The positions `q` are needed only where a motion subspace or a coupling depends on them.
     """
-    v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
     H = composite_inertia_matrix(model, Xup, parameters, q)
+    return ClosedLoopTerms(H, *_bias_and_loops(model, Xup, qd, parameters, q))
+
+
+def _bias_and_loops(
+    model: Model,
+    Xup: Sequence[Transform],
+    qd: Sequence[Scalar],
+    parameters: Parameters,
+    q: Sequence[Scalar] | None,
+) -> tuple[list[Scalar], LoopTerms]:
+    """Return C and the constraints."""
+    v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
     passive = passive_forces(model, Xup, v, qd, parameters, q)
     of_tree = joint_forces(model, Xup, net_forces(v, avp, parameters), q)
     C = [c - tau_a for c, tau_a in zip(of_tree, passive, strict=True)]  # Table 8.2
     loops = loop_terms(model, Xup, v, avp, parameters, q)
-    return ClosedLoopTerms(H, C, with_couplings(loops, model, q, qd))
+    return C, with_couplings(loops, model, q, qd)
 
 
 @dataclass(frozen=True)
@@ -84,7 +116,7 @@ class ConstraintFactors:
         A: Factors of K H^-1 K^T (8.38).
     """
 
-    H: Factors
+    H: Factors | ArticulatedFactors
     Y: list[list[Scalar]]
     A: Factors
 
@@ -105,13 +137,15 @@ class ConstraintFactors:
         return transposed_times(self.Y, multipliers, len(self.H.inverse_diagonal))
 
 
-def constraint_factors(H: list[list[Scalar]], K: list[list[Scalar]]) -> ConstraintFactors:
-    """Factor H and A = K H^-1 K^T; A is singular exactly if constraints depend on one another.
+def constraint_factors(
+    H: list[list[Scalar]] | ArticulatedFactors, K: list[list[Scalar]]
+) -> ConstraintFactors:
+    """Factor H, if it is not in factors, and A = K H^-1 K^T.
 
-    Constraints that no joint affects, such as those normal to a planar loop, are removed: their
-    undetermined multipliers are 0.0.
+    A is singular exactly if constraints depend on one another. Constraints that no joint affects,
+    such as those normal to a planar loop, are removed: their undetermined multipliers are 0.0.
     """
-    of_H = factor(H)
+    of_H = H if isinstance(H, ArticulatedFactors) else factor(H)
     Y = [of_H.half_solve(row) for row in K]
     scaled = [of_H.scale(row) for row in Y]
     A = [[dot(Y[i], scaled[j]) for j in range(i + 1)] for i in range(len(K))]
@@ -124,7 +158,7 @@ def constraint_factors(H: list[list[Scalar]], K: list[list[Scalar]]) -> Constrai
 
 
 def closed_loop_accelerations(
-    terms: ClosedLoopTerms,
+    terms: ClosedLoopTerms | FactoredTerms,
     factors: ConstraintFactors,
     tau: Sequence[Scalar],
     k: Sequence[Scalar],
@@ -166,13 +200,13 @@ def closed_loop_forward_dynamics(
         parameters: Gravity, inertias and loop placements.
         stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
     """
-    terms = closed_loop_terms(model, q, qd, parameters)
+    terms = terms_to_solve(model, q, qd, parameters)
     return full_rank_motion(model, terms, tau, stabilisation_time)
 
 
 def full_rank_motion(
     model: Model,
-    terms: ClosedLoopTerms,
+    terms: ClosedLoopTerms | FactoredTerms,
     tau: Sequence[Scalar],
     stabilisation_time: float | None = None,
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.assembly import AssemblyError, assemble, generic
 from robot_dynamics.dynamics.closed_loop import (
     ClosedLoopTerms,
+    FactoredTerms,
     closed_loop_accelerations,
     constraint_factors,
 )
@@ -58,7 +59,10 @@ def general_rows(
 
 
 def independent_rows_motion(
-    model: Model, terms: ClosedLoopTerms, tau: Sequence[Scalar], rows: Sequence[int]
+    model: Model,
+    terms: ClosedLoopTerms | FactoredTerms,
+    tau: Sequence[Scalar],
+    rows: Sequence[int],
 ) -> tuple[list[Scalar], Scalar]:
     """Return accelerations (nv,) from some of the constraints, and the pivot that shows full rank.
 

@@ -18,7 +18,7 @@ from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Motion, Scalar, Transform
 
 # Bodies from the base to a body, on average, from which on base coordinates take less time.
-_DEEP = 20
+_DEEP = 10
 
 
 def inertia_matrix(
@@ -48,7 +48,7 @@ def composite_inertia_matrix(
     S = motion_subspaces(model, q)
     H: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.nv)]
     wanted = range(len(model.bodies)) if joints is None else joints
-    if _mean_depth(model) > _DEEP:
+    if is_deep(model):
         _fill_in_base_coordinates(H, model, Xup, S, parameters, wanted)
         return H
     Ic = list(parameters.inertias)
@@ -79,12 +79,12 @@ def composite_inertia_matrix(
     return H
 
 
-def _mean_depth(model: Model) -> float:
-    """Return how many bodies there are on average from the base to a body."""
+def is_deep(model: Model) -> bool:
+    """Return whether bodies are so far from the base that costs of pairs of joints prevail."""
     depths: list[int] = []
     for body in model.bodies:
         depths.append(1 if body.parent == WORLD else depths[body.parent] + 1)
-    return sum(depths) / max(len(depths), 1)
+    return sum(depths) > _DEEP * len(depths)
 
 
 def _fill_in_base_coordinates(
