@@ -146,25 +146,27 @@ class PlantRecorder:
         na, k = len(system.joint_names), len(system.arms)
         self._contacts = _contact_recorder(scenario, system)
         names = _internal_force_names(scenario, system)
-        self._wrench_size = 6 * k
         widths = {
             TICK: 0,
             "time": 0,
             "joint_position": na,
             "joint_velocity": na,
             "grasp_wrench": 6 * k,
-            "object_pose": 7,
-            "object_twist": 6,
+            # From here on in the order of `Truth.values`.
             "closure_position": 0,
             "closure_rotation": 0,
             "correction": 0,
-            "applied_torque": na,
+            "object_pose": 7,
+            "object_twist": 6,
         }
-        # Of contacts internal forces follow from what each bears.
-        contacts = self._contacts
-        widths |= {"internal_force": len(names)} if contacts is None else contacts.columns
         if system.object_loop_joint is not None:
             widths |= {"second_pose": 7, "second_twist": 6}
+        # Of contacts internal forces follow from what each bears.
+        contacts = self._contacts
+        self._motion = 3 + 13 * len(system.object_bodies)
+        if contacts is None and names:
+            widths["internal_force"] = len(names)
+        widths |= {"applied_torque": na, **(contacts.columns if contacts is not None else {})}
         self._passive_joints = passive = len(system.passive_joint_names)
         if passive:
             widths |= {"passive_position": passive, "passive_velocity": passive}
@@ -180,16 +182,14 @@ class PlantRecorder:
             plant: The plant.
         """
         tick, time, q, qd, wrenches = measurement
-        pose, twist, force, position, rotation, correction, torque, more = plant.truth()
-        contacts = self._contacts
-        more = (force, *more) if contacts is None else contacts.values(plant.contacts())
+        truth = plant.truth()
+        vectors = [q, qd, wrenches.ravel(), truth.values, truth.torque]
+        if self._contacts is not None:
+            vectors[3] = vectors[3][: self._motion]  # without the internal force
+            vectors += self._contacts.values(plant.contacts())
         if self._passive_joints:
-            more = (*more, *plant.passive_joints())
-        wrench = wrenches.reshape(self._wrench_size)
-        self.recorder.write(
-            (tick, time, position, rotation, correction),
-            (q, qd, wrench, pose, twist, torque, *more),
-        )
+            vectors += plant.passive_joints()
+        self.recorder.write((tick, time), vectors)
 
     def latest(self) -> Recording:
         """Return the last row alone."""
@@ -239,10 +239,10 @@ class ControlRecorder:
         self._metadata = common_metadata(scenario, law.system, units)
         if topics is not None:
             self._metadata["topics"] = dict(topics)
-        widths = {TICK: 0, "commanded_torque": len(law.system.joint_names)}
+        widths = {TICK: 0, "step_time": 0, "commanded_torque": len(law.system.joint_names)}
         self._nothing = (np.full(sum(law.columns.values()), np.nan),)
         self._streamed: dict[int, Array] = {}
-        self.recorder = Recorder({**widths, **law.columns, **own, "step_time": 0}, ticks)
+        self.recorder = Recorder({**widths, **law.columns, **own}, ticks)
 
     def write(
         self,

@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from pathlib import Path
 from typing import IO, Any
 
@@ -173,14 +174,16 @@ class Recorder:
     """Writes rows into arrays that are there before the run starts.
 
     Args:
-        widths: By column its number of values, or 0 for a single number.
+        widths: By column its number of values, or 0 for a single one. Columns of single values
+            before all others are written as numbers, the rest as vectors.
         capacity: Rows to expect; there will be more room when it is needed.
     """
 
     def __init__(self, widths: Mapping[str, int], capacity: int) -> None:
         self._widths = dict(widths)
-        self._count = sum(not width for width in self._widths.values())
-        self._total = sum(self._widths.values())
+        widths_of_vectors = list(dropwhile(lambda width: not width, self._widths.values()))
+        self._count = len(self._widths) - len(widths_of_vectors)
+        self._total = sum(max(width, 1) for width in widths_of_vectors)
         self._full: list[tuple[Array, Array]] = []  # blocks that are full
         self._size = min(max(capacity, 1), _BLOCK)
         self._numbers, self._vectors = self._new_block()
@@ -195,8 +198,8 @@ class Recorder:
         """Append a row.
 
         Args:
-            numbers: Those of the columns for single numbers, in their order.
-            vectors: Those of the other columns, in their order.
+            numbers: The values of the columns that are numbers.
+            vectors: Those of all other columns, in their order, several in one where they are.
 
         Raises:
             ValueError: If there are not as many values as the columns have.
@@ -215,16 +218,15 @@ class Recorder:
         """Return what was written, or the last row of it alone."""
         rows = slice(self._at - 1 if last else 0, self._at)
         block = self._numbers[rows], self._vectors[rows]
-        blocks = [block] if last else [*self._full, block]
-        numbers, vectors = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        columns, single, start = {}, 0, 0
-        for name, width in self._widths.items():
-            if width:
-                columns[name] = np.ascontiguousarray(vectors[:, start : start + width])
-                start += width
-            else:
-                columns[name] = np.ascontiguousarray(numbers[:, single])
-                single += 1
+        numbers, vectors = zip(*([block] if last else [*self._full, block]), strict=True)
+        columns, start = {}, 0
+        for i, (name, width) in enumerate(self._widths.items()):
+            if i < self._count:
+                columns[name] = np.concatenate([part[:, i] for part in numbers])
+                continue
+            at = slice(start, start + width) if width else start
+            columns[name] = np.concatenate([part[:, at] for part in vectors])
+            start += max(width, 1)
         return Recording(columns, dict(metadata))
 
     def _new_block(self) -> tuple[Array, Array]:

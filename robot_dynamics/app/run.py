@@ -324,6 +324,7 @@ def simulate(
     else:
         last = loop.begin_law(measurement.q, measurement.qd)
     sent = np.zeros(len(measurement.q))
+    update = loop.update if safety else loop.update_unchecked
     clock = time.perf_counter
     first_torque = clock() - started
     begin = clock()
@@ -333,7 +334,6 @@ def simulate(
             _, _, q, qd, measured = measurement
             if law.senses:
                 _sense(law, simulated)
-            update = loop.update if safety else loop.update_unchecked
             torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
             # While the law does not run, what it saw last stands in the recording.
             step = last = step or last

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.checks import StepFigures
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.fallback import within_rate
 from robot_dynamics.control.faults import Finding
@@ -202,7 +203,7 @@ class BatchLoop:
             out=(torque, memory, outputs),
         )  # fmt: skip
         scales = outputs[:, self._at["scales"]]
-        effort_scale = np.minimum(np.minimum(scales[:, 0], scales[:, 1]), scales[:, 5])
+        effort_scale = outputs[:, self._at["checked_scales"].start]
         if law.corrects:
             needed = alive & ~ended & (effort_scale < ALL) & (ramp == 1.0)
             if self._branches:
@@ -220,13 +221,12 @@ class BatchLoop:
                     float(ramp[i]),
                 )  # fmt: skip
                 torque[i], memory[i], outputs[i] = step.torque, step.memory, step.outputs
-                effort_scale[i] = step.effort_scale
                 self.added_internal_force[own.start + i] = step.added_internal_force
                 if not branch.corrects_now:
                     del self._branches[own.start + i]
 
         figures = self._figures(own, q, torque, outputs)
-        self._judge(own, tick, end, figures, q, torque, outputs, effort_scale, scales[:, 2])
+        self._judge(own, tick, end, figures, q, torque, outputs)
         went = alive & ~ended
         sent = torque
         hasty = went & ~(figures[:, 1] <= safety.largest_change)
@@ -242,18 +242,18 @@ class BatchLoop:
         return sent, ended
 
     def _figures(self, own: slice, q: Array, torque: Array, outputs: Array) -> Array:
-        """Return `StepFigures` of each cell (n, 8)."""
+        """Return `StepFigures` of each cell and what follows them; see `_step_program`."""
         check, at = self._safety.step_check, self._at
         inputs = [torque, self._last[own], outputs[:, at["error"]]]
         if at["closure"].stop > at["closure"].start:
             inputs.append(outputs[:, at["closure"]])
         if check.proximity:
             inputs += [q, outputs[:, at["pose"]]]
-        figures = np.empty((len(q), 8))
+        figures = np.empty((len(q), len(StepFigures._fields) + 1))
         if not check.bodies:
             self._check(own, *inputs, out=(figures,))
             return figures
-        measured = outputs[:, at["contact_wrench"].start : at["residual_wrench"].stop]
+        measured = outputs[:, at["held_body_wrenches"]]
         after = np.empty((len(q), len(check.bodies), 11))
         inputs += [measured[:, None, :], self._residuals[own]]
         self._check(own, *inputs, out=(figures, after))
@@ -269,12 +269,10 @@ class BatchLoop:
         q: Array,
         torque: Array,
         outputs: Array,
-        effort_scale: Array,
-        rate_scale: Array,
     ) -> None:
         """End cells whose step is beyond limits, in the order of `SafetyLayer.command`."""
         check, at, settings = self._safety.step_check, self._at, self._safety.settings
-        excess, _, turned, moved, angle, distance, margin, wrench_excess = figures.T
+        excess, _, turned, moved, angle, distance, margin, wrench_excess, _ = figures.T
         bad = ~(margin >= 0.0)
         if bad.any() and check.proximity:
             proximity = check.proximity
@@ -282,7 +280,7 @@ class BatchLoop:
             end(bad, lambda i: proximity.finding(q[i], pose[i]))
         bad = ~(wrench_excess <= 0.0)
         if bad.any():
-            measured = outputs[:, at["contact_wrench"].start : at["residual_wrench"].stop]
+            measured = outputs[:, at["held_body_wrenches"]]
             end(
                 bad,
                 lambda i: check.bodies[0].finding(measured[i], self._residuals[own.start + i, 0]),
@@ -297,7 +295,8 @@ class BatchLoop:
         bad = ~((turned <= settings.tracking_limit_rad) & (moved <= settings.tracking_limit_m))
         if bad.any():
             end(bad, lambda i: check.tracking_finding(float(turned[i]), float(moved[i])))
-        task_scale = np.where(tick >= self._ramp, np.minimum(effort_scale, rate_scale), 1.0)
+        _, task_scale, ratio = outputs[:, at["checked_scales"]].T
+        task_scale = np.where(tick >= self._ramp, task_scale, 1.0)
         low = ~(task_scale >= settings.least_task_scale)
         since = self._scaled_since[own]
         if low.any() or (since != _NEVER).any():
@@ -305,7 +304,6 @@ class BatchLoop:
             np.minimum(since, tick, out=since, where=low)
             long = low & (tick - since > self._safety.scaled_for)
             end(long, lambda i: check.scaled_finding(float(task_scale[i])))
-        ratio = outputs[:, at["scales"].start + 3]
         bad = ~(ratio <= 1.0)
         if bad.any():
             support = outputs[:, at["support"]]

@@ -67,8 +67,9 @@ class MeasurementCheck:
         self._wrenches = self._values[2 * na :].reshape(-1, 6)
         self._count = na
         # Buffers: allocating them would take half of the time of the check.
-        self._above, self._below = (np.zeros(len(self._values), dtype=bool) for _ in range(2))
-        self._all = bytes([1]) * len(self._values)
+        self._within = np.zeros((2, len(self._values)), dtype=bool)
+        self._above, self._below = self._within
+        self._all = bytes([1]) * self._within.size
 
     def passes(self, q: Array, qd: Array, wrenches: Array | None = None) -> bool:
         """Return whether everything is a number within its limits.
@@ -93,9 +94,9 @@ class MeasurementCheck:
                     f"wrenches of shape {wrenches.shape}, expected {self._wrenches.shape}."
                 )
             self._wrenches[:] = wrenches
-        above = np.less_equal(self.lower, self._values, self._above)
-        below = np.less_equal(self._values, self.upper, self._below)
-        return above.tobytes() == self._all and below.tobytes() == self._all
+        np.less_equal(self.lower, self._values, self._above)
+        np.less_equal(self._values, self.upper, self._below)
+        return self._within.tobytes() == self._all
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the values given last; numbers that are none come first."""
@@ -158,6 +159,9 @@ class StepFigures(NamedTuple):
     wrench_excess: float
 
 
+_BEYOND = len(StepFigures._fields)  # what follows the figures
+
+
 class StepCheck:
     """A step of the law against limits.
 
@@ -176,6 +180,7 @@ class StepCheck:
         settings: Limits.
         proximity: Distances of links.
         bodies: Limits of what wrist sensors measure.
+        largest_change: Of a torque since the last one that was sent.
     """
 
     def __init__(
@@ -185,8 +190,12 @@ class StepCheck:
         settings: SafetySettings,
         proximity: Proximity | None = None,
         bodies: Sequence[WrenchResidual] = (),
+        largest_change: float = np.inf,
     ) -> None:
         self._arms, self._settings = tuple(arms), settings
+        tracking = settings.tracking_limit_rad, settings.tracking_limit_m
+        closure = settings.closure_warning_rad, settings.closure_warning_m
+        self._limits = np.minimum([largest_change, *tracking, *closure], _HUGE)
         self._joints = tuple(joint for joints in arms.values() for joint in joints)
         self._shape = (len(self._joints),)
         # What the law has limited itself may exceed the limit by its rounding.
@@ -203,6 +212,7 @@ class StepCheck:
         )
         self._program = load_kernel(*self._source, lanes=1)
         self._no_error, self._no_closure = np.zeros(6), np.zeros(6 * others)
+        self._closed = others > 0
         self._no_wrenches = np.zeros((len(self.bodies), 18))
         self._no_positions = np.zeros(distances.joint_count if distances else 0)
         self._no_pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -216,7 +226,8 @@ class StepCheck:
     @property
     def block(self) -> Array:
         """The parameters of the compiled check, by the least distances at present."""
-        blocks: list[Any] = [self._effort, *(body.parameters for body in self.bodies)]
+        bodies = (body.parameters for body in self.bodies)
+        blocks: list[Any] = [self._effort, self._limits, *bodies]
         if self.proximity:
             blocks.append(self.proximity.distances.parameters)
         return np.concatenate(blocks)
@@ -234,7 +245,7 @@ class StepCheck:
         sentence = f"the law gave {torque.size} torques, expected {len(self._joints)}."
         return Finding(Cause.TORQUE_INVALID, "controller", sentence)
 
-    def figures(
+    def passes(
         self,
         torque: Array,
         last: Array,
@@ -243,8 +254,8 @@ class StepCheck:
         q: Array | None = None,
         pose: Array | None = None,
         wrenches: Array | None = None,
-    ) -> StepFigures:
-        """Return the figures of a step.
+    ) -> bool:
+        """Return whether a step is within its limits in everything; `figures` says in what not.
 
         Args:
             torque: The law's torque (na,).
@@ -258,23 +269,27 @@ class StepCheck:
                 not measured: the filter stays as it is.
         """
         arrays: list[Any] = [torque, last, self._no_error if error is None else error]
-        if self._no_closure.size:
+        if self._closed:
             arrays.append(self._no_closure if closure is None else closure)
-        placed, measured = q is not None and pose is not None, wrenches is not None
+        self._placed, self._measured = q is not None and pose is not None, wrenches is not None
         if self.proximity:
             at = self._no_positions if q is None else self.proximity.distances.positions(q)
-            arrays += [at, self._no_pose if pose is None else pose]
+            arrays += at, self._no_pose if pose is None else pose
         if self.bodies:
-            arrays += [wrenches if measured else self._no_wrenches, self.residuals]
-            values, residuals = self._kernel(*arrays)
-            if measured:
+            arrays += self._no_wrenches if wrenches is None else wrenches, self.residuals
+            self._figures, residuals = self._kernel(*arrays)
+            if wrenches is not None:
                 self.residuals = residuals
         else:
-            values = self._kernel(*arrays)
-        figures = StepFigures._make(values.tolist())
-        if not placed:
+            self._figures = self._kernel(*arrays)
+        return bool(self._figures.item(_BEYOND) <= 0.0)
+
+    def figures(self) -> StepFigures:
+        """Return the figures of the step that `passes` was asked about last."""
+        figures = StepFigures(*self._figures[:_BEYOND].tolist())
+        if not self._placed:
             figures = figures._replace(link_margin=np.inf)
-        return figures if measured else figures._replace(wrench_excess=-np.inf)
+        return figures if self._measured else figures._replace(wrench_excess=-np.inf)
 
     def wrench_findings(self, wrenches: Array) -> Iterator[Finding]:
         """Yield the bodies on which wrist sensors measure what their motion does not explain.
@@ -348,8 +363,10 @@ def _step_program(na: int, others: int, bodies: int, distances: LinkDistances | 
     Inputs: torque (na,), last (na,), error (6,); of more than one arm closure (6(k-1),); with
     distances of links positions of all joints and the object's pose (7,); with held bodies their
     wrenches (b, 18) and the states of their filters (b, 11).
-    Parameters: largest torques (na,), those of each body (5,), those of the distances.
-    Outputs: the figures, and with held bodies the next states of their filters.
+    Parameters: largest torques (na,), limits of torque change, tracking and closure (5,), those of
+    each body (5,), those of the distances.
+    Outputs: the figures and by how much the worst of them is beyond its limit, and with held
+    bodies the next states of their filters.
     """
     inputs: dict[str, int | tuple[int, ...]] = {"torque": na, "last": na, "error": 6}
     if others:
@@ -358,7 +375,8 @@ def _step_program(na: int, others: int, bodies: int, distances: LinkDistances | 
         inputs |= {"q": distances.joint_count, "pose": 7}
     if bodies:
         inputs |= {"wrenches": (bodies, 18), "residuals": (bodies, 11)}
-    end = na + 5 * bodies
+    first = na + 5
+    end = first + 5 * bodies
 
     def run(*arguments: Any) -> dict[str, Any]:
         given, block = dict(zip(inputs, arguments, strict=False)), arguments[-1]
@@ -370,15 +388,17 @@ def _step_program(na: int, others: int, bodies: int, distances: LinkDistances | 
         margin = (
             distances.traced(given["q"], given["pose"], block[end:])[1] if distances else np.inf
         )
-        figures = [excess, change, *_sizes(given["error"]), *apart, margin]
-        if not bodies:
-            return {"figures": [*figures, -np.inf]}
-        states, beyond = [], []
+        states, excesses = [], []
         for i in range(bodies):
-            measured, own = given["wrenches"][i], block[na + 5 * i : na + 5 * i + 5]
+            measured, own = given["wrenches"][i], block[first + 5 * i : first + 5 * i + 5]
             states.append(WrenchResidual.next_state(measured, given["residuals"][i], own))
-            beyond.append(WrenchResidual.excess(measured, states[i], own))
-        return {"figures": [*figures, _largest(beyond)], "residuals": states}
+            excesses.append(WrenchResidual.excess(measured, states[i], own))
+        limited = [change, *_sizes(given["error"]), *apart]
+        beyond = [excess, -margin, *excesses]
+        beyond += [x - limit for x, limit in zip(limited, block[na:first], strict=True)]
+        wrench_excess = _largest(excesses) if bodies else -np.inf
+        figures = [excess, *limited, margin, wrench_excess, _largest(beyond)]
+        return {"figures": figures, **({"residuals": states} if bodies else {})}
 
     parameters = end + (len(distances.parameters) if distances else 0)
     return trace(run, name="step_check", inputs=inputs, parameters=parameters)

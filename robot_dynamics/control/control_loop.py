@@ -536,7 +536,7 @@ class ControlLoop:
             self._holding = True
             law.hold(tick)
         step = self.step_law(tick, q, qd, wrenches)
-        intake = self.intake
+        intake = self.intake if self.intake is not None and self.intake.came else None
         if intake is not None:
             lost = intake.lost(self.clock.seconds(now))
             if lost is not None:

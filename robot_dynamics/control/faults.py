@@ -103,6 +103,7 @@ class FaultLatch:
         law_runs: Whether the law's torque is what is sent.
         wrenches_usable: Whether force feedback may go on; a lost wrench taken as zero makes it
             push harder.
+        reference_held: Whether the law is to stay at rest where its reference was in `elapsed`.
         in_charge: Whether arms rely on the torques that are sent. True from the first start on,
             also after a reset: who lets go of arms that hang on torques drops them.
     """
@@ -118,21 +119,17 @@ class FaultLatch:
         self.wrenches_usable = True
         self.faults: tuple[tuple[int, Finding], ...] = ()
         self._began = 0
-        self._held_at: int | None = None  # time at which the reference was frozen
+        self.reference_held = False
+        self._held_at = 0
 
     @property
     def cause(self) -> str:
         """The sentence of the first fault; empty without one."""
         return str(self.faults[0][1]) if self.faults else ""
 
-    @property
-    def reference_held(self) -> bool:
-        """Whether the law is to stay at rest where its reference was in `elapsed`."""
-        return self._held_at is not None
-
     def elapsed(self, now: int) -> int:
         """Return the time since the start; it stands still while the pose is held."""
-        return (now if self._held_at is None else self._held_at) - self._began
+        return (self._held_at if self.reference_held else now) - self._began
 
     def require_inactive(self) -> None:
         """Refuse a start in any other state; to be asked before anything is done for one.
@@ -172,8 +169,8 @@ class FaultLatch:
         self.faults += ((now, found),)
         self.response = max(self.response, found.cause.response)
         self.wrenches_usable &= found.cause is not Cause.WRENCH_LOST
-        if self._held_at is None:
-            self._held_at = now
+        if not self.reference_held:
+            self.reference_held, self._held_at = True, now
         if self.state is not State.STOPPED:
             stop = found.cause is Cause.STOP_REQUESTED
             self.state = State.STOPPED if stop else State.FALLBACK

@@ -120,9 +120,11 @@ class SafetyLayer(FaultLatch):
         self.measurement = MeasurementCheck(
             arms, limits, wrench_count, (settings.wrench_limit_nm, settings.wrench_limit_n)
         )
-        self.step_check = StepCheck(arms, limits["effort"], settings, proximity, bodies)
         # What the law has limited itself may exceed the limit by its rounding.
         self.largest_change = settings.torque_rate * period * (1.0 + 1e-9)
+        self.step_check = StepCheck(
+            arms, limits["effort"], settings, proximity, bodies, self.largest_change
+        )
         self.rate_limited = 0
         self.closure_warning = False
         self._watches: list[tuple[StreamWatch, Cause]] = []
@@ -365,18 +367,18 @@ class SafetyLayer(FaultLatch):
             if found is not None:
                 self.trip(now, found)
             good = self._last if torque is None or found is not None else torque
-            check = self.step_check
-            figures = check.figures(good, self._last, error, closure, self._q, pose, wrenches)
-            if not figures.link_margin >= 0.0 and check.proximity and pose is not None:
-                too_close = check.proximity.finding(self._q, pose)
-                if too_close is not None:
-                    self.trip(now, too_close)
-            if not figures.wrench_excess <= 0.0 and wrenches is not None:
-                for unexplained in check.wrench_findings(wrenches):
-                    self.trip(now, unexplained)
-            if not figures.excess <= 0.0:
-                self.trip(now, self.step_check.torque_finding(good))
-            self._watch_object(now, figures, closure, task_scale)
+            check, figures = self.step_check, None
+            if check.passes(good, self._last, error, closure, self._q, pose, wrenches):
+                self.closure_warning = False
+            else:
+                figures = check.figures()
+                self._take_up(now, figures, good, closure, pose, wrenches)
+            if task_scale >= self.settings.least_task_scale:
+                self._scaled_since = None
+            elif self._scaled_since is None:
+                self._scaled_since = now
+            elif now - self._scaled_since > self.scaled_for:
+                self.trip(now, check.scaled_finding(task_scale))
             if tilts is not None:
                 self._watch_tilts(now, tilts)
             if support is not None:
@@ -385,7 +387,7 @@ class SafetyLayer(FaultLatch):
                     self.trip(now, lacking)
             if self.law_runs:
                 sent = good
-                if not figures.change <= self.largest_change:
+                if figures and not figures.change <= self.largest_change:
                     sent = within_rate(good, self._last, self.largest_change)
                     self.rate_limited += 1
                 self._last[:] = sent
@@ -397,26 +399,36 @@ class SafetyLayer(FaultLatch):
         """The torque that was sent last (na,)."""
         return self._last.copy()
 
-    def _watch_object(
-        self, now: int, figures: StepFigures, closure: Array | None, task_scale: float
+    def _take_up(
+        self,
+        now: int,
+        figures: StepFigures,
+        torque: Array,
+        closure: Array | None,
+        pose: Array | None,
+        wrenches: Array | None,
     ) -> None:
-        """Trip if a grasp is lost, the object is far from its reference, or limits rule long."""
-        settings, (_, _, turned, moved, angle, distance, _, _) = self.settings, figures
+        """Trip by the figures of a step that are beyond their limits."""
+        settings, check = self.settings, self.step_check
+        if not figures.link_margin >= 0.0 and check.proximity and pose is not None:
+            too_close = check.proximity.finding(self._q, pose)
+            if too_close is not None:
+                self.trip(now, too_close)
+        if not figures.wrench_excess <= 0.0 and wrenches is not None:
+            for unexplained in check.wrench_findings(wrenches):
+                self.trip(now, unexplained)
+        if not figures.excess <= 0.0:
+            self.trip(now, check.torque_finding(torque))
+        _, _, turned, moved, angle, distance, _, _ = figures
         self.closure_warning = not (
             distance <= settings.closure_warning_m and angle <= settings.closure_warning_rad
         )
         if self.closure_warning and closure is not None:
-            for found in self.step_check.closure_findings(closure):
+            for found in check.closure_findings(closure):
                 self.trip(now, found)
-        astray = self.step_check.tracking_finding(turned, moved)
+        astray = check.tracking_finding(turned, moved)
         if astray is not None:
             self.trip(now, astray)
-        if task_scale >= settings.least_task_scale:
-            self._scaled_since = None
-        elif self._scaled_since is None:
-            self._scaled_since = now
-        elif now - self._scaled_since > self.scaled_for:
-            self.trip(now, self.step_check.scaled_finding(task_scale))
 
     def _watch_tilts(self, now: int, tilts: Array) -> None:
         """Trip if a soft finger tilts on the object."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.simulation.plant import CORRECTION
 from robot_dynamics.simulation.rigid_motion import RigidMotion
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -42,7 +43,7 @@ class PlantCell:
         block: Parameters of its step.
         q: Positions at the start (nq,).
         multipliers: Forces in the loops there, brakes on (n^c,).
-        told: Gaps, twist and internal force there, as `RigidMotion` tells them.
+        told: `Truth.values` there.
         effort: Largest torques of the drives (na,).
     """
 
@@ -50,7 +51,7 @@ class PlantCell:
     block: Array
     q: Array
     multipliers: Array
-    told: tuple[Array, ...]
+    told: Array
     effort: Array
 
     @classmethod
@@ -98,9 +99,7 @@ class BatchPlant:
         self._wrench_columns = 6 * k
         self._start = _rows([cell.q for cell in cells])
         self._start_multipliers = _rows([cell.multipliers for cell in cells])
-        self._start_told = [
-            _rows(list(parts)) for parts in zip(*(cell.told for cell in cells), strict=True)
-        ]
+        self._start_told = _rows([cell.told for cell in cells])
         effort = _rows([cell.effort for cell in cells])
         self._effort = np.broadcast_to(effort, (count, effort.shape[1]))
         self._delay = np.array([one.command_delay_periods for one in settings])
@@ -110,15 +109,16 @@ class BatchPlant:
         self._random: list[np.random.Generator] = [np.random.default_rng(0)] * count
         self._sizes = (motion.model.nq, motion.model.nv, motion.model.constraint_count)
         nq, nv, nc = self._sizes
-        m = self._start_told[2].shape[-1]
         self.q, self.qd, self._multipliers = (np.zeros((count, s)) for s in (nq, nv, nc))
-        self.gaps, self.twist = np.zeros((count, 3)), np.zeros((count, 6))
-        self.internal_force, self.torque = np.zeros((count, m)), np.zeros((count, na))
+        self._told, self.torque = (np.zeros((count, s)) for s in (len(cells[0].told), na))
+        # In the order of `Truth.values`, whose pose `object_pose` has as well.
+        self.gaps, self.twist = self._told[:, :3], self._told[:, 10:16]
+        self.internal_force = self._told[:, 16:]
         self.seen_q, self.seen_qd = np.zeros((count, na)), np.zeros((count, na))
         self.seen_wrenches = np.zeros((count, k, 6))
         self.tick = np.zeros(count, dtype=np.int64)
         arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
-        own = [a for a in (*arrays, *self._start_told) if count in a.shape and a.base is None]
+        own = [a for a in arrays if count in a.shape and a.base is None]
         self.bytes_per_cell = sum(a.nbytes for a in own) // count + self._step.bytes_per_state
         self.reset(np.arange(count))
 
@@ -178,7 +178,7 @@ class BatchPlant:
         for rows, start in (
             (self.q, self._start),
             (self._multipliers, self._start_multipliers),
-            *zip((self.gaps, self.twist, self.internal_force), self._start_told, strict=True),
+            (self._told, self._start_told),
         ):
             rows[cells] = start[cells] if len(start) > 1 else start
         for rows in (self.qd, self.torque):
@@ -215,7 +215,7 @@ class BatchPlant:
         moving = alive & (tick >= delay)
         _set(self.torque[own], limited, moving)
         buffers = self._buffers(len(cells))
-        q, qd, multipliers, gaps, twist, force, pivot = buffers
+        q, qd, multipliers, told, pivot = buffers
         state = self.q[own], self.qd[own]
         largest = np.zeros(len(cells))
         if moving.any():
@@ -224,14 +224,14 @@ class BatchPlant:
                 good = pivot >= SMALLEST_PIVOT
                 lost |= moving & ~good
                 moving &= good
-                largest = np.maximum(largest, gaps[:, 2])
+                largest = np.maximum(largest, told[:, CORRECTION])
                 for kept, new in (
                     (self.q, q), (self.qd, qd), (self._multipliers, multipliers),
-                    (self.gaps, gaps), (self.twist, twist), (self.internal_force, force),
+                    (self._told, told),
                 ):  # fmt: skip
                     _set(kept[own], new, moving)
             if self.substeps > 1:
-                _set(self.gaps[own][:, 2], largest, moving)
+                _set(self._told[own][:, CORRECTION], largest, moving)
         went = alive & ~lost
         self.tick[own] += went
         if went.all():
@@ -242,7 +242,7 @@ class BatchPlant:
 
     def _buffers(self, count: int) -> tuple[Array, ...]:
         nq, nv, nc = self._sizes
-        sizes = (nq, nv, nc, 3, 6, self.internal_force.shape[1])
+        sizes = (nq, nv, nc, self._told.shape[1])
         return (*(np.empty((count, size)) for size in sizes), np.empty(count))
 
     def _measure(self, cells: NDArray[np.intp] | slice) -> None:

@@ -104,16 +104,15 @@ class MujocoPlant(Plant):
         if not self._bodies:  # no grasp is open, and the object stays where it is
             pose = self._start[self.system.object_q]
             nothing = np.zeros(len(self.system.internal_axes))
-            return Truth(pose, np.zeros(6), nothing, 0.0, 0.0, 0.0, torque)
+            return Truth.of(pose, np.zeros(6), nothing, (0.0, 0.0, 0.0), torque)
         position, rotation = self._openings()
         (pose, twist), *second = (self._motion_of(*place) for place in self._places)
         if self._joint is None:
             force = self.scene.grasp_map.internal_force(self._wrenches.ravel())
         else:
             force = self._joint.force.copy()
-        return Truth(
-            pose, twist, force, position, rotation, 0.0, torque, second[0] if second else ()
-        )
+        gaps = position, rotation, 0.0
+        return Truth.of(pose, twist, force, gaps, torque, second[0] if second else ())
 
     def passive_joints(self) -> tuple[Array, Array]:
         """Return true positions and velocities of the joints without drives, if there are any."""

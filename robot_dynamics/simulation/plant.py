@@ -53,26 +53,71 @@ class Truth(NamedTuple):
     """The plant's own knowledge at the same instant; it never reaches a controller.
 
     Attributes:
-        object_pose: x y z qx qy qz qw of the object's body frame in the world (7,).
-        object_twist: Angular and linear velocity of the object's origin, world axes (6,).
-        internal_force: Internal force (6(k-1),) with the plant's own grasps, or the force in the
-            object's joint on its second part (c,).
-        closure_position: Largest distance [m] between the two sides of a grasp.
-        closure_rotation: Largest angle [rad] between the two sides of a grasp.
-        correction: Size of the last step's projection of the positions [m or rad].
+        values: The properties below in one row: `closure_position`, `closure_rotation`,
+            `correction`, `object_pose`, `object_twist`, pose and twist of a second part,
+            `internal_force`.
         torque: Torque applied over the last period (na,) [N m].
-        second_part: Of an object with a joint the pose (7,) and the twist (6,) of its second part,
-            as those of the first.
+        parts: Number of parts of the object: two if it has a joint.
     """
 
-    object_pose: Array
-    object_twist: Array
-    internal_force: Array
-    closure_position: float
-    closure_rotation: float
-    correction: float
+    values: Array
     torque: Array
-    second_part: tuple[Array, ...] = ()
+    parts: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        object_pose: Array,
+        object_twist: Array,
+        internal_force: Array,
+        gaps: Sequence[float],
+        torque: Array,
+        second_part: Sequence[Array] = (),
+    ) -> Truth:
+        """Return it from what is in it; `gaps` are the first three values."""
+        parts = [np.array(gaps), object_pose, object_twist, *second_part, internal_force]
+        return cls(np.concatenate(parts), torque, 2 if second_part else 1)
+
+    @property
+    def closure_position(self) -> float:
+        """Largest distance [m] between the two sides of a grasp."""
+        return float(self.values[0])
+
+    @property
+    def closure_rotation(self) -> float:
+        """Largest angle [rad] between the two sides of a grasp."""
+        return float(self.values[1])
+
+    @property
+    def correction(self) -> float:
+        """Size of the last step's projection of the positions [m or rad]."""
+        return float(self.values[CORRECTION])
+
+    @property
+    def object_pose(self) -> Array:
+        """Pose x y z qx qy qz qw of the object's body frame in the world (7,)."""
+        return self.values[3:10]
+
+    @property
+    def object_twist(self) -> Array:
+        """Angular and linear velocity of the object's origin, world axes (6,)."""
+        return self.values[10:16]
+
+    @property
+    def second_part(self) -> tuple[Array, ...]:
+        """Pose (7,) and twist (6,) of the second part of an object with a joint."""
+        return (self.values[16:23], self.values[23:29]) if self.parts == 2 else ()
+
+    @property
+    def internal_force(self) -> Array:
+        """Internal force (6(k-1),) with the plant's own grasps.
+
+        Or the force in the object's joint on its second part (c,).
+        """
+        return self.values[3 + 13 * self.parts :]
+
+
+CORRECTION = 2  # where it stands in `Truth.values`
 
 
 @dataclass(frozen=True)

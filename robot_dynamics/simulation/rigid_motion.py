@@ -28,7 +28,7 @@ from robot_dynamics.model import Model, pose_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import dot, norm, times
-from robot_dynamics.simulation.plant import Truth, copied, drives_of, restore
+from robot_dynamics.simulation.plant import CORRECTION, Truth, copied, drives_of, restore
 from robot_dynamics.simulation.runge_kutta import CLASSICAL
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
@@ -73,7 +73,10 @@ class RigidMotion:
         self.model = system.model if scene.holds_object else system.arms_alone
         self.drives = drives_of(system, settings, self.model)
         self.robot = Robot(self.model)
-        self._object_pose = np.array(start[system.object_q])
+        # The truth where nothing is held: no grasp is open, and the object stays where it is.
+        pose, force = start[system.object_q], np.zeros(len(system.internal_axes))
+        self._at_rest = Truth.of(pose, np.zeros(6), force, (0.0, 0.0, 0.0), np.zeros(0))
+        self._parts = len(system.object_bodies)
         self._start = self._own_positions(start)
         self.substeps = settings.steps("step_s", period)
         self.substeps = self._checked_substeps(period)
@@ -124,9 +127,9 @@ class RigidMotion:
         return self._q_at, self._v_at
 
     @property
-    def at_start(self) -> tuple[Array, tuple[Array, ...]]:
+    def at_start(self) -> tuple[Array, Array]:
         """Forces in the loops at the start (n^c,), and what is told there; see `_figures`."""
-        return self._wrenches, tuple(self._told)
+        return self._wrenches, self._told
 
     @property
     def block(self) -> Array:
@@ -201,7 +204,7 @@ class RigidMotion:
 
     def state(self) -> tuple[Mapping[str, Any], ...]:
         """Return copies of what changes."""
-        return (copied(self, ("q", "qd", "_wrenches", "_told", "_correction")),)
+        return (copied(self, ("q", "qd", "_wrenches", "_told")),)
 
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
         """Take up what `state` returned."""
@@ -213,7 +216,6 @@ class RigidMotion:
         self._wrenches = self._resting_multipliers()
         closed = np.zeros(self.model.constraint_count)
         self._told = self._figures(self.q, self.qd, self._wrenches, closed, closed)
-        self._correction = 0.0
 
     def run(self, torque: Array, force: Array | None = None) -> None:
         """Advance by one control period.
@@ -232,14 +234,13 @@ class RigidMotion:
             torque = force
         largest = 0.0
         for _ in range(self.substeps):
-            result = step(self.q, self.qd, torque)
-            if result[-1] >= SMALLEST_PIVOT:
-                self.q, self.qd, self._wrenches, *self._told, _ = result
+            q, qd, wrenches, told, pivot = step(self.q, self.qd, torque)
+            if pivot >= SMALLEST_PIVOT:
+                self.q, self.qd, self._wrenches, self._told = q, qd, wrenches, told
             else:
                 self._singular_step(drives, torque)
             if self.substeps > 1:
-                largest = max(largest, float(self._told[0][2]))
-        self._correction = largest
+                self._told[CORRECTION] = largest = max(largest, self._told[CORRECTION])
 
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
@@ -255,26 +256,9 @@ class RigidMotion:
 
     def truth(self, torque: Array) -> Truth:
         """Return the true state, for the torque (na,) that was applied."""
-        system = self._system
-        if not self.scene.holds_object:  # no grasp is open, and the object stays where it is
-            nothing = np.zeros(len(system.internal_axes))
-            return Truth(self._object_pose, np.zeros(6), nothing, 0.0, 0.0, 0.0, torque)
-        gaps, twist, *rest = self._told
-        position, rotation, correction = gaps.tolist()
-        second: tuple[Array, ...] = ()
-        if system.object_loop_joint is not None:
-            second = self.q[self.model.q_slices[system.object_bodies[1]]], rest.pop(0)
-        force = rest[0] if rest else np.zeros(0)
-        return Truth(
-            self.q[system.object_q],
-            twist,
-            force,
-            position,
-            rotation,
-            max(correction, self._correction),
-            torque,
-            second,
-        )
+        if not self.scene.holds_object:
+            return self._at_rest._replace(torque=torque)
+        return Truth(self._told, torque, self._parts)
 
     def _own_positions(self, start: Array) -> Array:
         """Return positions of `model` from those of the whole system."""
@@ -352,11 +336,9 @@ def _figures(scene: Scene, model: Model) -> Callable[..., dict[str, Any]]:
     """Return the function that tells of a state what no state variable is, traceable.
 
     Inputs: q (nq,), qd (nv,), multipliers (n^c,), and position errors of the loops before and
-    after the last projection (n^c,). Outputs: gaps (3,), the largest distance [m] and angle [rad]
-    between the sides of a loop joint, and the largest error that was projected away; and where
-    an object is held its twist in world axes (6,), that of its second part if it has one, and the
-    internal force (m,), or the force in the object's joint (c,), world axes. The parameters are
-    the map that recovers the internal force.
+    after the last projection (n^c,). Output: `told`, where an object is held that of
+    `Truth.values`, else the first three of them. The parameters are the map that recovers the
+    internal force.
 
     Args:
         scene: Arms and object.
@@ -370,28 +352,25 @@ def _figures(scene: Scene, model: Model) -> Callable[..., dict[str, Any]]:
     def run(
         q: Any, qd: Any, multipliers: Any, closure: Any, drift: Any, block: Any
     ) -> dict[str, Any]:
-        outputs: dict[str, Any] = {
-            "gaps": [
-                _largest([norm([closure[i] for i in rows]) for rows in moves]),
-                _largest([norm([closure[i] for i in rows]) for rows in turns]),
-                _largest([absolute(value) for value in drift]),
-            ]
-        }
+        told = [
+            _largest([norm([closure[i] for i in rows]) for rows in moves]),
+            _largest([norm([closure[i] for i in rows]) for rows in turns]),
+            _largest([absolute(value) for value in drift]),
+        ]
         if not holds:
-            return outputs
-        names = ("twist", "second_twist")
-        for name, at in zip(names, system.object_bodies, strict=False):
-            E = Rotation.from_quaternion(*q[model.q_slices[at]][3:])
-            moving = Motion.of(qd[model.v_slices[at]])
+            return {"told": told}
+        for at in system.object_bodies:
+            pose, moving = q[model.q_slices[at]], Motion.of(qd[model.v_slices[at]])
+            E = Rotation.from_quaternion(*pose[3:])
             turned = E.inverse_times(moving.angular), E.inverse_times(moving.linear)
-            outputs[name] = [*turned[0], *turned[1]]
+            told += [*pose, *turned[0], *turned[1]]
         if jointed:
-            outputs["internal_force"] = _force_in_joint(system, q, multipliers)
+            told += _force_in_joint(system, q, multipliers)
         elif shape[0]:
             rows, columns = shape
             recovery = [block[i * columns : (i + 1) * columns] for i in range(rows)]
-            outputs["internal_force"] = times(recovery, multipliers[:columns])
-        return outputs
+            told += times(recovery, multipliers[:columns])
+        return {"told": told}
 
     return run
 

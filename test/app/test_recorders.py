@@ -49,7 +49,9 @@ def measured(tick, period=0.002):
     measurement = Measurement(
         tick, tick * period, np.full(14, 1.0), np.full(14, 2.0), np.full((2, 6), 3.0)
     )
-    truth = Truth(SEVEN, np.full(6, 4.0), np.full(6, 5.0), 1e-10, 2e-10, 3e-10, np.full(14, 6.0))
+    truth = Truth.of(
+        SEVEN, np.full(6, 4.0), np.full(6, 5.0), (1e-10, 2e-10, 3e-10), np.full(14, 6.0)
+    )
     return measurement, SimpleNamespace(truth=lambda: truth)
 
 

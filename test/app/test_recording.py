@@ -69,13 +69,13 @@ def test_writing_is_fast():
     Both are timed in turn in the same run, so that the pace of the machine cancels: the ratio is
     about 0.7, and 4 leaves room for a machine that is busy with something else.
     """
-    widths = {f"c{i}": 14 for i in range(9)} | {"a": 0, "b": 0, "c": 0}
+    widths = {"a": 0, "b": 0, "c": 0} | {f"c{i}": 14 for i in range(9)}
     recorder = Recorder(widths, 20_000)
     vectors, numbers = [np.zeros(14)] * 9, [0.0, 1.0, 2.0]
     columns = [np.zeros((1, size) if size else 1) for size in widths.values()]
 
     def assign():
-        for column, value in zip(columns, [*vectors, *numbers], strict=True):
+        for column, value in zip(columns, [*numbers, *vectors], strict=True):
             column[0] = value
 
     written, assigned = [], []

@@ -80,9 +80,11 @@ def test_torques_are_numbers_within_their_limits(bad):
     """The finding names the joint; rounding beyond the limit is let through."""
     check = StepCheck(ARMS, LIMITS["effort"], SETTINGS)
     last = np.zeros(4)
-    assert check.figures(np.array([50.0 * (1 + 1e-12), -50.0, 0.0, 1e12]), last).excess <= 0.0
+    assert check.passes(np.array([50.0 * (1 + 1e-12), -50.0, 0.0, 1e12]), last)
+    assert check.figures().excess <= 0.0
     torque = np.array([0.0, bad, 0.0, 0.0])
-    assert not check.figures(torque, last).excess <= 0.0
+    assert not check.passes(torque, last)
+    assert not check.figures().excess <= 0.0
     found = check.torque_finding(torque)
     assert found.cause is Cause.TORQUE_INVALID
     assert found.subject == "left_b"
@@ -118,7 +120,8 @@ def test_the_closure_is_warned_of_then_lost(closure, warns, lost):
     settings = SafetySettings()
     check = StepCheck(ARMS, LIMITS["effort"], settings)
     values = np.array(closure, dtype=float)
-    figures = check.figures(np.zeros(4), np.zeros(4), None, values)
+    assert check.passes(np.zeros(4), np.zeros(4), None, values) != warns
+    figures = check.figures()
     angle, distance = figures.closure_angle, figures.closure_distance
     good = distance <= settings.closure_warning_m and angle <= settings.closure_warning_rad
     assert good != warns
@@ -146,6 +149,7 @@ def test_the_figures_of_a_step_are_those_of_numpy():
             np.linalg.norm(error[3:]),
             *sizes.max(axis=0, initial=0.0),
         ]
-        found = check.figures(torque, last, error, closure)
+        check.passes(torque, last, error, closure)
+        found = check.figures()
         np.testing.assert_allclose(found[:6], expected, 1e-7)
         assert (found.link_margin, found.wrench_excess) == (np.inf, -np.inf)  # not looked at

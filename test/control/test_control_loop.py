@@ -607,7 +607,7 @@ def test_an_error_around_the_law_ends_in_the_fallback(loop, measured, monkeypatc
     started(loop, measured)
     feed(loop, measured, 1)
     target, name = {
-        "check": (loop.safety.step_check, "figures"),
+        "check": (loop.safety.step_check, "passes"),
         "joint_states": (loop.joint_states, "use"),
         "safety": (loop.safety, "observe"),
     }[where]

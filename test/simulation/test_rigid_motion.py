@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
+from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.rigid_motion import figures_program
 from robot_dynamics.simulation.scene import Scene
 from test.two_arms import two_arms
@@ -26,16 +27,17 @@ def test_figures_of_a_state():
     q, qd = system.model.neutral(), rng.normal(size=system.model.nv)
     q[system.object_q] = [0.1, 0.2, 0.3, *turned.as_quat()]
     multipliers, closure, drift = (rng.normal(size=12) for _ in range(3))
-    names = [name for name, _ in program.ports.outputs]
-    values = program.evaluate(q, qd, multipliers, closure, drift, parameters=maps.recovery.ravel())
-    told = dict(zip(names, values, strict=True))
+    parameters = maps.recovery.ravel()
+    (values,) = program.evaluate(q, qd, multipliers, closure, drift, parameters=parameters)
+    told = Truth(values, np.zeros(14))
     velocity = qd[system.object_v]
     expected = np.concatenate([turned.apply(velocity[:3]), turned.apply(velocity[3:])])
-    assert_allclose(told["twist"], expected, atol=ATOL)
-    assert_allclose(told["internal_force"], maps.internal_force(multipliers), atol=ATOL)
+    assert_allclose(told.object_pose, q[system.object_q])
+    assert_allclose(told.object_twist, expected, atol=ATOL)
+    assert_allclose(told.internal_force, maps.internal_force(multipliers), atol=ATOL)
     sides = closure.reshape(2, 6)
     assert_allclose(
-        told["gaps"],
+        [told.closure_position, told.closure_rotation, told.correction],
         [
             np.linalg.norm(sides[:, 3:], axis=1).max(),
             np.linalg.norm(sides[:, :3], axis=1).max(),

@@ -132,14 +132,13 @@ class Layout:
             scales=len(
                 SCALES
             ),  # Until here in the order of `HybridLaw.columns`: recorded as it is.
+            checked_scales=3,
             error=6,
             distance=C,
             support=self.joints,
             measured_contact_forces=self.directions,
             desired_wrench=6,
-            contact_wrench=6,
-            surface_wrench=6,
-            residual_wrench=6,
+            held_body_wrenches=18,
             torque_range=2 * self.joints,
             internal_force_torques=self.joints * self.internal,
             linkage=3 if self.passive_joints else 0,

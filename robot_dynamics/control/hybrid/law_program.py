@@ -342,6 +342,7 @@ class HybridLawProgram:
         explained = add(add(terms.times(reference_motion), terms.bias), pushed)
         lost_acceleration = times(constants.observer.velocity, lost)[3:]
         scale_internal, scale_contact, scale_motion, scale_posture = limited.scales
+        effort_scale = minimum(minimum(scale_internal, scale_motion), scale_contact)
         least, most = torque_range(support, parts[:_TASK_PARTS])
         of_reference = inverse.joint_torques(times(A, reference["internal"]))
         grip = [inverse.joint_torques(column) for column in zip(*A, strict=True)]
@@ -365,13 +366,17 @@ class HybridLawProgram:
                 inverse.pivot, scale_contact, norm(lost_acceleration),
                 scale_posture,
             ],
+            "checked_scales": [
+                effort_scale, minimum(effort_scale, limited.rate_scale),
+                limited.support_torque_ratio,
+            ],
             "measured_contact_forces": measured,
             "desired_wrench": add(  # (37), and drag
                 add(accelerating, terms.bias), surface_wrench
             ),
-            "contact_wrench": sensing.wrench,
-            "surface_wrench": pushed,
-            "residual_wrench": subtract(sensing.wrench, explained),
+            "held_body_wrenches": [
+                *sensing.wrench, *pushed, *subtract(sensing.wrench, explained)
+            ],
             "torque_range": [
                 *self._ordered(subtract(least, of_reference)),
                 *self._ordered(subtract(most, of_reference)),

@@ -88,10 +88,8 @@ class HybridStep:
         self.slip: SlipReport | None = None
         self.more: tuple[Array, ...] = ()
         # Floats, because they are compared in every period.
-        squeeze, motion, rate, ratio, _, contact, _, _ = outputs[at["scales"]].tolist()
-        self.effort_scale: float = min(squeeze, motion, contact)
-        self.task_scale: float = min(self.effort_scale, rate)
-        self.support_torque_ratio: float = ratio
+        scales: list[float] = outputs[at["checked_scales"]].tolist()
+        self.effort_scale, self.task_scale, self.support_torque_ratio = scales
 
     @property
     def outputs(self) -> Array:
@@ -195,23 +193,22 @@ class HybridStep:
     @property
     def contact_wrench(self) -> Array:
         """Measured wrench of the contacts on the object, about its centre in its axes (6,)."""
-        return self._outputs[self._at["contact_wrench"]]
+        return self.held_body_wrenches[0, :6]
 
     @property
     def surface_wrench(self) -> Array:
         """Wrench of the object on touched surfaces, by `contact_force`, likewise (6,)."""
-        return self._outputs[self._at["surface_wrench"]]
+        return self.held_body_wrenches[0, 6:12]
 
     @property
     def residual_wrench(self) -> Array:
         """`contact_wrench` less what planned motion, weight and `surface_wrench` need (6,)."""
-        return self._outputs[self._at["residual_wrench"]]
+        return self.held_body_wrenches[0, 12:]
 
     @property
     def held_body_wrenches(self) -> Array:
         """`contact_wrench`, `surface_wrench`, `residual_wrench` in one row (1, 18)."""
-        begin, end = self._at["contact_wrench"].start, self._at["residual_wrench"].stop
-        return self._outputs[begin:end].reshape(1, 18)
+        return self._outputs[self._at["held_body_wrenches"]].reshape(1, 18)
 
     @property
     def torque_range(self) -> Array:

@@ -61,6 +61,7 @@ class ReferenceIntake:
     Attributes:
         refusal: Why the last one was refused; empty if it was not.
         taken: Number of references that are followed or were.
+        came: Number of references that came; while it is 0 there is nothing to do.
 
     Args:
         law: The law.
@@ -90,7 +91,7 @@ class ReferenceIntake:
         """Forget everything: control starts, with the reference of its own."""
         self.refusal = ""
         self.taken = 0
-        self._came = self._refused = 0  # numbers of what came last, and of what was refused last
+        self.came = self._refused = 0  # numbers of what came last, and of what was refused last
         # At one time either a path or forces are looked at; others wait.
         self._looked_at: _Candidate | _Forces | None = None
         self._waiting_path: _Candidate | None = None
@@ -123,13 +124,13 @@ class ReferenceIntake:
                 f"its time is {late:.3g} s ago, expected at most {stale:g} s, or less than it "
                 "takes."
             )
-        self._came += 1
-        self._waiting_path = _Candidate(path, None if late is None else now - late, self._came)
+        self.came += 1
+        self._waiting_path = _Candidate(path, None if late is None else now - late, self.came)
 
     def refuse(self, sentence: str) -> None:
         """Note that what has just come was refused, and why."""
-        self._came += 1
-        self._refused, self.refusal = self._came, sentence
+        self.came += 1
+        self._refused, self.refusal = self.came, sentence
 
     def take_internal_force(self, wrench: ArrayLike) -> None:
         """Take an internal force.
@@ -334,8 +335,8 @@ class ReferenceIntake:
 
     def _take(self, parts: Mapping[str, tuple[slice, Array]]) -> None:
         """Take parts of a row's forces; they are looked at with what waits already."""
-        self._came += 1
-        self._forces_number = self._came
+        self.came += 1
+        self._forces_number = self.came
         if self._waiting_forces is None:
             self._waiting_forces = np.full(self._width, np.nan)
         for kind, (own, given) in parts.items():

@@ -149,15 +149,12 @@ class ContactSteps:
     def truth(self, torque: Array) -> Truth:
         """Return the true state, for the torque (na,) that was applied."""
         steps, system = self.steps, self.scene.system
-        position, rotation = self._now.openings()
-        return Truth(
-            object_pose=steps.q[system.object_q].copy(),
-            object_twist=self._now.object_twist,
-            internal_force=self.scene.grasp_map.internal_force(self._wrenches.ravel()),
-            closure_position=position,
-            closure_rotation=rotation,
-            correction=steps.correction,
-            torque=torque.copy(),
+        return Truth.of(
+            steps.q[system.object_q],
+            self._now.object_twist,
+            self.scene.grasp_map.internal_force(self._wrenches.ravel()),
+            (*self._now.openings(), steps.correction),
+            torque.copy(),
         )
 
     def passive_joints(self) -> tuple[Array, Array]:

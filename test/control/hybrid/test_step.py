@@ -6,26 +6,43 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.hybrid_step import INSTANT, bare_gains, law_of
+from support.hybrid_systems import environment_of, state_of
 
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.errors import RobotDynamicsError
 
 
-def test_the_contact_force_counts_in_the_task_scale():
+# The part of the task that asks for too much, and where its scale stands in `SCALES`.
+TOO_MUCH = {
+    "squeeze": (0, {"internal": 1e4}),
+    "motion": (1, {"acceleration": 1e4}),
+    "rate": (2, {"internal": 1.0}),
+    "contact force": (5, {"contact": 1e6}),
+}
+
+
+@pytest.mark.parametrize("part", TOO_MUCH)
+def test_every_part_counts_in_the_task_scale(part):
     """The smallest of squeeze, motion, rate and contact force; not the load, the pivot or the
     posture, which the task does without.
     """
-    layout = Layout(joints=14, directions=12, surfaces=1, arms=2)
-    outputs = np.zeros(layout.size(layout.outputs))
-    outputs[layout.outputs["scales"]] = [0.9, 0.8, 1.0, 0.5, 1e-3, 0.7, 0.2, 0.1]
-    step = HybridStep(np.zeros(14), np.zeros(1), outputs, np.zeros(1), layout.outputs, np.zeros(6))
-    assert step.task_scale == pytest.approx(0.7)
-    assert step.effort_scale == pytest.approx(0.7)
-    assert step.support_torque_ratio == pytest.approx(0.5)
-    assert step.lost_acceleration == pytest.approx(0.2)
-    outputs[layout.outputs["contact_force"]] = 4.0
-    assert step.contact_force == [4.0]
+    at, asked = TOO_MUCH[part]
+    state = state_of(2, "rigid", 6, environment_of(1), np.random.default_rng(1))
+    rate = 1e-3 / INSTANT if part == "rate" else np.inf
+    gains = bare_gains(state.system, effort=np.full(12, 1e4), torque_rate=rate)
+    layout = Layout.of(state.system)
+    told = law_of(2, "rigid", 6, 1, compiled=False).run(state, gains=gains, **asked)
+    outputs = np.concatenate([told[name] for name in layout.outputs])
+    step = HybridStep(np.zeros(12), np.zeros(1), outputs, np.zeros(1), layout.outputs, np.zeros(6))
+    scales = told["scales"]
+    assert scales[at] < 0.9
+    assert step.effort_scale == min(scales[[0, 1, 5]])
+    assert step.task_scale == min(scales[[0, 1, 2, 5]]) == scales[at]
+    assert step.support_torque_ratio == scales[3]
+    assert step.lost_acceleration == scales[6]
+    assert step.contact_force == told["contact_force"]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ NOW, BEFORE, EFFORT = np.array([1.0, -2.0]), np.array([2.0, -2.5]), np.array([50
 
 def sent(fade, effort=EFFORT):
     """Return the torque that is sent of NOW; the memory has it, in the order of the model."""
-    at = {"scales": slice(0, 8)}
-    step = HybridStep(NOW, np.zeros(4), np.ones(8), np.zeros(0), at, np.zeros(0))
+    at = {"checked_scales": slice(0, 3)}
+    step = HybridStep(NOW, np.zeros(4), np.ones(3), np.zeros(0), at, np.zeros(0))
     fade.apply(step, effort, np.array([3, 2]))
     if step.torque is not NOW:
         assert step.memory.tolist() == [0.0, 0.0, *step.torque[::-1]]
