@@ -20,7 +20,7 @@ from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
 from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout, law_parameters
-from robot_dynamics.control.hybrid.law_program import HybridLawProgram, hybrid_law_program
+from robot_dynamics.control.hybrid.law_program import HybridLawProgram
 from robot_dynamics.control.hybrid.named_forces import (
     contact_forces,
     internal_forces,
@@ -121,9 +121,12 @@ class HybridLaw(PlannedLaw):
         self._order = [names.index(name) for name in system.joint_names]
         options = LawOptions.of(settings, self.hybrid_system)
         self.senses = options.sensor
-        program = hybrid_law_program(self.hybrid_system, self._order, options, self.program)
-        # A surface's source does not tell the constants it has caught: the trace does.
-        self._source = b"hybrid_law\0" + program.fingerprint, lambda: program
+        step = self.program(self.hybrid_system, tuple(self._order), options)
+        key, build = step.structure_key, step.trace
+        if key is None:
+            program = step.trace()
+            key, build = program.fingerprint, lambda: program
+        self._source = b"hybrid_law\0" + key, build
         self.kernel = load_kernel(*self._source, lanes=1)
         self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
         self.slip: SlipWatch | None = None

@@ -40,7 +40,7 @@ from robot_dynamics.control.hybrid.surface_forces import (
 )
 from robot_dynamics.control.torque_limits import friction_torque, limited_torque, torque_range
 from robot_dynamics.manipulation.hybrid.decoupling_law import DampedInverse, FreeDirections
-from robot_dynamics.manipulation.hybrid.environment import ObjectPose
+from robot_dynamics.manipulation.hybrid.environment import Environment, ObjectPose
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     ContactMotion,
     ContactPoint,
@@ -49,11 +49,13 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
 )
 from robot_dynamics.manipulation.hybrid.object_observer import (
     ObjectEstimate,
+    ObserverMaps,
     estimate_from_arms,
     estimate_from_sensor,
 )
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.manipulation.hybrid.touched_surfaces import SurfaceFriction, Surfaces
+from robot_dynamics.model import pose_of
 from robot_dynamics.model.parameters import block_size
 from robot_dynamics.scalar.functions import maximum, minimum
 from robot_dynamics.scalar.linear_algebra import add, norm, subtract, times, transposed_times
@@ -69,7 +71,6 @@ def hybrid_law_program(
     system: HybridSystem,
     order: Sequence[int],
     options: LawOptions | None = None,
-    kind: type[HybridLawProgram] | None = None,
 ) -> Program:
     """Return the program of one control step.
 
@@ -92,25 +93,8 @@ def hybrid_law_program(
         system: Arms, object, contacts and surfaces.
         order: For each joint of the inputs its index among the drives of the arms' model.
         options: What else the program depends on.
-        kind: That of a law derived from this one.
     """
-    step = (kind or HybridLawProgram)(system, tuple(order), options or LawOptions())
-    layout = step.layout
-    n, C = layout.joints, layout.surfaces
-    inputs: dict[str, int | tuple[int, ...]] = {
-        "q": n,
-        "qd": n,
-        "wrenches": (layout.arms, 6),
-        "sensors": Layout.size(layout.sensors),
-        "reference": Layout.size(layout.reference),
-        "memory": Layout.size(layout.memory),
-        "ramp": (),
-    }
-    if step.options.sensor:
-        inputs["object_sensor"] = 13
-    total = block_size(system.arms) + HybridGains.size(n, C) + LawConstants.size(layout)
-    total += step.more_parameters
-    return trace(step, name="hybrid_law", inputs=inputs, parameters=total)
+    return HybridLawProgram(system, tuple(order), options or LawOptions()).trace()
 
 
 class ObjectCommand(NamedTuple):
@@ -150,6 +134,43 @@ class HybridLawProgram:
     def layout(self) -> Layout:
         """Positions of the parts in the vectors of inputs and outputs."""
         return Layout.of(self.system, springs=self.springs)
+
+    @property
+    def structure_key(self) -> bytes | None:
+        """Bytes that differ for steps that are traced to different programs.
+
+        None where nothing but the trace tells: the source of a surface or coordinate does not
+        show the constants that it has caught, and internal chains are closed by numbers.
+        """
+        system = self.system
+        if system.drives or system.environment != Environment():
+            return None
+        pairs = zip(system.contacts, system.free_directions, strict=True)
+        contacts = [(c.kind, c.directions.tolist(), f.directions.tolist()) for c, f in pairs]
+        links = [system.arms.link(tool) for tool in system.tools]
+        tools = [(link.body, pose_of(link.placement).tolist()) for link in links]
+        determined = ObserverMaps.of(system).determined
+        facts = type(self), self.order, self.options, contacts, tools, determined
+        return repr(facts).encode() + system.arms.structure_key
+
+    def trace(self) -> Program:
+        """Return the program; see `hybrid_law_program`."""
+        layout = self.layout
+        n, C = layout.joints, layout.surfaces
+        inputs: dict[str, int | tuple[int, ...]] = {
+            "q": n,
+            "qd": n,
+            "wrenches": (layout.arms, 6),
+            "sensors": Layout.size(layout.sensors),
+            "reference": Layout.size(layout.reference),
+            "memory": Layout.size(layout.memory),
+            "ramp": (),
+        }
+        if self.options.sensor:
+            inputs["object_sensor"] = 13
+        total = block_size(self.system.arms) + HybridGains.size(n, C) + LawConstants.size(layout)
+        total += self.more_parameters
+        return trace(self, name="hybrid_law", inputs=inputs, parameters=total)
 
     @property
     def more_parameters(self) -> int:
