@@ -22,7 +22,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
 from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.contact.points import Contacts, ContactTerms
@@ -260,6 +259,8 @@ def _wedged(equations: ContactEquations) -> str:
     normals = equations.normals * scale
     d = scale * equations.d
     d = d / np.abs(d).max()
+    from scipy.optimize import nnls
+
     v, _ = nnls(np.vstack([normals, d]), np.append(np.zeros(len(normals)), -1.0))
     used = [name for name, x in zip(equations.names, v, strict=True) if x > 1e-6 * v.max()]
     return ", ".join(map(repr, used or equations.names))
@@ -273,6 +274,8 @@ def reduced_contacts(equations: ContactEquations) -> list[int]:
     Later ones are left out first. The motion is that of all contacts; what is left may still
     depend on one another, as four corners of a rectangle do.
     """
+    from scipy.optimize import nnls
+
     normals, drift = equations.normals, equations.drift
     scale = 1.0 / np.sqrt(np.diagonal(equations.M))
     unit = normals * scale

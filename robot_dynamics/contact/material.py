@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import brentq
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import FrictionCone
@@ -93,4 +92,6 @@ def dissipation(restitution: float, speed: float) -> float:
         return a * (1.0 + e) - float(np.log1p(a) - np.log1p(-e * a))
 
     # Zero at a = 0 as well, positive between, and minus infinity at 1 / e.
+    from scipy.optimize import brentq
+
     return float(brentq(rest, min(1e-4, 1.0 - e), (1.0 - 1e-15) / e, xtol=1e-14)) / speed

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import lsq_linear, minimize
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.dynamics.arguments import (
@@ -291,6 +290,8 @@ def _settled(
 
     bounds = np.stack([box.limits.lower[free] * scale, box.limits.upper[free] * scale], axis=1)
     options = {"maxiter": iterations, "ftol": 1e-15, "gtol": 1e-12}
+    from scipy.optimize import minimize
+
     found = minimize(
         error, place.q[free] * scale, jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
@@ -334,6 +335,8 @@ def _step(box: ClosureSearch, place: _Place, damping: float) -> Array:
         weights = _CLOSURE_WEIGHT * constraint_scales(model, length)
         blocks.append((weights[:, None] * K / columns)[:, free])
         goals.append(-weights * error * model.holonomic)
+    from scipy.optimize import lsq_linear
+
     solved = lsq_linear(
         np.vstack(blocks), np.concatenate(goals), (lower[free], upper[free]), method="bvls"
     )

@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scipy.integrate import DOP853, RK45
-
 from robot_dynamics.compile import Program, call, trace
 from robot_dynamics.dynamics.closed_loop import (
     ClosedLoopTerms,
@@ -70,16 +68,11 @@ CLASSICAL = Scheme.of(
     ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)),
     (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0),
 )
-#: Dormand and Prince's of fifth order, six stages.
-DORMAND_PRINCE_5 = Scheme.of(5, RK45.A.tolist(), RK45.B.tolist())
-#: Dormand and Prince's of eighth order, twelve stages, in Hairer's version.
-DORMAND_PRINCE_8 = Scheme.of(8, DOP853.A.tolist(), DOP853.B.tolist())
-
-SCHEMES = {s.order: s for s in (CLASSICAL, DORMAND_PRINCE_5, DORMAND_PRINCE_8)}
+ORDERS = (4, 5, 8)
 
 
 #: Those of integration with events, which needs no closed loops' programs.
-EVENT_SCHEMES = {s.order: s for s in (EULER, HEUN)} | SCHEMES
+EVENT_ORDERS = (1, 2, *ORDERS)
 
 
 def interpolation_weights(scheme: Scheme, part: float) -> tuple[float, ...] | None:
@@ -94,16 +87,24 @@ def interpolation_weights(scheme: Scheme, part: float) -> tuple[float, ...] | No
     return None
 
 
-def scheme_of_order(order: int, schemes: Mapping[int, Scheme] = SCHEMES) -> Scheme:
-    """Return the scheme of an order.
+def scheme_of_order(order: int, orders: Sequence[int] = ORDERS) -> Scheme:
+    """Return the scheme of an order, among some: that of order 4 is the classical one.
+
+    Those of Dormand and Prince of order 5 and 8 have six stages, and twelve, in Hairer's version.
 
     Raises:
         ArgumentError: If there is none.
     """
-    if order not in schemes:
-        known = ", ".join(map(str, schemes))
+    if order not in orders:
+        known = ", ".join(map(str, orders))
         raise ArgumentError(f"there is no scheme of order {order!r}, expected one of {known}.")
-    return schemes[order]
+    for scheme in (EULER, HEUN, CLASSICAL):
+        if order == scheme.order:
+            return scheme
+    from scipy.integrate import DOP853, RK45  # would make the start of control wait
+
+    table = RK45 if order == 5 else DOP853
+    return Scheme.of(order, table.A.tolist(), table.B.tolist())
 
 
 @dataclass(frozen=True)

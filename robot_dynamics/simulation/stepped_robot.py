@@ -25,7 +25,7 @@ from robot_dynamics.simulation.integrators.integrate import closed_start
 from robot_dynamics.simulation.integrators.method import Method
 from robot_dynamics.simulation.integrators.trajectory import Trouble
 from robot_dynamics.simulation.plant import Measurement, checked_array, checked_wrenches
-from robot_dynamics.simulation.runge_kutta import DORMAND_PRINCE_8
+from robot_dynamics.simulation.runge_kutta import scheme_of_order
 from robot_dynamics.simulation.step import decay_rates, largest_step
 
 Array = NDArray[np.float64]
@@ -94,7 +94,7 @@ class SteppedRobot:
         at = model.neutral() if at is None else at
         (q, qd), limit = closed_start(robot, at, np.zeros(model.nv) if qd is None else qd)
         self.substeps = self._checked_substeps(q, step)
-        method, h = Method("projection", DORMAND_PRINCE_8, 1.0), self.period / self.substeps
+        method, h = Method("projection", scheme_of_order(8), 1.0), self.period / self.substeps
         at_rest = np.zeros(model.nv)
         self._steps = FixedSteps(robot, method, at_rest, h, q, limit, model_length(model))
         self._tick, self._q, self._qd = 0, q.copy(), qd.copy()
@@ -185,7 +185,7 @@ class SteppedRobot:
         if friction.any() or any(j.elastic or np.any(j.damping) for j in joints):
             without = Robot(model.replace(joint_friction=False))  # that is in `friction`
             rates = decay_rates(without, q, friction)
-            longest = largest_step(DORMAND_PRINCE_8, rates, wish)
+            longest = largest_step(scheme_of_order(8), rates, wish)
         steps = math.ceil(self.period / max(longest, 1e-300) * (1.0 - 1e-9))
         if (longest < wish and step is not None) or steps > _MOST_STEPS:
             raise ArgumentError(

@@ -31,7 +31,7 @@ from robot_dynamics.dynamics.kinematics import (
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.runge_kutta import CLASSICAL, DORMAND_PRINCE_8, SCHEMES
+from robot_dynamics.simulation.runge_kutta import CLASSICAL, ORDERS, scheme_of_order
 from robot_dynamics.simulation.step import (
     Drives,
     decay_rates,
@@ -591,7 +591,7 @@ def test_limits_of_the_classical_scheme():
         assert_allclose(largest_step(CLASSICAL, np.array([rate]), 10.0), limit / 1.1, rtol=1e-6)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=lambda scheme: f"order {scheme.order}")
+@pytest.mark.parametrize("scheme", list(map(scheme_of_order, ORDERS)), ids=lambda s: f"{s.order}")
 def test_motions_that_grow_may_grow(scheme):
     """What topples, or is at rest, sets no limit; a wish that is short enough is granted."""
     assert largest_step(scheme, np.array([3.0, 0.0]), 0.2) == 0.2
@@ -601,4 +601,6 @@ def test_motions_that_grow_may_grow(scheme):
 def test_a_higher_order_bears_more():
     """The scheme of order 8 has a longer step on the axis of decay than the classical one."""
     decay = np.array([-1.0])
-    assert largest_step(DORMAND_PRINCE_8, decay, 50.0) > 2.0 * largest_step(CLASSICAL, decay, 50.0)
+    assert largest_step(scheme_of_order(8), decay, 50.0) > 2.0 * largest_step(
+        CLASSICAL, decay, 50.0
+    )

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.contacts import (
@@ -117,6 +116,8 @@ def require_closure(contacts: Sequence[Contact], length: float, names: Sequence[
     require_force_closure(contacts, length)
     middle = np.mean([contact.pose[:3, 3] for contact in contacts], axis=0)
     planes, W = contact_planes(contacts), wrench_map(contacts, middle)
+    if not len(planes.rows):  # contacts without limits
+        return
     found = deepest(planes.rows, planes.lower, 1.0, (W, np.zeros(6)))
     if found is None or found.margin > _FEASIBLE:  # no wrench at all can always be made
         return
@@ -170,6 +171,8 @@ def _program(rows: Array, lower: Array, G: Array, g: Array, last: tuple[Any, Any
     cost = np.zeros(rows.shape[1])
     cost[-1] = -1.0
     bounds = [(None, None)] * (len(cost) - 1) + [last]
+    from scipy.optimize import linprog  # would make every start of control wait
+
     found = linprog(cost, -rows, -lower, G, g, bounds, method="highs")
     if found.status not in (0, 2, 3):
         raise RobotDynamicsError(f"the linear program of the grasp failed: {found.message}")

@@ -30,7 +30,7 @@ from robot_dynamics.simulation.integrators.trajectory import (
     Trajectory,
     Trouble,
 )
-from robot_dynamics.simulation.runge_kutta import EVENT_SCHEMES, SCHEMES, scheme_of_order
+from robot_dynamics.simulation.runge_kutta import EVENT_ORDERS, ORDERS, scheme_of_order
 
 Array = NDArray[np.float64]
 
@@ -135,8 +135,8 @@ def integrate(
     length = model_length(model)
     if contacts is not None and (batch or method != "projection"):
         raise ArgumentError("contacts need the method 'projection' and one state.")
-    schemes = SCHEMES if contacts is None else EVENT_SCHEMES
-    how = Method(method, scheme_of_order(order, schemes), stabilisation_time)
+    orders = ORDERS if contacts is None else EVENT_ORDERS
+    how = Method(method, scheme_of_order(order, orders), stabilisation_time)
     times = np.linspace(0.0, duration, outputs + 1)
     substeps = max(1, int(np.ceil(duration / outputs / step * (1.0 - 1e-12))))
     run: AdaptiveSteps | FixedSteps | BatchSteps | EventSteps

@@ -13,7 +13,6 @@ from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.errors import RobotDynamicsError
 
-
 # The part of the task that asks for too much, and where its scale stands in `SCALES`.
 TOO_MUCH = {
     "squeeze": (0, {"internal": 1e4}),

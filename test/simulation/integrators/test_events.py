@@ -18,7 +18,7 @@ from robot_dynamics.contact.surfaces import sphere
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
 from robot_dynamics.simulation.integrators.trajectory import IntegrationError
-from robot_dynamics.simulation.runge_kutta import EULER, EVENT_SCHEMES, HEUN, interpolation_weights
+from robot_dynamics.simulation.runge_kutta import EULER, EVENT_ORDERS, HEUN, interpolation_weights
 
 ROOT = Path(__file__).resolve().parents[3]
 G = 9.81
@@ -196,7 +196,7 @@ def test_bad_arguments_are_refused(changes, words):
     how = {"q": at(0, 0, 0.05), "contacts": corners((0.1, 0.1, 0.05)), **changes}
     with pytest.raises(ArgumentError, match=words):
         rd.integrate(floating(), how.pop("q"), np.zeros(6), 0.1, **how)
-    assert set(EVENT_SCHEMES) == {1, 2, 4, 5, 8}
+    assert set(EVENT_ORDERS) == {1, 2, 4, 5, 8}
 
 
 def test_what_is_wedged_ends_the_integration():
