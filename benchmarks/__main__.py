@@ -33,6 +33,7 @@ def main() -> int:
         from benchmarks import (
             closed_loops,
             contact_plant,
+            generated,
             hybrid_law,
             ladder,
             robots,
@@ -54,11 +55,15 @@ def main() -> int:
     if unknown:
         parser.error(f"unknown robot {unknown[0]!r}, expected one of {', '.join(known)}")
 
+    if not generated.is_available():
+        print("No generated C code to compare with: it needs casadi and gcc.", file=sys.stderr)
     found: list[rows.Row] = []
     try:
         for name in names:
             if name in robots.FILES:
                 found += trees.rows_of(name, options.rounds)
+                if generated.is_available():
+                    found += generated.rows_of(name, options.rounds)
             if name in two_arms.ARMS:
                 found += closed_loops.rows_of(two_arms.two_arms(name), options.rounds)
                 found += hybrid_law.rows_of(name, options.rounds)

@@ -70,8 +70,9 @@ def test_a_robot_is_compared_then_timed(tmp_path, monkeypatch, capsys):
     """A short run on one robot agrees with Pinocchio and MuJoCo and writes its rows."""
     pytest.importorskip("pinocchio", exc_type=ImportError)
     pytest.importorskip("mujoco")
-    from benchmarks import __main__
+    from benchmarks import __main__, generated
 
+    monkeypatch.setattr(generated, "is_available", lambda: False)
     file = tmp_path / "figures.json"
     monkeypatch.setattr(
         "sys.argv", ["benchmarks", "--robots", "ur5", "--rounds", "1", "--json", str(file)]
@@ -89,6 +90,23 @@ def test_a_robot_is_compared_then_timed(tmp_path, monkeypatch, capsys):
     assert all(np.isfinite(r["ratio"]) and r["ours_us"] > 0 for r in rows)
     assert "numpy" in report["host"]
     assert "ur5" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_generated_code_is_compared_then_timed():
+    """C code that CasADi makes of our source computes the same, derivatives included."""
+    pytest.importorskip("casadi")
+    pytest.importorskip("pinocchio", exc_type=ImportError)
+    pytest.importorskip("mujoco")
+    from benchmarks import generated
+
+    if not generated.is_available():
+        pytest.skip("there is no gcc")
+    rows = generated.rows_of("ur5", 1)
+    assert [row.algorithm for row in rows] == [
+        *("rnea", "crba", "aba", "rnea derivatives", "aba derivatives")
+    ]
+    assert all(row.max_rel_error < 1e-12 and row.peer_us for row in rows)
 
 
 def test_a_threshold_may_be_a_time():

@@ -53,6 +53,11 @@ def for_any_processor() -> bool:
     return os.environ.get("ROBOT_DYNAMICS_NATIVE", "") == "0"
 
 
+def as_without_avx512() -> bool:
+    """Whether ROBOT_DYNAMICS_NATIVE=avx2 asks for code of a processor without AVX-512."""
+    return os.environ.get("ROBOT_DYNAMICS_NATIVE", "") == "avx2"
+
+
 def most_operations() -> int:
     """Return up to how many operations programs are compiled.
 
@@ -101,6 +106,10 @@ def find_host() -> Host | None:
     name, features = binding.get_host_cpu_name(), binding.get_host_cpu_features()
     if for_any_processor():
         name, features = "", binding.FeatureMap()
+    if as_without_avx512():
+        for feature in features:
+            if feature.startswith("avx512"):
+                features[feature] = False
     arm = triple.startswith(("aarch64", "arm64"))
     if features.get("avx512f"):
         lanes = 8

@@ -90,3 +90,12 @@ def test_environment_sets_the_optimisation_level(monkeypatch, uncached, caplog, 
     assert ("expected 0 to 3" in caplog.text) == (value in ("4", "low"))
     host = find_host()
     assert host is None or host.opt_level == level
+
+
+def test_code_without_avx512(monkeypatch, uncached):
+    """With ROBOT_DYNAMICS_NATIVE=avx2 batches have no more lanes than AVX2 has."""
+    pytest.importorskip("llvmlite")
+    monkeypatch.setenv("ROBOT_DYNAMICS_NATIVE", "avx2")
+    host = find_host()
+    assert host.lanes <= 4
+    assert "+avx512" not in host.features
