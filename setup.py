@@ -29,6 +29,7 @@ EXTRAS = {
     # Of SciPy 1.15 on, generators of samples take `rng`.
     "study": ["matplotlib", "pyarrow>=15", "scipy>=1.15"],
     "cluster": ["distributed>=2024.1"],
+    "learn": ["gymnasium>=1.0"],
     "mujoco": ["mujoco>=3.1"],
     "view": [
         "imageio-ffmpeg>=0.5",
@@ -46,6 +47,7 @@ EXTRAS = {
         "colcon-ros",
         "distributed>=2024.1",
         "example-robot-data",
+        "gymnasium>=1.0",
         "hypothesis",
         "jsonschema>=4.18",
         # The readers of those who define MCAP, against which bags are checked.

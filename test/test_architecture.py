@@ -52,6 +52,7 @@ AT_HOME = {
     "matplotlib": {"app"},
     "pyarrow": {"app"},
     "distributed": {"app"},
+    "gymnasium": {"app"},
     "xacro": {"description"},
 }
 MESSAGES = re.compile(r"\w+_(msgs|srvs|interfaces)$")

@@ -273,6 +273,8 @@ class BatchSimulation:
     ) -> BatchObservation:
         """Return cells to the start at rest, brakes on; noise begins anew.
 
+        The law begins from what it saw at the first start, also where seeds give other noise.
+
         Args:
             cells: Their numbers, or a mask (N,); all by default.
             seeds: Of the noise of each; those of the parameters by default.
@@ -297,12 +299,16 @@ class BatchSimulation:
                     self._end(cell, self._refused_control[cell])
         return self.observation
 
-    def step(self, torque: ArrayLike) -> BatchObservation:
-        """Advance all cells that have not ended by one control period.
+    def step(
+        self, torque: ArrayLike, *, cells: Mask | None = None, periods: int = 1
+    ) -> BatchObservation:
+        """Advance all cells that have not ended by one control period, or by some.
 
         Args:
             torque: Commands (N, na) [N m or N], or (na,) for all; each acts after the cell's
                 command delay. A cell whose numbers are not finite ends.
+            cells: Which cells are advanced (N,); the others wait. All by default.
+            periods: Control periods for which the commands stay.
 
         Raises:
             ArgumentError: If the shape is wrong.
@@ -310,7 +316,35 @@ class BatchSimulation:
         commands = self._checked_torque(torque)
 
         def advance(own: slice) -> None:
-            self._advance(own, commands[own])
+            for _ in range(periods):
+                self._advance(own, commands[own], None if cells is None else cells[own])
+
+        self._each_part(advance)
+        return self.observation
+
+    def follow(self, rows: ArrayLike, *, cells: Mask | None = None) -> BatchObservation:
+        """Advance all cells that have not ended, the scenario's law in the loop.
+
+        Args:
+            rows: What the law follows in each of P control periods (P, N, w); see
+                `reference_rows`.
+            cells: Which cells are advanced (N,); the others wait. All by default.
+
+        Raises:
+            ArgumentError: If the shape is wrong.
+        """
+        loop = self._loop
+        given = np.asarray(rows, dtype=float)
+        width = loop.rows.shape[1]
+        if given.ndim != 3 or given.shape[1:] != (self.count, width):
+            raise ArgumentError(
+                f"rows of shape {given.shape}, expected (periods, {self.count}, {width})."
+            )
+
+        def advance(own: slice) -> None:
+            here = None if cells is None else cells[own]
+            for row in given:
+                self._advance(own, self._controlled(own, row[own], here), here)
 
         self._each_part(advance)
         return self.observation
@@ -355,6 +389,11 @@ class BatchSimulation:
     def reference_columns(self) -> dict[str, slice]:
         """Where forces stand in the rows of the reference."""
         return dict(self._loop.law.row_columns)
+
+    @property
+    def internal_force_names(self) -> tuple[str, ...]:
+        """Names of the internal forces, in the order of the reference's column "internal"."""
+        return tuple(self._loop.law.internal_force_names)
 
     @property
     def observation(self) -> BatchObservation:
@@ -454,13 +493,14 @@ class BatchSimulation:
         for done in [self._pool.submit(quiet, own) for own in self._parts]:
             done.result()
 
-    def _advance(self, own: slice, torque: Array) -> None:
-        alive = self._alive[own]
+    def _advance(self, own: slice, torque: Array, cells: Mask | None = None) -> None:
+        alive = self._alive[own] if cells is None else self._alive[own] & cells
         if not np.isfinite(torque).all():
             finite = np.isfinite(torque).all(axis=1)
             for i in np.flatnonzero(alive & ~finite).tolist():
                 sentence = "torque has entries that are not finite."
                 self._end_now(own.start + i, Cause.TORQUE_INVALID.value, sentence)
+            alive = alive & finite
         lost = self._plant.advance(own, torque, alive)
         for i in np.flatnonzero(lost).tolist():
             cell = own.start + i
@@ -471,15 +511,16 @@ class BatchSimulation:
             )
             self._end_now(cell, "simulation", sentence)
 
-    def _controlled(self, own: slice, rows: Array | None) -> Array:
+    def _controlled(self, own: slice, rows: Array | None, cells: Mask | None = None) -> Array:
         plant, loop = self._plant, self._loop
+        alive = self._alive[own] if cells is None else self._alive[own] & cells
         torque, ended = loop.update(
             own,
             plant.tick[own],
             plant.seen_q[own],
             plant.seen_qd[own],
             plant.seen_wrenches[own],
-            self._alive[own],
+            alive,
             rows,
         )
         for i in np.flatnonzero(ended).tolist():

@@ -21,6 +21,7 @@ EXPECTED = {
     "own_controller": ["the box moved by 0.000 mm at most; no failures"],
     "lqr": ["% of the step from the linear model", "at the end: 0.000 mrad from the target"],
     "object_impedance": ["stiffness: 499", "5000 commanded"],
+    "learn_squeeze": ["at this pace the heaviest box needs"],
     "lift_box": ["largest position error", "written: "],
     "step_simulation": ["the box sags by", "a push of 100 N along x moves it by", "back at 1.0 s"],
     "system_identification": [
@@ -55,6 +56,9 @@ def test_an_example_runs(example, tmp_path):
     if example.stem == "lift_box":
         pytest.importorskip("matplotlib")
         arguments = [str(tmp_path / "lift.png")]
+    if example.stem == "learn_squeeze":
+        pytest.importorskip("gymnasium")
+        arguments = ["--pairs", "2", "--generations", "1"]
     result = run(example, *arguments, folder=tmp_path)
     assert result.returncode == 0, result.stderr
     for words in EXPECTED[example.stem]:

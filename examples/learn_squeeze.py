@@ -1,0 +1,149 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two arms learn how fast to lift a slippery box and how hard to squeeze it.
+
+The palms hold by friction alone, with a coefficient of 0.8, and the box weighs up to a tenth more
+or less than the arms believe. Time costs, squeeze costs, and a box that slips costs most. The
+cross-entropy method looks for the pace and the squeeze with the least costs: 32 pairs at a time,
+each in eight cells of different boxes, in a vector environment of 256 cells. Grasps stay closed
+there: one slips where its measured force leaves the friction cone.
+
+    python examples/learn_squeeze.py [--plot squeeze.png]
+
+Needs Gymnasium: pip install 'robot_dynamics[learn]'. It takes a minute of processor time.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from robot_dynamics.app.learning import CellVectorEnv, Transition
+
+FRICTION, BOXES, PAIRS, GENERATIONS = 0.8, 8, 32, 12
+LIFT_M, LIFT_S = 0.4, 2.0  # the path at pace 1
+PATH = [
+    f"reference.segments=[{{duration_s: {LIFT_S}, move: [0, 0, {LIFT_M}]}}]",
+    "reference.force=[]",
+    "plant.sensors.force=0.2",
+]
+MASSES = np.linspace(0.9, 1.1, BOXES)
+LARGEST = np.array([2.0, 110.0])  # pace, squeeze [N]
+STEP_S = 0.04
+
+
+def slips(happened: Transition) -> np.ndarray:
+    """Return in which cells a palm slips; a box that is not lifted yet stands on a table."""
+    force = happened.after.wrenches[:, :, 3:]  # by each arm, z into the box
+    along = np.hypot(force[..., 0], force[..., 1])
+    return (along > FRICTION * force[..., 2]).any(axis=1) & (happened.progress > 0.0)
+
+
+def reward(happened: Transition) -> np.ndarray:
+    """Return minus the costs of a step: time, squeeze, and what falls or stops the arms."""
+    squeeze = happened.after.wrenches[:, 0, 5]
+    lost = slips(happened) | happened.ended
+    return -STEP_S * (1.0 + 0.5 * (squeeze / 50.0) ** 2) - 10.0 * lost
+
+
+def make(pairs: int) -> CellVectorEnv:
+    """Return the environment: groups of BOXES cells."""
+    return CellVectorEnv(
+        "lift_box",
+        pairs * BOXES,
+        reward=reward,
+        done=lambda happened: slips(happened) | (happened.progress >= 1.0),
+        action="reference",
+        parameters={"plant.object_mass_scale": np.tile(MASSES, pairs)},
+        overrides=PATH,
+        episode_s=6.0,
+        periods=round(STEP_S * 500),
+        largest_pace=LARGEST[0],
+        largest_squeeze=LARGEST[1],
+    )
+
+
+def returns(envs: CellVectorEnv, pairs: np.ndarray, seed: int) -> np.ndarray:
+    """Return mean return and the part of cells that is lost (n, 2), of pace and squeeze (n, 2)."""
+    seen, _ = envs.reset(seed=seed)
+    wanted = np.repeat(pairs, BOXES, axis=0)
+    total, lost = np.zeros((2, len(wanted)))
+    going = np.ones(len(wanted), dtype=bool)
+    while going.any():
+        action = wanted.copy()
+        # First squeeze, then lift.
+        action[np.abs(seen["squeeze"][:, 0] - wanted[:, 1]) > 1e-9, 0] = 0.0
+        seen, gained, terminated, truncated, _ = envs.step(action)
+        total += np.where(going, gained, 0.0)
+        lost += going & (gained < -5.0)
+        going &= ~(terminated | truncated)
+    return np.array([total, lost]).reshape(2, -1, BOXES).mean(axis=2).T
+
+
+def least_squeeze(pace: np.ndarray) -> np.ndarray:
+    """Return by Newton's law what the heaviest box needs [N]: the largest m (g + a) / (2 mu)."""
+    fastest = 10.0 / np.sqrt(3.0) * LIFT_M / (LIFT_S / pace) ** 2  # of a path of fifth order
+    return 10.0 * MASSES.max() * (9.81 + fastest) / (2.0 * FRICTION)
+
+
+def train(count: int, generations: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the pair that was found (2,), and what was tried with `returns` (n, 4)."""
+    envs, rng = make(count), np.random.default_rng(0)
+    mean, spread = np.array([1.0, 70.0]), np.array([0.5, 25.0])
+    history = []
+    for generation in range(generations):
+        begin = time.perf_counter()
+        pairs = np.clip(mean + spread * rng.normal(size=(count, 2)), [0.2, 0.0], LARGEST)
+        history.append(np.hstack([pairs, returns(envs, pairs, seed=generation)]))
+        gained = history[-1][:, 2]
+        best = pairs[np.argsort(gained)[-max(2, count // 4) :]]
+        mean, spread = best.mean(axis=0), best.std(axis=0) + np.array([0.01, 0.3])
+        print(
+            f"{generation + 1:3}: return {gained.max():7.3f} at best, {np.median(gained):7.3f} in "
+            f"the middle; pace {mean[0]:.2f}, squeeze {mean[1]:5.1f} N  "
+            f"({time.perf_counter() - begin:.1f} s)"
+        )
+    tried = np.vstack(history)
+    return tried[tried[:, 2].argmax(), :2], history
+
+
+def plot(history: list[np.ndarray], best: np.ndarray, path: str) -> None:
+    """Draw what was tried, by generation, and what Newton's law asks for."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    tried = np.vstack(history)
+    generation = np.repeat(np.arange(1, len(history) + 1), len(history[0]))
+    lost = tried[:, 3] > 0.0
+    axes.scatter(
+        *tried[lost, :2].T, c="0.75", marker="x", s=14, label="some boxes slip, or arms stop"
+    )
+    shown = axes.scatter(*tried[~lost, :2].T, c=generation[~lost], s=14, cmap="viridis")
+    pace = np.linspace(0.2, LARGEST[0], 100)
+    axes.plot(pace, least_squeeze(pace), "k--", lw=1, label="least squeeze, heaviest box")
+    axes.plot(*best, "r*", ms=12, label="found")
+    axes.set(xlabel="pace along the path", ylabel="squeeze [N]", ylim=(0, LARGEST[1] + 5))
+    axes.legend(loc="lower right")
+    figure.colorbar(shown, label="generation")
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    """Train, and compare with what mechanics says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plot", help="file of a figure")
+    parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--generations", type=int, default=GENERATIONS)
+    options = parser.parse_args()
+    best, history = train(options.pairs, options.generations)
+    least = float(least_squeeze(best[0]))
+    print(
+        f"found: pace {best[0]:.2f}, squeeze {best[1]:.1f} N; at this pace the heaviest box needs "
+        f"{least:.1f} N"
+    )
+    if options.plot:
+        plot(history, best, options.plot)
+
+
+if __name__ == "__main__":
+    main()
