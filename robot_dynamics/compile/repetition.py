@@ -219,6 +219,8 @@ class _Finder:
         for side in (0, 1):
             operand = self.operands[:, side]
             memory = np.where(operand < 0, -1, self.memory[operand])
+            # Parameters count as one more input: as one they are cut, and fused, alike.
+            memory[memory == PARAMETERS] = PORTS + len(self.program.ports.inputs)
             distance = at - self.position[operand]
             near = (memory == FRAME) & (distance <= _NEAR)
             columns += [memory, np.where(near, distance, 0)]

@@ -52,3 +52,26 @@ def test_parameters_need_no_preparation():
     y = np.zeros((3, 1))
     batch(slice(0, 3), np.full((3, 1), 2.0), out=(y,))
     assert y[:, 0].tolist() == [2.0, 4.0, 6.0]
+
+
+def test_long_programs_are_cut_alike(monkeypatch):
+    """They are compiled in pieces, which decide what is fused: with the same bits all the same."""
+    monkeypatch.setattr("robot_dynamics.compile.emission.LONGEST_FUNCTION", 100)
+
+    def irregular(x, block):
+        choose, known = np.random.default_rng(1).integers, [*x]
+        for _ in range(1500):
+            a, b, c = (known[-1 - choose(min(40, len(known)))] for _ in range(3))
+            p, q = block[choose(5)], block[choose(5)]
+            known.append((p * a - q * b) if choose(2) else (a * b * p + q * c))
+        return {"y": known[-20:]}
+
+    program = trace(irregular, "long", {"x": 3}, 5)
+    rng = np.random.default_rng(0)
+    blocks, x = rng.uniform(0.1, 0.5, (9, 5)), rng.normal(size=(9, 3))
+    y = np.zeros((9, 20))
+    key = b"test long parameters" + program.fingerprint
+    OwnParameters(key, lambda: program, blocks)(slice(0, 9), x, out=(y,))
+    kernel = compile_program(program, lanes=1)
+    for i in range(9):
+        assert np.array_equal(y[i], kernel.bind(blocks[i])(x[i]))
