@@ -6,6 +6,7 @@
 
     robot = rd.load("arm.urdf")                       # a model and its compiled algorithms
     tau = robot.inverse_dynamics(q, qd, qdd)          # (n,) or (N, n)
+    tau = rd.in_parallel(robot.inverse_dynamics, q, qd, qdd)  # (N, n), on all cores
     run = rd.simulate("lift_box", plant="engine")     # two arms lift a box
     run.plot("lift.png")
     motion = rd.integrate(robot, q, qd, 2.0)          # free motion, loops kept closed
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from robot_dynamics.app.run import Run, simulate
     from robot_dynamics.app.scenario import Scenario, load_scenario
     from robot_dynamics.app.simulation import Simulation
+    from robot_dynamics.compile.parallel import in_parallel
     from robot_dynamics.control.controller import Controller
     from robot_dynamics.description import Description, DescriptionError, load_description
     from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
@@ -51,6 +53,7 @@ _HOMES = {
     "Simulation": "app.simulation",
     "UnknownNameError": "errors",
     "build": "model",
+    "in_parallel": "compile.parallel",
     "integrate": "simulation.integrators.integrate",
     "load": "robot",
     "load_description": "description",
@@ -60,6 +63,7 @@ _HOMES = {
 
 __all__ = [  # noqa: RUF022 - functions first
     "build",
+    "in_parallel",
     "integrate",
     "load",
     "load_description",

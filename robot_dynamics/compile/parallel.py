@@ -1,0 +1,80 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled functions of many states on all cores.
+
+A compiled function releases the interpreter lock and reads and writes arrays where they are. Parts
+of a batch, as views, are therefore evaluated in threads at the same time without a copy.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.compile.errors import ShapeError
+
+# Parts are multiples of the most lanes there are, so that few states remain alone.
+_LANES = 8
+
+
+def in_parallel(
+    function: Any, *arrays: ArrayLike, out: Any = None, threads: int | None = None
+) -> Any:
+    """Return what a compiled function returns for a batch, evaluated on several cores.
+
+    Args:
+        function: A compiled function, such as `robot.inverse_dynamics`; one with decisions in
+            Python, such as the forward dynamics of closed loops, is none.
+        arrays: Its inputs: (N, ...) for N states, or of one state for all. Arrays of floats are
+            not copied.
+        out: Where to write: an array, or a tuple of arrays; new arrays by default.
+        threads: How many; by default as many as there are processors for this process.
+
+    Raises:
+        ShapeError: If the function is not a compiled one, or arrays do not have N states each.
+    """
+    signature = getattr(function, "signature", None)
+    if not signature:
+        name = getattr(function, "__name__", repr(function))
+        raise ShapeError(f"{name}: expected a compiled function, such as robot.inverse_dynamics.")
+    inputs, outputs = (
+        [tuple(map(int, re.findall(r"\d+", shape))) for shape in re.findall(r"\(([^)]*)\)", side)]
+        for side in signature.split("->")
+    )
+    values = [np.asarray(array) for array in arrays]
+    batches = [
+        value.shape[: value.ndim - len(shape)]
+        for value, shape in zip(values, inputs, strict=False)
+    ]
+    counts = {batch for batch in batches if batch}
+    if len(values) != len(inputs) or len(counts) != 1 or len(next(iter(counts))) != 1:
+        raise ShapeError(
+            f"{function.__name__}: expected {len(inputs)} arrays with one leading dimension of N "
+            f"states, or of one state, got {', '.join(str(value.shape) for value in values)}."
+        )
+    ((count,),) = counts
+    single = len(outputs) == 1
+    if out is None:
+        results = [np.empty((count, *shape)) for shape in outputs]
+    else:
+        results = [out] if single else list(out)
+    workers = threads or len(os.sched_getaffinity(0))
+    size = -(-count // workers)
+    size += -size % _LANES
+
+    def evaluate(start: int) -> None:
+        part = slice(start, start + size)
+        of_part = [
+            value[part] if batch else value for value, batch in zip(values, batches, strict=True)
+        ]
+        targets = tuple(result[part] for result in results)
+        function(*of_part, out=targets[0] if single else targets)
+
+    with ThreadPoolExecutor(workers, "states") as pool:
+        list(pool.map(evaluate, range(0, count, max(size, 1))))
+    return results[0] if single else tuple(results)
