@@ -133,6 +133,8 @@ class Core:
         self.argument_blocks: dict[int, str] = {}
         self.parameter_blocks: dict[tuple[int, ...], str] = {}
         self.steps: dict[int, int] = {}  # between results of a call, in bytes
+        # Calls that write into the block of results, and the slots of their first results.
+        self.in_place: dict[int, int] = {}
         nodes = program.nodes
         self.sines = {node.left: i for i, node in enumerate(nodes) if node.operation == SIN}
         self.cosines = {node.left: i for i, node in enumerate(nodes) if node.operation == COS}
@@ -149,10 +151,31 @@ class Core:
             pointer = self.writer.offset("%results", self.program.slot_of_node[index] * size)
             self.writer.store(self.lanes.real, self.names[index], pointer, size)
 
-        self.write(load_input, dict.fromkeys(self.program.slots, store))
+        self.in_place = self._calls_in_place()
+        stores = {
+            index: store
+            for index in self.program.slots
+            if self.program.nodes[index].operation != RESULT
+            or self.program.nodes[index].left not in self.in_place
+        }
+        self.write(load_input, stores)
         return self.function(
             name, "ptr noalias %inputs, ptr noalias %parameters, ptr noalias %results"
         )
+
+    def _calls_in_place(self) -> dict[int, int]:
+        """Return the calls all of whose results are results of this program, in one stretch."""
+        own: dict[int, list[tuple[int, int]]] = {}
+        for slot, index in enumerate(self.program.slots):
+            operation, left, right = self.program.nodes[index]
+            if operation == RESULT:
+                own.setdefault(left, []).append((slot, right))
+        found = {}
+        for call, places in own.items():
+            first, count = places[0][0], len(self.program.nodes[call].left.slots)
+            if places == [(first + at, at) for at in range(count)]:
+                found[call] = first
+        return found
 
     def direct_form(self, name: str, exported: bool = False) -> str:
         """Return the text of a direct core, which may be visible from outside the module."""
@@ -314,7 +337,10 @@ class Core:
             self.argument_blocks[key] = self._allocate(inputs, lanes)
         block = self.argument_blocks[key]
         self._write(block, arguments[:inputs])
-        results = self._allocate(len(program.slots), lanes)
+        if index in self.in_place:
+            results = writer.offset("%results", self.in_place[index] * lanes.size)
+        else:
+            results = self._allocate(len(program.slots), lanes)
         core = self.module.core(program, lanes, uniform)
         writer.do(f"call void @{core}(ptr {block}, ptr {parameters}, ptr {results})")
         self.names[index], self.steps[index] = results, lanes.size

@@ -66,8 +66,8 @@ class Program:
 
     @cached_property
     def slots(self) -> tuple[int, ...]:
-        """The different nodes among the results: what has to be computed and stored."""
-        return tuple(dict.fromkeys(value for value in self.results if isinstance(value, int)))
+        """The different nodes among the results, in their order: what is computed and stored."""
+        return tuple(sorted({value for value in self.results if isinstance(value, int)}))
 
     @cached_property
     def slot_of_node(self) -> dict[int, int]:
