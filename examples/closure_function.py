@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A digger's boom raised by a hydraulic cylinder: loops closed by a user-defined closure function.
 
-python examples/closure_function.py
+python examples/closure_function.py [FIGURE.webp]
 """
+
+import sys
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -53,8 +55,8 @@ def gamma(y):
     return {"cylinder_hinge": np.arctan2(z, x), "piston_slide": np.sqrt(x * x + z * z)}
 
 
-def main() -> None:
-    """Hold the boom, then let it swing."""
+def main(figure: str = "") -> None:
+    """Hold the boom, then let it swing, and draw that if a file is named."""
     robot = Robot.from_mechanism(digger())
     function = ClosureFunction(
         ("boom_hinge",),
@@ -94,9 +96,24 @@ def main() -> None:
     print(f"largest gap of a loop on the way: {np.abs(gap).max():.1e} m")
     print(f"energy kept to {np.abs(energy - energy[0]).max() / kinetic.max():.1e}")
 
+    if figure:
+        from matplotlib.figure import Figure
+
+        axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+        for row in range(0, len(q), 4):
+            color, at = str(0.8 - 0.8 * row / len(q)), q[row]
+            pin, cylinder, bucket = (
+                robot.pose(name, at)[:3, 3] for name in ("piston", "cylinder", "bucket")
+            )
+            axes.plot([0.0, bucket[0]], [0.0, bucket[2]], color=color, lw=3)
+            axes.plot([cylinder[0], pin[0]], [cylinder[2], pin[2]], color=color, lw=1)
+        axes.set(title="boom and cylinder, from light to dark", aspect="equal")
+        axes.set(xlabel="x [m]", ylabel="z [m]")
+        axes.figure.savefig(figure, dpi=80)
+
 
 if __name__ == "__main__":
     try:
-        main()
+        main(*sys.argv[1:])
     except rd.RobotDynamicsError as error:
         raise SystemExit(f"closure_function.py: {error}") from error

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of two arms: poses, velocities, wrenches, and where joints have to be for given hands.
 
-python examples/frames_and_kinematics.py
+python examples/frames_and_kinematics.py [PICTURE.png]
 """
+
+import sys
 
 import numpy as np
 
@@ -38,6 +40,16 @@ found = robot.inverse_kinematics(targets, q0=start)
 print(found)
 rise = robot.center_of_mass(found.q) - robot.center_of_mass(start)
 print(f"the centre of mass rises by {1e3 * rise[2]:.1f} mm")
+
+if len(sys.argv) > 1:  # from the start to there
+    from robot_dynamics.app.visual.render import Camera, render_still
+    from robot_dynamics.app.visual.scene import scene_of_robot
+
+    names = robot.model.joint_names
+    scene = scene_of_robot(
+        "package://robot_dynamics/urdf/dual_arm.urdf", dict(zip(names, found.q, strict=True))
+    )
+    render_still(scene, sys.argv[1], 0.0, size=(480, 270), camera=Camera())
 
 # Out of reach is no error: the distance that remains is returned.
 print(robot.inverse_kinematics("tip", [0.0, 0.0, 5.0], start))

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two finger tips on a box: what the grasp resists, and how hard it has to squeeze.
 
-python examples/grasps.py
+python examples/grasps.py [FIGURE.webp]
 """
+
+import sys
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -45,3 +47,16 @@ points = [finger("frictional point", side) for side in (-1.0, 1.0)]
 forces = np.array([0.0, -load, squeeze, 0.0, load, squeeze])
 print(f"a box of {MASS:g} kg needs a squeeze of {squeeze:.1f} N")
 print("distance from slip:", np.round(contact_margins(points, forces), 6), "N")
+
+if len(sys.argv) > 1:
+    from matplotlib.figure import Figure
+
+    axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+    tried = np.linspace(0.0, 2.0 * squeeze, 100)
+    each = np.array([contact_margins(points, [0, -load, f, 0, load, f])[0] for f in tried])
+    axes.plot(tried, each)
+    axes.axhline(0.0, color="gray", ls="--")
+    axes.plot(squeeze, margin, "o", label=f"{squeeze:.1f} N: a margin of {margin:g} N")
+    axes.set(xlabel="squeeze [N]", ylabel="distance from slip [N]")
+    axes.legend()
+    axes.figure.savefig(sys.argv[1], dpi=80)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The torques of any robot, from its URDF: one state, a batch of states, another gravity.
 
-python examples/inverse_dynamics.py [FILE.urdf]
+python examples/inverse_dynamics.py [FILE.urdf [FIGURE.webp]]
 """
 
 import sys
@@ -12,7 +12,7 @@ import numpy as np
 import robot_dynamics as rd
 
 
-def main(path: str = "package://robot_dynamics/urdf/dual_arm.urdf") -> None:
+def main(path: str = "package://robot_dynamics/urdf/dual_arm.urdf", figure: str = "") -> None:
     """Print what holds the robot up, and check the answer by the opposite question."""
     robot = rd.load(path)
     model = robot.model
@@ -36,6 +36,15 @@ def main(path: str = "package://robot_dynamics/urdf/dual_arm.urdf") -> None:
     # The same robot without gravity shares the machine code.
     floating = robot.replace(gravity=(0.0, 0.0, 0.0))
     print(f"without gravity: {np.abs(floating.inverse_dynamics(q, rest, rest)).max():.1e} N m")
+
+    if figure:
+        from matplotlib.figure import Figure
+
+        axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+        axes.barh(model.joint_names, tau)
+        axes.invert_yaxis()
+        axes.set(xlabel="torque that holds the robot up [N m]")
+        axes.figure.savefig(figure, dpi=80)
 
 
 if __name__ == "__main__":

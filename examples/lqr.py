@@ -4,7 +4,11 @@
 
 The forward dynamics is linearised by finite differences at a target, 0.01 rad from the start in
 each joint, and the algebraic Riccati equation gives the gains that bring the arms there.
+
+python examples/lqr.py [FIGURE.webp]
 """
+
+import sys
 
 import numpy as np
 from scipy.linalg import expm, solve_continuous_are
@@ -80,3 +84,12 @@ if __name__ == "__main__":
     error = (q[late] - controller.target - linear[: q.shape[1]]) / controller.step
     print(f"after 0.2 s: {100 * np.abs(error).max():.1f} % of the step from the linear model")
     print(f"at the end: {1e3 * np.abs(q[-1] - controller.target).max():.3f} mrad from the target")
+
+    if len(sys.argv) > 1:
+        from matplotlib.figure import Figure
+
+        axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+        rows = time < 0.6
+        axes.plot(time[rows], 1e3 * (q[rows] - controller.target))
+        axes.set(xlabel="time [s]", ylabel="14 joints from the target [mrad]")
+        axes.figure.savefig(sys.argv[1], dpi=80)

@@ -6,7 +6,11 @@ The wrench of both arms on the object, about its origin, is h_E = K e + D e', wi
 vector and displacement from the object to its reference. A box that is heavier than modelled sinks
 by the weight over K. `control.law: impedance` is this as a shipped law, with the hands' own
 springs, limits and gains by axis; here one sees what it takes to write such a law.
+
+python examples/object_impedance.py [FIGURE.webp]
 """
+
+import sys
 
 import numpy as np
 
@@ -50,3 +54,15 @@ if __name__ == "__main__":
     print(*run.report["failures"], sep="\n")
     z = run.recording["object_pose"][:, 2]
     print(f"stiffness: {0.2 * 10.0 * 9.81 / (z[0] - z[-1]):.1f} N/m measured, 5000 commanded")
+
+    if len(sys.argv) > 1:
+        from matplotlib.figure import Figure
+
+        axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+        axes.plot(run.recording["time"], 1e3 * (z - z[0]), label="box, 20 % too heavy")
+        axes.axhline(
+            -1e3 * 0.2 * 10.0 * 9.81 / 5000.0, color="gray", ls="--", label="weight over K"
+        )
+        axes.set(xlabel="time [s]", ylabel="height [mm]")
+        axes.legend()
+        axes.figure.savefig(sys.argv[1], dpi=80)

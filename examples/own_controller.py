@@ -4,10 +4,12 @@ r"""A controller of one's own: two arms hold a box by a servo of their joints.
 
 The same file runs here, over topics and in the controller node of real arms:
 
-    python own_controller.py
+    python own_controller.py [PICTURE.png]
     robot_dynamics demo lift_box --set control.law=own_controller.py:Hold --allow-code \
         --set reference={}
 """
+
+import sys
 
 import robot_dynamics as rd
 
@@ -33,3 +35,9 @@ if __name__ == "__main__":
     )
     moved = 1e3 * run.report["object_position_error_max_m"]
     print(f"the box moved by {moved:.3f} mm at most; {run.report['failures'] or 'no failures'}")
+    if len(sys.argv) > 1:
+        from robot_dynamics.app.visual.render import Camera, render_still
+        from robot_dynamics.app.visual.scene import scene_of_recording
+
+        scene = scene_of_recording(run.recording)
+        render_still(scene, sys.argv[1], 1.0, size=(480, 270), camera=Camera())

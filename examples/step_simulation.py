@@ -1,6 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Step a simulation with a controller of one's own, push the box, and go back in time."""
+"""Step a simulation with a controller of one's own, push the box, and go back in time.
+
+python examples/step_simulation.py [FIGURE.webp]
+"""
+
+import sys
 
 import numpy as np
 
@@ -20,16 +25,30 @@ def hold(seen, start):
 
 
 start = seen = sim.reset()
+path = [start.object_pose]
 for _ in range(500):
     seen = sim.step(hold(seen, start))
+    path.append(seen.object_pose)
 sag = 1e3 * (start.object_pose - seen.object_pose)[2]
 print(f"after {seen.time:.1f} s the box sags by {sag:.1f} mm")
 
 before = sim.state
 for _ in range(100):
     seen = sim.step(hold(seen, start), {"box": [0.0, 0.0, 0.0, 100.0, 0.0, 0.0]})
+    path.append(seen.object_pose)
 moved = 1e3 * (seen.object_pose - before.observation.object_pose)
 print(f"a push of 100 N along x moves it by {moved[0]:.2f} mm")
 
 sim.state = before  # bit for bit where it was
 print(f"back at {sim.observation.time:.1f} s")
+
+if len(sys.argv) > 1:
+    from matplotlib.figure import Figure
+
+    axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+    moved = 1e3 * (np.array(path) - start.object_pose)
+    time = sim.period * np.arange(len(path))
+    axes.plot(time, moved[:, [0, 2]], label=["along x, pushed by 100 N from 1 s on", "height"])
+    axes.set(xlabel="time [s]", ylabel="motion of the box [mm]")
+    axes.legend()
+    axes.figure.savefig(sys.argv[1], dpi=80)

@@ -6,7 +6,11 @@ The "measurement" is an arm whose links differ from the model's by some 15 to 30
 its torques. Base parameters, the combinations that torques depend on, are a linear problem. Ten
 parameters for each link that belong to positive masses are found in log-Cholesky coordinates, near
 those of the model where the torques do not tell.
+
+python examples/system_identification.py [FIGURE.webp]
 """
+
+import sys
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -71,3 +75,15 @@ print(f"every link of positive mass: {bool(is_physical(parameters).all())}")
 for name, one in (("model", robot), ("identified", identified)):
     error = one.inverse_dynamics(*check) - arm.inverse_dynamics(*check)
     print(f"torques of another motion, {name}: off by {root_mean_square(error):.3f} N m")
+
+if len(sys.argv) > 1:
+    from matplotlib.figure import Figure
+
+    axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+    time, joint = np.linspace(0.0, 10.0, 200), 1
+    for name, one in (("true", arm), ("model", robot), ("identified", identified)):
+        style = "--" if name == "identified" else "-"
+        axes.plot(time, one.inverse_dynamics(*check)[:, joint], style, label=name)
+    axes.set(xlabel="time [s]", ylabel=f"torque of {robot.model.joint_names[joint]} [N m]")
+    axes.legend()
+    axes.figure.savefig(sys.argv[1], dpi=80)

@@ -5,7 +5,11 @@
 The motion between two postures at rest is a spline of fifth degree; what is sought are its control
 points. The cost is the mean square of torques, as parts of their limits. Its gradient by all
 control points takes one product with the derivatives of inverse dynamics at all times at once.
+
+python examples/trajectory_optimisation.py [FIGURE.webp]
 """
+
+import sys
 
 import numpy as np
 from scipy.interpolate import BSpline
@@ -55,3 +59,15 @@ q, qd = B @ points_of(found.x), Bd @ points_of(found.x)
 print(
     f"it ends {np.abs(q[-1] - goal).max():.3f} rad from the goal, {np.abs(qd[-1]).max():.3f} rad/s"
 )
+
+if len(sys.argv) > 1:
+    from matplotlib.figure import Figure
+
+    pair = Figure(figsize=(6.0, 3.4), layout="constrained").subplots(1, 2, sharey=True)
+    for axes, x, title in zip(pair, (straight, found.x), ("before", "after"), strict=True):
+        points = points_of(x)
+        tau = robot.inverse_dynamics(B @ points, Bd @ points, Bdd @ points)
+        axes.plot(times, 100.0 * tau / limit)
+        axes.set(title=title, xlabel="time [s]")
+    pair[0].set_ylabel("torques, % of the limits")
+    pair[0].figure.savefig(sys.argv[1], dpi=80)

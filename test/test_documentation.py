@@ -68,6 +68,21 @@ NOT_RUN = {
     "python3": "test/app/test_examples.py runs the examples",
 }
 
+# Which commands of ours `test_a_command_runs` leaves out: what runs them instead, or why nothing.
+RUN_ELSEWHERE = {
+    r"drill": "test/nodes/drill/test_process.py",
+    r"render (lift_box|tray|fold) --output \w+\.webp": "test/app/visual/test_render.py",
+    r"view": "test/app/visual/test_page.py",
+    r"view --topics": "test/nodes/test_viewer.py",
+    r".*\bhold\.(py|yaml)\b": "test/app/test_own_controller.py",
+    r"reproduce (?!--list)": "test/reproductions/test_command.py",
+    r"(simulate|inspect) .*\b(my_cell|example-robot-data)\b": "test/test_documentation.py",
+    r"\w+ .*\bmy_arms\b": "is about arms of the reader",
+    r"study": "test/app/studies/test_study.py",
+    r"plot (rosbag2_|simulator\.npz)": "is about recordings of the reader",
+    r".*<TAB>": "is about the keyboard",
+}
+
 # What runs the commands of ours; here their options, scenarios and keys are checked.
 RUN_BY = {
     "demo": "app/test_demo.py",
@@ -206,6 +221,70 @@ def test_a_command_is_valid(command, tmp_path, monkeypatch):
         load_scenario(scenario, options.overrides)
 
 
+def of_ours() -> list[str]:
+    """Return every command of ours in the documentation once, without the program's name."""
+    found: dict[str, None] = {}
+    for place in documented():
+        (command,) = place.values
+        program, _, rest = command.partition(" ")
+        if Path(program).name == "robot_dynamics":
+            found[re.sub(r" #(?! status \d).*", "", rest).strip()] = None
+    return list(found)
+
+
+def elsewhere(command: str) -> list[str]:
+    """Return the patterns of `RUN_ELSEWHERE` that a command is of."""
+    return [pattern for pattern in RUN_ELSEWHERE if re.match(pattern, command)]
+
+
+def test_what_runs_the_other_commands_is_there():
+    """No reason is left over, and each test that one names exists."""
+    used = {pattern for command in of_ours() for pattern in elsewhere(command)}
+    assert used == set(RUN_ELSEWHERE)
+    named = [reason for reason in RUN_ELSEWHERE.values() if reason.endswith(".py")]
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """Return a folder with the files that commands of the documentation name."""
+    folder = tmp_path_factory.mktemp("desk")
+    for block in blocks(ROOT / "docs" / "four_bar.md"):
+        if block.file:
+            (folder / block.file).write_text(block.text, encoding="utf-8")
+    command = [sys.executable, "-m", "robot_dynamics", "simulate", "lift_box", "--output"]
+    for suffix in (".npz", ".mcap"):
+        if suffix == ".mcap":
+            pytest.importorskip("mcap_ros2", reason="the extra `bags` is not installed")
+        subprocess.run([*command, f"run{suffix}"], cwd=folder, check=True, timeout=PATIENCE_S)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [one for one in of_ours() if not elsewhere(one)])
+def test_a_command_runs(command, desk):
+    """Each command of the documentation ends as the page says: well, if it says nothing."""
+    needed = {"demo": ("rclpy",), "render": ("trimesh", "mujoco"), "simulate": ("matplotlib",)}
+    for package in needed.get(command.split()[0], ()):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    if re.search(r"_(panda|xarm7)", command):
+        try:
+            version("example-robot-data")
+        except PackageNotFoundError:
+            pytest.skip("example-robot-data is not installed")
+    words, _, status = command.partition("# status ")
+    run = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m robot_dynamics {words}'],
+        cwd=desk,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert run.returncode == int(status or 0), run.stdout
+
+
 def test_no_command_is_in_a_block_of_another_language():
     """Blocks that are not marked as commands have none, so that each is checked."""
     for page in PAGES:
@@ -222,10 +301,12 @@ def test_every_page_is_in_the_contents():
 
 
 def test_every_example_is_on_its_page():
-    """The page on examples lists every program."""
+    """The page on examples lists every program, with its picture."""
     page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
-    missing = [one.name for one in (ROOT / "examples").glob("*.py") if f"`{one.name}`" not in page]
-    assert missing == []
+    for one in (ROOT / "examples").glob("*.py"):
+        assert f"[`{one.name}`]" in page, one.name
+        (picture,) = re.findall(rf"\]\(images/([\w.]+)\)<br>`{one.name}`", page)
+        assert (ROOT / "docs" / "images" / picture).is_file()
 
 
 def test_gains_and_symbols_have_keys_that_exist():
