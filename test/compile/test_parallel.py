@@ -72,7 +72,7 @@ def test_nothing_is_copied(function, threads):
             most = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert most < 200_000  # threads and their views; a copy of x would be 12 MB
+        assert most < 1_000_000  # threads, views, modules; a copy of x would be 12 MB
     np.testing.assert_array_equal(out[0], function(x[:, 3:0:-1], y)[0])
 
 
