@@ -211,6 +211,8 @@ class BatchSimulation:
             what = "an object with a joint"
         elif system.internal_chains is not None:
             what = "arms with loops"
+        elif scenario.plant.pushes:
+            what = "planned pushes"
         elif not scene_of(scenario, system).rigid:
             what = "contacts that slip or open, or surfaces"
         if what:

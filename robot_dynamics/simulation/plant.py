@@ -170,6 +170,15 @@ class Plant(ABC):
         self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
         self.faults = Faults(tuple(self._arms), settings.faults, period)
         self._sensors = Sensors(settings.sensors, settings.seed, self._arms, self.faults)
+        held = system.model.bodies[system.object_body].name
+        self._planned = [
+            (
+                round(push.time_s / period),
+                (push.time_s + push.duration_s) / period - 0.5,
+                checked_wrenches(system.model, {push.link or held: [*push.moment, *push.force]}),
+            )
+            for push in settings.pushes
+        ]
 
     def reset(self) -> Measurement:
         """Return to the start at rest, brakes on, and measure there."""
@@ -228,6 +237,8 @@ class Plant(ABC):
                 no such link.
         """
         pushes = checked_wrenches(self.system.model, wrenches) if wrenches is not None else None
+        if self._planned:
+            pushes = self._with_planned(pushes or {})
         self._delayed.append(checked_array("torque", torque, self._torque.shape))
         applied = self._delayed.popleft()
         if applied is not None:  # else the brakes still hold
@@ -245,6 +256,15 @@ class Plant(ABC):
         for part in self._state():
             self._hash.update(part.data)
         return self._measurement()
+
+    def _with_planned(self, wrenches: Mapping[str, Array]) -> dict[str, Array]:
+        """Return external wrenches with those that the scenario has planned for this period."""
+        acting = dict(wrenches)
+        for first, end, planned in self._planned:
+            if first <= self._tick < end:
+                for name, wrench in planned.items():
+                    acting[name] = acting[name] + wrench if name in acting else wrench
+        return acting
 
     @abstractmethod
     def truth(self) -> Truth:

@@ -55,6 +55,27 @@ class SensorSettings:
 
 
 @dataclass(frozen=True)
+class PushSettings:
+    """A force from outside that nobody has told the controller of.
+
+    Attributes:
+        link: The link that is pushed; the object where it is left out.
+        force: World axes, at the link's origin [N].
+        moment: World axes [N m].
+        time_s: When it begins [s].
+        duration_s: How long it lasts [s].
+    """
+
+    link: str = ""
+    force: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "N"})
+    moment: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "N m"})
+    time_s: float = field(default=0.0, metadata={"unit": "s", "minimum": 0.0})
+    duration_s: float = field(
+        default=math.inf, metadata={"unit": "s", "above": 0.0, "infinite": True}
+    )
+
+
+@dataclass(frozen=True)
 class PlantSettings:
     """The simulated plant; its differences from the cell are what a controller does not know.
 
@@ -80,6 +101,7 @@ class PlantSettings:
         sensors: What measurements are like.
         seed: Of the noise.
         faults: What goes wrong, and when.
+        pushes: Forces from outside, and when.
     """
 
     engine: Engine = "engine"
@@ -110,6 +132,7 @@ class PlantSettings:
     sensors: SensorSettings = field(default_factory=SensorSettings)
     seed: int = field(default=0, metadata={"unit": "", "minimum": 0})
     faults: tuple[FaultSettings, ...] = ()
+    pushes: tuple[PushSettings, ...] = ()
 
     def steps(self, key: Literal["step_s", "mujoco_step_s"], period: float) -> int:
         """Return how many integration steps make a control period.

@@ -189,6 +189,24 @@ def test_scenarios_differ_in_their_seed():
     assert hashes[0] == hashes[1] != hashes[2]
 
 
+def test_planned_pushes_are_those_of_a_watcher():
+    """A push that the scenario plans, and the same one by hand, end in the same state."""
+
+    def watch(time, latest):
+        return {"box": [0.0, 0.1, 0.0, 5.0, 0.0, 1.0]} if 0.0399 < time < 0.0799 else None
+
+    push = "force: {}, moment: [0, 0.1, 0], time_s: 0.04, duration_s: 0.04"
+    hashes = []
+    for force in ("[5, 0, 1]", "[5.05, 0, 1]"):
+        planned = f"plant.pushes=[{{{push.format(force)}}}]"
+        run = simulate("lift_box", overrides=["reference={}", planned], duration=0.1)
+        hashes.append(run.report["state_hash"])
+    by_hand = simulate("lift_box", overrides=["reference={}"], duration=0.1, watch=watch)
+    assert by_hand.report["state_hash"] == hashes[0] != hashes[1]
+    with pytest.raises(RobotDynamicsError, match="unknown link 'bx'; did you mean 'box'"):
+        simulate("lift_box", overrides=["plant.pushes=[{link: bx}]"], duration=0.1)
+
+
 def test_a_watcher_sees_the_run_and_pushes():
     """It gets the last row in every period, however long it runs; its wrenches act."""
     lengths, poses = [], []

@@ -23,7 +23,13 @@ def add_study(commands: Any) -> None:
         "report.html. After Ctrl-C the same command goes on where it stopped. Ends with status 0 "
         "when all samples have been run, whether or not some of them failed.",
     )
-    parser.add_argument("study", type=place, metavar="FILE", help="what varies, as YAML")
+    parser.add_argument(
+        "study",
+        type=place,
+        metavar="STUDY",
+        help="what varies: a YAML file, or a name of a shipped study (fold, wipe, "
+        "delay_bandwidth)",
+    )
     parser.add_argument(
         "--output",
         type=place,

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from robot_dynamics.description.files import refused
 from robot_dynamics.description.yaml_document import decode, read_yaml
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.resources import share_directory
 
 Plan = Literal["plain", "latin_hypercube", "sobol", "saltelli", "grid"]
 
@@ -111,15 +112,30 @@ class StudySettings:
                     )
 
 
-def load_study(path: str | Path) -> StudySettings:
-    """Return the study of a file; its scenario is found from every working directory.
+def shipped_studies() -> dict[str, Path]:
+    """Return the studies that come with the package, by name."""
+    folder = share_directory() / "config" / "studies"
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def load_study(name: str | Path) -> StudySettings:
+    """Return the study of a file, or a shipped one by its name.
+
+    Its scenario is found from every working directory.
 
     Raises:
         DescriptionError: If the file is refused; with every problem and its place.
+        UnknownNameError: If there is neither such a file nor a shipped study of this name.
     """
-    if Path(path).is_dir():
+    path = Path(name)
+    if path.is_dir():
         raise refused(path, "is a folder, expected a study as YAML")
+    if not path.exists() and not path.suffix and path.name == str(name):
+        shipped = shipped_studies()
+        if path.name not in shipped:
+            raise UnknownNameError("study", path.name, [*shipped, "FILE.yaml"])
+        path = shipped[path.name]
     study = decode(StudySettings, read_yaml(path))
-    beside = Path(path).parent / study.scenario
+    beside = path.parent / study.scenario
     scenario = str(beside.resolve()) if study.scenario and beside.exists() else study.scenario
-    return replace(study, scenario=scenario, name=study.name or Path(path).stem)
+    return replace(study, scenario=scenario, name=study.name or path.stem)

@@ -18,9 +18,10 @@ from robot_dynamics.app.output_files import OutputError
 from robot_dynamics.app.run import Preparation, simulate
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.app.scenario_schema import json_schema, reference_page
+from robot_dynamics.app.studies.design import design_of, override
 from robot_dynamics.app.studies.report import summary, worst_sample
-from robot_dynamics.app.studies.settings import StudySettings, load_study
-from robot_dynamics.app.studies.study import OUTCOMES, outcome_of, run_study
+from robot_dynamics.app.studies.settings import StudySettings, load_study, shipped_studies
+from robot_dynamics.app.studies.study import OUTCOMES, outcome_of, require_values, run_study
 from robot_dynamics.app.studies.table import table_of
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
@@ -219,6 +220,17 @@ def test_the_schema_and_the_page_are_those_of_the_code():
     page = share_directory() / "docs" / "study_reference.md"
     if page.is_file():
         assert page.read_text(encoding="utf-8") == reference_page(StudySettings)
+
+
+@pytest.mark.parametrize("name", shipped_studies())
+def test_shipped_studies_are_valid(name):
+    """Their scenarios take every key with the least and the largest value; a wrong name is met."""
+    study = load_study(name)
+    assert study.name == name
+    fixed = [override(key, value) for key, value in study.fixed.items()]
+    require_values(load_scenario(study.scenario, fixed), design_of(study), study)
+    with pytest.raises(RobotDynamicsError, match=f"did you mean '{name}'"):
+        load_study(f"{name}x")
 
 
 @pytest.mark.slow
