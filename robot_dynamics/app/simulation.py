@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.app.run import chosen_scenario, make_plant
 from robot_dynamics.app.scenario import Scenario, build_system, true_system
 from robot_dynamics.contact.points import Inequality, PointContact
+from robot_dynamics.contact.solver import Residuals
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
@@ -229,6 +230,17 @@ class Simulation:
     def contacts(self) -> tuple[ContactReport, ...]:
         """Force, slip and gap of each contact now; none where all grasps are rigid."""
         return self._plant.contacts()
+
+    @property
+    def contact_residuals(self) -> Residuals:
+        """How well the contact impulses of the last time step of a robot meet the laws.
+
+        Raises:
+            ArgumentError: If no robot with contacts is simulated.
+        """
+        if not isinstance(self._plant, SteppedContacts):
+            raise ArgumentError("residuals are those of a robot with contacts, expected one.")
+        return self._plant.motion.residuals()
 
     @property
     def state(self) -> SimulationState:

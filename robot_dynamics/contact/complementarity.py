@@ -48,6 +48,18 @@ def linear_complementarity(M: Array, d: Array) -> Array | None:
     return None
 
 
+def copositive_complementarity(M: Array, d: Array) -> Array | None:
+    """Return z (m,) of any copositive M (m, m), as friction with pyramids has; None on a ray.
+
+    Raises:
+        RobotDynamicsError: If it does not end.
+    """
+    size = float(np.abs(M).max(initial=0.0)) or 1.0
+    large = float(np.abs(d).max(initial=0.0)) or 1.0
+    z = _lemke(M / size, d / large)
+    return None if z is None else z * (large / size)
+
+
 def _lemke(M: Array, q: Array) -> Array | None:
     """Return the solution, or None on a ray."""
     m = len(q)

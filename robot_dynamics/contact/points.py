@@ -38,6 +38,11 @@ from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
 
 Array = NDArray[np.float64]
 
+#: The farthest point of a round body in a direction of unit length, both in its link's frame.
+Shape = Callable[[Vector3], Vector3]
+
+_FLAT = 1e-24  # keeps a disc that lies flat finite
+
 
 @dataclass(frozen=True)
 class PointContact:
@@ -51,6 +56,9 @@ class PointContact:
             `contact.surfaces`.
         on: The link that has the surface, whose frame the function is in; the world by default.
         radius: Of the ball about the point [m]; none by default.
+        shape: Of a round body about the point in the place of a ball: `(direction) -> Vector3`,
+            its farthest point in a direction of unit length, both in the link's frame; see
+            `ellipsoid` and `disc`. The surface must be flat.
         material: Friction, restitution and compliance of the two.
 
     Raises:
@@ -63,15 +71,48 @@ class PointContact:
     surface: PointFunction = field(default=Plane(Vector3.zero(), Vector3(0.0, 0.0, 1.0)))
     on: str | None = None
     radius: float = 0.0
+    shape: Shape | None = None
     material: Material = field(default_factory=Material)
 
     def __post_init__(self) -> None:
+        if self.shape is not None and (self.radius or not isinstance(self.surface, Plane)):
+            raise ArgumentError(
+                f"contact {self.name!r} has a shape and a radius or a surface that is not a "
+                "`plane`, expected a shape on a plane."
+            )
         point = finite_vector(f"point of contact {self.name!r}", self.point, 3)
         object.__setattr__(self, "point", tuple(point.tolist()))
         if not 0.0 <= self.radius < np.inf:
             raise ArgumentError(
                 f"contact {self.name!r} has a radius of {self.radius:g} m, expected 0 or more."
             )
+
+
+def ellipsoid(a: float, b: float, c: float) -> Shape:
+    """Return the shape of an ellipsoid with these half axes [m] along the link's axes."""
+    if not min(a, b, c) > 0.0:
+        raise ArgumentError(f"half axes {a:g}, {b:g} and {c:g} m, expected positive ones.")
+
+    def farthest(d: Vector3) -> Vector3:
+        w = Vector3(a * a * d.x, b * b * d.y, c * c * d.z)
+        return w * (1.0 / sqrt(w.dot(d)))
+
+    return farthest
+
+
+def disc(radius: float, axis: Sequence[float] = (0.0, 0.0, 1.0)) -> Shape:
+    """Return the shape of a thin disc [m] about an axis of the link: it rolls on its rim."""
+    n = np.asarray(axis, dtype=float)
+    length = float(np.linalg.norm(n))
+    if not (0.0 < radius < np.inf and n.shape == (3,) and 0.0 < length < np.inf):
+        raise ArgumentError(f"a disc of {radius:g} m about {axis}, expected a radius and an axis.")
+    along = Vector3.of((n / length).tolist())
+
+    def farthest(d: Vector3) -> Vector3:
+        across = d - along * along.dot(d)
+        return across * (radius / sqrt(across.dot(across) + _FLAT))
+
+    return farthest
 
 
 class Posture:
@@ -227,6 +268,8 @@ class PlacedPoint(NamedTuple):
         base: The body that has the surface; WORLD for the world.
         frame: From the coordinates of `base` to those of the surface; None if they are the same.
         radius: Of the ball about the point.
+        shape: Of the round body about the point, in the link's frame.
+        link: From the coordinates of `body` to the link's frame.
     """
 
     body: int
@@ -235,6 +278,8 @@ class PlacedPoint(NamedTuple):
     base: int = WORLD
     frame: Transform | None = None
     radius: float = 0.0
+    shape: Shape | None = None
+    link: Transform | None = None
 
 
 def placed(model: Model, contact: PointContact | Inequality) -> PlacedPoint | Inequality:
@@ -256,7 +301,10 @@ def placed(model: Model, contact: PointContact | Inequality) -> PlacedPoint | In
             "against each other."
         )
     frame = None if on is None else on.placement
-    return PlacedPoint(link.body, point, contact.surface, base, frame, contact.radius)
+    return PlacedPoint(
+        link.body, point, contact.surface, base, frame, contact.radius, contact.shape,
+        link.placement,
+    )  # fmt: skip
 
 
 class ContactGeometry(NamedTuple):
@@ -293,6 +341,11 @@ def contact_geometry(
     X = _of_body(X0, contact.body)
     place = X.r + X.E.inverse_times(contact.point)
     gap, n = _gap_and_normal(X0, contact, place)
+    if contact.shape is not None and contact.link is not None:
+        # The farthest point against the normal of the plane.
+        towards = contact.link.E * (X.E * -n)
+        out = X.E.inverse_times(contact.link.E.inverse_times(contact.shape(towards)))
+        gap, place = gap + n.dot(out), place + out
     if contact.radius:
         gap = gap - contact.radius
         place = place - n * contact.radius

@@ -16,6 +16,8 @@ from robot_dynamics.contact.points import (
     Inequality,
     PointContact,
     cable,
+    disc,
+    ellipsoid,
     joint_limits,
     outline,
     vertices,
@@ -40,6 +42,8 @@ def touching():
         PointContact("self", "link2", (0.1, 0.0, 0.2), sphere((0, 0, 0.1), 0.2), on="link0"),
         cable("cable", 2.0, ("link2", (0.1, 0.0, 0.0)), ("base", (0.3, 0.0, 1.0))),
         Inequality("corner", lambda p: p.joint("joint1") - 0.1),
+        PointContact("egg", "link1", (0.1, 0, 0), FLOOR, shape=ellipsoid(0.2, 0.1, 0.05)),
+        PointContact("coin", "link2", (0.1, 0, 0), FLOOR, shape=disc(0.2, (1, 2, 0))),
     ]
     return Contacts(robot, items), rng
 
@@ -58,7 +62,7 @@ def test_normals_are_the_slopes_of_gaps_and_drift_is_their_rate(touching):
 
     gaps = [contacts(*along(s * SMALL)).gap for s in (-1, 1)]
     # Distances of curved surfaces are so to first order alone: their rate is that of the surface.
-    flat = [0, 3, 4]
+    flat = [0, 3, 4, 5, 6]
     assert_allclose(here.rate[flat], ((gaps[1] - gaps[0]) / (2 * SMALL))[flat], rtol=1e-7)
     rates = [contacts(*along(s * SMALL)).rate for s in (-1, 1)]
     second = here.T.T @ qdd + here.drift
@@ -141,6 +145,9 @@ def test_an_outline_has_the_ends_and_corners_alone():
     [
         (lambda: PointContact("foot", "body", (0, 0, np.nan)), "point of contact 'foot'"),
         (lambda: PointContact("foot", "body", radius=-0.1), "radius of -0.1 m"),
+        (lambda: PointContact("a", "b", radius=0.1, shape=disc(0.1)), "a shape and a radius"),
+        (lambda: ellipsoid(0.1, 0.0, 0.1), "half axes"),
+        (lambda: disc(0.1, (0, 0, 0)), "a disc of"),
         (lambda: Material(-0.1), "friction of -0.1"),
         (lambda: Material(0.1, restitution=1.5), "restitution 1.5"),
         (lambda: cable("rope", 0.0, ("body", (0, 0, 0)), ("body", (0, 0, 0))), "cable 'rope'"),

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
 from robot_dynamics.contact.soft import displaced, normal_step, relaxed, tangential_step
+from robot_dynamics.contact.solver import ContactSolver, Impulses, Residuals, residuals
 from robot_dynamics.model import WORLD
 from robot_dynamics.simulation.contact.report import EnergyBooks
-from robot_dynamics.simulation.contact.solver import ContactSolver, Impulses
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
 
@@ -46,6 +46,8 @@ FASTEST = 1e6
 _ASTRAY = 1e-4
 _SHORTEST = 16  # ... into as many parts at most
 _MOST_EVENTS = 12  # in a step; what closes beyond that closes at the step's end
+_LARGE_CORRECTION = 1e-6  # [m or rad]
+_WEAK_SHIFT = 1e-6  # of the diagonal, for rows that nearly depend on one another
 _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 # Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
 # of a face that tilts a little in its springs would else push against one another without bound.
@@ -101,7 +103,8 @@ class ContactMotion:
         b, w, c = self.terms.holding, self.terms.width, self.terms.opening
         self._b, self._w, self._rows = b, w, b + w * c
         touches = scene.touches
-        self._solver = ContactSolver(b, np.array([t[2].friction for t in touches]), w)
+        self._friction = np.array([t[2].friction for t in touches])
+        self._solver = ContactSolver(b, self._friction, w)
         self._normals = b + w * np.arange(c)
         self._restitution = np.array([m.restitution for _, m, _ in touches])
         self._elastic = np.array([m.elastic for _, m, _ in touches], dtype=bool)
@@ -146,6 +149,7 @@ class ContactMotion:
         self._acceleration, self._trusted = np.zeros(len(self.v)), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
+        self._last: tuple[Array, Array, Array] | None = None  # W, c and P of a step
         self._patch = np.zeros(c)  # how deep surfaces with a damper still are [m]
         self._sheared = np.zeros((int(self._gives.sum()), 2))  # x of those that give way [m]
         self._rates = np.zeros(len(self.terms.resisting))  # of hinges and lines that resist
@@ -238,13 +242,20 @@ class ContactMotion:
             of[:, 1:3] = np.einsum("cij,cj->ci", terms.axes[:, :2], off)
             to[:, 1:] = (self._anchored & ~self._elastic & ~self._gives)[:, None]
         self.correction = 0.0
-        if rows.any() and np.abs(error[rows]).max() > 1e-15:
-            J, HJ = terms.J[rows], terms.HJ[rows]
-            W = J @ HJ.T
-            W.flat[:: len(W) + 1] += _SHIFT * np.trace(W) / len(W)
-            move = -HJ.T @ np.linalg.solve(W, error[rows])
-            self.correction = float(np.abs(move).max())
-            self.q = self.terms.move(self.q, move)
+        if not rows.any() or np.abs(error[rows]).max() <= 1e-15:
+            return
+        move = _closing_motion(terms, error, rows, _SHIFT)
+        large = float(np.abs(move).max()) > _LARGE_CORRECTION
+        if large:
+            # Contacts that nearly depend on one another ask for large motions for little.
+            move = _closing_motion(terms, error, rows, _WEAK_SHIFT)
+        self.correction = float(np.abs(move).max())
+        self.q = self.terms.move(self.q, move)
+        if large and self._b:
+            # What holds is closed whatever contacts want.
+            terms, rows[self._b :] = self.terms.at(self.q, self.v), False
+            error[: self._b] = terms.error
+            self.q = self.terms.move(self.q, _closing_motion(terms, error, rows, _SHIFT))
 
     def touching(self, terms: StepTerms, gaps: Array) -> Mask:
         """Return which contacts are closed at given distances, and within the face."""
@@ -296,7 +307,7 @@ class ContactMotion:
         found = self._solver.solve(W, c, self.forces.force * h, touching)
         free = terms.free + HJ.T @ found.P
         after = J @ free
-        return _Step(terms, found, before, after, free, gaps, arriving, rub)
+        return _Step(terms, found, before, after, free, gaps, arriving, rub, W, c)
 
     def _press_elastic(
         self, W: Array, c: Array, terms: StepTerms, before: Array, touching: Mask, h: float
@@ -389,6 +400,7 @@ class ContactMotion:
         if self._any_elastic:
             arrived = self._elastic & step.found.pressed & ~self.pressed
             self.impacts += arrived & (step.before[self._normals] < -SLOW)
+        self._last = (step.W, step.c, step.found.P)
         self._relax(step, h)
         self.pressed, self.slipping = step.found.pressed, step.found.slipping
         if self.slipping.any():
@@ -424,6 +436,13 @@ class ContactMotion:
         self.residual = max(self.residual, found.residual)
         self._work += found.P * (before + after)
 
+    def residuals(self) -> Residuals:
+        """Return how well the impulses of the last step meet the laws of contact."""
+        if self._last is None:
+            return Residuals(0.0, 0.0, 0.0, 0.0, 0.0)
+        W, c, P = self._last
+        return residuals(W, c, P, self._friction, self._b, self._w)
+
     @property
     def books(self) -> EnergyBooks:
         """Where energy went since the start."""
@@ -450,7 +469,17 @@ class ContactMotion:
 
 def _stays(point: PlacedPoint | Inequality) -> bool:
     """Return whether a point that sticks stays where it is in the world."""
-    return isinstance(point, PlacedPoint) and point.base == WORLD and point.radius == 0.0
+    if not isinstance(point, PlacedPoint) or point.base != WORLD:
+        return False
+    return point.radius == 0.0 and point.shape is None
+
+
+def _closing_motion(terms: StepTerms, error: Array, rows: Mask, shift: float) -> Array:
+    """Return the smallest motion (nv,) in the metric of H that takes errors of some rows away."""
+    J, HJ = terms.J[rows], terms.HJ[rows]
+    W = J @ HJ.T
+    W.flat[:: len(W) + 1] += shift * np.trace(W) / len(W)
+    return np.asarray(-HJ.T @ np.linalg.solve(W, error[rows]))
 
 
 def _energy_gained(W: Array, c: Array, before: Array, P: Array) -> float:
@@ -474,7 +503,8 @@ def _without_gain(W: Array, c: Array, before: Array, plain: Array, P: Array, gai
 class _Step(NamedTuple):
     """A step that was tried: contact velocities `before` and `after`, gaps at its start.
 
-    Hinges and lines resisted with `rub` over their rates at its end.
+    Hinges and lines resisted with `rub` over their rates at its end; `W` and `c` are those of the
+    laws that the impulses met.
     """
 
     terms: StepTerms
@@ -485,3 +515,5 @@ class _Step(NamedTuple):
     gaps: Array
     arriving: Mask
     rub: Array
+    W: Array
+    c: Array

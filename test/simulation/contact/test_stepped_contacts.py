@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 from support.touching import at, corners, floating
 
 import robot_dynamics as rd
 from robot_dynamics.contact.material import Material
-from robot_dynamics.contact.points import PointContact, joint_limits
+from robot_dynamics.contact.points import PointContact, disc, ellipsoid, joint_limits
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
@@ -122,6 +124,69 @@ def test_a_ball_rolls_and_two_links_touch_each_other():
     # It rolls: the lowest point moves with the cart.
     along = both.velocity("body", seen.q, seen.qd, "aligned")
     assert_allclose(along[3] - r * along[1], seen.qd[0], atol=1e-6)
+
+
+def test_a_coin_rolls_in_its_circle():
+    """Steady rolling of a thin disc, tilted by a: spin, precession and radius of closed form."""
+    r, m, tilt, turn = 0.1, 1.0, 0.3, 2.0  # turn: rate of its path about the vertical [rad/s]
+    A, C = 0.25 * m * r * r, 0.5 * m * r * r
+    s, c = np.sin(tilt), np.cos(tilt)
+    # Moments about the centre, the axis tilted by `tilt` from the horizontal, n its rate about it:
+    # (C + m r^2) n turn c = A turn^2 s c - m g r s.
+    spin = (A * turn**2 * s * c - m * G * r * s) / ((C + m * r * r) * turn * c)
+    robot = floating(m, (A, A, C))
+    edge = np.array([0.0, s, -c]) * -1.0  # from the contact to the centre
+    axis = np.array([0.0, c, s])
+    frame = np.stack([[1.0, 0, 0], np.cross(axis, [1.0, 0, 0]), axis], axis=1)
+    rate = np.array([0, 0, turn]) + (spin - turn * s) * axis
+    speed = np.cross(rate, r * edge)
+    q = np.concatenate([r * edge, Rotation.from_matrix(frame).as_quat()])
+    coin = PointContact("coin", "body", shape=disc(r), material=Material(2.0))
+    qd = np.concatenate([frame.T @ rate, frame.T @ speed])
+    energy, errors = float(sum(robot.energies(q, qd))), []
+    for step in (5e-4, 2.5e-4):
+        sim = rd.Simulation(robot, contacts=[coin], q=q, qd=qd, period=0.3, step=step)
+        seen = sim.step(np.zeros(6))
+        now = Rotation.from_quat(seen.q[3:]).as_matrix()[:, 2]
+        errors.append(np.arcsin(now[2]) - tilt)
+        # Steps are of first order where things roll, and lose energy.
+        assert 0.0 < energy - sum(robot.energies(seen.q, seen.qd)) < 4.0 * step * energy
+        assert max(sim.contact_residuals) < 1e-9
+    assert abs(errors[0]) < 0.02
+    assert abs(2.0 * errors[1] - errors[0]) < 1e-4  # extrapolated to steps of no length
+
+
+def test_a_rattleback_turns_round():
+    """An ellipsoid with turned inertia keeps one spin, and reverses the other, without gain."""
+    turn = Rotation.from_euler("z", 0.1).as_matrix()
+    own = 0.2 * np.diag([0.03**2 + 0.02**2, 0.2**2 + 0.02**2, 0.2**2 + 0.03**2])
+    stone = PointContact("stone", "body", shape=ellipsoid(0.2, 0.03, 0.02), material=Material(1))
+    spins = []
+    links = (LinkElement("world"), LinkElement("body", 1.0, (0, 0, 0), turn @ own @ turn.T))
+    joint = JointElement("free", "floating", "world", "body")
+    robot = rd.Robot.from_mechanism(Mechanism("stone", links, (joint,)))
+    for spin in (2.0, -2.0):
+        q, qd = [0, 0, 0.02, 0.005, 0, 0, 1.0], [0, 0, spin, 0, 0, 0]
+        sim = rd.Simulation(robot, contacts=[stone], q=q, qd=qd, period=0.01, step=1e-3)
+        energy = []
+        for _ in range(160):
+            seen = sim.step(np.zeros(6))
+            energy.append(float(sum(robot.energies(seen.q, seen.qd))))
+        spins.append(seen.qd[2])
+        assert np.diff(energy).max() < 1e-4 * energy[0]
+    assert spins[0] > 1.9
+    assert spins[1] > 1.5
+
+
+@pytest.mark.slow
+def test_a_walker_stands_for_long():
+    """Four five-bar legs drop, are pushed and stand: 10^5 steps, loops closed to 1e-10."""
+    spec = importlib.util.spec_from_file_location("walker", ROOT / "examples" / "walker.py")
+    walker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(walker)
+    closure, q = walker.main(duration=100.0)
+    assert closure < 1e-10
+    assert np.isfinite(q).all()
 
 
 def test_a_closed_loop_comes_to_rest_on_its_limit():

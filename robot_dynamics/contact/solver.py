@@ -20,6 +20,11 @@ compiled program gives F and its slopes. A semi-smooth Newton method solves them
 exactly, after one or two linear systems if it starts from the impulses of the step before. Where
 it does not, sweeps over the contacts (projected block Gauss-Seidel) bring it nearer first.
 
+In terms of cones: with the velocity u' = (u_n + mu |u_t|, u_t), P is in the friction cone, u' in
+its dual, and P . u' = 0 (de Saxce). This complementarity of cones is not that of a quadratic
+program, which would lift what slides. `residuals` says how well impulses meet it, and
+`pyramid_impulses` solves the same with pyramids in the place of cones, by another method.
+
 Rows that depend on one another leave impulses open, such as those of four corners of one face. W
 is then singular; a shift of its diagonal, whose effect on u is kept out by the last impulses,
 chooses impulses near those.
@@ -34,6 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.contact.complementarity import copositive_complementarity
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.scalar.functions import absolute, maximum, minimum
 from robot_dynamics.scalar.linear_algebra import dot, norm
 from robot_dynamics.spatial import Scalar
@@ -67,6 +74,100 @@ class Impulses(NamedTuple):
     slipping: Mask
     residual: float
     systems: int
+
+
+class Residuals(NamedTuple):
+    """How well impulses meet the laws of contact: zero if they do.
+
+    Attributes:
+        separation: The largest speed at which something goes into something else [m/s].
+        cone: The largest part of a tangential impulse that is outside of its cone [N s], or of a
+            normal one that pulls.
+        complementarity: The largest P_n u_n of a contact [J].
+        dissipation: The largest of `P_t . u_t + mu P_n |u_t|` [J]: what slip loses too little.
+        holding: The largest velocity of rows that hold [m/s].
+    """
+
+    separation: float
+    cone: float
+    complementarity: float
+    dissipation: float
+    holding: float
+
+
+def residuals(
+    W: Array, c: Array, P: Array, friction: Array, holding: int = 0, width: int = 3
+) -> Residuals:
+    """Return how well impulses meet the laws.
+
+    Args:
+        W: (b + w c, b + w c).
+        c: Velocities without impulses (b + w c,).
+        P: Impulses (b + w c,).
+        friction: mu of each contact (c,).
+        holding: Number of rows that hold, b.
+        width: Rows of each contact, w.
+    """
+    u = W @ P + c
+    of_u, of_P = u[holding:].reshape(-1, width), P[holding:].reshape(-1, width)
+    normal, slip = of_P[:, 0], np.linalg.norm(of_u[:, 1:], axis=1)
+    size = np.linalg.norm(of_P[:, 1:], axis=1)
+    work = np.einsum("ci,ci->c", of_P[:, 1:], of_u[:, 1:]) + friction * normal * slip
+
+    def largest(values: Array) -> float:
+        return float(np.max(values, initial=0.0))
+
+    return Residuals(
+        largest(-of_u[:, 0]),
+        max(largest(size - friction * np.maximum(normal, 0.0)), largest(-normal)),
+        largest(np.abs(normal * of_u[:, 0])),
+        largest(np.abs(work)),
+        largest(np.abs(u[:holding])),
+    )
+
+
+def pyramid_impulses(
+    W: Array, c: Array, friction: Array, sides: int = 16, holding: int = 0
+) -> Array:
+    """Return impulses (b + 3 c,) with pyramids within the cones, by Lemke's method.
+
+    The complementarity problem of Stewart and Trinkle (1996), for comparison and for problems of
+    few contacts: it needs no start and is exact for its pyramids, whose tangential impulses are
+    up to 1 - cos(pi / sides) too small, and directions as far off as half a side.
+
+    Args:
+        W: (b + 3 c, b + 3 c), rows that hold independent of each other.
+        c: Velocities without impulses (b + 3 c,).
+        friction: mu of each contact (c,).
+        sides: Of a pyramid, four at least.
+        holding: Number of rows that hold, b.
+
+    Raises:
+        ArgumentError: If there are too few sides.
+        RobotDynamicsError: If there is no solution.
+    """
+    if sides < 4:
+        raise ArgumentError(f"a pyramid of {sides} sides, expected four at least.")
+    b, n, k = holding, len(friction), sides
+    into = np.linalg.solve(W[:b, :b], W[:b, b:]) if b else np.zeros((0, 3 * n))
+    start = np.linalg.solve(W[:b, :b], c[:b]) if b else np.zeros(0)
+    A, d = W[b:, b:] - W[b:, :b] @ into, c[b:] - W[b:, :b] @ start
+    angles = 2.0 * np.pi * np.arange(k) / k
+    N, D = np.zeros((n, 3 * n)), np.zeros((n * k, 3 * n))
+    for i in range(n):
+        N[i, 3 * i] = 1.0
+        D[i * k : (i + 1) * k, 3 * i + 1] = np.cos(angles)
+        D[i * k : (i + 1) * k, 3 * i + 2] = np.sin(angles)
+    # Unknowns: normal impulses, those along each side, and the slip of each contact.
+    E = np.kron(np.eye(n), np.ones((k, 1)))
+    rows = np.vstack([N, D])
+    M = np.block([[rows @ A @ rows.T, np.vstack([np.zeros((n, n)), E])],
+                  [np.diag(friction), -E.T, np.zeros((n, n))]])  # fmt: skip
+    z = copositive_complementarity(M, np.concatenate([rows @ d, np.zeros(n)]))
+    if z is None:
+        raise RobotDynamicsError("no impulses meet the laws of contact: something is wedged in.")
+    P = rows.T @ z[: n + n * k]
+    return np.concatenate([-start - into @ P, P])
 
 
 class ContactSolver:

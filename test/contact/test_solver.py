@@ -9,12 +9,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
-from robot_dynamics.simulation.contact.solver import (
+from robot_dynamics.contact.solver import (
     TOLERANCE,
     ContactSolver,
     Residual,
     contact_laws,
+    pyramid_impulses,
+    residuals,
 )
+from robot_dynamics.errors import ArgumentError
 
 
 def problem(rng, holding, contacts, width, freedoms):
@@ -169,3 +172,41 @@ def test_what_may_not_push_has_no_impulse(laws):
     assert_allclose(at.F[2:], P[2:])
     assert_allclose(at.G[2:], np.eye(ROWS)[2:])
     assert (at.normal < 0.0).all()
+
+
+@pytest.mark.parametrize("holding", [0, 2])
+def test_pyramids_with_more_sides_come_near_cones(holding):
+    """Another method, Lemke's, on the same problems; residuals of both are small."""
+    rng = np.random.default_rng(holding)
+    for _ in range(6):
+        n, rows = 2, holding + 6
+        J = rng.normal(size=(rows, 9))
+        W, c = J @ J.T, rng.normal(size=rows)
+        c[holding::3] = -rng.uniform(0.5, 2.0, n)
+        mu = rng.uniform(0.1, 0.8, n)
+        exact = ContactSolver(holding, mu, 3).solve(W, c, np.zeros(rows), np.ones(n, dtype=bool))
+        own = residuals(W, c, exact.P, mu, holding)
+        assert max(own) < 1e-8
+        errors = []
+        for sides in (8, 64):
+            P = pyramid_impulses(W, c, mu, sides, holding)
+            found = residuals(W, c, P, mu, holding)
+            assert max(found.separation, found.cone, found.complementarity, found.holding) < 1e-8
+            assert found.dissipation <= np.pi / sides * np.abs(P).max() * 10.0
+            errors.append(np.abs(P - exact.P).max() / np.abs(exact.P).max())
+        assert errors[1] < 0.1
+        assert errors[1] <= errors[0] + 1e-9
+
+
+def test_residuals_see_what_is_wrong():
+    """Each of them is that of one law."""
+    W, mu = np.eye(3), np.array([0.5])
+    assert max(residuals(W, np.array([-1.0, 0, 0]), np.array([1.0, 0, 0]), mu)) == 0.0
+    assert residuals(W, np.array([-1.0, 0, 0]), np.array([0.9, 0, 0]), mu).separation > 0.09
+    assert residuals(W, np.array([-1.0, 0, 0]), np.array([1.0, 0.6, 0]), mu).cone > 0.09
+    assert residuals(W, np.array([-1.0, 0, 0]), np.array([1.1, 0, 0]), mu).complementarity > 0.09
+    slides = residuals(W, np.array([-1.0, 2.0, 0]), np.array([1.0, -0.4, 0]), mu)
+    assert_allclose(slides.dissipation, 0.1 * 1.6, rtol=1e-12)
+    assert residuals(W, np.array([0.3, 0, 0]), np.zeros(3), mu[:0], holding=3).holding == 0.3
+    with pytest.raises(ArgumentError, match="3 sides"):
+        pyramid_impulses(W, np.zeros(3), mu, 3)

@@ -1,0 +1,107 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A machine with four five-bar legs drops onto its feet, stands, and is pushed.
+
+python examples/walker.py [PICTURE.png]
+"""
+
+import sys
+
+import numpy as np
+
+import robot_dynamics as rd
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.points import PointContact, vertices
+from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
+
+UPPER, LOWER, APART = 0.16, 0.25, 0.05  # of a leg's links, and of its hips from the middle [m]
+HIPS = {"left front": (0.2, 0.15), "right front": (0.2, -0.15),
+        "left back": (-0.2, 0.15), "right back": (-0.2, -0.15)}  # fmt: skip
+Y, SIDES = (0.0, 1.0, 0.0), {"fore": 1.0, "aft": -1.0}
+STIFF, DAMP = 200.0, 2.0  # of the servos of the hips
+
+
+def rod(name: str, length: float, mass: float) -> LinkElement:
+    """Return a link that hangs down from its joint."""
+    across = mass * length**2 / 12.0
+    inertia = np.diag([across, across, 1e-4])
+    return LinkElement(name, mass, (0.0, 0.0, -0.5 * length), inertia)
+
+
+def machine() -> tuple[rd.Robot, list[PointContact]]:
+    """Return the machine, and two points of each foot."""
+    links = [LinkElement("world"), LinkElement("body", 8.0, (0, 0, 0), np.diag([0.1, 0.2, 0.25]))]
+    joints = [JointElement("free", "floating", "world", "body")]
+    loops, feet = [], []
+    along_y = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])  # z axis along y
+    for leg, (x, y) in HIPS.items():
+        for side, sign in SIDES.items():
+            own = f"{leg} {side}"
+            links += [rod(f"{own} upper", UPPER, 0.3), rod(f"{own} lower", LOWER, 0.2)]
+            hip, knee = pose((x + sign * APART, y, 0.0)), pose((0.0, 0.0, -UPPER))
+            joints += [
+                JointElement(f"{own} hip", "revolute", "body", f"{own} upper", hip, Y),
+                JointElement(f"{own} knee", "revolute", f"{own} upper", f"{own} lower", knee, Y),
+            ]
+        ankle = pose((0.0, 0.0, -LOWER), along_y)
+        lower = [f"{leg} {side} lower" for side in SIDES]
+        loops.append(LoopElement(f"{leg} ankle", "revolute", *lower, ankle, ankle))
+        sole = PointContact(leg, lower[0], material=Material(0.8))
+        feet += vertices(sole, [(0.0, dy, -LOWER) for dy in (-0.03, 0.03)])
+    mechanism = Mechanism("walker", tuple(links), tuple(joints), tuple(loops))
+    return rd.Robot.from_mechanism(mechanism), feet
+
+
+def main(picture: str = "", duration: float = 2.0) -> tuple[float, np.ndarray]:
+    """Drop it by 5 cm, push it after a second; return the worst closure error and the end."""
+    robot, feet = machine()
+    model = robot.model
+    hips = [f"{leg} {side} hip" for leg in HIPS for side in SIDES]
+    at = [model.q_slices[model.joint_index(name)].start for name in hips]
+    moved = [model.v_slices[model.joint_index(name)].start for name in hips]
+    guess = model.neutral()
+    for name, i in zip(hips, at, strict=True):
+        bend = 1.0 if "fore" in name else -1.0
+        knee = model.q_slices[model.joint_index(name.replace("hip", "knee"))].start
+        guess[i], guess[knee] = -0.6 * bend, 0.9 * bend
+    q = np.array(robot.assemble(guess).q)
+    q[2] += 0.05 - min((robot.pose(foot.link, q) @ [*foot.point, 1.0])[2] for foot in feet)
+    target = q[at]
+
+    sim = rd.Simulation(robot, contacts=feet, q=q, period=0.005, step=1e-3)
+    closure, rows, seen = 0.0, [], sim.observation
+    for _ in range(round(duration / sim.period)):
+        tau = np.zeros(model.nv)
+        tau[moved] = STIFF * (target - seen.q[at]) - DAMP * seen.qd[moved]
+        pushed = 1.0 <= seen.time < 1.2
+        seen = sim.step(tau, {"body": [0, 0, 0, 20.0, 30.0, 0]} if pushed else None)
+        closure = max(closure, float(np.abs(robot.closure(seen.q)[1]).max()))
+        rows.append((seen.time, seen.q[2], seen.q[0], sum(c.force[2] for c in sim.contacts)))
+    time, height, forward, force = np.array(rows).T
+    weight = 9.81 * robot.total_mass
+    print(f"it stands on {force[-1]:.1f} N, its weight is {weight:.1f} N")
+    print(f"loops stayed closed to 1e-10 m: {closure < 1e-10}")
+    if picture:
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+        axes[0].plot(time, height, label="height")
+        axes[0].plot(time, forward, label="forward")
+        axes[0].set(title="place of the body [m]", xlabel="time [s]")
+        axes[0].legend()
+        axes[1].plot(time, force)
+        axes[1].axhline(weight, color="0.6", lw=0.8)
+        axes[1].set(title="force on all feet [N]", xlabel="time [s]", ylim=(0, 4 * weight))
+        for ax in axes:
+            ax.axvspan(1.0, 1.2, color="0.9")
+            ax.grid(alpha=0.3)
+        figure.savefig(picture, dpi=110)
+        print(f"written: {picture}")
+    return closure, seen.q
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except rd.RobotDynamicsError as error:
+        sys.exit(f"{sys.argv[0]}: {error}")
