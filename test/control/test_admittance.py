@@ -223,7 +223,8 @@ def test_the_mass_on_a_spring_is_changed_while_it_runs():
         law.retune(dataclasses.replace(law.settings, admittance=wild))
 
 
-@pytest.mark.parametrize("plant", BOTH)
+@pytest.mark.slow  # the stiffness of the object alone is shown above
+@pytest.mark.parametrize("plant", ["engine", "mujoco"])
 def test_a_wall_in_the_way_is_pressed_as_two_springs_in_series_do(plant):
     """1000 N/m of the law and 20000 N/m of the wall over 1 cm: 9.52 N. Nothing is commanded."""
     path = "reference.segments=[{duration_s: 0.6, move: [0.05, 0, 0]}, {duration_s: 1.0}]"

@@ -123,7 +123,8 @@ def test_stiffness_of_the_object_and_of_the_hands(plant):
     assert spring[5] == pytest.approx(0.2 * 10.0 * 9.81, rel=0.01)
 
 
-@pytest.mark.parametrize("plant", BOTH)
+@pytest.mark.slow  # the stiffness of the object alone is shown above
+@pytest.mark.parametrize("plant", ["engine", "mujoco"])
 def test_a_wall_in_the_way_is_pressed_as_two_springs_in_series_do(plant):
     """1000 N/m of the law and 20000 N/m of the wall over 1 cm: 9.52 N. Nothing is commanded."""
     path = "reference.segments=[{duration_s: 0.6, move: [0.05, 0, 0]}, {duration_s: 0.6}]"
@@ -146,7 +147,13 @@ def _seen(scenario):
     ("name", "override", "words", "wrong"),
     [
         ("tray", "{}", r"rotational_damping about y is 20 N m s/rad, too high", ["y"]),
-        ("two_ur5", "{}", r"rotational_damping about y is 20 N m s/rad, too high", ["y"]),
+        pytest.param(
+            "two_ur5",
+            "{}",
+            r"rotational_damping about y is 20 N m s/rad, too high",
+            ["y"],
+            marks=pytest.mark.slow,
+        ),
         ("lift_box", "{damping: [5, 500, 500]}", r"\.damping along x is 5 N s/m, too low", ["x"]),
         ("lift_box", "{damping: [0, 0, 0]}", r"\.damping along y is 0 N s/m, too low", [*"xyz"]),
         ("lift_box", "{stiffness: [2e7, 2e3, 2e3]}", r"\.stiffness along x .* too high", ["x"]),
