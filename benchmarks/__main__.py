@@ -65,7 +65,9 @@ def main() -> int:
                 if generated.is_available():
                     found += generated.rows_of(name, options.rounds)
             if name in two_arms.ARMS:
-                found += closed_loops.rows_of(two_arms.two_arms(name), options.rounds)
+                case = two_arms.two_arms(name)
+                found += closed_loops.rows_of(case, options.rounds)
+                found += closed_loops.derivative_rows_of(case, options.rounds)
                 found += hybrid_law.rows_of(name, options.rounds)
                 found += contact_plant.rows_of(name, options.rounds)
             if name == "stewart_platform":

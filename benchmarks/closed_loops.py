@@ -15,6 +15,7 @@ from benchmarks.rows import Row
 from benchmarks.timing import interleaved
 from benchmarks.trees import CALLS, host_lanes
 from robot_dynamics import algorithms
+from robot_dynamics.derivatives import forward_dynamics_derivatives_program
 from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -24,6 +25,8 @@ ALGORITHM = "closed_loop_forward_dynamics"
 TOLERANCE = 1e-9
 # Of the compiled loop: one of the two has to be met.
 THRESHOLD, THRESHOLD_US = 1 / 6, 1.2
+DERIVATIVES = "closed_loop_derivatives"
+DERIVATIVE_THRESHOLDS = {"loop": 1 / 2.5, "batch": 1 / 10}
 
 
 class Peer:
@@ -55,6 +58,14 @@ class Peer:
         return pin.constraintDynamics(
             self.model, self.data, q, v, tau, self.constraints, self.constraint_datas
         )
+
+    def derivatives(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives of the accelerations by q, v and tau."""
+        self(q, v, tau)
+        pin.computeConstraintDynamicsDerivatives(
+            self.model, self.data, self.constraints, self.constraint_datas
+        )
+        return self.data.ddq_dq, self.data.ddq_dv, self.data.ddq_dtau
 
 
 @dataclass(frozen=True)
@@ -141,4 +152,61 @@ def rows_of(case: ClosedLoop, rounds: int) -> list[Row]:
             threshold_us=THRESHOLD_US if mode == "loop" else None,
         )
         for mode in ("loop", "batch", "call")
+    ]
+
+
+def derivative_rows_of(case: ClosedLoop, rounds: int) -> list[Row]:
+    """Return the rows of the derivatives of accelerations and constraint forces.
+
+    Raises:
+        AssertionError: If those of accelerations differ from the peer's.
+    """
+    robot, peer, states = case.robot, case.peer, case.states[:CALLS]
+    theirs_of = [(q, peer.reordered(qd), peer.reordered(tau)) for q, qd, tau in states]
+    order = peer.reordered(np.arange(robot.model.nv)).astype(int)
+    worst = 0.0
+    for ours, theirs in zip(states, theirs_of, strict=True):
+        found = robot.forward_dynamics_derivatives(*ours, check=False)
+        for by, expected in zip(found, peer.derivatives(*theirs), strict=False):
+            error = np.abs(by[np.ix_(order, order)] - expected).max() / np.abs(expected).max()
+            if not error < TOLERANCE:
+                raise AssertionError(f"{case.name}: derivatives off by {error:.1e}.")
+            worst = max(worst, float(error))
+
+    arrays = [np.array(column) for column in zip(*states, strict=True)]
+    loops = {
+        mode: algorithms.bound(
+            robot.model,
+            "forward_dynamics_derivatives",
+            lambda: forward_dynamics_derivatives_program(robot.model),
+            lanes=lanes,
+        )
+        for mode, lanes in (("loop", 1), ("batch", None))
+    }
+    # What they return stays in the same place, as the peer's does.
+    places = {mode: loop(*arrays) for mode, loop in loops.items()}
+
+    def pin_calls() -> None:
+        for q, qd, tau in theirs_of:
+            peer.derivatives(q, qd, tau)
+
+    functions = {
+        "loop": lambda: loops["loop"](*arrays, out=places["loop"]),
+        "batch": lambda: loops["batch"](*arrays, out=places["batch"]),
+        "pin": pin_calls,
+    }
+    timings = interleaved(functions, dict.fromkeys(functions, len(states)), rounds)
+    return [
+        Row.of(
+            timings[mode],
+            timings["pin"],
+            robot=case.name,
+            algorithm=DERIVATIVES,
+            mode=mode,
+            lanes=host_lanes() if mode == "batch" else 1,
+            peer="pin.constraintDynamics, computeConstraintDynamicsDerivatives",
+            max_rel_error=worst,
+            threshold=DERIVATIVE_THRESHOLDS[mode],
+        )
+        for mode in ("loop", "batch")
     ]

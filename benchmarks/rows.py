@@ -16,8 +16,8 @@ class Row:
 
     Attributes:
         robot: Name of the robot.
-        algorithm: "rnea", "crba", "aba", "closed_loop_forward_dynamics" or
-            "hybrid_control_step" or "contact_plant_step".
+        algorithm: "rnea", "crba", "aba", "closed_loop_forward_dynamics",
+            "closed_loop_derivatives", "hybrid_control_step" or "contact_plant_step".
         mode: "step", "relieved step", "relieving step", "held-back step": an update of a
             controller, called from Python, by what limits make of it.
             "rigid", "soft finger": a step of a simulated plant, called from Python.
