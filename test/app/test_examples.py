@@ -42,16 +42,13 @@ EXPECTED = {
     "wrong_payload": ["true mass 1.2 x modelled"],
 }
 
-<<<<<<< HEAD
 # Their pictures are drawn by MuJoCo, which test/app/visual does, or are those of a scenario.
 RENDERED = {"four_bar", "frames_and_kinematics", "learn_squeeze", "own_controller"}
 GIVEN = {
     "inverse_dynamics": ("package://robot_dynamics/urdf/dual_arm.urdf",),
     "learn_squeeze": ("--pairs", "2", "--generations", "1"),
 }
-=======
 COMPILES_LONG = {"walker"}
->>>>>>> 5664364 (Roll ellipsoids and discs, and say how well contact laws are met)
 
 
 def run(example, *arguments, folder):
