@@ -36,7 +36,7 @@ from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_LARGEST_PART = 256  # cells that a thread advances together: their numbers stay in its cache
+_LARGEST_PART = 512  # cells that a thread advances together: their numbers stay in its cache
 _LANES = 8
 
 
