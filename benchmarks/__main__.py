@@ -25,7 +25,7 @@ def main() -> int:
         "--robots",
         nargs="+",
         metavar="ROBOT",
-        help="only these (panda, ur5, xarm7, baxter, stewart_platform, ladder)",
+        help="only these (panda, ur5, xarm7, baxter, stewart_platform, ladder, large)",
     )
     parser.add_argument("--rounds", type=int, default=25, help="turns of each function")
     options = parser.parse_args()
@@ -36,6 +36,7 @@ def main() -> int:
             generated,
             hybrid_law,
             ladder,
+            large,
             robots,
             rows,
             stewart,
@@ -49,7 +50,7 @@ def main() -> int:
             file=sys.stderr,
         )
         return MISSING
-    known = [*robots.FILES, "stewart_platform", "ladder"]
+    known = [*robots.FILES, "stewart_platform", "ladder", "large"]
     names = options.robots or known
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -74,6 +75,8 @@ def main() -> int:
                 found += closed_loops.rows_of(stewart.stewart_platform(), options.rounds)
             if name == "ladder":
                 found += ladder.rows_of(options.rounds)
+            if name == "large":
+                found += large.rows_of(options.rounds)
     except AssertionError as error:
         print(f"results differ: {error}", file=sys.stderr)
         return 1

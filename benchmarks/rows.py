@@ -39,6 +39,8 @@ class Row:
         rungs: Of a ladder, how many.
         us_per_rung: Our time over them [us].
         p99_us: The 99th percentile of our time, on the clock [us].
+        bodies: Of a large model, how many.
+        compiled_s: From this model to machine code, processor time without a cache [s].
         slope: Growth of our time from the ladder before, d log(time) / d log(rungs): 1 is linear.
     """
 
@@ -59,6 +61,8 @@ class Row:
     us_per_rung: float | None = None
     slope: float | None = None
     p99_us: float | None = None
+    bodies: int | None = None
+    compiled_s: float | None = None
 
     @classmethod
     def of(
@@ -109,6 +113,9 @@ class Row:
         if self.us_per_rung is not None:
             grows = "" if self.slope is None else f", grows with the power {self.slope:.2f}"
             return f"{self.us_per_rung:.0f} us a rung{grows}"
+        if self.bodies is not None:
+            each = 1e3 * self.ours_us / self.bodies
+            return f"{each:.0f} ns a body, compiled in {self.compiled_s:.1f} s"
         if self.p99_us is not None:
             return (
                 f"{self.verdict}: at most {self.threshold_us:g} us; "

@@ -92,6 +92,19 @@ def test_a_robot_is_compared_then_timed(tmp_path, monkeypatch, capsys):
     assert "ur5" in capsys.readouterr().out
 
 
+def test_large_models_are_compared_then_timed(monkeypatch):
+    """Chains, trees and rings agree with Pinocchio; rows state what compilation took."""
+    pytest.importorskip("pinocchio", exc_type=ImportError)
+    pytest.importorskip("mujoco")
+    from benchmarks import large
+
+    for name, bodies in (("CHAINS", 6), ("TREES", 6), ("RINGS", 24)):
+        monkeypatch.setattr(large, name, (bodies,))
+    rows = large.rows_of(1)
+    assert [row.robot for row in rows] == [*["chain of 6"] * 3, *["tree of 6"] * 3, "ring of 24"]
+    assert all("ns a body, compiled in" in row.remark for row in rows)
+
+
 @pytest.mark.slow
 def test_generated_code_is_compared_then_timed():
     """C code that CasADi makes of our source computes the same, derivatives included."""
