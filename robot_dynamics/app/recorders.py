@@ -22,6 +22,7 @@ from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
+from robot_dynamics.control.controller import of_observer
 from robot_dynamics.control.settings import LAW_FACTS
 from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
@@ -343,11 +344,13 @@ def reference_metadata(
         first = law.reference.duration + settle_s
     intervals = settled_until(law.reference, settle_s, end)
     of_law = dict(law.metadata)
-    if scenario.control.law not in LAW_FACTS:  # gains of the observer, which are not used
+    warnings = of_law.pop("warnings", [])
+    if scenario.control.law not in LAW_FACTS:  # the law observes; its gains are not used
         of_law.pop("object_gains", None)
+        warnings = list(map(of_observer, warnings))
     return {
         "holds_object": law.holds_object,
-        "law_warnings": of_law.pop("warnings", []),
+        "law_warnings": warnings,
         "settled_intervals_s": [[a + offset, b + offset] for a, b in intervals],
         "settle_s": settle_s,
         "first_settled_s": first + offset,

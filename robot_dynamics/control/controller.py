@@ -352,3 +352,8 @@ def _failure(name: str, error: Exception, how: str = "") -> ControllerError:
     what = sentence_of(error).removeprefix("unexpected ").rstrip(".")
     place = f"{last.filename}:{last.lineno}"
     return ControllerError(f"controller {name!r}{how} failed: {what} ({place}).")
+
+
+def of_observer(warning: str) -> str:
+    """Return a warning of the law that observes for a controller of one's own."""
+    return f"the observer warns: {warning}"

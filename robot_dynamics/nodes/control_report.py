@@ -18,6 +18,7 @@ from robot_dynamics.app.run import progress_of
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
+from robot_dynamics.control.controller import of_observer
 from robot_dynamics.control.faults import State
 from robot_dynamics.control.start_check import disagreement
 from robot_dynamics.nodes.background_work import RecordingFile
@@ -187,7 +188,8 @@ def condition(
         other_publisher: About another publisher of commands; empty if there is none.
     """
     safety = loop.safety
-    state, of_law = safety.state, " ".join(loop.law.warnings)  # as of slip
+    state, warnings = safety.state, loop.law.warnings  # as of slip
+    of_law = " ".join(warnings if loop.controller is None else map(of_observer, warnings))
     if state in (State.FALLBACK, State.STOPPED):
         return ERROR, f"{state.value}: {safety.cause}"
     if other_publisher:

@@ -3,6 +3,7 @@
 """What the two sides of a run write down."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from robot_dynamics.app.recorders import (
     PlantRecorder,
     common_metadata,
     control_units,
+    reference_metadata,
     unbounded_drives,
 )
 from robot_dynamics.app.scenario import build_system, load_scenario
@@ -97,6 +99,16 @@ def test_streamed_references_replace_the_plan(scenario, law):
     # Its force changes up to period 200; it has settled half a second later.
     (interval,) = found.get("settled_intervals_s")
     assert interval == pytest.approx([201 * 0.002 + 0.5, 699 * 0.002])
+
+
+def test_warnings_of_an_observer_say_that_they_are(scenario, law, monkeypatch):
+    """Of the law that commands they stand by themselves."""
+    monkeypatch.setattr(type(law), "metadata", {"warnings": ["left is about to slip."]})
+    found = reference_metadata(scenario, law, 0, 1.0)["law_warnings"]
+    assert found == ["left is about to slip."]
+    own = replace(scenario.control, law="hold.py:Hold", observer="hybrid")
+    found = reference_metadata(replace(scenario, control=own), law, 0, 1.0)["law_warnings"]
+    assert found == ["the observer warns: left is about to slip."]
 
 
 def test_both_sides_make_one_recording(scenario, law):

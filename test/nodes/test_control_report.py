@@ -120,6 +120,15 @@ def test_arms_that_disagree_are_a_warning(measured):
     assert SCENARIO.safety.closure_warning_m < closure < SCENARIO.safety.closure_limit_m
 
 
+def test_warnings_of_an_observer_say_that_they_are(monkeypatch):
+    """Of the law that commands they stand by themselves."""
+    loop = sampled_loop(SCENARIO)
+    monkeypatch.setattr(type(loop.law), "warnings", ("left is about to slip.",))
+    assert condition(loop) == (WARN, "inactive: left is about to slip.")
+    loop.controller = SimpleNamespace()
+    assert condition(loop) == (WARN, "inactive: the observer warns: left is about to slip.")
+
+
 def test_another_publisher_is_an_error_while_this_node_commands(measured):
     """Before the start it is a warning; a fault's own cause comes first."""
     loop = sampled_loop(SCENARIO)
