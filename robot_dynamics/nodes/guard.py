@@ -104,7 +104,7 @@ class Guard:
             stale_after_s=0.0 if self._lockstep else values["stale_after"],
         )
         self._monitor = HeartbeatMonitor(
-            values["silence_limit"] if self._lockstep else values["heartbeat_timeout"]
+            *((values["silence_limit"],) if self._lockstep else _timeouts(values))
         )
         self._answered = -1
         self._torque: Array | None = None
@@ -205,6 +205,7 @@ class Guard:
 
     def _on_command(self, arm: str, answer: tuple[int, Array]) -> None:
         _, torque = answer
+        self._monitor.commanded(time.monotonic())
         self._loop.take_command(arm, self._gravity.to_arm_torques(arm, torque))
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
@@ -245,9 +246,10 @@ class Guard:
         beat, monitor = self._monitor.beat, self._monitor
         # Before the first command, in case the controller is still running.
         self._report()
-        sentence = (
-            f"no heartbeat for {monitor.silence:.3g} s; expected one within {monitor.timeout:g} s."
-        )
+        beats = monitor.missing == "heartbeat"
+        timeout = monitor.timeout if beats else monitor.command_timeout
+        words = "no heartbeat" if beats else "heartbeats, but no command"
+        sentence = f"{words} for {monitor.silence:.3g} s; expected one within {timeout:g} s."
         self._loop.take_over(self._clock.now(), sentence, held=beat is None or beat.held)
         self._takeovers += 1
         self._cycle()
@@ -470,6 +472,15 @@ class GuardLoop:
 
     def _support(self, q: Array, held: bool) -> Array:
         return (self._loaded if held else self._empty).support(q)
+
+
+def _timeouts(values: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the times without heartbeat and without command after which the guard takes over [s].
+
+    Commands that stop are no sign while their heartbeats may still be on their way.
+    """
+    beats, commands = values["heartbeat_timeout"], values["command_timeout"]
+    return beats, max(commands, beats) if commands > 0.0 else np.inf
 
 
 def main() -> None:

@@ -4,8 +4,9 @@
 
 A controller publishes a heartbeat with its commands, several within the timeout of the guard and
 at once when a field changes, and every 20 ms when it has nothing to command. The guard takes over
-when heartbeats stop, and commands the arms until it is reset; its reports say so. Two processes
-must not both send torques for longer than a message takes:
+when heartbeats stop, or commands although heartbeats say that arms rely on them, and commands the
+arms until it is reset; its reports say so. Two processes must not both send torques for longer
+than a message takes:
 
 - While the guard watches, it publishes no command.
 - A controller that hears that the guard is in charge publishes none.
@@ -118,21 +119,24 @@ class HeartbeatMonitor:
         state: The state of the guard.
         watches: Whether a controller has commanded, which the guard watches since.
         beat: The last heartbeat of that controller, of any before; None before the first.
-        silence: How long that controller had been silent when the guard took over last [s].
+        missing: What that controller had stopped to send when the guard took over last.
+        silence: For how long it had not sent it then [s].
         conflicts: Number of heartbeats of controllers that commanded although the guard was in
             charge, or watched another controller.
 
     Args:
         timeout: Time without a heartbeat after which the guard takes over [s].
+        command_timeout: Likewise without a command while heartbeats say that arms rely on them.
     """
 
-    def __init__(self, timeout: float) -> None:
-        self.timeout = timeout
+    def __init__(self, timeout: float, command_timeout: float = math.inf) -> None:
+        self.timeout, self.command_timeout = timeout, command_timeout
         self.state = GuardState.WATCHING
         self.watches = False
         self.beat: Beat | None = None
-        self.silence = 0.0
+        self.missing, self.silence = "heartbeat", 0.0
         self.conflicts = 0
+        self._commanded_at = 0.0  # or when a heartbeat first said that arms rely on commands
         self._received_at = self._awake_since = self._checked_at = 0.0
         self._other: Beat | None = None  # the last of any other controller
         self._other_at = 0.0
@@ -158,6 +162,8 @@ class HeartbeatMonitor:
         if other and not handed_back:
             self._other, self._other_at = beat, now
         else:
+            if self.beat is None or beat.sender != self.beat.sender or not self.beat.commanding:
+                self._commanded_at = now
             self.beat, self._received_at = beat, now
             self.watches |= beat.commanding
         if handed_back:
@@ -166,6 +172,10 @@ class HeartbeatMonitor:
             self.conflicts += 1
             self._conflict_at = now
         return handed_back
+
+    def commanded(self, now: float) -> None:
+        """Note that a command has come."""
+        self._commanded_at = now
 
     def check(self, now: float) -> bool:
         """Return whether to take over now; to be called once a control period.
@@ -178,11 +188,16 @@ class HeartbeatMonitor:
         self._checked_at = now
         if not self.watches or self.state is GuardState.IN_CHARGE or self.beat is None:
             return False
-        if now - max(self._received_at, self._awake_since) <= self.timeout:
-            return False
-        self.state = GuardState.IN_CHARGE
-        self.silence = self.age(now)
-        return True
+        for missing, at, timeout in (
+            ("heartbeat", self._received_at, self.timeout),
+            ("command", self._commanded_at, self.command_timeout),
+        ):
+            relied = missing == "heartbeat" or self.beat.commanding
+            if relied and now - max(at, self._awake_since) > timeout:
+                self.state = GuardState.IN_CHARGE
+                self.missing, self.silence = missing, now - at
+                return True
+        return False
 
     def reset(self, now: float) -> None:
         """Hand back the arms as soon as a controller commands them.
@@ -352,7 +367,8 @@ class GuardLink:
                 now,
                 Cause.TAKEN_OVER,
                 "controller",
-                f"{lost_to} has taken over{why}; expected a heartbeat within {self._timeout:g} s.",
+                f"{lost_to} has taken over{why}; expected a heartbeat within {self._timeout:g} s, "
+                "and commands.",
             )
         self._lost_to = lost_to
         return not lost
@@ -383,7 +399,9 @@ class GuardLink:
         """Return the fields `commanding`, `ready` and `held` of a heartbeat."""
         safety = self._loop.safety
         ready = safety.state not in (State.FALLBACK, State.STOPPED)
-        return commanding and safety.in_charge, ready, safety.object_held
+        # Arms that are all left to their drives rely on no commands.
+        relied = safety.in_charge and len(safety.released) < len(self._loop.system.arms)
+        return commanding and relied, ready, safety.object_held
 
     def require_guard(self) -> None:
         """Refuse a start while another process has the arms, or without a required guard.

@@ -81,7 +81,9 @@ ARGUMENTS = {
         "Reaction of the drives without commands; with hold, control needs the guard.",
         ("brake", "zero", "hold"),
     ),
-    "command_timeout": Argument(float, "Time without commands until the drives react [s]."),
+    "command_timeout": Argument(
+        float, "Time without commands until the drives react, and the guard [s]."
+    ),
     "guard": Argument(
         str,
         "Whether control needs the guard; automatic: where drives hold.",

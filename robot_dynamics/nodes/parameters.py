@@ -297,6 +297,13 @@ GUARD = (
     *(e for e in COMMON if e.name not in ("output", "duration", "patience")),
     _AUTOCONFIGURE,
     *_OF_ARMS,
+    Entry(
+        "command_timeout",
+        0.5,
+        "wall_clock: time without a command of a controller whose heartbeats say that arms rely "
+        "on it, after which the guard takes over [s]; at least heartbeat_timeout, 0 for never.",
+        minimum=0.0,
+    ),
 )
 _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}
 # Gains of the controller, by group and field of the control settings; see `parameters.py`.

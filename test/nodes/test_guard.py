@@ -285,6 +285,21 @@ def test_both_suspended(witness, trio, first):
     witness.require_good_torques()
 
 
+def test_a_controller_without_commands(start, witness):
+    """It is alive and says that arms rely on it: the guard takes over, and holds them."""
+    beats = witness.node.create_publisher(UInt64MultiArray, topics.HEARTBEAT, STREAM)
+    writer = NumberWriter(Beat._fields)
+    witness.node.create_timer(
+        0.02,
+        lambda: beats.publish(writer.fill(Beat(time.monotonic_ns(), 1, True, True, True))),
+    )
+    patient = {**WALL_CLOCK, "heartbeat_timeout": 2.0, "command_timeout": 2.0}
+    start("simulator", **WALL_CLOCK)
+    start("guard", **{name: patient[name] for name in (*OF_GUARD, "command_timeout")})
+    witness.wait_for_words("guard", "in charge: controller: heartbeats, but no command for")
+    witness.require_good_torques()
+
+
 def test_a_killed_guard(start, witness, tmp_path):
     """The controller goes on and says so; a start without a guard is refused.
 

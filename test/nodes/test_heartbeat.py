@@ -77,6 +77,59 @@ def test_beats_in_time_keep_it_watching(watch):
         assert look_until(watch, now, now + 0.9 * TIMEOUT) is None
 
 
+COMMAND_TIMEOUT = 0.5
+
+
+def beats_come(watch, begin, end, *, commanding=True, commands=False):
+    """Let heartbeats come in every period, commands as well or not; return when it took over."""
+    for now in np.arange(begin, end, PERIOD):
+        watch.receive(beat_at(now, commanding=commanding), now)
+        if commands:
+            watch.commanded(now)
+        if watch.check(now):
+            return now
+    return None
+
+
+def test_a_controller_that_beats_and_sends_no_commands_is_lost():
+    """Counted from the last command, or from the heartbeat that announced the first."""
+    watch = HeartbeatMonitor(TIMEOUT, COMMAND_TIMEOUT)
+    assert beats_come(watch, 9.0, 11.0, commanding=False) is None
+    taken = beats_come(watch, 11.0, 13.0)
+    assert COMMAND_TIMEOUT < taken - 11.0 <= COMMAND_TIMEOUT + PERIOD + 1e-9
+    watch = HeartbeatMonitor(TIMEOUT, COMMAND_TIMEOUT)
+    assert beats_come(watch, 10.0, 12.0, commands=True) is None
+    taken = beats_come(watch, 12.0, 13.0)
+    assert COMMAND_TIMEOUT < taken - 12.0 + PERIOD <= COMMAND_TIMEOUT + PERIOD + 1e-9
+    assert (watch.state, watch.missing) == (GuardState.IN_CHARGE, "command")
+    assert watch.silence == pytest.approx(taken - 12.0 + PERIOD)
+
+
+def test_arms_that_rely_on_no_commands_need_none():
+    """As those that are left to their drives; without a timeout commands are not looked for."""
+    watch = HeartbeatMonitor(TIMEOUT, COMMAND_TIMEOUT)
+    assert beats_come(watch, 10.0, 11.0, commands=True) is None
+    assert beats_come(watch, 11.0, 13.0, commanding=False) is None
+    assert beats_come(HeartbeatMonitor(TIMEOUT), 10.0, 13.0) is None
+
+
+def test_after_handing_back_commands_are_waited_for_anew():
+    """And the guard takes over again if they do not come."""
+    watch = HeartbeatMonitor(TIMEOUT, COMMAND_TIMEOUT)
+    beats_come(watch, 10.0, 11.0)
+    assert beats_come(watch, 11.0, 12.0, commanding=False) is None
+    watch.reset(12.0)
+    taken = beats_come(watch, 12.0, 13.0)
+    assert COMMAND_TIMEOUT < taken - 12.0 <= COMMAND_TIMEOUT + PERIOD + 1e-9
+
+
+def test_a_guard_that_was_suspended_waits_for_commands_again():
+    """They may not have been read yet."""
+    watch = HeartbeatMonitor(TIMEOUT, COMMAND_TIMEOUT)
+    beats_come(watch, 10.0, 11.0, commands=True)
+    assert beats_come(watch, 12.0, 13.0) - 12.0 > COMMAND_TIMEOUT
+
+
 def test_nothing_to_command_is_nothing_to_take_over():
     """A controller that ends before its first start leaves arms on brakes."""
     watch = HeartbeatMonitor(TIMEOUT)
@@ -385,13 +438,21 @@ def line(ros):
 
 
 def test_beats_say_where_the_controller_stands(line):
-    """Nothing to command before the start, not ready after a stop; numbers grow."""
+    """Nothing to command before the start, not ready after a stop; numbers grow.
+
+    Arms that are all left to their drives rely on no commands.
+    """
     first = line.beat()
     assert (first.commanding, first.ready, first.held) == (False, True, True)
     line.start()
     second = line.beat()
     assert (second.commanding, second.ready) == (True, True)
     assert second.number > first.number
+    line.loop.safety.released = ("left",)
+    assert line.beat().commanding
+    line.loop.safety.released = ("left", "right")
+    assert not line.beat().commanding
+    line.loop.safety.released = ()
     line.loop.stop(0)
     assert not line.beat().ready
 
