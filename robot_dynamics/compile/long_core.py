@@ -97,7 +97,7 @@ class LongCore:
 
     def _text(self, name: str, exported: bool) -> str:
         """Return the text of the function that carries out all pieces."""
-        writer, lanes = Writer(), self.lanes
+        writer = Writer()
         if self.direct:
             store_constants(writer, self.program)
         ways = [self._ways(piece) for piece in self.pieces.pieces]
@@ -119,12 +119,19 @@ class LongCore:
         lines = [
             f"define {'' if exported else 'internal '}void @{name}({arguments}) nounwind {{",
             "entry:",
-            f"  %frame = alloca [{max(self.pieces.frame, 1)} x {lanes.real}], align 64",
-            *writer.lines,
+            *self._frame(writer.lines),
             "  ret void",
             "}",
         ]
         return "\n".join(lines)
+
+    def _frame(self, lines: list[str]) -> list[str]:
+        """Return what is done with a frame, which is on the stack unless it is too large."""
+        size = max(self.pieces.frame, 1)
+        if self.lanes.width > 1 or 8 * size <= _MOST_MEMORY:
+            return [f"  %frame = alloca [{size} x {self.lanes.real}], align 64", *lines]
+        asked = f"  %frame = call ptr @malloc(i64 {8 * size})"
+        return [asked, *lines, "  call void @free(ptr %frame)"]
 
     def _ways(self, piece: Piece) -> tuple[list[_Way], list[list[_Way]]]:
         """Return how a piece reaches each operand, and the places of each of its results."""

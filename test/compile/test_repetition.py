@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot_dynamics.compile import call, compile_program, emission, graph, trace
+from robot_dynamics.compile import call, compile_program, emission, graph, long_core, trace
 from robot_dynamics.compile.emission import emit_module
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.compile.preparation import prepare
@@ -99,6 +99,19 @@ def test_results_are_those_of_the_interpreter(parents):
         np.testing.assert_array_equal(a, b[3])
     # Arrays that are not contiguous go another way.
     for a, b in zip(four(np.asfortranarray(q)), four(q), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@needs_compiler
+def test_what_is_too_large_for_the_stack(monkeypatch):
+    """A frame of many values is on the heap, for one state at a time, with the same numbers."""
+    q = np.random.default_rng(1).normal(size=(5, 60))
+    expected = compile_program(tree(CHAIN), 1).bind(BLOCK)(q)
+    monkeypatch.setattr(long_core, "_MOST_MEMORY", 100)
+    text, lanes = emit_module(prepare(tree(CHAIN)), 4, fma=True)
+    assert lanes == 1
+    assert "call ptr @malloc" in text
+    for a, b in zip(compile_program(tree(CHAIN), 4).bind(BLOCK)(q), expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
