@@ -135,7 +135,7 @@ def _draw_sensitivity(figure: Any, found: Sensitivity) -> None:
             ax.text(
                 j,
                 i,
-                f"{value:.2f}",
+                f"\u00b1 {value:.2f}" if found.distance[i, j] else f"{value:.2f}",
                 ha="center",
                 va="center",
                 fontsize=7,

@@ -146,8 +146,10 @@ def _page(result: StudyResult, found: Sensitivity, pictures: Mapping[str, Path])
             yield "<p>Orange: without variations. Dashed: the threshold.</p>"
         if name == "Sensitivity" and found.noise:
             yield (
-                f"<p>Spearman's rank correlations; bold are those beyond {found.noise:.2f}, which "
-                "chance alone exceeds in one of twenty cases.</p>"
+                "<p>Spearman's rank correlations with the number or, marked &plusmn;, with its "
+                "distance from the middle of its distribution, whichever is larger; bold are "
+                "those beyond "
+                f"{found.noise:.2f}, which chance alone exceeds in one of twenty cases.</p>"
             )
         yield f'<img alt="{html.escape(name)}" src="data:image/png;base64,{data}">'
     if found.first is not None:

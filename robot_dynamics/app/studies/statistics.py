@@ -17,7 +17,8 @@ Array = NDArray[np.float64]
 #: The name that stands for whether a sample failed, among figures.
 FAILURE = "failure"
 _CONFIDENCE = 0.95
-_LIKELY = 1.96  # standard deviations of a normal distribution that 95 % are within
+# Standard deviations of a normal distribution that 95 % of the larger of two numbers are within.
+_LIKELY = 2.24
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,13 @@ class Sensitivity:
     """How much each varied number has to do with each figure.
 
     Attributes:
-        kind: "rank correlation", from -1 to 1, or "total Sobol index", from 0 to 1: the part of
-            the figure's variance that would remain if all others were known.
+        kind: "rank correlation", from -1 to 1: with the number or with its distance from the
+            middle of its distribution, whichever is larger; or "total Sobol index", from 0 to 1:
+            the part of the figure's variance that would remain if all others were known.
         rows: Names of the varied numbers (d,).
         columns: Names of the figures (k,), `FAILURE` the first if any sample failed.
         values: (d, k); NaN where a figure does not vary.
+        distance: Where it is the distance that counts (d, k): errors to either side do the same.
         first: First-order Sobol indices (d, k), what is explained by the number alone; None with
             rank correlations.
         noise: What chance alone rarely exceeds; 0 where that is not known.
@@ -74,6 +77,7 @@ class Sensitivity:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: Array
+    distance: NDArray[np.bool_]
     first: Array | None
     noise: float
 
@@ -89,12 +93,13 @@ def sensitivity(result: StudyResult) -> Sensitivity:
     outputs |= {name: result.values(name) for name in result.figures}
     rows, columns = design.columns, tuple(outputs)
     values = np.full((len(rows), len(columns)), np.nan)
+    distance = np.zeros(values.shape, dtype=bool)
     if design.saltelli and all(np.isfinite(output).all() for output in outputs.values()):
         first = values.copy()
         for j, output in enumerate(outputs.values()):
             if np.ptp(output) > 0.0:
                 first[:, j], values[:, j] = _sobol(output, design.saltelli)
-        return Sensitivity("total Sobol index", rows, columns, values, first, 0.0)
+        return Sensitivity("total Sobol index", rows, columns, values, distance, first, 0.0)
     if design.saltelli:  # the other blocks are not independent of these two
         rest = slice(0, 2 * design.saltelli)
     else:
@@ -103,9 +108,13 @@ def sensitivity(result: StudyResult) -> Sensitivity:
     for j, output in enumerate(outputs.values()):
         known = np.isfinite(output[rest])
         if known.sum() > 2 and np.ptp(output[rest][known]) > 0.0:
-            values[:, j] = _rank_correlations(points[known], output[rest][known])
+            x, y = points[known], output[rest][known]
+            straight = _rank_correlations(x, y)
+            folded = _rank_correlations(np.abs(x - 0.5), y)
+            distance[:, j] = np.abs(folded) > np.abs(straight)
+            values[:, j] = np.where(distance[:, j], folded, straight)
     noise = _LIKELY / np.sqrt(max(len(points) - 1, 1))
-    return Sensitivity("rank correlation", rows, columns, values, None, float(noise))
+    return Sensitivity("rank correlation", rows, columns, values, distance, None, float(noise))
 
 
 def _rank_correlations(points: Array, output: Array) -> Array:

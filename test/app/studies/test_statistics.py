@@ -65,14 +65,27 @@ def test_rank_correlations_are_spearmans():
     assert found.kind == "rank correlation"
     assert found.columns == (FAILURE, FIGURE)
     known = np.isfinite(result.values(FIGURE))
-    for i in range(3):
-        wanted = spearmanr(result.design.points[known, i], result.values(FIGURE)[known])
-        assert found.values[i, 1] == pytest.approx(wanted.statistic, abs=1e-12)  # rounding
-        wanted = spearmanr(result.design.points[:, i], result.failed)
-        assert found.values[i, 0] == pytest.approx(wanted.statistic, abs=1e-12)
+    points = result.design.points
+    for j, (rows, output) in enumerate(
+        ((slice(None), result.failed), (known, result.values(FIGURE)[known]))
+    ):
+        for i in range(3):
+            straight = spearmanr(points[rows, i], output).statistic
+            folded = spearmanr(np.abs(points[rows, i] - 0.5), output).statistic
+            wanted = max(straight, folded, key=abs)
+            assert found.values[i, j] == pytest.approx(wanted, abs=1e-12)  # rounding
+            assert found.distance[i, j] == (wanted == folded)
     assert found.values[0, 1] == pytest.approx(1.0)
     assert found.values[2, 0] > 3.0 * found.noise
     assert abs(found.values[1, 1]) < 2.0 * found.noise
+
+
+def test_errors_to_either_side_are_seen():
+    """A figure that grows with the distance from the middle has no correlation but with that."""
+    found = sensitivity(result_of(lambda x: float((x[1] - 0.5) ** 2), "sobol", 256))
+    assert found.values[1, 0] == pytest.approx(1.0)
+    assert found.distance[1, 0]
+    assert np.all(np.abs(found.values[[0, 2], 0]) < 2.0 * found.noise)
 
 
 def test_what_does_not_vary_has_no_sensitivity():
