@@ -14,8 +14,9 @@ follow one of the laws
 
 which agree for one contact without friction. Several contacts that close at once are a model with
 more than one reasonable result (Newton's cradle): these laws return that of a blow which reaches
-all contacts together, and say so by `simultaneous`. No law here ever adds energy; where Poisson's
-would, with different e, what is given back is reduced.
+all contacts together, and say so by `simultaneous`. No law here ever adds energy; where Newton's
+would, with contacts that were opening, or Poisson's, with different e, what is given back is
+reduced.
 """
 
 from __future__ import annotations
@@ -144,13 +145,23 @@ def impact(
 def newton_impulses(M: Array, before: Array, restitution: Array) -> Array:
     """Return lambda (m,) of Newton's law: phi'+ + e phi'- >= 0, complementary.
 
-    Contacts that open anyway, phi'- > 0, have no restitution.
+    Contacts that open anyway, phi'- > 0, have no restitution. Where others push them back that
+    would give energy: then all restitution is less, by as much as leaves the energy as it was.
 
     Raises:
         RobotDynamicsError: If nothing keeps apart what touches.
     """
     closing = np.minimum(before, 0.0)
-    found = linear_complementarity(M, before + restitution * closing)
+    found = _no_less(M, before + restitution * closing)
+    # That of contacts which were opening, and others push back, does work on what moves.
+    if np.any(found[before > 0.0] > 0.0):
+        return _without_gain(M, before, _no_less(M, before), found)
+    return found
+
+
+def _no_less(M: Array, d: Array) -> Array:
+    """Return lambda (m,) with M lambda + d >= 0, complementary."""
+    found = linear_complementarity(M, d)
     if found is None:
         raise RobotDynamicsError(
             "no impulses keep apart what touches: contacts wedge something in; expected contacts "
@@ -165,14 +176,18 @@ def _poisson(M: Array, before: Array, restitution: Array) -> Array:
     compressed = M @ compression + before
     back = restitution * compression
     more = newton_impulses(M, compressed + M @ back, np.zeros(len(before)))
-    total, way = compression, back + more
+    return _without_gain(M, before, compression, compression + back + more)
+
+
+def _without_gain(M: Array, before: Array, plain: Array, full: Array) -> Array:
+    """Return the impulses nearest to `full` that give no energy, on the way from plain ones."""
     # The energy along the way is quadratic: no further than to where it is what it was before.
-    loss = -float(total @ (before + 0.5 * M @ total))
-    a, b = 0.5 * float(way @ M @ way), float(way @ compressed)
+    way, loss = full - plain, -float(plain @ (before + 0.5 * M @ plain))
+    a, b = 0.5 * float(way @ M @ way), float(way @ (before + M @ plain))
     if a + b <= loss or a <= 0.0:
-        return total + way
+        return full
     s = (-b + np.sqrt(max(b * b + 4.0 * a * loss, 0.0))) / (2.0 * a)
-    return np.asarray(total + min(s, 1.0) * way)
+    return np.asarray(plain + min(s, 1.0) * way)
 
 
 def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:

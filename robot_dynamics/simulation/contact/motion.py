@@ -149,7 +149,8 @@ class ContactMotion:
         self._acceleration, self._trusted = np.zeros(len(self.v)), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
-        self._last: tuple[Array, Array, Array] | None = None  # W, c and P of a step
+        # W, c and P of a step, of rows that hold and of contacts that touched.
+        self._last: tuple[Array, Array, Array, Mask] | None = None
         self._patch = np.zeros(c)  # how deep surfaces with a damper still are [m]
         self._sheared = np.zeros((int(self._gives.sum()), 2))  # x of those that give way [m]
         self._rates = np.zeros(len(self.terms.resisting))  # of hinges and lines that resist
@@ -307,7 +308,7 @@ class ContactMotion:
         found = self._solver.solve(W, c, self.forces.force * h, touching)
         free = terms.free + HJ.T @ found.P
         after = J @ free
-        return _Step(terms, found, before, after, free, gaps, arriving, rub, W, c)
+        return _Step(terms, found, before, after, free, gaps, touching, arriving, rub, W, c)
 
     def _press_elastic(
         self, W: Array, c: Array, terms: StepTerms, before: Array, touching: Mask, h: float
@@ -400,7 +401,7 @@ class ContactMotion:
         if self._any_elastic:
             arrived = self._elastic & step.found.pressed & ~self.pressed
             self.impacts += arrived & (step.before[self._normals] < -SLOW)
-        self._last = (step.W, step.c, step.found.P)
+        self._last = (step.W, step.c, step.found.P, step.touching)
         self._relax(step, h)
         self.pressed, self.slipping = step.found.pressed, step.found.slipping
         if self.slipping.any():
@@ -440,8 +441,11 @@ class ContactMotion:
         """Return how well the impulses of the last step meet the laws of contact."""
         if self._last is None:
             return Residuals(0.0, 0.0, 0.0, 0.0, 0.0)
-        W, c, P = self._last
-        return residuals(W, c, P, self._friction, self._b, self._w)
+        W, c, P, touching = self._last
+        # What is still on its way to a surface may close.
+        rows = np.concatenate([np.ones(self._b, dtype=bool), np.repeat(touching, self._w)])
+        friction = self._friction[touching]
+        return residuals(W[np.ix_(rows, rows)], c[rows], P[rows], friction, self._b, self._w)
 
     @property
     def books(self) -> EnergyBooks:
@@ -513,6 +517,7 @@ class _Step(NamedTuple):
     after: Array
     v: Array
     gaps: Array
+    touching: Mask
     arriving: Mask
     rub: Array
     W: Array

@@ -268,8 +268,11 @@ class EventSteps:
             return float(self._contacts(*self._within(step, part)).gap[i])
 
         high = max((x for x in [0.0, *turns] if x < low and cubic(x) > 0.0), default=None)
-        if high is None:  # closed from the start, and about to go deeper
-            return 0.0
+        if high is None:
+            # Closed from the start, and about to go deeper: at once, or, if it opens by less than
+            # what is closed, when it comes back.
+            opens = bool(turns) and float(before.rate[i]) > _STILL
+            return min(2.0 * turns[0], low) if opens else 0.0
         if high == 0.0 and g0 <= CLOSED:
             # It has just bounced: the first moment at which it is apart.
             high = 0.5 * min([x for x in turns if x > 0.0], default=low)

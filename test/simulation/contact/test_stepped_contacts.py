@@ -64,6 +64,21 @@ def test_the_angle_of_repose_is_arctan_mu():
     assert {c.state for c in moving.contacts} == {Touch.SLIDING}
 
 
+def test_what_flies_at_a_floor_meets_the_laws():
+    """Residuals are of contacts that touch: no speed of what is still on its way."""
+    mixed = [
+        PointContact("near", "body", (0, 0, -0.1)),
+        PointContact("far", "body", (0, 0, 0.3)),
+    ]
+    sim = rd.Simulation(floating(), contacts=mixed, q=at(0, 0, 0.3), qd=[0, 0, 0, 0, 0, -2.0])
+    sim.step(np.zeros(6))
+    assert max(sim.contact_residuals) == 0.0
+    for _ in range(100):
+        sim.step(np.zeros(6))
+    assert sim.contacts[0].state is not Touch.OPEN
+    assert max(sim.contact_residuals) < 1e-9
+
+
 def test_doubled_corners_change_nothing():
     """A face with points within, and double corners, moves as its four corners do."""
     spin = [0, 0, 3.0, 0.5, 0.2, 0]

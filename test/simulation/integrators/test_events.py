@@ -52,6 +52,21 @@ def test_a_bouncing_ball_keeps_its_times(order):
 
 
 @pytest.mark.book("K2")
+@pytest.mark.parametrize("order", [2, 8])
+def test_what_opens_by_less_than_is_closed_comes_to_rest(order):
+    """A ball within rounding of the floor that rises too slowly to come clear of it."""
+    ball = PointContact("ball", "body", radius=0.1, material=Material(0.0, restitution=0.5))
+    q = at(0, 0, 0.1 - 1e-10)
+    motion = rd.integrate(
+        floating(), q, [0, 0, 0, 0, 0, 2e-5], 0.02, contacts=[ball], order=order, step=5e-3,
+        outputs=4,
+    )  # fmt: skip
+    assert_allclose(motion.q[-1], at(0, 0, 0.1), atol=1e-9)
+    assert_allclose(motion.qd[-1], 0.0, atol=1e-12)
+    assert [event.kind for event in motion.events] == ["closed"]
+
+
+@pytest.mark.book("K2")
 @pytest.mark.parametrize("scheme", [EULER, HEUN])
 def test_interpolation_ends_where_the_step_does(scheme):
     """b(1) are the weights of the step (11.49, 11.51); in between the order is the scheme's."""
