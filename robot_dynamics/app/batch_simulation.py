@@ -26,6 +26,7 @@ from robot_dynamics.control.batch_loop import BatchLoop
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.description.yaml_document import decode, parse_yaml
+from robot_dynamics.dynamics.arguments import several_names, whole_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
@@ -36,6 +37,7 @@ from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+MOST_CELLS = 1_000_000  # ten gigabytes
 _LARGEST_PART = 512  # cells that a thread advances together: their numbers stay in its cache
 _LANES = 8
 
@@ -157,8 +159,11 @@ class BatchSimulation:
         overrides: Iterable[str] = (),
         threads: int | None = None,
     ) -> None:
-        if not (isinstance(count, int) and count >= 1):
-            raise ArgumentError(f"a batch of {count!r} cells, expected a whole number from 1 on.")
+        count = whole_number("the number of cells", count, 1)
+        if count > MOST_CELLS:
+            raise ArgumentError(f"the number of cells is {count}, expected at most {MOST_CELLS}.")
+        if threads is not None:
+            threads = whole_number("threads", threads, 1)
         self.scenario = scenario = chosen_scenario(scenario, None, overrides)
         self.count, self.period = count, scenario.control.period
         self.parameters = _checked(parameters or {}, count)
@@ -182,6 +187,7 @@ class BatchSimulation:
 
     def overrides(self, cell: int) -> list[str]:
         """Return the overrides with which a single run is this cell's."""
+        cell = int(self._numbers(cell)[0])
         texts = [
             f"{key}={json.dumps(values[cell].tolist())}" for key, values in self.parameters.items()
         ]
@@ -280,10 +286,13 @@ class BatchSimulation:
         Args:
             cells: Their numbers, or a mask (N,); all by default.
             seeds: Of the noise of each; those of the parameters by default.
+
+        Raises:
+            ArgumentError: If there is no such cell, or seeds are not one for each.
         """
-        chosen = np.arange(self.count) if cells is None else np.asarray(cells)
-        if chosen.dtype == bool:
-            chosen = np.flatnonzero(chosen)
+        chosen = np.arange(self.count) if cells is None else self._numbers(cells)
+        if seeds is not None and len(seeds) != len(chosen):
+            raise ArgumentError(f"{len(seeds)} seeds, expected {len(chosen)}: one for each cell.")
         if cells is None:
             self._alive = np.ones(self.count, dtype=bool)
             self.endings: dict[int, Ending] = {}
@@ -316,6 +325,8 @@ class BatchSimulation:
             ArgumentError: If the shape is wrong.
         """
         commands = self._checked_torque(torque)
+        periods = whole_number("periods", periods, 1)
+        cells = None if cells is None else self._mask(cells)
 
         def advance(own: slice) -> None:
             for _ in range(periods):
@@ -342,6 +353,7 @@ class BatchSimulation:
             raise ArgumentError(
                 f"rows of shape {given.shape}, expected (periods, {self.count}, {width})."
             )
+        cells = None if cells is None else self._mask(cells)
 
         def advance(own: slice) -> None:
             here = None if cells is None else cells[own]
@@ -431,9 +443,10 @@ class BatchSimulation:
             UnknownNameError: If there is no such column.
             RobotDynamicsError: If the scenario's path is refused.
         """
-        for name in record:
+        for name in several_names("record", record):
             if name not in COLUMNS:
                 raise UnknownNameError("column", name, COLUMNS)
+        every = whole_number("every", every, 1)
         loop = self._loop
         ticks = self.scenario.ticks(loop.law.reference, duration)
         yardstick = Yardstick(self.scenario, loop.law, ticks, self.effort_limits)
@@ -516,6 +529,12 @@ class BatchSimulation:
     def _controlled(self, own: slice, rows: Array | None, cells: Mask | None = None) -> Array:
         plant, loop = self._plant, self._loop
         alive = self._alive[own] if cells is None else self._alive[own] & cells
+        if rows is not None and not np.isfinite(rows).all():
+            finite = np.broadcast_to(np.isfinite(rows).all(axis=-1), alive.shape)
+            for i in np.flatnonzero(alive & ~finite).tolist():
+                sentence = "the rows to follow have entries that are not finite."
+                self._end_now(own.start + i, Cause.REFERENCE_LOST.value, sentence)
+            alive = alive & finite
         torque, ended = loop.update(
             own,
             plant.tick[own],
@@ -576,6 +595,28 @@ class BatchSimulation:
         loop.finish()
         return loop
 
+    def _numbers(self, cells: ArrayLike) -> NDArray[np.intp]:
+        """Return the numbers of cells that are given by number, or by a mask (N,)."""
+        given = np.atleast_1d(np.asarray(cells))
+        if given.dtype == bool:
+            return np.flatnonzero(self._mask(given))
+        if given.size == 0:
+            return np.zeros(0, dtype=np.intp)
+        if given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= self.count:
+            raise ArgumentError(
+                f"cells are {cells!r:.60}, expected numbers from 0 to {self.count - 1} or a mask "
+                f"({self.count},)."
+            )
+        return given.astype(np.intp)
+
+    def _mask(self, cells: ArrayLike) -> Mask:
+        given = np.asarray(cells)
+        if given.dtype != bool or given.shape != (self.count,):
+            raise ArgumentError(
+                f"cells are {cells!r:.60}, expected a mask ({self.count},) of truth values."
+            )
+        return given
+
     def _checked_torque(self, torque: ArrayLike) -> Array:
         shape = (self.count, len(self.joint_names))
         try:
@@ -591,6 +632,10 @@ class BatchSimulation:
 
 def _checked(parameters: Mapping[str, ArrayLike], count: int) -> dict[str, NDArray[Any]]:
     """Return one row of each parameter for each cell."""
+    if not isinstance(parameters, Mapping):
+        raise ArgumentError(
+            f"parameters are {parameters!r:.60}, expected values of the cells by scenario key."
+        )
     found = {}
     for key, given in parameters.items():
         values = np.array(given)

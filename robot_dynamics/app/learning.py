@@ -207,6 +207,10 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
 
         Args:
             actions: Of each cell (N, any), within the action space; what is beyond is cut off.
+
+        Raises:
+            ArgumentError: If actions, or what `reward` or `done` return, have another shape, or
+                an episode is over that does not begin anew by itself.
         """
         space: Any = self.single_action_space
         given = np.asarray(actions, dtype=float)
@@ -225,15 +229,20 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         if self._path is None:
             after = self.batch.step(given, cells=going, periods=self._periods)
         else:
-            rows = self._path.rows(given, self._periods, before.time, going)
+            # Numbers that are none end their cell alone, as in torques.
+            invalid = ~np.isfinite(given).all(axis=1)
+            rows = self._path.rows(
+                np.where(invalid[:, None], 0.0, given), self._periods, before.time, going
+            )
+            rows[:, invalid] = np.nan
             after = self.batch.follow(rows, cells=going)
         self._seen = after
         ended = ~self.batch.active & going
         progress = np.zeros(self.num_envs) if self._path is None else self._path.progress
         happened = Transition(before, after, given, ended, progress.copy())
-        rewards = np.where(going, np.asarray(self._reward(happened), dtype=float), 0.0)
-        come = progress >= 1.0 if self._done is None else np.asarray(self._done(happened))
-        terminated = (come.astype(bool) | ended) & going
+        rewards = np.where(going, self._of_cells("rewards", self._reward(happened)), 0.0)
+        come = progress >= 1.0 if self._done is None else self._done(happened)
+        terminated = (self._of_cells("ends", come).astype(bool) | ended) & going
         half = 0.5 * self.batch.period
         truncated = (after.time >= self._episode_s - half) & going & ~terminated
         self._over = terminated | truncated
@@ -249,6 +258,13 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
             info["_final_obs"] = which
             self._begin(which, [None] * self.num_envs)
         return self._observed(), rewards, terminated, truncated, info
+
+    def _of_cells(self, name: str, values: ArrayLike) -> Array:
+        """Return what a function of the caller returned, one value a cell (N,)."""
+        given = np.asarray(values, dtype=float)
+        if given.shape != (self.num_envs,):
+            raise ArgumentError(f"{name} of shape {given.shape}, expected ({self.num_envs},).")
+        return given
 
     def _begin(self, chosen: Mask, seeds: Sequence[int | None]) -> None:
         cells = np.flatnonzero(chosen)

@@ -244,5 +244,17 @@ def test_arguments_are_checked(plain):
         plain.step(np.zeros(3))
     with pytest.raises(UnknownNameError):
         plain.run(0.01, record=["pose"])
-    with pytest.raises(ArgumentError, match="whole number"):
-        rd.BatchSimulation("lift_box", 0)
+    for wrong in (0, True, 2.0, 10**9):
+        with pytest.raises(ArgumentError, match="the number of cells is"):
+            rd.BatchSimulation("lift_box", wrong)
+    with pytest.raises(ArgumentError, match="threads is 0"):
+        rd.BatchSimulation("lift_box", 1, threads=0)
+    for cells in ([10], [-1], [0.5], np.ones(3, dtype=bool)):
+        with pytest.raises(ArgumentError, match="cells are"):
+            plain.reset(cells)
+    with pytest.raises(ArgumentError, match="2 seeds, expected 1"):
+        plain.reset([0], seeds=[1, 2])
+    with pytest.raises(ArgumentError, match="periods is 0"):
+        plain.step(np.zeros((10, 14)), periods=0)
+    with pytest.raises(ArgumentError, match="every is 0"):
+        plain.run(0.01, every=0)

@@ -146,6 +146,19 @@ def test_a_cell_that_the_safety_layer_stops_is_terminated():
     assert info["time"][0] > 0.05
 
 
+def test_references_that_are_no_numbers_end_their_cell_alone():
+    """As torques do; the cell begins anew, and the other one does not notice."""
+    envs = make(2, overrides=())
+    envs.reset(seed=0)
+    *_, terminated, _, info = envs.step([[np.nan, 20.0], [1.0, 20.0]])
+    assert terminated.tolist() == [True, False]
+    assert info["cause"].tolist() == ["reference lost", None]
+    seen, _, terminated, _, info = envs.step([[1.0, 20.0], [1.0, 20.0]])
+    assert not terminated.any()
+    assert info["time"][0] == 0.0
+    assert all(np.isfinite(values).all() for values in seen.values())
+
+
 def test_arguments_are_checked():
     """Names, shapes and numbers."""
     with pytest.raises(ArgumentError, match="'torque' or 'reference'"):
@@ -158,3 +171,8 @@ def test_arguments_are_checked():
         envs.step(np.zeros(2))
     with pytest.raises(ArgumentError, match="3 seeds"):
         envs.reset(seed=[1, 2, 3])
+    for shape in ((), (2, 1)):
+        envs = make(2, reward=lambda _, shape=shape: np.zeros(shape))
+        envs.reset()
+        with pytest.raises(ArgumentError, match="rewards of shape"):
+            envs.step(np.zeros((2, *envs.single_action_space.shape)))

@@ -29,13 +29,15 @@ code, pre { background: #f4f6f8; padding: .1em .3em } pre { white-space: pre-wra
 
 def summary(result: StudyResult) -> list[str]:
     """Return the lines that a terminal shows of a study."""
-    lines = [f"{result.study.name}: {failure_rate(result.failed)}"]
+    lines = [f"{result.study.name}: {failure_rate(result.failed, result.design.saltelli)}"]
     counts = Counter(sample["outcome"] for sample in result.samples)
     lines += [
         f"  {count} {outcome}: {OUTCOMES[outcome]}"
         for outcome, count in counts.most_common()
         if outcome != GOOD
     ]
+    if result.nominal["outcome"] != GOOD:
+        lines.append(f"  without variations: {_nominal(result)}")
     width = max(len(words(name)) for name in result.figures)
     lines.append(f"  {'':{width}}  {'median':>9}  {'95 %':>9}  {'worst':>9}  of sample")
     for name, (middle, most, worst, sample) in _quantiles(result).items():
@@ -47,6 +49,11 @@ def summary(result: StudyResult) -> list[str]:
         lines.append(f"the worst case, sample {worst_case}:")
         lines.append(f"  {result.command(worst_case)}")
     return lines
+
+
+def _nominal(result: StudyResult) -> str:
+    """Return how the run without variations ended."""
+    return ": ".join(filter(None, (result.nominal["outcome"], result.nominal["reason"])))
 
 
 def worst_sample(result: StudyResult) -> int | None:
@@ -97,7 +104,7 @@ def write_report(
 
 
 def _page(result: StudyResult, found: Sensitivity, pictures: Mapping[str, Path]) -> Iterable[str]:
-    study, rate = result.study, failure_rate(result.failed)
+    study, rate = result.study, failure_rate(result.failed, result.design.saltelli)
     title = html.escape(study.name)
     yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     yield f"<style>{_STYLE}</style></head><body><h1>{title}</h1>"
@@ -115,8 +122,7 @@ def _page(result: StudyResult, found: Sensitivity, pictures: Mapping[str, Path])
         [(name, str(counts[name]), OUTCOMES[name]) for name in OUTCOMES if counts[name]],
     )
     nominal = result.nominal
-    reason = f": {nominal['reason']}" if nominal["reason"] else ""
-    yield f"<p>Without variations: {html.escape(nominal['outcome'] + reason)}</p>"
+    yield f"<p>Without variations: {html.escape(_nominal(result))}</p>"
     yield "<h2>What varies</h2>"
     yield _table(
         ("key", "distribution"),

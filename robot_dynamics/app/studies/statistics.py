@@ -28,7 +28,8 @@ class Rate:
     Attributes:
         failed: How many did.
         count: Of how many.
-        low: Lower end of Wilson's 95 % confidence interval of the rate.
+        low: Lower end of Wilson's 95 % confidence interval of the rate, from the samples that
+            are independent of one another.
         high: Its upper end.
     """
 
@@ -45,15 +46,23 @@ class Rate:
     def __str__(self) -> str:
         return (
             f"{self.failed} of {self.count} failed: {100.0 * self.value:.3g} % "
-            f"(95 % confidence: {100.0 * self.low:.2g} to {100.0 * self.high:.2g} %)"
+            f"(95 % confidence: {100.0 * self.low:.3g} to {100.0 * self.high:.3g} %)"
         )
 
 
-def failure_rate(failed: NDArray[np.bool_]) -> Rate:
-    """Return the failure rate of samples (N,) with Wilson's confidence interval."""
-    count, bad = len(failed), int(np.sum(failed))
-    interval = binomtest(bad, count).proportion_ci(_CONFIDENCE, method="wilson")
-    return Rate(bad, count, float(interval.low), float(interval.high))
+def failure_rate(failed: NDArray[np.bool_], saltelli: int = 0) -> Rate:
+    """Return the failure rate of samples (N,) with Wilson's confidence interval.
+
+    Args:
+        failed: Which samples failed (N,).
+        saltelli: The number of samples of a block, if there are such blocks (see `Design`). All
+            but the first two repeat numbers of these, and leave the interval as it is.
+    """
+    first = failed[: 2 * saltelli or None]
+    interval = binomtest(int(np.sum(first)), len(first)).proportion_ci(
+        _CONFIDENCE, method="wilson"
+    )
+    return Rate(int(np.sum(failed)), len(failed), float(interval.low), float(interval.high))
 
 
 @dataclass(frozen=True)

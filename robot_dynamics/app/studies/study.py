@@ -242,13 +242,16 @@ def run_study(
         "figures": list(figures),
         "version": version,
         "scenario": hashlib.sha256(scenario.text().encode()).hexdigest(),
+        "files": _files_digest(scenario),
     }
     results = Results(journal, subject)
-    failed = sum(one["outcome"] != GOOD for one in results.known.values())
 
     def told(done: float, doing: str) -> None:
-        nonlocal failed
-        failed = sum(one["outcome"] != GOOD for one in results.known.values())
+        failed = sum(
+            one["outcome"] != GOOD
+            for number, one in results.known.items()
+            if number < design.count  # there may be more, of an earlier and larger study
+        )
         tell(done, f"{doing}, {failed} failed")
 
     try:
@@ -269,6 +272,22 @@ def run_study(
     finally:
         results.close()
     return StudyResult(study, scenario, design, figures, nominal, samples, version, allow_code)
+
+
+def _files_digest(scenario: Scenario) -> str:
+    """Return the digest of the files that a scenario names: robots, object, and own code."""
+    held = scenario.cell.object
+    law = scenario.control.law.rpartition(":")[0]
+    named = [
+        *(robot.urdf for robot in scenario.cell.robots),
+        held.urdf,
+        held.joint.urdf if held.joint else "",
+        law if law.endswith(".py") else "",
+    ]
+    digest = hashlib.sha256()
+    for path in filter(None, named):
+        digest.update(hashlib.sha256(Path(path).read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def _given(drawn: Any) -> dict[str, Any]:

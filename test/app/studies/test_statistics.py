@@ -46,6 +46,14 @@ def test_the_interval_is_wilsons(failed, count):
     assert str(failure_rate(np.array([True, False]))).startswith("1 of 2 failed: 50 %")
 
 
+def test_the_interval_of_sobol_blocks_counts_what_is_independent():
+    """Blocks that repeat numbers of the first two say nothing new of the rate."""
+    failed = np.tile([True, False, False, False], 6 * 4)  # 4 numbers, 6 blocks of 16
+    rate, two = failure_rate(failed, 16), failure_rate(failed[:32])
+    assert (rate.failed, rate.count) == (24, 96)
+    assert (rate.low, rate.high) == (two.low, two.high)
+
+
 def test_sobol_indices_of_a_sum_of_squares():
     """Of a x0 + b x1 the parts are a^2 and b^2 over their sum; of a product there is more."""
     found = sensitivity(result_of(lambda x: 3.0 * x[0] + 1.0 * x[1], "saltelli", 5 * 1024))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import replace
 
@@ -165,6 +166,21 @@ def test_a_study_goes_on_where_it_stopped(tmp_path, result):
     # Those of another seed are something else.
     with pytest.raises(OutputError, match="seed is 3 there and 4 here"):
         run_study(replace(study, seed=4), journal, nothing, jobs=1)
+
+
+def test_files_that_changed_are_something_else(tmp_path):
+    """Of the robots or the object: the same names, and other masses."""
+    box = tmp_path / "box.urdf"
+    box.write_text((share_directory() / "urdf" / "box.urdf").read_text(encoding="utf-8"))
+    fixed = {**yaml.safe_load(STUDY)["fixed"], "cell.object.urdf": str(box)}
+    study = load_study(study_file(tmp_path, samples=1, fixed=fixed))
+    journal = tmp_path / "samples.jsonl"
+    run_study(study, journal, nothing, jobs=1)
+    text = box.read_text(encoding="utf-8")
+    box.write_text(re.sub(r'(<mass value=")[^"]*', r"\g<1>4.5", text), encoding="utf-8")
+    assert box.read_text(encoding="utf-8") != text
+    with pytest.raises(OutputError, match="files is"):
+        run_study(study, journal, nothing, jobs=1)
 
 
 def test_the_command_writes_table_pictures_and_report(tmp_path, monkeypatch, capsys):
