@@ -64,6 +64,14 @@ def test_steps_are_the_laws_at_a_small_step():
     law = normal_step(np.array([K]), np.array([D]), depth, speed, h)
     P = law.start + law.slope * after
     assert_allclose(P / h, normal_force(K, D, depth, np.array([0.15])), rtol=1e-4)
+    # Of a long step it is the mean of the forces at both ends, the depth going on by mean speed.
+    long, first = 1e-2, depth - 0.5e-2 * speed
+    law, mean = (
+        normal_step(np.array([K]), np.array([D]), depth, speed, long),
+        0.5 * (speed - after),
+    )
+    exact = K * (first + 0.5 * long * mean) + D * mean
+    assert_allclose((law.start - law.slope * after) / long, exact, rtol=1e-12)
     x, v = np.array([[1e-4, -2e-4]]), np.array([0.01, 0.02])
     along = tangential_step(np.array([KT]), np.array([DT]), x, h)
     P = along.start - along.slope[:, None] * v
