@@ -36,6 +36,7 @@ from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.bags.messages import quaternion_of, vector_of
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import ReferenceWriter, write_pose, write_time
 from robot_dynamics.nodes.parameters import Entry, declare, help_text
 from robot_dynamics.nodes.topics import STREAM
@@ -202,7 +203,7 @@ def _marker(body: str, pose: Array, scale: float) -> InteractiveMarker:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the node until a signal ends it."""
+    """Run the node until a signal ends it; status 2 if a parameter is refused."""
     if {"-h", "--help"} & set(sys.argv[1:] if arguments is None else arguments):
         print(help_text("marker", ENTRIES))
         return
@@ -214,6 +215,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rclpy.spin(node)
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
+    except RobotDynamicsError as error:
+        print(f"marker: {error}", file=sys.stderr)
+        sys.exit(2)
     finally:
         rclpy.try_shutdown()
 

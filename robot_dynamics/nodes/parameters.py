@@ -361,10 +361,10 @@ def declare(node: Node, entries: Sequence[Entry], *, managed: bool = False) -> d
         UnknownNameError: If one was given that no node of this package has.
     """
     given = getattr(node, "_parameter_overrides", {})
+    names = [entry.name for entry in entries]
     for name in given:
         # One file may hold the parameters of all nodes.
-        if name not in _OF_ANY_NODE and not _is_of_rclpy(name):
-            names = [entry.name for entry in entries]
+        if name not in _OF_ANY_NODE and name not in names and not _is_of_rclpy(name):
             names += [gain_name(*key) for key in GAINS] if managed else []
             raise UnknownNameError("parameter", name, names)
     values = {}

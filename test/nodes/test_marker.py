@@ -8,6 +8,7 @@ from waiting import wait_until
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import (
@@ -18,8 +19,10 @@ from visualization_msgs.msg import (
 from visualization_msgs.srv import GetInteractiveMarkers
 
 from robot_dynamics.app import topic_names as topics
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import marker as markers
 from robot_dynamics.nodes.conversions import ReferenceWriter, write_pose
+from robot_dynamics.nodes.parameters import declare
 from robot_dynamics.nodes.topics import STREAM
 
 START = np.array([0.6, 0.0, 0.7, 0.0, 0.0, 0.0, 1.0])
@@ -164,3 +167,14 @@ def test_nonsense_moves_nothing(rviz, pose, name):
     rviz.until(lambda: rviz.paths)
     (path,) = rviz.paths
     assert pose_of(path.points[-1].transforms[0]) == pytest.approx(good)
+
+
+def test_its_parameters_are_taken(ros):
+    """Those of the documentation; others, and values beyond their range, are refused."""
+    given = [Parameter("speed", value=0.2), Parameter("scale", value=1)]
+    values = declare(ros.create_node("marker", parameter_overrides=given), markers.ENTRIES)
+    assert values == {"speed": 0.2, "angular_speed": 0.3, "scale": 1.0}
+    for name, value, words in (("speed", -1.0, "at least 0.001"), ("sped", 1.0, "unknown")):
+        node = ros.create_node("other", parameter_overrides=[Parameter(name, value=value)])
+        with pytest.raises(RobotDynamicsError, match=words):
+            declare(node, markers.ENTRIES)
