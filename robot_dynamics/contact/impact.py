@@ -108,11 +108,7 @@ def impact(
     qd0 = finite_vector("qd", qd, contacts.robot.model.nv)
     if law not in LAWS:
         raise UnknownNameError("law", law, LAWS)
-    which = list(range(len(contacts.names)) if closed is None else closed)
-    given = contacts.restitution if restitution is None else np.asarray(restitution, dtype=float)
-    e = np.broadcast_to(given, len(contacts.names))[which]
-    if not np.all((e >= 0.0) & (e <= 1.0)):
-        raise ArgumentError(f"restitution is {e}, expected numbers from 0 to 1.")
+    which, e = _taking_part(contacts, closed, restitution)
     terms, metric = contacts(q0, qd0), Metric(contacts.robot, q0, qd0)
     equations = equations_of(metric, terms, contacts.names, which, np.zeros(len(qd0)))
     M, before = equations.M, equations.T.T @ qd0
@@ -140,6 +136,22 @@ def impact(
     return ContactImpact(
         qd0 + metric.motion(change), impulse, tangential, before, after, lost, taking_part > 1
     )
+
+
+def _taking_part(
+    contacts: Contacts, closed: Sequence[int] | None, restitution: ArrayLike | None
+) -> tuple[list[int], Array]:
+    """Return the places of closed contacts and e of each of them (m,)."""
+    count = len(contacts.names)
+    which = list(range(count) if closed is None else closed)
+    if not all(0 <= i < count for i in which):
+        raise ArgumentError(f"closed contacts {which}, expected places from 0 to {count - 1}.")
+    given = contacts.restitution if restitution is None else np.asarray(restitution, dtype=float)
+    if given.shape not in ((), (count,)) or not np.all((given >= 0.0) & (given <= 1.0)):
+        raise ArgumentError(
+            f"restitution is {given}, expected {count} numbers from 0 to 1, or one for all."
+        )
+    return which, np.broadcast_to(given, count)[which]
 
 
 def newton_impulses(M: Array, before: Array, restitution: Array) -> Array:
@@ -290,13 +302,12 @@ def sticking_impact(
         restitution: e of each contact (m,) or one number; those of the contacts by default.
 
     Raises:
-        ArgumentError: If an inequality is asked to stick: it has no tangents.
+        ArgumentError: If an argument does not fit, or an inequality is asked to stick: it has no
+            tangents.
     """
     q0 = finite_vector("q", q, contacts.robot.model.nq)
     qd0 = finite_vector("qd", qd, contacts.robot.model.nv)
-    which = list(range(len(contacts.names)) if closed is None else closed)
-    given = contacts.restitution if restitution is None else np.asarray(restitution, dtype=float)
-    e = np.broadcast_to(given, len(contacts.names))[which]
+    which, e = _taking_part(contacts, closed, restitution)
     terms, metric = contacts(q0, qd0), Metric(contacts.robot, q0, qd0)
     for i in which:
         if not terms.axes[i].any():

@@ -227,6 +227,13 @@ def test_bad_blows_are_refused():
         impact(contacts, q, np.zeros(12), law="hope")
     with pytest.raises(ArgumentError, match="restitution is"):
         impact(contacts, q, np.zeros(12), restitution=1.5)
+    for law in (impact, sticking_impact):
+        with pytest.raises(ArgumentError, match="restitution is"):
+            law(contacts, q, np.zeros(12), restitution=[0.1, 1.5])
+        with pytest.raises(ArgumentError, match="restitution is"):
+            law(contacts, q, np.zeros(12), restitution=np.full(9, 0.5))
+        with pytest.raises(ArgumentError, match="closed contacts"):
+            law(contacts, q, np.zeros(12), closed=[9])
     with pytest.raises(ArgumentError, match="qd"):
         impact(contacts, q, np.full(12, np.nan))
     four = Contacts(floating(), corners((0.1, 0.1, 0.1)))
