@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.contact.points import Contacts, ContactTerms
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.quadratic_program import minimum_within
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
@@ -149,7 +150,11 @@ class ContactSolution(NamedTuple):
 
 
 def contact_equations(
-    contacts: Contacts, q: Array, qd: Array, tau: Array, closed: Sequence[int] | None = None
+    contacts: Contacts,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    closed: Sequence[int] | None = None,
 ) -> ContactEquations:
     """Return the equations of closed contacts.
 
@@ -161,13 +166,16 @@ def contact_equations(
         closed: Which contacts are closed, phi = phi' = 0, by their places; all by default.
 
     Raises:
-        ArgumentError: If a contact moves nothing, or a gap or a normal is not finite.
+        ArgumentError: If an array does not fit or is not finite, a contact moves nothing, or a
+            gap or a normal is not finite.
         RobotDynamicsError: If a moving body has no inertia.
     """
-    terms = contacts(q, qd)
+    model = contacts.robot.model
+    q0, qd0 = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
+    forces = finite_vector("tau", tau, model.nv)
     which = list(range(len(contacts.names)) if closed is None else closed)
-    metric = Metric(contacts.robot, q, qd)
-    return equations_of(metric, terms, contacts.names, which, tau)
+    metric = Metric(contacts.robot, q0, qd0)
+    return equations_of(metric, contacts(q0, qd0), contacts.names, which, forces)
 
 
 def equations_of(

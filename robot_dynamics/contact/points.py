@@ -86,6 +86,11 @@ class PointContact:
             raise ArgumentError(
                 f"contact {self.name!r} has a radius of {self.radius:g} m, expected 0 or more."
             )
+        if not isinstance(self.material, Material):
+            raise ArgumentError(
+                f"contact {self.name!r} has the material {self.material!r:.60}, expected a "
+                "Material."
+            )
 
 
 def ellipsoid(a: float, b: float, c: float) -> Shape:
@@ -419,6 +424,26 @@ class ContactTerms(NamedTuple):
     axes: Array
 
 
+def named_contacts(
+    items: Iterable[PointContact | Inequality],
+) -> tuple[PointContact | Inequality, ...]:
+    """Return contacts as a tuple.
+
+    Raises:
+        ArgumentError: If it is something else, or two have one name.
+    """
+    found = tuple(items) if isinstance(items, Iterable) else (None,)
+    if not all(isinstance(item, (PointContact, Inequality)) for item in found):
+        raise ArgumentError(
+            f"contacts are {items!r:.60}, expected a list of PointContact and Inequality."
+        )
+    names = [item.name for item in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError(f"two contacts are called {name!r}, expected one name each.")
+    return found
+
+
 class Contacts:
     """What of a robot may touch, compiled: gaps, normals in joint space and their rates.
 
@@ -442,13 +467,10 @@ class Contacts:
     """
 
     def __init__(self, robot: Robot, items: Iterable[PointContact | Inequality]) -> None:
-        self.robot, self.items = robot, tuple(items)
+        self.robot, self.items = robot, named_contacts(items)
         self.names = tuple(item.name for item in self.items)
         if not self.items:
             raise ArgumentError("no contacts were given, expected at least one.")
-        for name in self.names:
-            if self.names.count(name) > 1:
-                raise ArgumentError(f"two contacts are called {name!r}, expected one name each.")
         materials = [item.material for item in self.items]
         self.restitution = np.array([m.restitution for m in materials])
         self.friction = np.array([m.friction.friction for m in materials])

@@ -192,6 +192,8 @@ def test_a_contact_that_moves_nothing_is_refused():
     items = [*joint_limits(robot), PointContact("below", "slide")]
     with pytest.raises(ArgumentError, match="'below' moves nothing"):
         contact_equations(Contacts(robot, items), np.zeros(1), np.zeros(1), np.zeros(1))
+    with pytest.raises(ArgumentError, match="tau has entries that are not finite"):
+        contact_equations(Contacts(robot, items[:1]), np.zeros(1), np.zeros(1), [np.nan])
     light = floating(0.0, (0.0, 0.0, 0.0))
     with pytest.raises(RobotDynamicsError, match="no inertia"):
         contact_equations(Contacts(light, [PointContact("p", "body")]), at(0, 0, 0), REST, REST)

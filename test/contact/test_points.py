@@ -155,6 +155,9 @@ def test_an_outline_has_the_ends_and_corners_alone():
         (lambda: Contacts(floating(), []), "no contacts"),
         (lambda: Contacts(floating(), [PointContact("a", "body")] * 2), "two contacts"),
         (lambda: Contacts(floating(), [PointContact("a", "body", on="body")]), "one body"),
+        (lambda: Contacts(floating(), PointContact("a", "body")), "expected a list"),
+        (lambda: Contacts(floating(), "floor"), "contacts are 'floor'"),
+        (lambda: PointContact("a", "body", material="rubber"), "the material 'rubber'"),
         (lambda: Inequality("x", lambda p: 1.0, restitution=-1.0), "restitution -1"),
     ],
 )

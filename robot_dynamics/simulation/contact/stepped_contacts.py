@@ -15,7 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.contact.points import Inequality, PointContact, require_normals
+from robot_dynamics.contact.points import (
+    Inequality,
+    PointContact,
+    named_contacts,
+    require_normals,
+)
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.errors import ArgumentError
@@ -92,11 +97,7 @@ class SteppedContacts:
     ) -> None:
         model = robot.model
         require_inertia(model)
-        self.robot, items = robot, tuple(contacts)
-        names = [item.name for item in items]
-        for name in names:
-            if names.count(name) > 1:
-                raise ArgumentError(f"two contacts are called {name!r}, expected one name each.")
+        self.robot, items = robot, named_contacts(contacts)
         self.period = PERIOD if period is None else positive_number("period", period)
         at = robot.assemble().q if q is None and model.constraint_count else q
         at = model.neutral() if at is None else at
