@@ -232,9 +232,19 @@ class CompiledModel:
             raise ArgumentError(
                 f"wrenches are {wrenches!r:.60}, expected a mapping from frames to wrenches (6,)."
             )
-        parts = [
-            self._of_frame("forces", name, axes)(q, wrench) for name, wrench in wrenches.items()
-        ]
+        parts = []
+        for name, given in wrenches.items():
+            forces = self._of_frame("forces", name, axes)
+            try:
+                wrench = np.asarray(given, dtype=float)
+            except (TypeError, ValueError):
+                wrench = np.empty(0)
+            if wrench.shape[-1:] != (6,):
+                raise ArgumentError(
+                    f"The wrench on {name!r} is {given!r:.60}, expected numbers (..., 6): moment, "
+                    "then force."
+                )
+            parts.append(forces(q, wrench))
         total = np.zeros((*np.shape(q)[:-1], self.model.nv)) if not parts else sum(parts)
         if out is None:
             return np.asarray(total)

@@ -168,6 +168,9 @@ def test_batches_and_places_for_results(rng):
         assert call(slice(None), out=out) is out
         assert_allclose(out, everything, atol=0)
     assert robot.external_forces(q, {}).shape == q.shape
+    for wrong in (np.zeros(3), 1.0, "text", None):
+        with pytest.raises(ArgumentError, match=f"The wrench on '{name}' is"):
+            robot.external_forces(q, {name: wrong})
 
 
 def test_frames_of_the_user(rng):
