@@ -34,6 +34,11 @@ def struck(folder, number):
     return {"square": number**2}
 
 
+def struck_block(given):
+    """Return what `struck` returns of several samples."""
+    return [struck(*one) for one in given]
+
+
 def deadly(number):
     """Return a square, or end the process."""
     if number == 2:

@@ -30,6 +30,8 @@ code, pre { background: #f4f6f8; padding: .1em .3em } pre { white-space: pre-wra
 def summary(result: StudyResult) -> list[str]:
     """Return the lines that a terminal shows of a study."""
     lines = [f"{result.study.name}: {failure_rate(result.failed, result.design.saltelli)}"]
+    if result.singly:
+        lines.append(f"  one run at a time: {result.singly}")
     counts = Counter(sample["outcome"] for sample in result.samples)
     lines += [
         f"  {count} {outcome}: {OUTCOMES[outcome]}"

@@ -9,10 +9,11 @@ import multiprocessing
 import os
 import signal
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,12 +23,18 @@ from robot_dynamics.threads import ONE_THREAD
 
 #: From the number of a sample, and what is given besides, to what is kept of it (JSON values).
 Sample = Callable[..., dict[str, Any]]
+#: The same of several samples at once: from a list of what each is given, in their order.
+Block = Callable[[list[tuple[Any, ...]]], list[dict[str, Any]]]
+#: Runs one or several samples.
+Call = Callable[[], list[dict[str, Any]]]
 #: Told what is done of the samples (from 0 to 1), and what is done now.
 Tell = Callable[[float, str], None]
 
 _TRIES = 3  # of a sample that ends its process, alone
 _AHEAD = 2  # samples for each process that wait for it, or run
-_SENT = 1000  # samples that a cluster has at a time
+_SENT = 1000  # samples, or blocks of them, that a cluster has at a time
+#: Of a block: enough to keep a processor's vector lanes busy, few enough to share them out.
+_LARGEST_BLOCK, _LARGEST_BLOCK_OF_CLUSTER = 64, 16
 _CONNECT_S = 10
 
 
@@ -108,6 +115,7 @@ def run_samples(
     *,
     lost: Callable[[str], dict[str, Any]],
     given: Callable[[int], tuple[Any, ...]] = alone,
+    block: Block | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
 ) -> list[dict[str, Any]]:
@@ -124,6 +132,8 @@ def run_samples(
         tell: Told how far it is.
         lost: Returns what is kept of a sample that ends its process, of a sentence that says so.
         given: Returns the arguments of a sample, of its number.
+        block: Runs several samples at once, a function of a module as well; they run one by one
+            without. A block whose process is ended runs again, one by one.
         jobs: Processes at a time; None for one a core that this process may use. One runs them
             here.
         scheduler: Address of a scheduler of Dask, whose workers run them then.
@@ -132,21 +142,33 @@ def run_samples(
         OutputError: If the scheduler cannot be reached, or its client is not installed.
         RobotDynamicsError: If processes end before any sample does, or the scheduler is gone.
     """
-    missing = deque(number for number in range(count) if number not in results.known)
+    unknown = [number for number in range(count) if number not in results.known]
 
-    def keep(number: int, result: dict[str, Any]) -> None:
-        results.add({"sample": number, **result})
+    def keep(numbers: Sequence[int], found: Sequence[dict[str, Any]]) -> None:
+        for number, result in zip(numbers, found, strict=True):
+            if number not in results.known:  # Ctrl-C may come while they are kept
+                results.add({"sample": number, **result})
         done = sum(known < count for known in results.known)
         tell(done / count, f"{done} of {count} samples")
 
-    known = count - len(missing)
+    def call(numbers: tuple[int, ...]) -> Call:
+        if len(numbers) == 1 or block is None:
+            return partial(_one, sample, given(numbers[0]))
+        return partial(block, [given(number) for number in numbers])
+
+    known = count - len(unknown)
     tell(known / count, f"{known} of {count} samples")
-    workers = min(jobs or len(os.sched_getaffinity(0)), len(missing))
+    workers = min(jobs or len(os.sched_getaffinity(0)), len(unknown))
+    size = 1
+    if block is not None and unknown:
+        largest = _LARGEST_BLOCK if scheduler is None else _LARGEST_BLOCK_OF_CLUSTER
+        size = min(largest, -(-len(unknown) // workers))
+    missing = deque(tuple(unknown[i : i + size]) for i in range(0, len(unknown), size))
     if scheduler is None and workers <= 1:
         while missing:
-            number = missing.popleft()
-            keep(number, sample(*given(number)))
-    suspects: deque[int] = deque()  # were running when a process ended: one of them is to blame
+            numbers = missing.popleft()
+            keep(numbers, call(numbers)())
+    suspects: deque[tuple[int, ...]] = deque()  # ran when a process ended: one is to blame
     tries: Counter[int] = Counter()
     kept_before = len(results.known)
     while missing or suspects:
@@ -157,41 +179,47 @@ def run_samples(
         else:
             executor, at_once = _cluster(scheduler), _SENT
         with executor as pool:
-            unfinished = _run_queue(pool, sample, given, queue, at_once, keep)
-        for number in unfinished:
-            tries[number] += single or scheduler is not None
-            if tries[number] < (_TRIES if scheduler is None else 1):
-                suspects.append(number)
+            unfinished = _run_queue(pool, call, queue, at_once, keep)
+        for numbers in unfinished:
+            if len(numbers) > 1:
+                suspects += [(number,) for number in numbers]
+                continue
+            tries[numbers[0]] += single or scheduler is not None
+            if tries[numbers[0]] < (_TRIES if scheduler is None else 1):
+                suspects.append(numbers)
             elif len(results.known) == kept_before:
                 raise RobotDynamicsError(
                     "processes end before any sample does; expected them to have enough memory, "
                     "and this package to be installed for them."
                 )
             else:
-                keep(number, lost("its process was ended, each time that it ran."))
+                keep(numbers, [lost("its process was ended, each time that it ran.")])
     return [results.known[number] for number in range(count)]
+
+
+def _one(sample: Sample, given: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return [sample(*given)]
 
 
 def _run_queue(
     pool: Executor,
-    sample: Sample,
-    given: Callable[[int], tuple[Any, ...]],
-    queue: deque[int],
+    call: Callable[[tuple[int, ...]], Call],
+    queue: deque[tuple[int, ...]],
     at_once: int,
-    keep: Callable[[int, dict[str, Any]], None],
-) -> list[int]:
+    keep: Callable[[Sequence[int], Sequence[dict[str, Any]]], None],
+) -> list[tuple[int, ...]]:
     """Run the samples of a queue until it is empty, or a process has ended under them.
 
     Returns:
-        The samples that were running then.
+        The samples that were running then, as they were together.
     """
-    running: dict[Future[dict[str, Any]], int] = {}
-    unfinished: list[int] = []
+    running: dict[Future[list[dict[str, Any]]], tuple[int, ...]] = {}
+    unfinished: list[tuple[int, ...]] = []
     try:
         while (queue and not unfinished) or running:
             while queue and not unfinished and len(running) < at_once:
                 try:
-                    future = pool.submit(sample, *given(queue[0]))
+                    future = pool.submit(call(queue[0]))
                 except BrokenProcessPool:  # since the last one was submitted
                     unfinished.append(queue.popleft())
                     break
@@ -203,11 +231,11 @@ def _run_queue(
                         "the scheduler is gone, or has cancelled samples; what was found is kept, "
                         "and the same command goes on from there."
                     )
-                number, error = running[future], future.exception()
+                numbers, error = running[future], future.exception()
                 if error is None:
-                    keep(number, future.result())
+                    keep(numbers, future.result())
                 elif _is_end_of_process(error):
-                    unfinished.append(number)
+                    unfinished.append(numbers)
                 else:
                     raise error
                 del running[future]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.acceptance import failures
+from robot_dynamics.app.batch_figures import LARGEST, LEAST
+from robot_dynamics.app.batch_simulation import BatchSimulation
+from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import Preparation, simulate
 from robot_dynamics.app.scenario import Scenario, load_scenario
 from robot_dynamics.app.studies.design import EXTENSIBLE, Design, design_of, override
@@ -48,6 +52,9 @@ _OF_COMPUTER = (
 )
 _NO_FIGURES = ("ticks", "period_s", "duration_s", "ok", "holds_object")
 _DEFAULT = "object_position_error_max_m"
+#: Samples from which on functions for many of them are worth their compilation.
+FEWEST_AT_ONCE = 32
+_PROBED = 8  # samples by which is seen whether that is possible
 _kept = threading.local()  # of this thread: a law serves one run at a time
 
 
@@ -70,8 +77,12 @@ class Task:
     version: str
 
 
-def run_sample(task: Task, overrides: Sequence[str]) -> dict[str, Any]:
+def run_sample(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return outcome, reason and figures of a run; figures that are no finite number are None.
+
+    Args:
+        task: What all samples have in common.
+        values: By key what this one has.
 
     Raises:
         ArgumentError: If another version of the package runs here than where the study began.
@@ -81,16 +92,14 @@ def run_sample(task: Task, overrides: Sequence[str]) -> dict[str, Any]:
         raise ArgumentError(
             f"a worker has robot_dynamics {version}; expected {task.version}, as the study has."
         )
-    if not hasattr(_kept, "preparation"):
-        _kept.preparation = Preparation()
     figures: dict[str, float | None] = dict.fromkeys(task.figures)
     try:
         report = simulate(
             task.scenario,
-            overrides=overrides,
+            overrides=_changes(values),
             duration=task.duration,
             allow_code=task.allow_code,
-            preparation=_kept.preparation,
+            preparation=_preparation(),
         ).report
     except SimulationError as error:
         return {"outcome": "diverged", "reason": str(error), "figures": figures}
@@ -104,6 +113,113 @@ def run_sample(task: Task, overrides: Sequence[str]) -> dict[str, Any]:
         figures[name] = value if is_finite(value) else None
     outcome, reason = outcome_of(report)
     return {"outcome": outcome, "reason": reason, "figures": figures}
+
+
+def _preparation() -> Preparation:
+    """Return what the runs of this thread share."""
+    if not hasattr(_kept, "preparation"):
+        _kept.preparation = Preparation()
+    preparation: Preparation = _kept.preparation
+    return preparation
+
+
+def _changes(values: Mapping[str, Any]) -> list[str]:
+    return [override(key, value) for key, value in values.items()]
+
+
+def run_block(given: Sequence[tuple[Task, Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Return of each sample what `run_sample` returns, by advancing all of them at once.
+
+    Those whose start is refused, that end early, or that lack a figure run again by themselves:
+    what becomes of them then, batches do not simulate.
+
+    Args:
+        given: Task and values of each; the task is the same.
+    """
+    task = given[0][0]
+    try:
+        batch = _batch(task.scenario, [values for _, values in given])
+        good = _accepted(task.scenario, given, batch)
+        run = batch.run(task.duration)
+    except Exception:  # of one sample, that will say so by itself
+        return [run_sample(*one) for one in given]
+    thresholds = task.scenario.acceptance.thresholds(task.scenario.plant.engine)
+    needed = _needed(task.scenario, task.figures)
+    found = []
+    for cell, one in enumerate(given):
+        figures = {name: float(values[cell]) for name, values in run.figures.items()}
+        known = all(is_finite(figures[name]) for name in needed)
+        if cell in run.endings or not good[cell] or not known:
+            found.append(run_sample(*one))
+            continue
+        outcome, reason = outcome_of({"failures": failures(figures, thresholds)})
+        own = {name: figures[name] for name in task.figures}
+        found.append({"outcome": outcome, "reason": reason, "figures": own})
+    return found
+
+
+def _batch(scenario: Scenario, values: Sequence[Mapping[str, Any]]) -> BatchSimulation:
+    parameters = {key: [one[key] for one in values] for key in values[0]}
+    parameters.setdefault("plant.seed", [scenario.plant.seed] * len(values))
+    return BatchSimulation(scenario, len(values), parameters, threads=1)
+
+
+def _accepted(
+    scenario: Scenario, given: Sequence[tuple[Task, Mapping[str, Any]]], batch: BatchSimulation
+) -> list[bool]:
+    """Return of each sample whether a single run would begin; a batch looks at one path only."""
+    shared, start = _preparation(), batch.observation
+    known: dict[Any, bool] = {}
+    accepted = []
+    for (_, values), q, qd in zip(given, start.q, start.qd, strict=True):
+        try:
+            own = scenario.changed(_changes(values))
+            key = (q.tobytes(), qd.tobytes(), repr(own.control))
+            if key not in known:
+                known[key] = False
+                system, law = shared.system(own), shared.law(own)
+                control_loop(own, system, law=law).check(q, qd)
+                known[key] = True
+            accepted.append(known[key])
+        except RobotDynamicsError:
+            accepted.append(False)
+    return accepted
+
+
+def _needed(scenario: Scenario, figures: Sequence[str]) -> list[str]:
+    """Return the figures of a sample's verdict, and those that are recorded."""
+    needed = [*figures]
+    for name in scenario.acceptance.thresholds(scenario.plant.engine):
+        stem = name.removesuffix("_least")
+        # As `failures` looks for them.
+        needed.append(stem if stem == name or stem in LEAST else f"{stem}_max")
+    return needed
+
+
+def why_single(task: Task, first: Sequence[Mapping[str, Any]], nominal: Mapping[str, Any]) -> str:
+    """Return why samples cannot be advanced at once; empty if they can.
+
+    Args:
+        task: What all samples have in common.
+        first: The values of some samples; functions that all need are compiled for them.
+        nominal: The report of a run without variations.
+    """
+    name = task.scenario.name
+    for figure in _needed(task.scenario, task.figures):
+        if figure not in (*LARGEST, *LEAST) or not is_finite(nominal.get(figure)):
+            return f"{name}: a batch of cells does not have the figure {figure!r}."
+    control = task.scenario.control
+    if control.law != control.base_law:
+        return f"{name}: a batch of cells has no controller of one's own."
+    if task.scenario.acceptance.stop:
+        return f"{name}: the controller is to stop, which ends a cell of a batch."
+    if "plant.link_mass_scale" in first[0]:
+        return f"{name}: with other link masses a batch of cells agrees to rounding alone."
+    try:
+        _batch(task.scenario, first).reference_rows  # noqa: B018 - makes the law
+    except (RobotDynamicsError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def outcome_of(report: dict[str, Any]) -> tuple[str, str]:
@@ -141,6 +257,7 @@ class StudyResult:
         samples: The same of each sample, in their order.
         version: Of the package.
         allow_code: Whether code that the scenario names was imported.
+        singly: Why samples ran one at a time; empty if blocks of them were advanced at once.
     """
 
     study: StudySettings
@@ -151,6 +268,7 @@ class StudyResult:
     samples: Sequence[dict[str, Any]]
     version: str
     allow_code: bool = False
+    singly: str = ""
 
     @property
     def failed(self) -> NDArray[np.bool_]:
@@ -180,7 +298,7 @@ class StudyResult:
 
     def command(self, sample: int | None) -> str:
         """Return the command that runs a sample again; that without variations of None."""
-        changes = [override(key, value) for key, value in self.study.fixed.items()]
+        changes = _changes(self.study.fixed)
         changes += [] if sample is None else self.design.overrides(sample)
         words = ["robot_dynamics", "simulate", _shown_path(self.study.scenario)]
         for change in changes:
@@ -224,12 +342,11 @@ def run_study(
         RobotDynamicsError: If anything else is refused.
     """
     design = _placed(study, lambda: design_of(study))
-    fixed = [override(key, value) for key, value in study.fixed.items()]
-    scenario = load_scenario(study.scenario, fixed)
+    scenario = load_scenario(study.scenario, _changes(study.fixed))
     require_values(scenario, design, study)
     tell(0.0, "the scenario without variations")
     # First and here: it compiles what all samples need, and shows which figures there are.
-    nominal, figures = run_nominal(study, scenario, allow_code=allow_code)
+    nominal, figures, report = run_nominal(study, scenario, allow_code=allow_code)
     version = find_version()
     task = Task(scenario, figures, study.duration_s, allow_code, version)
     subject = {
@@ -245,6 +362,11 @@ def run_study(
         "files": _files_digest(scenario),
     }
     results = Results(journal, subject)
+    left = [number for number in range(design.count) if number not in results.known]
+    singly = ""
+    if len(left) >= FEWEST_AT_ONCE:
+        tell(0.0, "whether samples can be advanced at once")
+        singly = why_single(task, [design.values(number) for number in left[:_PROBED]], report)
 
     def told(done: float, doing: str) -> None:
         failed = sum(
@@ -260,7 +382,8 @@ def run_study(
             design.count,
             results,
             told,
-            given=lambda number: (task, design.overrides(number)),
+            given=lambda number: (task, design.values(number)),
+            block=None if singly or len(left) < FEWEST_AT_ONCE else run_block,
             lost=lambda sentence: {
                 "outcome": "lost",
                 "reason": sentence,
@@ -271,7 +394,9 @@ def run_study(
         )
     finally:
         results.close()
-    return StudyResult(study, scenario, design, figures, nominal, samples, version, allow_code)
+    return StudyResult(
+        study, scenario, design, figures, nominal, samples, version, allow_code, singly
+    )
 
 
 def _files_digest(scenario: Scenario) -> str:
@@ -322,7 +447,7 @@ def require_values(scenario: Scenario, design: Design, study: StudySettings) -> 
             # The others as in the first sample: some keys are valid only together.
             values = {**first, key: design.values(sample)[key]}
             try:
-                scenario.changed([override(name, value) for name, value in values.items()])
+                scenario.changed(_changes(values))
             except DescriptionError as error:
                 raise DescriptionError(
                     replace(one, place=f"{study.source}: vary.{key}") for one in error.problems
@@ -331,8 +456,8 @@ def require_values(scenario: Scenario, design: Design, study: StudySettings) -> 
 
 def run_nominal(
     study: StudySettings, scenario: Scenario, *, allow_code: bool
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return outcome, reason and figures without variations, and which figures are recorded.
+) -> tuple[dict[str, Any], tuple[str, ...], dict[str, Any]]:
+    """Return outcome, reason and figures without variations, the names of these, and the report.
 
     Raises:
         UnknownNameError: If there is no figure that the study names.
@@ -358,4 +483,5 @@ def run_nominal(
     figures = study.figures or tuple(bounded) or (_DEFAULT,)
     outcome, reason = outcome_of(run.report)
     values = {name: run.report.get(name) for name in figures}
-    return {"outcome": outcome, "reason": reason, "figures": values}, tuple(figures)
+    nominal = {"outcome": outcome, "reason": reason, "figures": values}
+    return nominal, tuple(figures), run.report

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support.samples import deadly, refused, squared, struck
+from support.samples import deadly, refused, squared, struck, struck_block
 from waiting import PATIENCE_S
 
 from robot_dynamics.app.output_files import OutputError
@@ -139,6 +139,26 @@ def test_a_process_that_is_killed_costs_nothing(tmp_path):
     assert sum(begun.values()) <= 8 + 4
     lines = (tmp_path / "results.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + 8
+
+
+def test_a_block_whose_process_is_killed_runs_one_by_one(tmp_path):
+    """The samples of the other blocks run once, and all results are there in their order."""
+    results = Results(tmp_path / "results.jsonl", SUBJECT)
+    results.add({"sample": 1, "square": "kept"})
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    found = run_samples(
+        struck, 9, results, nothing, lost=lost, given=lambda number: (str(marks), number),
+        block=struck_block, jobs=2,
+    )  # fmt: skip
+    results.close()
+    assert [result["square"] for result in found] == [0, "kept", *(n**2 for n in range(2, 9))]
+    begun = [len(list(marks.glob(f"begun-{n}-*"))) for n in range(9)]
+    assert begun[1] == 0
+    assert begun[3] == 2
+    assert max(begun) == 2
+    lines = (tmp_path / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + 9
 
 
 @pytest.mark.slow

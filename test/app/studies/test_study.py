@@ -22,10 +22,20 @@ from robot_dynamics.app.scenario_schema import json_schema, reference_page
 from robot_dynamics.app.studies.design import design_of, override
 from robot_dynamics.app.studies.report import summary, worst_sample
 from robot_dynamics.app.studies.settings import StudySettings, load_study, shipped_studies
-from robot_dynamics.app.studies.study import OUTCOMES, outcome_of, require_values, run_study
+from robot_dynamics.app.studies.study import (
+    OUTCOMES,
+    Task,
+    outcome_of,
+    require_values,
+    run_block,
+    run_sample,
+    run_study,
+    why_single,
+)
 from robot_dynamics.app.studies.table import table_of
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
+from robot_dynamics.version import find_version
 
 # Short: the start and the first part of the way.
 STUDY = """\
@@ -139,6 +149,111 @@ def test_every_way_to_fail_is_told_apart(tmp_path):
     lines = summary(found)
     assert lines[0].startswith("payload: ")
     assert any("refused: the start" in line for line in lines)
+
+
+def task_of(*changes, duration=0.3):
+    """Return a task that records two figures."""
+    figures = ("object_position_error_max_m", "torque_fraction_of_limit_max")
+    asked = "acceptance.engine={object_position_error_max_m: 0.5e-3, closure_error_max: 1e-9}"
+    scenario = load_scenario("lift_box", [asked, *changes])
+    return Task(scenario, figures, duration, False, find_version())
+
+
+def test_samples_of_a_block_are_single_runs(monkeypatch):
+    """With equal noise; those that are refused, end early or grow are run again, no others."""
+    task = task_of("plant.sensors.position=1e-6", "plant.seed=7")
+    samples = [
+        {"plant.object_mass_scale": 1.0, "plant.grasp_error.left.xyz": [1e-4, 0.0, -2e-4]},
+        {"plant.object_mass_scale": 1.2, "plant.grasp_error.left.xyz": [0.0, 1e-3, 0.0]},
+        {"plant.object_mass_scale": 1.7, "plant.grasp_error.left.xyz": [0.0, 0.0, 0.0]},
+        {"plant.object_mass_scale": 1.0, "plant.grasp_error.left.xyz": [0.3, 0.0, 0.0]},
+        {"plant.object_mass_scale": 0.95, "plant.grasp_error.left.xyz": [0.0, 0.0, 0.0]},
+    ]
+    expected = [run_sample(task, values) for values in samples]
+    assert [one["outcome"] for one in expected] == [
+        "good", "threshold", "stopped", "refused", "good"
+    ]  # fmt: skip
+    again = []
+
+    def alone(task, values):
+        again.append(samples.index(values))
+        return run_sample(task, values)
+
+    monkeypatch.setattr("robot_dynamics.app.studies.study.run_sample", alone)
+    assert run_block([(task, values) for values in samples]) == expected
+    assert again == [2, 3]
+    # A value that no cell may have refuses the batch: each sample says so by itself.
+    again.clear()
+    samples[1] = {**samples[1], "plant.object_mass_scale": -1.0}
+    found = run_block([(task, values) for values in samples])
+    assert again == [0, 1, 2, 3, 4]
+    assert found[1]["outcome"] == "refused"
+    assert (found[0], found[4]) == (expected[0], expected[4])
+
+
+def test_a_path_that_is_refused_from_one_start_is_refused_in_a_block(monkeypatch):
+    """A batch checks the path of the unchanged scenario; samples begin elsewhere."""
+    checked = []
+
+    def check(self, q, qd):
+        checked.append(q)
+        if len(checked) == 3:
+            raise RobotDynamicsError("start refused: a path of this sample alone.")
+
+    task = task_of(duration=0.02)
+    monkeypatch.setattr("robot_dynamics.control.control_loop.ControlLoop.check", check)
+    outcomes = []
+
+    def alone(task, values):
+        outcomes.append(values)
+        return {}
+
+    monkeypatch.setattr("robot_dynamics.app.studies.study.run_sample", alone)
+    samples = [{"plant.grasp_error.left.xyz": [1e-3 * i, 0.0, 0.0]} for i in (0, 1, 2)]
+    # The first check is that of the batch itself, when its law is made.
+    run_block([(task, values) for values in samples])
+    assert len(checked) == 4
+    assert len(outcomes) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "values", "figure", "words"),
+    [
+        ([], {"plant.link_mass_scale": 1.1}, None, "other link masses"),
+        ([], {"cell.object.xyz": [0.6, 0.0, 0.7]}, None, "expected a key of plant or control"),
+        ([], {"plant.command_delay_periods": 1}, "object_drift_settled_m", "object_drift"),
+        (["acceptance.stop=torque"], {"plant.seed": 1}, None, "is to stop"),
+    ],
+)
+def test_why_samples_run_one_at_a_time(changes, values, figure, words):
+    """In a sentence; figures that no batch has are among the reasons."""
+    task = task_of(*changes)
+    task = replace(task, figures=(figure,)) if figure else task
+    nominal = {"object_position_error_max_m": 1e-4, "object_drift_settled_m": 1e-4}
+    nominal |= {"torque_fraction_of_limit_max": 0.5, "closure_error_max": 1e-12}
+    assert words in why_single(task, [values], nominal)
+
+
+def test_a_study_of_many_samples_runs_them_in_blocks(tmp_path, monkeypatch):
+    """And finds what it finds one by one; the rest of an interrupted one goes on in blocks."""
+    text = STUDY.replace("duration_s: 0.3", "duration_s: 0.04").replace("samples: 6", "samples: 9")
+    study = load_study(study_file(tmp_path, text))
+    single = run_study(study, tmp_path / "single.jsonl", nothing, jobs=1)
+    module = "robot_dynamics.app.studies.study"
+    sizes = []
+
+    def blocks(given):
+        sizes.append(len(given))
+        return run_block(given)
+
+    monkeypatch.setattr(f"{module}.FEWEST_AT_ONCE", 5)
+    monkeypatch.setattr(f"{module}.run_block", blocks)
+    journal = tmp_path / "blocks.jsonl"
+    run_study(replace(study, samples=2), journal, nothing, jobs=1)
+    found = run_study(study, journal, nothing, jobs=1)
+    assert sizes == [7]
+    assert found.singly == ""
+    assert found.samples == single.samples
 
 
 def test_numbers_that_are_none_are_failures():
