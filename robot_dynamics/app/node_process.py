@@ -125,8 +125,8 @@ class NodeProcess:
             return None
         for reader in self._readers:
             reader.join(timeout=_PATIENCE_S)  # its last lines may not have been read yet
-        for _ in self.events():
-            pass
+        for event in list(self.events()):
+            self._events.put(event)  # what was reported is still to be heard by who listens
         if self.is_done:
             return None
         exit_status = 2 if status == 2 else 1
@@ -231,10 +231,12 @@ def run_until_done(
         for node in started:
             nodes.append(node)
         heard = time.monotonic()
-        while not all(node.is_done for node in nodes):
+        while True:
             for event in [event for node in nodes for event in node.events()]:
                 heard = time.monotonic()
                 on_event(event)
+            if all(node.is_done for node in nodes):
+                return
             failure = first_failure(nodes)
             if failure is not None:
                 raise failure

@@ -22,6 +22,7 @@ from robot_dynamics.app.node_process import (
     private_environment,
     require_ros,
     reserved_domain,
+    run_until_done,
 )
 
 # A substitute for a node: it says what it is told to and then does one of several things.
@@ -41,9 +42,9 @@ if what == "killed":
 if what == "deaf":
     signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN)
 try:
-    if what in ("done", "deaf"):
+    if what in ("done", "deaf", "done at once"):
         print('{"event": "done"}')
-    time.sleep(600)
+    time.sleep(0 if what == "done at once" else 600)
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -83,6 +84,16 @@ def test_a_node_that_is_done(start, monkeypatch):
     assert node.exit_status == 0
     assert node.last_lines() == ["starting up", "interrupted"]
     assert node.failure() is None
+
+
+def test_what_a_node_said_last_is_heard(start):
+    """A node that has ended between two looks was done; its events are not lost by asking that."""
+    node = start("done at once")
+    wait_until(lambda: node.exit_status is not None)
+    assert node.failure() is None
+    said = []
+    run_until_done([node], PATIENCE_S, said.append)
+    assert [event["event"] for event in said] == ["ready", "done"]
 
 
 def test_a_node_that_refuses_its_settings(start):
