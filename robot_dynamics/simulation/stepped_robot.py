@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +56,36 @@ class SteppedRobotState:
     memory: tuple[Choice, float, int]
 
 
+def start_of_robot(
+    robot: Robot, q: ArrayLike | None, qd: ArrayLike | None
+) -> tuple[tuple[Array, Array], Any]:
+    """Return the state to start from, as `closed_start` does, with what is not given chosen.
+
+    Args:
+        robot: What moves.
+        q: Positions (nq,); by default joints at zero, or where `Robot.assemble` closes the loops.
+        qd: Velocities (nv,); at rest by default.
+    """
+    model = robot.model
+    at = robot.assemble().q if q is None and model.constraint_count else q
+    at = model.neutral() if at is None else at
+    return closed_start(robot, at, np.zeros(model.nv) if qd is None else qd)
+
+
+def joint_forces(
+    robot: Robot, q: Array, tau: ArrayLike, wrenches: Mapping[str, ArrayLike] | None
+) -> Array:
+    """Return the joint forces (nv,) that torques and external wrenches amount to.
+
+    Raises:
+        ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
+    """
+    force = checked_array("torque", tau, (robot.model.nv,))
+    if wrenches is not None:
+        force += robot.external_forces(q, checked_wrenches(robot.model, wrenches), "aligned")
+    return force
+
+
 class SteppedRobot:
     """A robot that is advanced one period at a time, as `rd.integrate` does by default.
 
@@ -90,9 +121,7 @@ class SteppedRobot:
         require_inertia(model)
         self.robot = robot
         self.period = PERIOD if period is None else positive_number("period", period)
-        at = robot.assemble().q if q is None and model.constraint_count else q
-        at = model.neutral() if at is None else at
-        (q, qd), limit = closed_start(robot, at, np.zeros(model.nv) if qd is None else qd)
+        (q, qd), limit = start_of_robot(robot, q, qd)
         self.substeps = self._checked_substeps(q, step)
         method, h = Method("projection", scheme_of_order(8), 1.0), self.period / self.substeps
         at_rest = np.zeros(model.nv)
@@ -118,10 +147,7 @@ class SteppedRobot:
             ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
             SimulationError: If the motion grows without bound.
         """
-        force = checked_array("torque", tau, (self.robot.model.nv,))
-        if wrenches is not None:
-            pushes = checked_wrenches(self.robot.model, wrenches)
-            force += self.robot.external_forces(self._q, pushes, "aligned")
+        force = joint_forces(self.robot, self._q, tau, wrenches)
         before = self._steps.memory
         self._steps.force = force
         try:

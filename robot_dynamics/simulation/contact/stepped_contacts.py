@@ -29,20 +29,14 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactMotion
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
 from robot_dynamics.simulation.engine_plant import SimulationError
-from robot_dynamics.simulation.integrators.integrate import closed_start
-from robot_dynamics.simulation.plant import (
-    Measurement,
-    checked_array,
-    checked_wrenches,
-    copied,
-    restore,
-)
+from robot_dynamics.simulation.plant import Measurement, copied, restore
 from robot_dynamics.simulation.scene import RobotScene
+from robot_dynamics.simulation.stepped_robot import PERIOD, joint_forces, start_of_robot
 
 Array = NDArray[np.float64]
 
-#: Period and longest time step [s] where none is given.
-PERIOD, STEP = 2e-3, 2.5e-4
+#: Longest time step [s] where none is given.
+STEP = 2.5e-4
 
 
 @dataclass(frozen=True)
@@ -99,9 +93,7 @@ class SteppedContacts:
         require_inertia(model)
         self.robot, items = robot, named_contacts(contacts)
         self.period = PERIOD if period is None else positive_number("period", period)
-        at = robot.assemble().q if q is None and model.constraint_count else q
-        at = model.neutral() if at is None else at
-        (q0, qd0), _ = closed_start(robot, at, np.zeros(model.nv) if qd is None else qd)
+        (q0, qd0), _ = start_of_robot(robot, q, qd)
         longest = STEP if step is None else positive_number("step", step)
         self.substeps = max(1, int(np.ceil(self.period / longest * (1.0 - 1e-9))))
         # Friction of joints is a part of the step, which it makes no shorter.
@@ -136,10 +128,7 @@ class SteppedContacts:
             SimulationError: If the motion grows without bound.
         """
         motion, model = self.motion, self.robot.model
-        force = checked_array("torque", tau, (model.nv,))
-        if wrenches is not None:
-            pushes = checked_wrenches(model, wrenches)
-            force += self.robot.external_forces(motion.q, pushes, "aligned")
+        force = joint_forces(self.robot, motion.q, tau, wrenches)
         h = self.period / self.substeps
         for _ in range(self.substeps):
             motion.advance(h, force, self._drag)
