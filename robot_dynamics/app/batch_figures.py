@@ -64,7 +64,7 @@ _OF_FIGURES = (
 )
 
 
-class Yardstick:
+class FigureReference:
     """What the figures of a scenario's runs compare with, over control periods.
 
     Args:
@@ -96,21 +96,21 @@ class Collector:
         kept: Columns by name (rows, n, w).
 
     Args:
-        yardstick: What is compared with.
+        reference: What is compared with.
         count: n.
         record: Names of columns to keep; see `COLUMNS`.
         every: Control periods between two rows of them.
     """
 
     def __init__(
-        self, yardstick: Yardstick, count: int, record: Collection[str], every: int
+        self, reference: FigureReference, count: int, record: Collection[str], every: int
     ) -> None:
-        self._of, self._count, self._every = yardstick, count, every
+        self._of, self._count, self._every = reference, count, every
         self._rows: dict[str, Array] = {}
         self._alive = np.zeros((_ROWS, count), dtype=bool)
         self._first = self._filled = 0
         self._start: Array | None = None
-        ticks = len(yardstick.settled)
+        ticks = len(reference.settled)
         self._kept_rows = -(-ticks // every)
         self._record = tuple(record)
         self.kept: dict[str, Array] = {}

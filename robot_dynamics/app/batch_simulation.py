@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.app.batch_figures import COLUMNS, Collector, Yardstick, joined
+from robot_dynamics.app.batch_figures import COLUMNS, Collector, FigureReference, joined
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import chosen_scenario
 from robot_dynamics.app.scenario import Scenario, build_system, true_system, with_overrides
@@ -449,10 +449,10 @@ class BatchSimulation:
         every = whole_number("every", every, 1)
         loop = self._loop
         ticks = self.scenario.ticks(loop.law.reference, duration)
-        yardstick = Yardstick(self.scenario, loop.law, ticks, self.effort_limits)
+        reference = FigureReference(self.scenario, loop.law, ticks, self.effort_limits)
         self.reset()
         collectors = {
-            own.start: Collector(yardstick, own.stop - own.start, record, every)
+            own.start: Collector(reference, own.stop - own.start, record, every)
             for own in self._parts
         }
 
