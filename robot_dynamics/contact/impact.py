@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Impulsive dynamics (11.7): what a blow does to trees, floating bases and closed loops.
+"""Impulsive dynamics (11.7): what an impact does to trees, floating bases and closed loops.
 
 An impulse u in joint space changes velocities by H (qd+ - qd-) = u (11.57); u = J^T iota of an
-impulse iota on a body (11.58). Loops hold during the blow. Velocities of contacts, phi' = T^T qd,
+impulse iota on a body (11.58). Loops hold during impacts. Velocities of contacts, phi' = T^T qd,
 follow one of the laws
 
 - Newton, kinematic: `phi'+ >= -e phi'-`, `lambda >= 0`, one of them with equality;
@@ -13,7 +13,7 @@ follow one of the laws
   compressed it,
 
 which agree for one contact without friction. Several contacts that close at once are a model with
-more than one reasonable result (Newton's cradle): these laws return that of a blow which reaches
+more than one reasonable result (Newton's cradle): these laws return that of an impact that reaches
 all contacts together, and say so by `simultaneous`. No law here ever adds energy; where Newton's
 would, with contacts that were opening, or Poisson's, with different e, what is given back is
 reduced.
@@ -42,7 +42,7 @@ _STEPS = 200
 
 
 class ContactImpact(NamedTuple):
-    """What a blow at contacts does.
+    """What an impact at contacts does.
 
     Attributes:
         qd: Velocities after it (nv,).
@@ -65,7 +65,7 @@ class ContactImpact(NamedTuple):
 
 
 def struck(robot: Robot, q: ArrayLike, qd: ArrayLike, impulses: Mapping[str, ArrayLike]) -> Array:
-    """Return the velocities (nv,) after blows on frames (11.57) to (11.59); loops hold.
+    """Return the velocities (nv,) after impulses on frames (11.57) to (11.59); loops hold.
 
     Args:
         robot: The mechanism.

@@ -154,7 +154,7 @@ class Inequality:
     Attributes:
         name: What it is called in messages.
         phi: `(posture) -> phi`, written over scalars: it is differentiated and compiled.
-        restitution: Part of the speed at which phi is left by a blow.
+        restitution: Part of the speed at which phi is left after an impact.
     """
 
     name: str
