@@ -51,6 +51,9 @@ Mask = NDArray[np.bool_]
 #: What is added to the diagonal of W, in parts of its mean: rows may depend on one another.
 SHIFT = 1e-10
 _TINY = 1e-300
+#: What is added to the slopes besides: motion along impulses that rows which depend on one another
+#: leave open, and which rounding gives, would else turn tangential ones from system to system.
+_DAMPING = 1e-7
 #: Part of the largest impulse that is left as an error at most.
 TOLERANCE = 1e-11
 _NEWTON = 20  # linear systems before sweeps are asked
@@ -221,6 +224,7 @@ class ContactSolver:
         best = (P, np.inf, touching, touching)
         n, whole = len(self._mu), len(rows) == len(self._all)
         may_push = touching.astype(float) if n else np.zeros(1)
+        damping = _DAMPING * np.eye(len(rows))
         for count in range(_NEWTON + 1):
             at = Residual._make(self._laws(W, c, P, start, may_push))
             if at.error < best[1]:
@@ -231,10 +235,10 @@ class ContactSolver:
                 return best, count
             try:
                 if whole:
-                    P = P - np.linalg.solve(at.G, at.F)
+                    P = P - np.linalg.solve(at.G + damping, at.F)
                 else:
                     P = P.copy()
-                    P[rows] -= np.linalg.solve(at.G[np.ix_(rows, rows)], at.F[rows])
+                    P[rows] -= np.linalg.solve(at.G[np.ix_(rows, rows)] + damping, at.F[rows])
             except np.linalg.LinAlgError:
                 break
         return best, count

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -101,6 +103,26 @@ def test_rows_that_depend_on_one_another():
     uneven = np.array([0.4, 0.1, 0.1, 0.4])
     kept = solver.solve(W, c, np.kron(uneven, [1, 0, 0]), touching).P[::3]
     assert_allclose(kept, uneven, rtol=1e-6)
+
+
+def test_slips_at_more_contacts_than_needed_take_few_systems():
+    """Eight corners between two palms slip: what their loads leave open does not disturb them."""
+    J, mu, half = np.zeros((24, 8)), np.full(8, 0.5), 0.1
+    for i, (side, y, z) in enumerate(itertools.product((-1.0, 1.0), repeat=3)):
+        at = half * np.array([side, y, z])
+        for row, axis in enumerate(np.diag([-side, 1.0, 1.0])):
+            J[3 * i + row, :3], J[3 * i + row, 3:6] = np.cross(at, axis), axis
+        J[3 * i, 6 if side < 0.0 else 7] = side
+    H = np.diag([1 / 150] * 3 + [1.0] * 3 + [2.0] * 2)  # a box that floats, palms that slide
+    W, touching, taken = J @ np.linalg.solve(H, J.T), np.ones(8, dtype=bool), []
+    solver, P, u = ContactSolver(0, mu, 3), np.kron([1, 3, 2, 4, 3, 2, 1, 4], [1e-3, 0, 0]), 0.0
+    for _ in range(10):
+        v = np.array([0, 0, 0, 0, 0, u - 0.01, 0.005, -0.005])
+        found = solver.solve(W, J @ v, P, touching)
+        P, u = found.P, v[5] + P[2::3].sum()
+        taken.append(found.systems)
+        assert found.residual < TOLERANCE
+    assert max(taken[1:]) < 6  # 20 and 40 without damping
 
 
 def test_what_does_not_touch_does_not_push():
