@@ -65,21 +65,38 @@ def test_real_robots_equal_pinocchio(real, rng):
                 assert_near(ours[np.ix_(order, order)], expected, 1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("arm", ["panda", pytest.param("xarm7", marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("interpreted")
-def test_two_arms_and_an_object_equal_pinocchio():
-    """Accelerations, to what Pinocchio's regularisation leaves."""
+def test_two_arms_and_an_object_equal_pinocchio(arm):
+    """Accelerations and the forces of both grasps, to rounding.
+
+    Pinocchio's forces act on the arms, in the frames of their tools, linear parts first. Ours act
+    on the object, in its frames: where a motion opens the loops they are turned besides.
+    """
     pytest.importorskip("pinocchio", exc_type=ImportError)
-    robot_file("panda")  # or skip
+    robot_file(arm)  # or skip
     from benchmarks.two_arms import two_arms
 
-    case = two_arms("panda")
-    peer, (q, qd, tau) = case.peer, case.states[3]
-    theirs = peer.derivatives(q, peer.reordered(qd), peer.reordered(tau))
-    found = case.robot.forward_dynamics_derivatives(q, qd, tau)
-    order = peer.reordered(np.arange(20.0)).astype(int)
-    for ours, expected in zip(found[:3], theirs, strict=True):
-        assert_near(ours[np.ix_(order, order)], expected, 1e-9)
+    case = two_arms(arm)
+    robot, peer = case.robot, case.peer
+    order, rows = peer.reordered(np.arange(20.0)).astype(int), np.r_[3:6, 0:3, 9:12, 6:9]
+    for q, qd, tau in case.states[3::60]:
+        theirs = peer.derivatives(q, peer.reordered(qd), peer.reordered(tau))
+        *of_qdd, lambda_q, lambda_qd, lambda_tau = robot.forward_dynamics_derivatives(q, qd, tau)
+        for ours, expected in zip(of_qdd, theirs[:3], strict=True):
+            assert_near(ours[np.ix_(order, order)], expected, 1e-11)
+        _, multipliers, *_ = robot.closed_loop(q, qd, tau)
+        _, _, K, *_ = robot.constraint_terms(q, np.zeros(20))
+        turned = lambda_q.copy()  # K dq is the small motion of a frame on the object, m x* f
+        for at in (slice(0, 6), slice(6, 12)):
+            moment, force = np.split(multipliers[at], 2)
+            turn, shift = K[at][:3].T, K[at][3:].T
+            turned[at] += np.hstack(
+                [np.cross(turn, moment) + np.cross(shift, force), np.cross(turn, force)]
+            ).T
+        of_forces = turned, lambda_qd, lambda_tau
+        for ours, expected in zip(of_forces, theirs[3:], strict=True):
+            assert_near(-ours[np.ix_(rows, order)], expected, 1e-11)
 
 
 @pytest.mark.usefixtures("interpreted")

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp, trapezoid
 from scipy.spatial.transform import Rotation
 from support import linkages
+from support.complex_step import evaluated, moving, rates
 from support.mechanisms import (
     closed_loop_mechanism,
     consistent_velocity,
@@ -251,7 +252,7 @@ def test_friction_takes_the_energy_that_it_should(arms):
 
 
 def test_derivatives_of_a_step(arms):
-    """Changes of positions along velocities, velocities and torques: those of differences."""
+    """By positions along velocities, velocities and torques: of differences and complex steps."""
     model, na, step = arms.model, len(arms.actuated), 1e-5
     full = np.full(na, 0.2)
     drives = Drives(np.array(arms.actuated), np.full(na, 50.0), full, full, 0.5)
@@ -278,6 +279,18 @@ def test_derivatives_of_a_step(arms):
     assert_allclose(A, expected[:, : 2 * model.nv], atol=1e-7 * np.abs(A).max())
     assert_allclose(B, expected[:, 2 * model.nv :], atol=1e-7 * np.abs(B).max())
     assert np.abs(B[:, 3]).max() == 0.0
+    # To rounding those of complex steps through all stages and the projection.
+    n, q = model.nv, arms.q.tolist()
+    dq, dqd, dtorque = np.split(np.eye(2 * n + na), [n, 2 * n], axis=1)
+    dq = [model.position_rate(q, e) for e in dq.tolist()]
+    state = moving(q, dq), moving(arms.qd, dqd), moving(torque, dtorque)
+    new_q, new_v, *_ = evaluated(arms.program, *state, parameters=parameters.tolist())
+    end = [float(x.z[0].real) for x in new_q]
+    units = np.array([model.position_rate(end, e) for e in np.eye(n).tolist()])
+    along = np.linalg.lstsq(units.T, rates(new_q, 2 * n + na), rcond=None)[0]
+    expected = np.split(np.vstack([along, rates(new_v, 2 * n + na)]), [2 * n], axis=1)
+    for ours, theirs in zip((A, B), expected, strict=True):
+        assert_allclose(ours, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
 
 
 def test_drive_forces():

@@ -18,12 +18,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import null_space
+from support.complex_step import moving, rates
 from support.exact_decoupling import SAFE_PIVOT, worst
-from support.hybrid_step import TracedHybridLaw, bare_gains
+from support.hybrid_step import TracedHybridLaw, arguments_of, bare_gains
 from support.hybrid_systems import GRASPS, LINKAGE, SURFACES, environment_of, state_of
 
+from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
 from robot_dynamics.control.hybrid import law_program
 from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawOptions
+from robot_dynamics.control.hybrid.law_program import HybridLawProgram
 from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.manipulation.hybrid.decoupling_law import DampedInverse
 from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
@@ -227,6 +230,46 @@ def test_friction_is_compensated_at_the_desired_velocity(ramp, monkeypatch):
     twist = np.arange(6.0)
     twist[3:] += np.cross(twist[:3], center)
     assert_allclose(terms.J_S @ desired[0], terms.W_S.T @ twist, atol=1e-8)
+
+
+def test_derivatives_of_the_law_are_those_of_complex_steps():
+    """Of torque and memory by measurements, reference and memory, along them and in reverse."""
+    rng = np.random.default_rng(4)
+    state = state_of(2, "soft finger", 6, environment_of(1), rng)
+    large = dict.fromkeys(
+        ("contact_error", "contact_bound", "internal_bound", "motion_bound"), 1e9
+    )
+    gains = bare_gains(
+        state.system, proportional=30.0, derivative=9.0, integral=2.0, friction_share=0.5,
+        effort=np.full(12, 1e9), torque_rate=1e12, period=1e-3, lead=5e-4, trend=1.0,
+        posture_proportional=4.0, contact_integral=3.0, internal_integral=2.0, **large,
+    )  # fmt: skip
+    arrays, block, _ = arguments_of(state, gains=gains, wrenches=rng.normal(size=(2, 6)))
+    moved = {0, 1, 2, 4, 5}  # not which sensors there are, nor the ramp
+    # Away from where nothing is wrong: sizes of errors have kinks there.
+    inputs = [x + 1e-3 * rng.normal(size=x.shape) * (i in moved) for i, x in enumerate(arrays)]
+    d = [rng.normal(size=x.shape) * (i in moved) for i, x in enumerate(inputs)]
+    lists = [np.asarray(x).tolist() for x in inputs]
+    step = HybridLawProgram(state.system, tuple(range(12)), LawOptions(ahead=True))
+    program = step.trace()
+
+    def stepped(x, rate):
+        if np.ndim(x) == 2:
+            return [moving(*row) for row in zip(x, rate[:, None], strict=True)]
+        return moving(x, rate[None]) if np.ndim(x) else x
+
+    found = step(*map(stepped, lists, d), block.tolist())
+    expected = {name: rates(found[name], 1)[:, 0] for name in ("torque", "memory")}
+    along = jacobian_times_vector(program, lists, [np.asarray(x).tolist() for x in d], block)
+    for name, theirs in expected.items():
+        assert_allclose(along[name], theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
+    weights = [rng.normal(size=np.shape(found[name])) * (name != "outputs") for name in found]
+    gradients = vector_times_jacobian(program, lists, [w.tolist() for w in weights], block)
+    product = sum(
+        float(np.sum(x * np.array(g))) for x, g in zip(d, gradients.values(), strict=False)
+    )
+    wanted = sum(float(w @ theirs) for w, theirs in zip(weights, expected.values(), strict=False))
+    assert product == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.slow
