@@ -31,6 +31,8 @@ EXTRAS = {
     "cluster": ["distributed>=2024.1"],
     "learn": ["gymnasium>=1.0"],
     "mujoco": ["mujoco>=3.1"],
+    # Before 3.17 convex bodies that are apart had other points than those that touch.
+    "collision": ["mujoco>=3.17", "trimesh>=4.4"],
     "view": [
         "imageio-ffmpeg>=0.5",
         "mujoco>=3.2",

@@ -96,7 +96,7 @@ def test_wheel(checkout, tmp_path):
     # The demo must not pull what only the tests need.
     for line in re.findall(r"^Requires-Dist: (.*)$", requirements, re.MULTILINE):
         if re.match(r"(pin|mujoco|example|pytest|hypothesis)", line):
-            assert re.search(r"extra == .(test|dev|mujoco|view).", line), line
+            assert re.search(r"extra == .(test|dev|mujoco|collision|view).", line), line
 
 
 @pytest.mark.parametrize("options", [[], ["--symlink-install"]], ids=["copy", "symlink"])

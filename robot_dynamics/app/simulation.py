@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.app.run import chosen_scenario, make_plant
 from robot_dynamics.app.scenario import Scenario, build_system, true_system
 from robot_dynamics.contact.points import Inequality, PointContact
+from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Residuals
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
@@ -144,7 +145,7 @@ class Simulation:
         q: ArrayLike | None = None,
         qd: ArrayLike | None = None,
         step: float | None = None,
-        contacts: Iterable[PointContact | Inequality] | None = None,
+        contacts: Iterable[PointContact | Inequality | ShapeContact] | None = None,
     ) -> None:
         self.scenario: Scenario | None = None
         self.joint_names: tuple[str, ...]

@@ -23,6 +23,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.shapes import SeenPoint, ShapeContact
 from robot_dynamics.contact.surfaces import Plane, PointFunction, gap_and_normal
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.jacobian import columns_in_frame
@@ -333,27 +334,23 @@ def contact_geometry(
     Xup: Sequence[Transform],
     X0: Sequence[Transform],
     q: Sequence[Scalar],
-    contact: PlacedPoint | Inequality,
+    contact: PlacedPoint | Inequality | SeenPoint,
+    seen: Sequence[Sequence[Scalar]] = (),
 ) -> ContactGeometry:
     """Return gap and rows (11.25): n . (v_sc - v_pc) and likewise along two tangents.
 
-    An inequality has the row d phi / dq; its tangents, place and axes are zero.
+    An inequality has the row d phi / dq; its tangents, place and axes are zero. Of a point of a
+    shape contact `seen` has gap, place and normal (7,), by its slot.
     """
     if isinstance(contact, Inequality):
         gap, row = _gap_and_slope(model, contact, q)
         none = [0.0] * model.nv
         return ContactGeometry(gap, [row, none, none], Vector3.zero(), [[0.0] * 3] * 3)
-    X = _of_body(X0, contact.body)
-    place = X.r + X.E.inverse_times(contact.point)
-    gap, n = _gap_and_normal(X0, contact, place)
-    if contact.shape is not None and contact.link is not None:
-        # The farthest point against the normal of the plane.
-        towards = contact.link.E * (X.E * -n)
-        out = X.E.inverse_times(contact.link.E.inverse_times(contact.shape(towards)))
-        gap, place = gap + n.dot(out), place + out
-    if contact.radius:
-        gap = gap - contact.radius
-        place = place - n * contact.radius
+    if isinstance(contact, SeenPoint):
+        gap, *rest = seen[contact.slot]
+        place, n = Vector3.of(rest[:3]), Vector3.of(rest[3:])
+    else:
+        gap, place, n = _touching_place(X0, contact)
     t1, t2 = _tangents(n)
     at_point = Transform(Rotation.of([list(t1), list(t2), list(n)]), place)
 
@@ -369,6 +366,24 @@ def contact_geometry(
             for row, value in zip(rows, (along.z, along.x, along.y), strict=True):
                 row[at] = row[at] + value if sign > 0.0 else row[at] - value
     return ContactGeometry(gap, rows, place, [[*t1], [*t2], [*n]])
+
+
+def _touching_place(
+    X0: Sequence[Transform], contact: PlacedPoint
+) -> tuple[Scalar, Vector3, Vector3]:
+    """Return the gap of a point or a round body, its nearest place and the normal there."""
+    X = _of_body(X0, contact.body)
+    place = X.r + X.E.inverse_times(contact.point)
+    gap, n = _gap_and_normal(X0, contact, place)
+    if contact.shape is not None and contact.link is not None:
+        # The farthest point against the normal of the plane.
+        towards = contact.link.E * (X.E * -n)
+        out = X.E.inverse_times(contact.link.E.inverse_times(contact.shape(towards)))
+        gap, place = gap + n.dot(out), place + out
+    if contact.radius:
+        gap = gap - contact.radius
+        place = place - n * contact.radius
+    return gap, place, n
 
 
 def _of_body(X0: Sequence[Transform], body: int) -> Transform:
@@ -425,17 +440,18 @@ class ContactTerms(NamedTuple):
 
 
 def named_contacts(
-    items: Iterable[PointContact | Inequality],
-) -> tuple[PointContact | Inequality, ...]:
+    items: Iterable[PointContact | Inequality | ShapeContact],
+) -> tuple[PointContact | Inequality | ShapeContact, ...]:
     """Return contacts as a tuple.
 
     Raises:
         ArgumentError: If it is something else, or two have one name.
     """
     found = tuple(items) if isinstance(items, Iterable) else (None,)
-    if not all(isinstance(item, (PointContact, Inequality)) for item in found):
+    if not all(isinstance(item, (PointContact, Inequality, ShapeContact)) for item in found):
         raise ArgumentError(
-            f"contacts are {items!r:.60}, expected a list of PointContact and Inequality."
+            f"contacts are {items!r:.60}, expected a list of PointContact, Inequality and "
+            "ShapeContact."
         )
     names = [item.name for item in found]
     for name in names:
@@ -467,7 +483,13 @@ class Contacts:
     """
 
     def __init__(self, robot: Robot, items: Iterable[PointContact | Inequality]) -> None:
-        self.robot, self.items = robot, named_contacts(items)
+        self.robot = robot
+        self.items = tuple(i for i in named_contacts(items) if not isinstance(i, ShapeContact))
+        if len(self.items) < len(tuple(items)):
+            raise ArgumentError(
+                "contacts of shapes are for the time steps of `rd.Simulation`, expected "
+                "PointContact and Inequality here."
+            )
         self.names = tuple(item.name for item in self.items)
         if not self.items:
             raise ArgumentError("no contacts were given, expected at least one.")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import Inequality, PlacedPoint, PointContact, placed
+from robot_dynamics.contact.shapes import SeenPoint, ShapeContact, seen_points
 from robot_dynamics.contact.surfaces import PointFunction
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
@@ -133,6 +134,9 @@ class Scene:
     internal_force: GraspMap | None = None
     holds_object: bool = True
 
+    #: Only robots by themselves touch with shapes.
+    shapes: ClassVar[tuple[ShapeContact, ...]] = ()
+
     def __post_init__(self) -> None:
         if not self.contacts:
             own = tuple(ArmContact(contact) for contact in self.system.contacts)
@@ -241,11 +245,11 @@ class RobotScene:
 
     Attributes:
         model: The robot's; its loops hold.
-        items: Point contacts and inequalities.
+        items: Point contacts, inequalities and contacts of shapes.
     """
 
     model: Model
-    items: tuple[PointContact | Inequality, ...]
+    items: tuple[PointContact | Inequality | ShapeContact, ...]
 
     # What only arms that hold an object have.
     contacts: ClassVar[tuple[ArmContact, ...]] = ()
@@ -255,16 +259,30 @@ class RobotScene:
     environment_joints: ClassVar[tuple[EnvironmentJoint, ...]] = ()
 
     @cached_property
-    def points(self) -> tuple[PlacedPoint | Inequality, ...]:
+    def shapes(self) -> tuple[ShapeContact, ...]:
+        """The contacts of shapes among them."""
+        return tuple(item for item in self.items if isinstance(item, ShapeContact))
+
+    @cached_property
+    def points(self) -> tuple[PlacedPoint | Inequality | SeenPoint, ...]:
         """What may touch, in terms of the model's bodies."""
-        return tuple(placed(self.model, item) for item in self.items)
+        found: list[PlacedPoint | Inequality | SeenPoint] = []
+        slot = 0
+        for item in self.items:
+            if isinstance(item, ShapeContact):
+                found += seen_points(self.model, item, slot)
+                slot += item.points
+            else:
+                found.append(placed(self.model, item))
+        return tuple(found)
 
     @cached_property
     def touches(self) -> tuple[tuple[str, Material, FrictionCone], ...]:
         """Name, material and friction of each contact."""
         return tuple(
-            (item.name, item.material, replace(item.material.friction, torsion=0.0))
+            (name, item.material, replace(item.material.friction, torsion=0.0))
             for item in self.items
+            for name in (item.names if isinstance(item, ShapeContact) else (item.name,))
         )
 
 

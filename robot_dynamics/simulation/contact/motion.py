@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
+from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.contact.soft import displaced, normal_step, relaxed, tangential_step
 from robot_dynamics.contact.solver import ContactSolver, Impulses, Residuals, residuals
 from robot_dynamics.model import WORLD
@@ -88,12 +89,13 @@ class ContactMotion:
             (p, 2) [N m].
         resisted: What hinges and lines that resist did so with over the last step, on the object
             along what they leave (g,) [N m or N].
+        near: Where points of shapes were in the last step (s, 3) [m], NaN where there was none.
     """
 
     #: What changes from step to step.
     STATE = (
         "q", "v", "impacts", "pressed", "slipping", "residual", "correction", "forces", "resisted",
-        "pads", "_work", "_of_drives", "_of_pads", "_of_joint_friction", "_acceleration",
+        "pads", "near", "_work", "_of_drives", "_of_pads", "_of_joint_friction", "_acceleration",
         "_trusted", "_anchors", "_anchored", "_rates", "_gaining",
         "_patch", "_sheared",
     )  # fmt: skip
@@ -150,6 +152,7 @@ class ContactMotion:
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
         # W, c and P of a step, of rows that hold and of contacts that touched.
+        self.near = np.full((int(self.terms.seen.sum()), 3), np.nan)
         self._last: tuple[Array, Array, Array, Mask] | None = None
         self._patch = np.zeros(c)  # how deep surfaces with a damper still are [m]
         self._sheared = np.zeros((int(self._gives.sum()), 2))  # x of those that give way [m]
@@ -164,7 +167,7 @@ class ContactMotion:
 
         An empty name and zero if none is.
         """
-        terms = self.terms.at(self.q, self.v)
+        terms = self.terms.at(self.q, self.v, self.near)
         depth = np.where(self._elastic, 0.0, -terms.gaps)
         if self._bounded:
             depth = np.where(self._on_face(terms), depth, 0.0)
@@ -232,7 +235,7 @@ class ContactMotion:
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
         correction does not spin it.
         """
-        terms = self.terms.at(self.q, self.v)
+        terms = self.terms.at(self.q, self.v, self.near)
         error, rows = np.zeros(self._rows), np.zeros(self._rows, dtype=bool)
         error[: self._b], rows[: self._b] = terms.error, True
         if self.terms.opening:
@@ -254,7 +257,7 @@ class ContactMotion:
         self.q = self.terms.move(self.q, move)
         if large and self._b:
             # What holds is closed whatever contacts want.
-            terms, rows[self._b :] = self.terms.at(self.q, self.v), False
+            terms, rows[self._b :] = self.terms.at(self.q, self.v, self.near), False
             error[: self._b] = terms.error
             self.q = self.terms.move(self.q, _closing_motion(terms, error, rows, _SHIFT))
 
@@ -291,7 +294,7 @@ class ContactMotion:
         """Return what a step would do where hinges and lines resist with `rub` (g,)."""
         at_v = self.v + 0.5 * h * self._acceleration
         pressed = self.forces.force[self._padded] if self._padded.size else None
-        terms = self.terms(self.q, self.v, at_v, force, drag, h, rub, pressed)
+        terms = self.terms(self.q, self.v, at_v, force, drag, h, rub, pressed, self.near)
         J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
         W = J @ HJ.T
         # What holds does so in the mean of the step, and takes no energy from it.
@@ -407,11 +410,14 @@ class ContactMotion:
         if self.slipping.any():
             along = step.after[self._b :].reshape(-1, self._w)[:, 1:]
             self.slipping = self.slipping & (np.abs(along).max(axis=1) > NO_SLIP)
+        if len(self.near):
+            there = np.isfinite(step.terms.gaps[:, None])
+            self.near = np.where(there, step.terms.places, np.nan)[self.terms.seen]
         self._anchor(step.terms)
 
     def _impact(self, arriving: Mask) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
-        terms = self.terms.at(self.q, self.v)
+        terms = self.terms.at(self.q, self.v, self.near)
         J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
         speed = np.where(arriving, -before[self._normals], 0.0)
         bounce = np.where(speed > SLOW, self._restitution * speed, 0.0)
@@ -471,7 +477,7 @@ class ContactMotion:
         self._anchored = sticking
 
 
-def _stays(point: PlacedPoint | Inequality) -> bool:
+def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
     """Return whether a point that sticks stays where it is in the world."""
     if not isinstance(point, PlacedPoint) or point.base != WORLD:
         return False

@@ -21,6 +21,7 @@ from robot_dynamics.contact.points import (
     named_contacts,
     require_normals,
 )
+from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.errors import ArgumentError
@@ -83,7 +84,7 @@ class SteppedContacts:
     def __init__(
         self,
         robot: Robot,
-        contacts: Iterable[PointContact | Inequality],
+        contacts: Iterable[PointContact | Inequality | ShapeContact],
         period: float | None = None,
         q: ArrayLike | None = None,
         qd: ArrayLike | None = None,
@@ -105,7 +106,9 @@ class SteppedContacts:
         self.motion.start(q0, qd0)
         there = self.motion.terms.at(q0, qd0)
         normals = there.J[self.motion.terms.holding :: self.motion.terms.width]
-        require_normals(items, there.gaps, normals, there.axes)
+        own = ~self.motion.terms.seen  # those of shapes are always good
+        points = [item for item in items if not isinstance(item, ShapeContact)]
+        require_normals(points, there.gaps[own], normals[own], there.axes[own])
         name, depth = self.motion.deepest()
         if depth > DEEP:
             raise ArgumentError(
@@ -152,7 +155,7 @@ class SteppedContacts:
         """Return what there is to say of each contact; impacts as their mean over the period."""
         motion = self.motion
         layout = motion.terms
-        terms = layout.at(motion.q, motion.v)
+        terms = layout.at(motion.q, motion.v, motion.near)
         b, w = layout.holding, layout.width
         forces = self._forces[b:].reshape(-1, w)
         rates = terms.before[b:].reshape(-1, w)

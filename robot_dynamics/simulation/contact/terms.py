@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.contact.points import contact_geometry
+from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
@@ -33,6 +34,7 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import add, dot, factor, is_zero, transposed_times
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.manifolds import Manifolds
 from robot_dynamics.simulation.scene import RobotScene, Scene
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
 
@@ -81,7 +83,8 @@ class ContactTerms:
 
     `at_v` is the velocity that bias forces are taken at, `force` acts on the joints (nv,), `drag`
     (nv,) is D, h the length of the step [s]. `rub` (g,) besides is d of hinges and lines that
-    resist, `pressed` (p,) the normal forces of pads; none by default.
+    resist, `pressed` (p,) the normal forces of pads; none by default. `near` (s, 3) are the places
+    of points of shapes in the step before, NaN where there was none.
 
     Args:
         scene: The scene.
@@ -95,6 +98,9 @@ class ContactTerms:
         )
         self.opening = len(scene.touches)
         self.resisting = tuple(one for one in scene.environment_joints if one.resists)
+        self.seen = np.array([isinstance(p, SeenPoint) for p in scene.points], dtype=bool)
+        self._manifolds = Manifolds(scene.model, scene.shapes) if scene.shapes else None
+        self._unseen = np.full((int(self.seen.sum()), 3), np.nan)
         program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
         self._kernel = load_kernel(
@@ -131,20 +137,23 @@ class ContactTerms:
         h: float,
         rub: Array | None = None,
         pressed: Array | None = None,
+        near: Array | None = None,
     ) -> StepTerms:
         """Return the terms of a step."""
         more = [self._smooth if rub is None else rub] if self.resisting else []
         if self.scene.pads:
             more.append(self._loose if pressed is None else pressed)
+        if self._manifolds is not None:
+            more.append(self._manifolds(q, v, h, self._unseen if near is None else near))
         outputs = self._kernel(q, v, at_v, force, drag, h, *more)
         if len(self._names) == len(StepTerms._fields):
             return StepTerms._make(outputs)
         return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
 
-    def at(self, q: Array, v: Array) -> StepTerms:
+    def at(self, q: Array, v: Array, near: Array | None = None) -> StepTerms:
         """Return the terms of a state, of a step that takes no time."""
         rest = np.zeros(len(v))
-        return self(q, v, v, rest, rest, 0.0)
+        return self(q, v, v, rest, rest, 0.0, near=near)
 
     def _moved(self, q: Any, step: Any, _: Any) -> dict[str, Any]:
         model = self.scene.model
@@ -157,6 +166,7 @@ class ContactTerms:
             q: Any, v: Any, at_v: Any, force: Any, drag: Any, h: Any, *more: Any
         ) -> dict[str, Any]:
             *given, block = more
+            seen = given.pop() if self._manifolds else ()
             pressed = given.pop() if self.scene.pads else ()
             rub = given
             parameters = unpack(model, block)
@@ -169,7 +179,7 @@ class ContactTerms:
             push = [
                 h * (f - c - d * x) for f, c, d, x in zip(force, terms.C, drag, v, strict=True)
             ]
-            geometry = _Geometry(self.scene, Xup, middle, self.width)
+            geometry = _Geometry(self.scene, Xup, middle, self.width, seen)
             along = [geometry.resisted(one) for one in self.resisting]
             pads, pad_force = geometry.pad_moments(v, pressed)
             push = add(push, [h * f for f in pad_force]) if pads else push
@@ -209,6 +219,8 @@ class ContactTerms:
             inputs["rub"] = len(self.resisting)
         if self.scene.pads:
             inputs["pressed"] = len(self.scene.pads)
+        if self._manifolds:
+            inputs["seen"] = (self._manifolds.count, 7)
         return trace(run, "contact", inputs, block_size(model))
 
 
@@ -216,7 +228,12 @@ class _Geometry:
     """Rows, gaps and frames of all contacts at positions q, traceable."""
 
     def __init__(
-        self, scene: Any, Xup: Sequence[Transform], q: Sequence[Scalar], width: int
+        self,
+        scene: Any,
+        Xup: Sequence[Transform],
+        q: Sequence[Scalar],
+        width: int,
+        seen: Sequence[Sequence[Scalar]],
     ) -> None:
         self._scene, self._Xup, self._q, self._width = scene, Xup, q, width
         self._X0 = body_transforms(scene.model, Xup)
@@ -258,7 +275,7 @@ class _Geometry:
                 self.gaps.append(-place.z)
                 self._fingers.append((list(inverse.E.rows[2]), rows[:2]))
         for point in scene.points:
-            of = contact_geometry(scene.model, Xup, self._X0, q, point)
+            of = contact_geometry(scene.model, Xup, self._X0, q, point, seen)
             opening.append([*of.rows, [0.0] * scene.model.nv])
             self.places.append(list(of.place))
             self.axes.append(of.axes)

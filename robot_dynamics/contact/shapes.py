@@ -1,0 +1,269 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Convex bodies that touch each other: spheres, boxes, capsules, cylinders, convex hulls, planes.
+
+Where two of them touch is found anew in every time step, by MuJoCo's collision detection: up to
+eight points, each with its gap and its normal. Of curved bodies it is one point for each place
+that is near, of flat faces the corners of what they have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.contact.material import Material
+from robot_dynamics.description.description import Description, Shape
+from robot_dynamics.dynamics.arguments import pose_matrix
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+Kind = Literal["sphere", "box", "capsule", "cylinder", "convex", "plane"]
+
+_SIZES = {"sphere": 1, "box": 3, "capsule": 2, "cylinder": 2, "convex": 0, "plane": 0}
+_MOST_POINTS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A convex body that is fixed to a link; made by `Solid.sphere` and the others.
+
+    Attributes:
+        link: The link or frame; the root link for what stands in the world.
+        kind: What it is.
+        size: Sphere: radius. Box: lengths along x, y, z. Capsule: radius, length of the
+            cylindrical part. Cylinder: radius, length. [m]
+        pose: Where it is in the link's frame (4, 4). All are centred there but convex hulls;
+            capsules and cylinders are along z, planes across it, z into free space.
+        points: Whose convex hull it is (n, 3) [m], in the frame of `pose`; none of other kinds.
+
+    Raises:
+        ArgumentError: If sizes, pose or points do not fit.
+    """
+
+    link: str
+    kind: Kind
+    size: tuple[float, ...] = ()
+    pose: Array = field(default_factory=lambda: np.eye(4))
+    points: Array = field(default_factory=lambda: np.empty((0, 3)))
+
+    def __post_init__(self) -> None:
+        if self.kind not in _SIZES:
+            raise ArgumentError(f"a {self.kind!r} on {self.link!r}, expected one of {[*_SIZES]}.")
+        size = tuple(float(x) for x in self.size)
+        if len(size) != _SIZES[self.kind] or not all(0.0 < x < np.inf for x in size):
+            raise ArgumentError(
+                f"the {self.kind} on {self.link!r} has the size {size}, expected "
+                f"{_SIZES[self.kind]} positive numbers."
+            )
+        points = np.asarray(self.points, dtype=float)
+        if self.kind == "convex" and not (
+            points.ndim == 2 and points.shape[1] == 3 and np.isfinite(points).all()
+            and len(points) >= 4 and np.linalg.matrix_rank(points - points[0], tol=1e-9) == 3
+        ):  # fmt: skip
+            raise ArgumentError(
+                f"the convex hull on {self.link!r} has points of shape {points.shape}, expected "
+                "(n, 3), four at least, finite and not in one plane."
+            )
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "points", points)
+        at = pose_matrix(f"pose of the {self.kind} on {self.link!r}", self.pose)
+        object.__setattr__(self, "pose", at)
+
+    @classmethod
+    def sphere(cls, link: str, radius: float, pose: ArrayLike | None = None) -> Solid:
+        """Return a sphere [m]."""
+        return cls(link, "sphere", (radius,), _at(pose))
+
+    @classmethod
+    def box(cls, link: str, lengths: Sequence[float], pose: ArrayLike | None = None) -> Solid:
+        """Return a box with these lengths along x, y and z [m]."""
+        return cls(link, "box", tuple(lengths), _at(pose))
+
+    @classmethod
+    def capsule(
+        cls, link: str, radius: float, length: float, pose: ArrayLike | None = None
+    ) -> Solid:
+        """Return a capsule along z, whose cylindrical part has this length [m]."""
+        return cls(link, "capsule", (radius, length), _at(pose))
+
+    @classmethod
+    def cylinder(
+        cls, link: str, radius: float, length: float, pose: ArrayLike | None = None
+    ) -> Solid:
+        """Return a cylinder along z [m]."""
+        return cls(link, "cylinder", (radius, length), _at(pose))
+
+    @classmethod
+    def convex(cls, link: str, points: ArrayLike, pose: ArrayLike | None = None) -> Solid:
+        """Return the convex hull of points (n, 3) [m]."""
+        return cls(link, "convex", (), _at(pose), np.asarray(points, dtype=float))
+
+    @classmethod
+    def plane(cls, link: str, pose: ArrayLike | None = None) -> Solid:
+        """Return an endless plane across z, which points into free space."""
+        return cls(link, "plane", (), _at(pose))
+
+
+def _at(pose: ArrayLike | None) -> Array:
+    return np.eye(4) if pose is None else np.asarray(pose, dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeContact:
+    """Two solids that may touch.
+
+    Attributes:
+        name: Of the contact; its points are numbered from 1 if there may be several.
+        first: The solid that forces of the contact act on; those on the other are opposite.
+        second: The other, on a link that moves against the first one's, or in the world.
+        material: Friction, restitution and compliance of the two, the latter of each point.
+        points: How many points they touch with at most; those that are deepest are kept. By
+            default one of spheres, two of capsules, eight of two boxes, and four of others.
+
+    Raises:
+        ArgumentError: If two planes are to touch, or the number of points is not from 1 to 8.
+    """
+
+    name: str
+    first: Solid
+    second: Solid
+    material: Material = field(default_factory=Material)
+    points: int = 0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.first, Solid) and isinstance(self.second, Solid)):
+            raise ArgumentError(
+                f"contact {self.name!r} is between {self.first!r:.40} and {self.second!r:.40}, "
+                "expected two of Solid."
+            )
+        kinds = {self.first.kind, self.second.kind}
+        if kinds == {"plane"}:
+            raise ArgumentError(f"contact {self.name!r} is between two planes, expected one.")
+        if not isinstance(self.material, Material):
+            raise ArgumentError(
+                f"contact {self.name!r} has the material {self.material!r:.60}, expected a "
+                "Material."
+            )
+        usual = 1 if "sphere" in kinds else 2 if "capsule" in kinds else 4
+        usual = _MOST_POINTS if kinds == {"box"} else usual
+        object.__setattr__(self, "points", self.points or usual)
+        if not 1 <= self.points <= _MOST_POINTS:
+            raise ArgumentError(
+                f"contact {self.name!r} has {self.points} points, expected 1 to {_MOST_POINTS}."
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its points."""
+        if self.points == 1:
+            return (self.name,)
+        return tuple(f"{self.name} {i + 1}" for i in range(self.points))
+
+
+class SeenPoint(NamedTuple):
+    """A point of a shape contact, whose place is found anew in every step.
+
+    Attributes:
+        body: The body of the first solid.
+        base: The body of the second.
+        slot: Its place among the points of all shape contacts.
+    """
+
+    body: int
+    base: int
+    slot: int
+
+
+def seen_points(model: Model, contact: ShapeContact, first: int) -> list[SeenPoint]:
+    """Return the points of a shape contact in terms of a model's bodies.
+
+    Args:
+        model: The mechanism.
+        contact: The contact.
+        first: Place of its first point among those of all shape contacts.
+
+    Raises:
+        UnknownNameError: If there is no such link.
+        ArgumentError: If both solids belong to one body.
+    """
+    body, base = (model.link(solid.link).body for solid in (contact.first, contact.second))
+    if body == base:
+        raise ArgumentError(
+            f"contact {contact.name!r} is between parts of one body, expected two that move "
+            "against each other."
+        )
+    return [SeenPoint(body, base, first + i) for i in range(contact.points)]
+
+
+def collision_solids(description: Description, link: str) -> tuple[Solid, ...]:
+    """Return the collision geometry of a link; of a mesh its convex hull.
+
+    Raises:
+        UnknownNameError: If there is no such link.
+        RobotDynamicsError: If it has none, or a mesh cannot be read; trimesh reads them.
+    """
+    names = [one.name for one in description.mechanism.links]
+    if link not in names:
+        raise UnknownNameError("link", link, names)
+    shapes = [s for s in description.shapes if s.link == link and s.role == "collision"]
+    if not shapes:
+        raise RobotDynamicsError(
+            f"link {link!r} of {description.mechanism.name!r} has no collision geometry, expected "
+            "some to touch with."
+        )
+    return tuple(_solid_of(description, shape) for shape in shapes)
+
+
+def contacts_of(
+    description: Description,
+    pairs: Iterable[tuple[str | Solid, str | Solid]],
+    material: Material | None = None,
+) -> tuple[ShapeContact, ...]:
+    """Return what two links touch with after their collision geometry.
+
+        cell = load_description("cell.urdf")
+        touching = contacts_of(cell, [("left_finger", "cup"), ("cup", Solid.plane("world"))])
+        sim = rd.Simulation(rd.load(cell), contacts=touching)
+
+    Args:
+        description: The robot's.
+        pairs: Links that may touch each other, or solids in their place.
+        material: Of all of them.
+
+    Raises:
+        RobotDynamicsError: As `collision_solids` does.
+    """
+    found: list[ShapeContact] = []
+    for pair in pairs:
+        sides = [(p,) if isinstance(p, Solid) else collision_solids(description, p) for p in pair]
+        name = " on ".join(p.link if isinstance(p, Solid) else p for p in pair)
+        several = [(a, b) for a in sides[0] for b in sides[1]]
+        for i, (a, b) in enumerate(several):
+            own = name if len(several) == 1 else f"{name} ({i + 1})"
+            found.append(ShapeContact(own, a, b, material or Material()))
+    return tuple(found)
+
+
+def _solid_of(description: Description, shape: Shape) -> Solid:
+    """Return a solid of a shape."""
+    if shape.kind != "mesh":
+        return Solid(shape.link, shape.kind, shape.size, shape.pose)
+    try:
+        import trimesh
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"the mesh {shape.mesh!r} of link {shape.link!r} needs the package trimesh: "
+            "pip install 'robot_dynamics[collision]'."
+        ) from error
+    path = description.locate(shape)
+    try:
+        points = trimesh.load(path, force="mesh").convex_hull.vertices
+    except Exception as error:  # whatever the readers of so many formats raise
+        raise RobotDynamicsError(f"{path}: cannot be read as a mesh ({error}).") from error
+    return Solid.convex(shape.link, np.asarray(points) * shape.size, shape.pose)

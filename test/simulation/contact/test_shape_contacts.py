@@ -1,0 +1,256 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes against shapes: where they touch, and how robots move that touch with them."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+from support.touching import at, floating
+
+import robot_dynamics as rd
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.points import Contacts, PointContact, vertices
+from robot_dynamics.contact.shapes import ShapeContact, Solid, contacts_of
+from robot_dynamics.description.load import load_description
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
+
+mujoco = pytest.importorskip("mujoco", minversion="3.17")
+from robot_dynamics.simulation.contact.manifolds import Manifolds  # noqa: E402
+
+G = 9.81
+CUBE = 0.1 * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+#: Each as high as its second number above its middle, and what it has below.
+SOLIDS = {
+    "sphere": (lambda link: Solid.sphere(link, 0.1), 0.1),
+    "box": (lambda link: Solid.box(link, (0.2, 0.2, 0.2)), 0.1),
+    "capsule": (lambda link: Solid.capsule(link, 0.1, 0.2), 0.2),
+    "cylinder": (lambda link: Solid.cylinder(link, 0.1, 0.2), 0.1),
+    "convex": (lambda link: Solid.convex(link, CUBE), 0.1),
+    "plane": (Solid.plane, 0.0),
+}
+FLAT = ("box", "cylinder", "convex", "plane")
+
+
+@pytest.mark.parametrize("lower", SOLIDS)
+@pytest.mark.parametrize("upper", [kind for kind in SOLIDS if kind != "plane"])
+def test_gaps_of_what_stands_above(upper, lower):
+    """Gap, normal and number of points of two solids above each other, apart and pressed in.
+
+    Hulls are in single precision in MuJoCo, 1e-8 of a decimetre.
+    """
+    robot = floating()
+    (first, up), (second, low) = SOLIDS[upper], SOLIDS[lower]
+    contact = ShapeContact("pair", first("body"), second("world"))
+    manifolds = Manifolds(robot.model, [contact])
+    nowhere = np.full((manifolds.count, 3), np.nan)
+    for gap in (5e-3, 1e-7, -1e-7, -5e-4):
+        q, v = at(0.0, 0.0, up + low + gap), np.array([0, 0, 0, 0, 0, 1.0])
+        # The middle of a step is half a step above its start.
+        seen = manifolds(q - np.eye(7)[2] * 5e-4, v, 1e-3, nowhere)
+        near = seen[np.isfinite(seen[:, 0])]
+        assert_allclose(near[:, 0], gap, atol=1e-8)
+        assert_allclose(near[:, 4:], np.tile([0.0, 0.0, 1.0], (len(near), 1)), atol=1e-7)
+        assert_allclose(near[:, 3], low + 0.5 * gap, atol=1e-8)
+        # Two points of capsules on one line fall together.
+        assert len(near) >= 3 if {upper, lower} <= set(FLAT) else len(near) <= 2
+    far = manifolds(at(0.0, 0.0, up + low + 0.02), np.zeros(6), 0.0, nowhere)
+    assert np.isinf(far[:, 0]).all()
+
+
+def test_points_stay_in_their_slots():
+    """The points of a box that turns about its normal go on in the slots that they had."""
+    contact = ShapeContact("box", Solid.box("body", (0.2, 0.2, 0.1)), Solid.plane("world"))
+    manifolds = Manifolds(floating().model, [contact])
+    q, last, first = at(0, 0, 0.05), np.full((4, 3), np.nan), None
+    for angle in np.linspace(0.0, 2.0 * np.pi, 100):
+        q[3:] = Rotation.from_euler("z", angle).as_quat()
+        last = manifolds(q, np.zeros(6), 0.0, last)[:, 1:4]
+        own = Rotation.from_euler("z", -angle).apply(last)
+        first = own if first is None else first
+        assert_allclose(own, first, atol=1e-9)
+
+
+@pytest.mark.parametrize("friction", [0.0, 100.0], ids=["slides", "rolls"])
+def test_a_ball_runs_down_a_ball(friction):
+    """Its force is m g (3 cos a - 2 cos a0), or (17 cos a - 10 cos a0) / 7 when it rolls.
+
+    To first order in the step: 0.0017 m g at a quarter of a millisecond, and 0 once it has left.
+    """
+    R, r, start = 0.5, 0.1, 0.2
+    robot = floating(1.0, [0.4 * r * r] * 3)
+    contact = ShapeContact(
+        "ball", Solid.sphere("body", r), Solid.sphere("world", R), Material(friction)
+    )
+    q = at((R + r) * np.sin(start), 0.0, (R + r) * np.cos(start))
+
+    def worst(step):
+        sim = rd.Simulation(robot, contacts=[contact], q=q, period=0.005, step=step)
+        off = []
+        while True:
+            seen = sim.step(np.zeros(6))
+            cosine = seen.q[2] / np.hypot(seen.q[0], seen.q[2])
+            force = sim.contacts[0].force[2] / G
+            expected = 3.0 * cosine - 2.0 * np.cos(start)
+            if friction:
+                expected = (17.0 * cosine - 10.0 * np.cos(start)) / 7.0
+            if expected < -0.05:
+                assert abs(force) < 1e-12
+                return max(off)
+            if expected > 0.05:
+                off.append(abs(force - expected))
+
+    coarse, fine = worst(1e-3), worst(2.5e-4)
+    assert fine < 0.002
+    assert fine < 0.3 * coarse
+
+
+@pytest.mark.parametrize("lower", ["plane", "box"])
+def test_a_cylinder_rolls_down_a_slope(lower):
+    """With two thirds of the acceleration of what slides; it keeps its direction."""
+    angle, r = 0.2, 0.1
+    turn = Rotation.from_euler("y", angle).as_matrix()
+    slope = Solid.plane("world", pose((0, 0, 0), turn))
+    if lower == "box":
+        slope = Solid.box("world", (4.0, 1.0, 0.1), pose(-0.05 * turn[:, 2], turn))
+    contact = ShapeContact("cylinder", Solid.cylinder("body", r, 0.2), slope, Material(0.6))
+    robot = floating(2.0, (0.01, 0.01, 0.5 * 2.0 * r * r))
+    half = np.sqrt(0.5)
+    q = np.array([*(r * turn[:, 2]), half, 0.0, 0.0, half])  # its axis along y
+    sim = rd.Simulation(robot, contacts=[contact], q=q, period=0.01)
+    for _ in range(30):
+        seen = sim.step(np.zeros(6))
+    way = turn.T @ (seen.q[:3] - q[:3])
+    assert_allclose(way, [0.5 * (2.0 / 3.0) * G * np.sin(angle) * 0.3**2, 0.0, 0.0], atol=1e-6)
+    pressing = [c.force[2] for c in sim.contacts if c.force[2] > 0.0]
+    assert_allclose(sum(pressing), 2.0 * G * np.cos(angle), rtol=2e-4)  # first order
+    assert len(pressing) == 2
+
+
+def test_a_box_falls_alike_on_corners_a_plane_and_a_box():
+    """A tilted box drops, bounces and slides: by vertices, and by three pairs of shapes.
+
+    Impacts are found from the gap at the middle of a step, which of corners is not the same
+    function of time as of shapes: 1e-5 rad is what remains of that after a bounce.
+    """
+    half = (0.1, 0.06, 0.04)
+    points = np.array(list(itertools.product(*[(-h, h) for h in half])))
+    material, robot = Material(0.3, restitution=0.2), floating()
+    box, hull = Solid.box("body", 2.0 * np.array(half)), Solid.convex("body", points)
+    table = Solid.box("world", (2.0, 2.0, 0.2), pose((0, 0, -0.1)))
+    ways = [
+        vertices(PointContact("corner", "body", material=material), points),
+        [ShapeContact("box", box, Solid.plane("world"), material)],
+        [ShapeContact("hull", hull, Solid.plane("world"), material)],
+        [ShapeContact("box", box, table, material, points=4)],
+    ]
+    tilt = Rotation.from_euler("xyz", [0.3, 0.2, 0.0]).as_quat()
+    ends = []
+    for contacts in ways:
+        q = [0, 0, 0.15, *tilt]
+        sim = rd.Simulation(robot, contacts=contacts, q=q, qd=[0, 0, 0, 0.5, 0.2, 0], period=0.01)
+        energies = [sum(robot.energies(sim.observation.q, sim.observation.qd))]
+        for _ in range(40):
+            seen = sim.step(np.zeros(6))
+            energies.append(sum(robot.energies(seen.q, seen.qd)))
+        assert np.diff(energies).max() < 5e-6  # of 3.2 J: where it tips over an edge
+        assert np.abs(seen.qd).max() < 1e-6
+        ends.append(seen.q)
+    for end in ends[1:]:
+        assert_allclose(end, ends[0], atol=3e-5)
+    assert abs(ends[0][0]) > 0.05  # it went somewhere
+
+
+def two_bodies() -> rd.Robot:
+    """Return two free bodies of 1 and 2 kg."""
+    links = [LinkElement("world")]
+    links += [
+        LinkElement(n, m, (0, 0, 0), np.eye(3) * 1e-3 * m) for n, m in (("a", 1.0), ("b", 2))
+    ]
+    joints = [JointElement(f"free {n}", "floating", "world", n) for n in ("a", "b")]
+    return rd.Robot.from_mechanism(Mechanism("two bodies", tuple(links), tuple(joints)))
+
+
+def test_a_stack_stands_and_goes_on_from_a_state():
+    """One box falls onto another on a table: weights add up, and states repeat bit for bit."""
+    robot = two_bodies()
+    a, b = (Solid.box(name, (0.1, 0.1, 0.1)) for name in "ab")
+    table = Solid.box("world", (1.0, 1.0, 0.1), pose((0, 0, -0.05)))
+    stack = [
+        ShapeContact("a on table", a, table, points=4),
+        ShapeContact("b on a", b, a, points=4),
+    ]
+    q = np.concatenate([at(0, 0, 0.05), at(0.03, 0.02, 0.155)])
+    sim = rd.Simulation(robot, contacts=stack, q=q, period=0.01)
+    sim.step(np.zeros(12))
+    middle = sim.state
+    for _ in range(19):
+        seen = sim.step(np.zeros(12))
+    assert np.abs(seen.qd).max() < 1e-9
+    assert_allclose(seen.q.reshape(2, 7)[:, 2], [0.05, 0.15], atol=1e-9)
+    forces = np.array([c.force[2] for c in sim.contacts]).reshape(2, 4).sum(axis=1)
+    assert_allclose(forces, [3.0 * G, 2.0 * G], rtol=1e-9)
+    assert [c.name for c in sim.contacts][3:5] == ["a on table 4", "b on a 1"]
+    sim.state = middle
+    for _ in range(19):
+        again = sim.step(np.zeros(12))
+    assert np.array_equal(again.q, seen.q)
+
+
+def test_shapes_of_a_description():
+    """Links touch with their collision geometry, meshes with their hulls."""
+    text = """
+    <robot name="cell"><link name="world"><collision><origin xyz="0 0 -0.1"/><geometry>
+      <box size="1 1 0.2"/></geometry></collision></link>
+    <link name="cup"><inertial><mass value="0.5"/>
+      <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial>
+      <collision><geometry><cylinder radius="0.04" length="0.1"/></geometry></collision>
+      <collision><origin xyz="0 0 0.07"/><geometry><sphere radius="0.04"/></geometry></collision>
+    </link>
+    <joint name="free" type="floating"><parent link="world"/><child link="cup"/></joint></robot>"""
+    description = load_description(text)
+    contacts = contacts_of(description, [("cup", "world"), ("cup", Solid.plane("world"))])
+    assert [c.name for c in contacts] == [
+        "cup on world (1)", "cup on world (2)", "cup on world (1)", "cup on world (2)",
+    ]  # fmt: skip
+    sim = rd.Simulation(rd.load(description), contacts=contacts[:2], q=at(0, 0, 0.05))
+    for _ in range(5):
+        sim.step(np.zeros(6))
+    assert_allclose(sum(c.force[2] for c in sim.contacts), 0.5 * G, rtol=1e-9)
+    with pytest.raises(UnknownNameError, match="saucer"):
+        contacts_of(description, [("saucer", "world")])
+
+
+def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch):
+    """Sizes, links, kinds and places of use."""
+    ball, floor = Solid.sphere("body", 0.1), Solid.plane("world")
+    with pytest.raises(ArgumentError, match=r"box on 'body' has the size .* 3 positive numbers"):
+        Solid.box("body", (1.0, 1.0))
+    with pytest.raises(ArgumentError, match="four at least"):
+        Solid.convex("body", np.zeros((5, 3)))
+    with pytest.raises(ArgumentError, match="two planes"):
+        ShapeContact("c", floor, floor)
+    with pytest.raises(ArgumentError, match="expected 1 to 8"):
+        ShapeContact("c", ball, floor, points=9)
+    with pytest.raises(ArgumentError, match="two of Solid"):
+        ShapeContact("c", ball, "floor")
+    with pytest.raises(ArgumentError, match="parts of one body"):
+        rd.Simulation(floating(), contacts=[ShapeContact("c", ball, ball)])
+    contact = ShapeContact("ball", ball, floor)
+    with pytest.raises(ArgumentError, match=r"'ball' is 50 mm deep .* expected 1 mm at most"):
+        rd.Simulation(floating(), contacts=[contact], q=at(0, 0, 0.05))
+    with pytest.raises(ArgumentError, match=r"time steps of `rd.Simulation`"):
+        Contacts(floating(), [contact])
+    install = r"pip install 'robot_dynamics\[collision\]'"
+    monkeypatch.setattr(mujoco, "__version__", "3.10.2")
+    with pytest.raises(RobotDynamicsError, match=rf"3.17 or newer, and this is 3.10.2: {install}"):
+        rd.Simulation(floating(), contacts=[contact], q=at(0, 0, 0.1))
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(RobotDynamicsError, match=install):
+        rd.Simulation(floating(), contacts=[contact], q=at(0, 0, 0.1))
