@@ -34,6 +34,7 @@ from robot_dynamics.dynamics.regressor import energy_regressor, inverse_dynamics
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters, unpack
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
+from robot_dynamics.scalar.functions import absolute, minimum
 from robot_dynamics.scalar.linear_algebra import add, dot, subtract, times, transposed_times
 from robot_dynamics.spatial import Motion, Transform
 
@@ -315,7 +316,8 @@ def forward_dynamics_jvp_program(model: Model) -> Program:
         change = jacobian_times_vector(residual, at, rates, block)["residual"]
         force = [t - r for t, r in zip(dtau, change[:n], strict=True)]
         qdd, multipliers = motion.solved(force, [-r for r in change[n:]])
-        return {"pivot": motion.pivot, "qdd": qdd, **({"lambda": multipliers} if m else {})}
+        pivot = _if_finite(motion.pivot, dq, dqd, dtau)
+        return {"pivot": pivot, "qdd": qdd, **({"lambda": multipliers} if m else {})}
 
     names = ("qd", "tau", "dq", "dqd", "dtau")
     return traced(model, run, "forward_dynamics_jvp", q=model.nq, **dict.fromkeys(names, n))
@@ -330,17 +332,18 @@ def forward_dynamics_vjp_program(model: Model) -> Program:
     residual = residual_program(model)
 
     def run(q: Any, qd: Any, tau: Any, of_qdd: Any, *others: Any) -> dict[str, Any]:
-        *of_lambda, block = others
-        of_lambda = of_lambda[0] if m else []
+        *weights, block = others
+        of_lambda = weights[0] if m else []
         motion = _Motion(model, q, qd, tau, block)
         of_tau, y = motion.solved(of_qdd, [-w for w in of_lambda])
         at = [q, qd, motion.qdd, motion.multipliers]
         found = vector_times_jacobian(residual, at, [[*(-x for x in of_tau), *y]], block)
         of_q = _along_velocities(model, q, found["q"])
-        return {"pivot": motion.pivot, "q": of_q, "qd": found["qd"], "tau": of_tau}
+        pivot = _if_finite(motion.pivot, of_qdd, of_lambda)
+        return {"pivot": pivot, "q": of_q, "qd": found["qd"], "tau": of_tau}
 
-    names = ("qd", "tau", "of_qdd")
-    shapes = {"q": model.nq, **dict.fromkeys(names, n), **({"of_lambda": m} if m else {})}
+    names = ("qd", "tau", "weights")
+    shapes = {"q": model.nq, **dict.fromkeys(names, n), **({"lambda_weights": m} if m else {})}
     return traced(model, run, "forward_dynamics_vjp", **shapes)
 
 
@@ -355,11 +358,11 @@ def forward_dynamics_hvp_program(model: Model) -> Program:
         *weights, block = others
         at = [q, qd, tau, *weights]
         rates = [model.position_rate(q, dq), dqd, dtau, *([0.0] * len(w) for w in weights)]
-        pivot = _Motion(model, q, qd, tau, block).pivot
+        pivot = _if_finite(_Motion(model, q, qd, tau, block).pivot, dq, dqd, dtau, *weights)
         return {**jacobian_times_vector(program, at, rates, block), "pivot": pivot}
 
-    names = ("qd", "tau", "dq", "dqd", "dtau", "of_qdd")
-    shapes = {"q": model.nq, **dict.fromkeys(names, n), **({"of_lambda": m} if m else {})}
+    names = ("qd", "tau", "dq", "dqd", "dtau", "weights")
+    shapes = {"q": model.nq, **dict.fromkeys(names, n), **({"lambda_weights": m} if m else {})}
     return traced(model, run, "forward_dynamics_hvp", **shapes)
 
 
@@ -393,6 +396,15 @@ class _Motion:
             [[columns[j][1][i] for j in range(n)] for i in range(m)],
             [[of_rates[max(i, j)][min(i, j)] for j in range(m)] for i in range(m)],
         )
+
+
+def _if_finite(pivot: Any, *vectors: Any) -> Any:
+    """Return a pivot, which is 1 at most; NaN if an entry of a vector is not finite."""
+    total = 1.0
+    for vector in vectors:
+        for x in vector:
+            total = total + absolute(x)
+    return minimum(pivot, (1.0 + total) / total)
 
 
 def _along_velocities(model: Model, q: Any, gradient: Any) -> list[Any]:

@@ -214,17 +214,17 @@ class Robot(CompiledModel):
             found += [np.zeros((*found[0].shape[:-2], 0, self.model.nv))] * 3
         return ForwardDynamicsDerivatives(*found)
 
-    def _at_full_rank(self, found: tuple[Any, ...], state: dict[str, Any]) -> list[Array]:
+    def _at_full_rank(self, found: tuple[Any, ...], given: dict[str, Any]) -> list[Array]:
         """Return what a function of a state returned besides the pivot; NaN where that is small.
 
         Raises:
-            ArgumentError: If a number of one state is not finite.
+            ArgumentError: If a number given with one state is not finite.
             RobotDynamicsError: If the pivot is too small, and there is one state.
         """
         pivot, *values = found
         if isinstance(pivot, float):  # of one state
             if not pivot >= SMALLEST_PIVOT:
-                for name, values in state.items():
+                for name, values in given.items():
                     finite_vector(name, values, np.size(values))
                 require_inertia(self.model)  # names the joint that lacks it, in loops as well
                 if not self.model.constraint_count:
@@ -260,10 +260,13 @@ class Robot(CompiledModel):
             dtau: Direction of the joint forces (..., nv).
 
         Raises:
+            ArgumentError: If a number of one state or direction is not finite; in a batch a row
+                of NaN.
             RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
         """
-        found = self._forward_dynamics_jvp(q, qd, tau, dq, dqd, dtau)
-        qdd, *multipliers = self._at_full_rank(found, {"q": q, "qd": qd, "tau": tau})
+        given = {"q": q, "qd": qd, "tau": tau, "dq": dq, "dqd": dqd, "dtau": dtau}
+        found = self._forward_dynamics_jvp(*given.values())
+        qdd, *multipliers = self._at_full_rank(found, given)
         return qdd, multipliers[0] if multipliers else np.zeros((*np.shape(qdd)[:-1], 0))
 
     def forward_dynamics_vjp(
@@ -283,11 +286,14 @@ class Robot(CompiledModel):
             lambda_weights: Of the constraint forces (..., n^c); zero by default.
 
         Raises:
+            ArgumentError: If a number of one state or weight is not finite; in a batch a row of
+                NaN.
             RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
         """
-        of_lambda = self._multiplier_weights(lambda_weights)
-        found = self._forward_dynamics_vjp(q, qd, tau, weights, *of_lambda)
-        by_q, by_qd, by_tau = self._at_full_rank(found, {"q": q, "qd": qd, "tau": tau})
+        given = {"q": q, "qd": qd, "tau": tau, "weights": weights}
+        given |= self._multiplier_weights(lambda_weights)
+        found = self._forward_dynamics_vjp(*given.values())
+        by_q, by_qd, by_tau = self._at_full_rank(found, given)
         return by_q, by_qd, by_tau
 
     def forward_dynamics_hvp(
@@ -307,13 +313,14 @@ class Robot(CompiledModel):
         `inverse_dynamics_hvp`. Arguments and errors are those of the two methods above. Not to be
         used within 1e-9 rad of half a turn of a spring that turns any way, where it jumps.
         """
-        of_lambda = self._multiplier_weights(lambda_weights)
-        found = self._forward_dynamics_hvp(q, qd, tau, dq, dqd, dtau, weights, *of_lambda)
-        by_q, by_qd, by_tau = self._at_full_rank(found, {"q": q, "qd": qd, "tau": tau})
+        given = {"q": q, "qd": qd, "tau": tau, "dq": dq, "dqd": dqd, "dtau": dtau}
+        given |= {"weights": weights, **self._multiplier_weights(lambda_weights)}
+        found = self._forward_dynamics_hvp(*given.values())
+        by_q, by_qd, by_tau = self._at_full_rank(found, given)
         return by_q, by_qd, by_tau
 
-    def _multiplier_weights(self, weights: Any) -> list[Any]:
-        """Return weights of the constraint forces as further inputs, of which a tree has none."""
+    def _multiplier_weights(self, weights: Any) -> dict[str, Any]:
+        """Return weights of the constraint forces as a further input, which a tree has not."""
         count = self.model.constraint_count
         if not count:
             if weights is not None and np.shape(weights)[-1:] != (0,):
@@ -321,8 +328,8 @@ class Robot(CompiledModel):
                     f"{self.model.name}: lambda_weights have shape {np.shape(weights)}, expected "
                     "(..., 0): there are no constraints."
                 )
-            return []
-        return [np.zeros(count) if weights is None else weights]
+            return {}
+        return {"lambda_weights": np.zeros(count) if weights is None else weights}
 
     def parameter_derivatives(
         self, q: Any, qd: Any, tau: Any, of: Literal["inertia", "loops", "friction"] = "inertia"

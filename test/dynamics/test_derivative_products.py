@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 from support.linkages import bricard, four_bar, slider_crank
 from support.mechanisms import random_state, random_tree
 
+from robot_dynamics.compile import ShapeError
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import LinkElement, LoopElement, build, pose
 from robot_dynamics.robot import Robot
@@ -177,6 +178,31 @@ def test_dependent_constraints():
             method(q, rest, rest + np.nan, *more)
     batch = robot.forward_dynamics_vjp(np.stack([q, q]), rest, rest, rest)
     assert all(np.isnan(x).all() for x in batch)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pytest.mark.usefixtures("interpreted")
+def test_directions_and_weights_that_are_not_finite(value, rng):
+    """An error that names which, a row of NaN in a batch; NaN of inverse dynamics, as itself."""
+    robot, q, qd, tau = closed_state(slider_crank(), rng)
+    n, m = robot.model.nv, robot.model.constraint_count
+    along = {name: np.zeros(n) for name in ("dq", "dqd", "dtau")}
+    weights = {"weights": np.zeros(n), "lambda_weights": np.zeros(m)}
+    for method, more in (
+        (robot.forward_dynamics_jvp, along),
+        (robot.forward_dynamics_vjp, weights),
+        (robot.forward_dynamics_hvp, {**along, **weights}),
+    ):
+        for name, good in more.items():
+            bad = np.where(np.arange(len(good)) == 1, value, good)
+            with pytest.raises(ArgumentError, match=f"^{name} has entries that are not finite"):
+                method(q, qd, tau, **{**more, name: bad})
+            rows = method(q, qd, tau, **{**more, name: np.stack([bad, good])})
+            assert all(np.isnan(x[0]).all() and np.isfinite(x[1]).all() for x in rows)
+    bad = np.array([value, 0.0, 0.0])
+    assert np.isnan(robot.inverse_dynamics_jvp(q, qd, tau, bad, qd, tau)[:2]).all()
+    with pytest.raises(ShapeError, match="expected lambda_weights of shape"):
+        robot.forward_dynamics_vjp(q, qd, tau, np.zeros(n), np.zeros(m + 1))
 
 
 @pytest.mark.usefixtures("interpreted")
