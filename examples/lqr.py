@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A linear-quadratic regulator (LQR) of two arms without an object, as a controller of one's own.
 
-The forward dynamics is linearised by finite differences at a target, 0.01 rad from the start in
-each joint, and the algebraic Riccati equation gives the gains that bring the arms there.
+The dynamics is linearised, exactly, at a target 0.01 rad from the start in each joint, and the
+algebraic Riccati equation gives the gains that bring the arms there.
 
 python examples/lqr.py [FIGURE.webp]
 """
@@ -33,8 +33,7 @@ class LQR(rd.Controller):
     def start(self, seen):
         n = len(seen.q)
         self.target = seen.q + self.step
-        self.tau_0 = self.weight(self.target)
-        self.A, self.B = self.linearised(self.target, self.tau_0)
+        self.linearise()
         Q = np.diag([self.error**-2] * n + [self.speed**-2] * n)
         R = self.B.T @ self.B / self.acceleration**2
         P = solve_continuous_are(self.A, self.B, Q, R)
@@ -43,27 +42,16 @@ class LQR(rd.Controller):
     def torque(self, seen):
         return self.tau_0 - self.K @ np.concatenate([seen.q - self.target, seen.qd])
 
-    def weight(self, q):
-        """Return the torques (n,) that hold the arms up at rest at positions (n,)."""
+    def linearise(self):
+        """Set tau_0 (n,), and A and B of d/dt x = A x + B (tau - tau_0), at rest at the target."""
         arms, joints = self.task.arms, self.task.joints
         at, still = np.zeros(arms.model.nv), np.zeros(arms.model.nv)
-        at[joints] = q
-        return arms.inverse_dynamics(at, still, still)[joints]
-
-    def linearised(self, q, tau, h=1e-5):
-        """Return A and B of d/dt x = A x + B (tau - tau_0), by central differences."""
-        n = len(q)
-        at = np.concatenate([q, np.zeros(n), tau])
-        steps = h * np.eye(3 * n)
-        slopes = (self.rates(at + steps) - self.rates(at - steps)) / (2.0 * h)
-        return slopes[: 2 * n].T, slopes[2 * n :].T
-
-    def rates(self, states):
-        """Return the rates (N, 2n) of states with their torques (N, 3n), all at once."""
-        arms, joints = self.task.arms, self.task.joints
-        q, qd, tau = (np.zeros((len(states), arms.model.nv)) for _ in range(3))
-        q[:, joints], qd[:, joints], tau[:, joints] = np.split(states, 3, axis=1)
-        return np.hstack([qd[:, joints], arms.forward_dynamics(q, qd, tau)[:, joints]])
+        at[joints] = self.target
+        weight = arms.inverse_dynamics(at, still, still)
+        system = arms.linearize(at, still, weight)
+        rows = np.concatenate([joints, len(at) + joints])
+        self.tau_0 = weight[joints]
+        self.A, self.B = system.A[np.ix_(rows, rows)], system.B[np.ix_(rows, joints)]
 
 
 if __name__ == "__main__":
