@@ -154,5 +154,5 @@ def _library_functions() -> dict[str, int]:
         library = ctypes.CDLL("libm.so.6")
     return {
         name: ctypes.cast(library[name], ctypes.c_void_p).value or 0
-        for name in ("atan2", "exp", "log", "malloc", "free")
+        for name in ("atan2", "exp", "log", "malloc", "free", "memset", "memcpy", "memmove")
     }

@@ -39,8 +39,10 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> Any:
     )
 
 
-def object_code(text: str, triple: str, cpu: str, features: str, opt_level: int) -> bytes:
-    """Return the object code of a module.
+def object_code(
+    text: str, triple: str, cpu: str, features: str, opt_level: int, optimised: bool = False
+) -> bytes:
+    """Return the object code of a module, after LLVM's passes over loops if it has any.
 
     Raises:
         RuntimeError: If LLVM refuses the module.
@@ -51,6 +53,11 @@ def object_code(text: str, triple: str, cpu: str, features: str, opt_level: int)
     module = binding.parse_assembly(text)
     module.triple = triple
     module.data_layout = str(machine.target_data)
+    if optimised:
+        options = binding.create_pipeline_tuning_options(speed_level=opt_level)
+        options.loop_vectorization = options.slp_vectorization = True
+        passes = binding.create_pass_builder(machine, options)
+        passes.getModulePassManager().run(module, passes)
     return bytes(machine.emit_object(module))
 
 

@@ -15,10 +15,17 @@ equations with kinks,
     normals:          F = P_n - max(y_n, 0)
     tangents:         F = P_t - y_t min(1, mu max(y_n, 0) / |y_t|)
 
-which vanish exactly if the laws are met. All directions of a disc have one r, the smallest. One
-compiled program gives F and its slopes. A semi-smooth Newton method solves them, which ends
-exactly, after one or two linear systems if it starts from the impulses of the step before. Where
-it does not, sweeps over the contacts (projected block Gauss-Seidel) bring it nearer first.
+which vanish exactly if the laws are met. All directions of a disc have one r, the smallest. A
+semi-smooth Newton method solves them, which ends exactly, after one or two linear systems if it
+starts from the impulses of the step before. Where it does not, sweeps over the contacts (projected
+block Gauss-Seidel) bring it nearer first.
+
+With W = J H^-1 J^T + R, of compliances R, a slope of the equations is N + A r J H^-1 J^T, A being
+that of the projection and N = 1 - A + A r R of one contact each. A Newton step is hence
+
+    (H + J^T B J) z = -J^T g,   dP = -(g + B J z),   B = N^-1 A r,   g = N^-1 F,
+
+a linear system of the size of the velocities, however many contacts there are.
 
 In terms of cones: with the velocity u' = (u_n + mu |u_t|, u_t), P is in the friction cone, u' in
 its dual, and P . u' = 0 (de Saxce). This complementarity of cones is not that of a quadratic
@@ -26,57 +33,34 @@ program, which would lift what slides. `residuals` says how well impulses meet i
 `pyramid_impulses` solves the same with pyramids in the place of cones, by another method.
 
 Rows that depend on one another leave impulses open, such as those of four corners of one face. W
-is then singular; a shift of its diagonal, whose effect on u is kept out by the last impulses,
-chooses impulses near those.
+is then singular; a shift of R in the slopes alone chooses impulses near those of the start.
 """
 
 from __future__ import annotations
 
-from functools import reduce
-from typing import Any, NamedTuple
+from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.compile.routine import Mask, Matrix, Vector, routine, zeros
 from robot_dynamics.contact.complementarity import copositive_complementarity
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.scalar.functions import absolute, maximum, minimum
-from robot_dynamics.scalar.linear_algebra import dot, norm
-from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
-#: What is added to the diagonal of W, in parts of its mean: rows may depend on one another.
-SHIFT = 1e-10
+#: What is added to R in slopes, in parts of the mean diagonal of W. Rows may depend on one
+#: another; motion along impulses that they leave open, and which rounding gives, would else turn
+#: tangential ones from system to system.
+SHIFT = 1e-7
 _TINY = 1e-300
-#: What is added to the slopes besides: motion along impulses that rows which depend on one another
-#: leave open, and which rounding gives, would else turn tangential ones from system to system.
-_DAMPING = 1e-7
+_INFINITE = float("inf")
 #: Part of the largest impulse that is left as an error at most.
 TOLERANCE = 1e-11
 _NEWTON = 20  # linear systems before sweeps are asked
 _SWEEPS = 60
 _ROUNDS = 4
-
-
-class Impulses(NamedTuple):
-    """What acts at the contacts in one step.
-
-    Attributes:
-        P: Impulses (b + w c,) [N s; those of torsion scaled like the rows].
-        pressed: Which contacts push (c,).
-        slipping: Which of them are at the edge of their disc (c,).
-        residual: How far the equations are from being met, in parts of the largest impulse.
-        systems: Linear systems that it took.
-    """
-
-    P: Array
-    pressed: Mask
-    slipping: Mask
-    residual: float
-    systems: int
 
 
 class Residuals(NamedTuple):
@@ -180,228 +164,397 @@ class ContactSolver:
         holding: Number of rows that hold, b.
         friction: mu of each contact that opens (c,).
         width: Rows of each of those, w: normal, tangents, and spin or not.
-    """
-
-    def __init__(self, holding: int, friction: Array, width: int) -> None:
-        self._b, self._mu, self._w = holding, np.asarray(friction, dtype=float), width
-        self._all = np.arange(holding + width * len(self._mu))
-        if len(self._all):
-            self._laws = contact_laws(holding, self._mu, width)
-
-    def solve(self, W: Array, c: Array, start: Array, touching: Mask) -> Impulses:
-        """Return the impulses.
-
-        Args:
-            W: J H^-1 J^T plus the compliance of elastic normals (b + w c, b + w c).
-            c: Velocities without impulses, and what they are to exceed, as u + c (b + w c,).
-            start: Impulses to start from (b + w c,).
-            touching: Which contacts may push (c,); the others have none.
-        """
-        b, w, rows = self._b, self._w, self._all
-        if not touching.all():
-            rows = rows[np.concatenate([np.ones(b, dtype=bool), np.repeat(touching, w)])]
-            nothing = np.zeros(len(self._all))
-            nothing[rows] = start[rows]
-            start = nothing
-        if not len(rows):
-            none = np.zeros(len(touching), dtype=bool)
-            return Impulses(start, none, none, 0.0, 0)
-        best, systems, P = (start, np.inf, touching, touching), 0, start
-        for _ in range(_ROUNDS):
-            found, count = self._newton(W, c, P, start, touching, rows)
-            systems += count
-            if found[1] < best[1]:
-                best = found
-            if best[1] <= TOLERANCE:
-                break
-            P = self._swept(W, c, best[0], touching)
-        return Impulses(best[0], best[2], best[3], best[1], systems)
-
-    def _newton(
-        self, W: Array, c: Array, P: Array, start: Array, touching: Mask, rows: NDArray[np.intp]
-    ) -> tuple[tuple[Array, float, Mask, Mask], int]:
-        """Return the best impulses with error, who pushes and who slips, and linear systems."""
-        best = (P, np.inf, touching, touching)
-        n, whole = len(self._mu), len(rows) == len(self._all)
-        may_push = touching.astype(float) if n else np.zeros(1)
-        damping = _DAMPING * np.eye(len(rows))
-        for count in range(_NEWTON + 1):
-            at = Residual._make(self._laws(W, c, P, start, may_push))
-            if at.error < best[1]:
-                pressed = at.normal[:n] > 0.0
-                best = P, float(at.error), pressed, pressed & (at.beyond[:n] > 0.0)
-            # One system more than needed makes the last digits right.
-            if at.error <= (TOLERANCE if count else 0.01 * TOLERANCE) or not at.error < np.inf:
-                return best, count
-            try:
-                if whole:
-                    P = P - np.linalg.solve(at.G + damping, at.F)
-                else:
-                    P = P.copy()
-                    P[rows] -= np.linalg.solve(at.G[np.ix_(rows, rows)] + damping, at.F[rows])
-            except np.linalg.LinAlgError:
-                break
-        return best, count
-
-    def _swept(self, W: Array, c: Array, P: Array, touching: Mask) -> Array:
-        """Return impulses after sweeps over the contacts, each solved with the others held."""
-        b, w, P = self._b, self._w, P.copy()
-        shift = SHIFT * float(np.mean(W.diagonal()))
-        r = 1.0 / (W.diagonal() + shift)
-        held = W[:b, :b] + shift * np.eye(b)
-        for _ in range(_SWEEPS):
-            if b:
-                P[:b] -= np.linalg.solve(held, W[:b] @ P + c[:b])
-            for i in np.flatnonzero(touching):
-                at = b + i * w
-                tangents = slice(at + 1, at + w)
-                P[at] = max(P[at] - r[at] * (W[at] @ P + c[at]), 0.0)
-                t = P[tangents] - r[tangents].min() * (W[tangents] @ P + c[tangents])
-                size, radius = float(np.linalg.norm(t)), float(self._mu[i] * P[at])
-                P[tangents] = t if size <= radius else t * (radius / size)
-        return P
-
-
-class Residual(NamedTuple):
-    """How far impulses are from the laws, and how that changes with them.
+        freedoms: Velocities that they move, nv.
 
     Attributes:
-        F: The equations (m,) [N s].
-        G: Their slopes (m, m).
-        error: The largest of F in parts of the largest impulse.
-        normal: Trial impulses of the normals (c,): contacts push where they are positive.
-        beyond: By how much tangential trial impulses are beyond their disc (c,).
+        H: Inertia matrix (nv, nv).
+        J: Rows of relative velocities (m, nv), m = b + w c.
+        HJ: H^-1 J^T, transposed (m, nv).
+        c: Velocities without impulses, and what they are to exceed, as u + c (m,).
+        compliance: R, by how much rows give way to their own impulses (m,).
+        P: Impulses to start from, then those found (m,).
+        touching: Which contacts may push (c,); the others have no impulse.
+        pressed: Which contacts push (c,).
+        slipping: Which of them are at the edge of their disc (c,).
     """
 
-    F: Array
-    G: Array
-    error: float
-    normal: Array
-    beyond: Array
+    def __init__(self, holding: int, friction: Array, width: int, freedoms: int) -> None:
+        mu = np.array(friction, dtype=float)
+        m, n, contacts = holding + width * len(mu), freedoms, len(mu)
+        self.H, self.J, self.HJ = np.zeros((n, n)), np.zeros((m, n)), np.zeros((m, n))
+        self.c, self.compliance, self.P = np.zeros(m), np.zeros(m), np.zeros(m)
+        self.touching, self.pressed, self.slipping = (np.zeros(contacts, bool) for _ in range(3))
+        self._error = np.zeros(1)
+        #: Solves the problem that the attributes state; returns how many linear systems it took.
+        self.run = solve_contacts.bind(
+            self.H, self.J, self.HJ, self.c, self.compliance, self.P, self.touching, mu, holding,
+            width, self.pressed, self.slipping, self._error,
+        )  # fmt: skip
+
+    @property
+    def residual(self) -> float:
+        """How far the equations are from being met, in parts of the largest impulse."""
+        return float(self._error[0])
 
 
-def contact_laws(holding: int, friction: Array, width: int) -> Any:
-    """Return compiled `(W, c, P, start, touching) -> Residual` fields in order.
-
-    Args:
-        holding: Number of rows that hold, b.
-        friction: mu of each contact (c,).
-        width: Rows of each contact, w.
-    """
-    program = law_program(holding, [mu > 0.0 for mu in friction.tolist()], width)
-    mu = friction if len(friction) else np.zeros(1)
-    return load_kernel(b"laws\0" + program.fingerprint, lambda: program, lanes=1).bind(mu)
-
-
-def law_program(holding: int, rough: list[bool], width: int) -> Program:
-    """Return the program; its parameters are mu of each contact, one zero without contacts.
-
-    Inputs: W (m, m), c (m,), impulses P (m,), those that the diagonal's shift keeps near (m,), and
-    for each contact 1 if it may push, 0 if not; one number without contacts.
-
-    Args:
-        holding: Number of rows that hold.
-        rough: For each contact whether it has friction.
-        width: Rows of each contact.
-    """
-    b, w, n = holding, width, len(rough)
-    m = b + w * n
-
-    def run(W: Any, c: Any, P: Any, start: Any, touching: Any, mu: Any) -> dict[str, Any]:
-        shift = sum((W[i][i] for i in range(1, m)), W[0][0]) * (SHIFT / m)
-        r: list[Scalar] = [1.0 / (W[i][i] + shift) for i in range(m)]
-        for i in range(n):
-            at = range(b + i * w + 1, b + (i + 1) * w)
-            least = reduce(minimum, [r[j] for j in at])
-            for j in at:
-                r[j] = least
-        u = [dot(W[i], P) + c[i] + shift * (P[i] - start[i]) for i in range(m)]
-        step = [ri * ui for ri, ui in zip(r, u, strict=True)]
-        slope = [
-            [r[i] * (W[i][j] + (shift if i == j else 0.0)) for j in range(m)] for i in range(m)
-        ]
-        F, G = step[:b], slope[:b]
-        size = [absolute(x) for i in range(b) for x in (r[i] * c[i], P[i])]
-        normals, beyond = [], []
-        for i in range(n):
-            at = range(b + i * w, b + (i + 1) * w)
-            f, g, normal, excess = _contact(
-                [P[j] for j in at],
-                [step[j] for j in at],
-                [slope[j] for j in at],
-                at.start,
-                touching[i],
-                mu[i] if rough[i] else 0.0,
-            )
-            F += f
-            G += g
-            size += [touching[i] * absolute(x) for j in at for x in (r[j] * c[j], P[j])]
-            normals.append(normal)
-            beyond.append(excess)
-        largest = reduce(maximum, size) + _TINY
-        return {
-            "F": F,
-            "G": G,
-            "error": reduce(maximum, [absolute(x) for x in F]) / largest,
-            "normal": normals or [0.0],
-            "beyond": beyond or [0.0],
-        }
-
-    inputs: dict[str, int | tuple[int, ...]]
-    inputs = {"W": (m, m), "c": m, "P": m, "start": m, "touching": max(n, 1)}
-    return trace(run, "laws", inputs, max(n, 1))
+@routine
+def solve_contacts(
+    H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, P: Vector, touching: Mask,
+    mu: Vector, holding: int, width: int, pressed: Mask, slipping: Mask, error: Vector,
+) -> int:  # fmt: skip
+    """Replace impulses P by those that meet the laws; return how many systems it took."""
+    m, nv, contacts = len(P), len(H), len(mu)
+    r = zeros(m)
+    u = zeros(m)
+    F = zeros(m)
+    along = zeros(m)  # directions of slip
+    best = zeros(m)
+    z = zeros(nv)
+    ratio = zeros(contacts)  # of slipping impulses to trial ones; 1 sticks, -1 is open
+    factored = zeros(contacts)  # the ratios that A was factored with
+    A = zeros(nv, nv)
+    order = zeros(nv)
+    for i in range(contacts):
+        if not touching[i]:
+            for k in range(holding + i * width, holding + (i + 1) * width):
+                P[k] = 0.0
+    shift = scales(J, HJ, compliance, holding, width, r)
+    error[0] = _INFINITE
+    systems = 0
+    for around in range(_ROUNDS):
+        known = False
+        for count in range(_NEWTON + 1):
+            velocities(J, HJ, c, compliance, P, z, u)
+            left = contact_laws(u, c, P, r, touching, mu, holding, width, F, ratio, along)
+            if left < error[0] or systems == 0:
+                error[0] = left
+                for k in range(m):
+                    best[k] = P[k]
+                for i in range(contacts):
+                    pressed[i] = ratio[i] >= 0.0
+                    slipping[i] = ratio[i] >= 0.0 and ratio[i] < 1.0
+            # One system more than needed makes the last digits right.
+            if left <= (TOLERANCE if count > 0 else 0.01 * TOLERANCE) or not left < _INFINITE:
+                break
+            if count == _NEWTON:
+                break
+            # Slopes change with the contacts that open, close or slip.
+            for i in range(contacts):
+                if ratio[i] != factored[i] or (ratio[i] > 0.0 and ratio[i] < 1.0):
+                    known = False
+                factored[i] = ratio[i]
+            if not newton_step(
+                H, J, compliance, r, shift, mu, holding, width, F, ratio, along, known, A, order,
+                z, P,
+            ):  # fmt: skip
+                break
+            known = True
+            systems += 1
+        for k in range(m):
+            P[k] = best[k]
+        if error[0] <= TOLERANCE:
+            break
+        if around < _ROUNDS - 1:
+            sweep(H, J, HJ, c, compliance, r, shift, touching, mu, holding, width, A, order, z, P)
+    return systems
 
 
-def _contact(
-    p: list[Scalar],
-    step: list[Scalar],
-    slope: list[list[Scalar]],
-    first: int,
-    touching: Scalar,
-    mu: Scalar,
-) -> tuple[list[Scalar], list[list[Scalar]], Scalar, Scalar]:
-    """Return F, its slopes, the normal trial impulse and what is beyond the disc, for one contact.
-
-    Args:
-        p: Its impulses (w,).
-        step: r u (w,).
-        slope: Of r u over all impulses (w, m).
-        first: Its first row.
-        touching: Whether it may push: 1 or 0.
-        mu: Its friction; the constant zero if there is none.
-    """
-    w, m = len(p), len(slope[0])
-    # What may not push is open: its trial impulse is negative.
-    y_n = touching * (p[0] - step[0] + 1.0) - 1.0
-    closed = _positive(y_n)
-    pushing = maximum(y_n, 0.0)
-    y = [p[k] - step[k] for k in range(1, w)]
-    size = norm(y)
-    d = [x / maximum(size, _TINY) for x in y]
-    radius = mu * pushing
-    rough = not (isinstance(mu, float) and mu == 0.0)
-    slips = _positive(size - radius) if rough else 1.0
-    ratio = minimum(radius / maximum(size, _TINY), 1.0) if rough else 0.0
-    F = [p[0] - pushing, *(p[k] - ratio * y[k - 1] for k in range(1, w))]
-    # dF_n = dP_n - closed (dP_n - d(r u_n)).
-    G = [[closed * s for s in slope[0]]]
-    G[0][first] = G[0][first] + (1.0 - closed)
-    edge = closed * slips * mu
-    for k in range(1, w):
-        # dF_t = dP_t - T (dP_t - d(r u_t)) - slips mu d (dP_n - d(r u_n)), T = ratio (1 - d d^T).
-        T = [ratio * ((1.0 if k == j else 0.0) - slips * d[k - 1] * d[j - 1]) for j in range(1, w)]
-        push = edge * d[k - 1]
-        row = [
-            dot(T, [slope[j][column] for j in range(1, w)]) + push * slope[0][column]
-            for column in range(m)
-        ]
-        row[first] = row[first] - push
-        for j in range(1, w):
-            row[first + j] = row[first + j] + (1.0 if k == j else 0.0) - T[j - 1]
-        G.append(row)
-    return F, G, y_n, size - radius
+@routine
+def scales(
+    J: Matrix, HJ: Matrix, compliance: Vector, holding: int, width: int, r: Vector
+) -> float:
+    """Write r of each row, and return the shift."""
+    m, total = len(r), 0.0
+    for i in range(m):
+        r[i] = compliance[i]
+        for k in range(J.shape[1]):
+            r[i] += J[i, k] * HJ[i, k]
+        total += r[i]
+    shift = SHIFT * total / m
+    for i in range(m):
+        r[i] = 1.0 / (r[i] + shift)
+    for n in range(holding, m, width):
+        least = r[n + 1]
+        for k in range(n + 2, n + width):
+            least = min(least, r[k])
+        for k in range(n + 1, n + width):
+            r[k] = least
+    return shift
 
 
-def _positive(x: Scalar) -> Scalar:
-    """Return 1 for a positive number and 0 for another, without a branch."""
-    return maximum(x, 0.0) / (absolute(x) + _TINY)
+@routine
+def velocities(
+    J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, P: Vector, z: Vector, u: Vector
+) -> None:
+    """Write z = H^-1 J^T P and u = J z + R P + c."""
+    for k in range(len(z)):
+        z[k] = 0.0
+    for i in range(len(P)):
+        if P[i] != 0.0:
+            for k in range(len(z)):
+                z[k] += P[i] * HJ[i, k]
+    for i in range(len(P)):
+        total = compliance[i] * P[i] + c[i]
+        for k in range(len(z)):
+            total += J[i, k] * z[k]
+        u[i] = total
+
+
+@routine
+def contact_laws(
+    u: Vector, c: Vector, P: Vector, r: Vector, touching: Mask, mu: Vector, holding: int,
+    width: int, F: Vector, ratio: Vector, along: Vector,
+) -> float:  # fmt: skip
+    """Write F, and what slips how; return the largest of F in parts of the largest impulse."""
+    largest, worst = _TINY, 0.0
+    for i in range(holding):
+        F[i] = r[i] * u[i]
+        largest = max(largest, max(abs(r[i] * c[i]), abs(P[i])))
+        worst = larger(worst, abs(F[i]))
+    for i in range(len(mu)):
+        n = holding + i * width
+        end = n + width
+        pushing = P[n] - r[n] * u[n]
+        ratio[i] = -1.0
+        if touching[i] and pushing > 0.0:
+            size = 0.0
+            for k in range(n + 1, end):
+                along[k] = P[k] - r[k] * u[k]
+                size += along[k] * along[k]
+            size = sqrt(size)
+            radius = mu[i] * pushing
+            ratio[i] = radius / size if size > radius else 1.0
+            F[n] = P[n] - pushing
+            for k in range(n + 1, end):
+                F[k] = P[k] - ratio[i] * along[k]
+                along[k] = along[k] / max(size, _TINY)
+        else:
+            for k in range(n, end):
+                F[k] = P[k]
+        for k in range(n, end):
+            if touching[i]:
+                largest = max(largest, max(abs(r[k] * c[k]), abs(P[k])))
+            worst = larger(worst, abs(F[k]))
+    return worst / largest
+
+
+@routine
+def larger(a: float, b: float) -> float:
+    """Return the larger of two numbers, and what is none if one is."""
+    return a if a > b or a != a else b
+
+
+@routine
+def newton_step(
+    H: Matrix, J: Matrix, compliance: Vector, r: Vector, shift: float, mu: Vector, holding: int,
+    width: int, F: Vector, ratio: Vector, along: Vector, known: bool, A: Matrix, order: Vector,
+    z: Vector, P: Vector,
+) -> bool:  # fmt: skip
+    """Add dP to P; `known` if A has the factors already. Return whether there is a dP."""
+    nv, m = len(z), len(P)
+    B = zeros(m, width)  # each row over the rows of its contact; over itself where rows hold
+    g = zeros(m)
+    N = zeros(width, 2 * width + 1)
+    row = zeros(nv)
+    for k in range(nv):
+        z[k] = 0.0
+        if not known:
+            for j in range(nv):
+                A[k, j] = H[k, j]
+    for i in range(holding):
+        B[i, 0] = 1.0 / (compliance[i] + shift)
+        g[i] = F[i] / r[i] * B[i, 0]
+    for i in range(len(mu)):
+        n = holding + i * width
+        if ratio[i] == 1.0:
+            for k in range(width):
+                B[n + k, k] = 1.0 / (compliance[n + k] + shift)
+                g[n + k] = F[n + k] / r[n + k] * B[n + k, k]
+        elif ratio[i] < 0.0:
+            for k in range(n, n + width):
+                g[k] = F[k]
+        else:
+            slipping_slopes(n, ratio[i], mu[i], along, r, compliance, shift, F, N)
+            for k in range(width):
+                for j in range(width):
+                    B[n + k, j] = N[k, width + j]
+                g[n + k] = N[k, 2 * width]
+    for i in range(m):
+        first = i if i < holding else i - (i - holding) % width
+        length = 1 if i < holding else width
+        if not known:
+            slope_row(J, B, i, first, length, row)
+            for k in range(nv):
+                if J[i, k] != 0.0:
+                    for j in range(nv):
+                        A[k, j] += J[i, k] * row[j]
+        if g[i] != 0.0:
+            for k in range(nv):
+                z[k] -= J[i, k] * g[i]
+    if not known and not factorise(A, order):
+        return False
+    substitute(A, order, z)
+    for i in range(m):
+        first = i if i < holding else i - (i - holding) % width
+        length = 1 if i < holding else width
+        P[i] -= g[i]
+        for j in range(length):
+            if B[i, j] != 0.0:
+                rate = 0.0
+                for k in range(nv):
+                    rate += J[first + j, k] * z[k]
+                P[i] -= B[i, j] * rate
+    return True
+
+
+@routine
+def slope_row(J: Matrix, B: Matrix, i: int, first: int, length: int, row: Vector) -> None:
+    """Write row i of B J."""
+    for k in range(len(row)):
+        row[k] = 0.0
+    for j in range(length):
+        if B[i, j] != 0.0:
+            for k in range(len(row)):
+                row[k] += B[i, j] * J[first + j, k]
+
+
+@routine
+def slipping_slopes(
+    n: int, ratio: float, mu: float, along: Vector, r: Vector, compliance: Vector, shift: float,
+    F: Vector, N: Matrix,
+) -> None:  # fmt: skip
+    """Write N^-1 (N, A r, F) of a contact that slips, its rows beginning at n."""
+    w = N.shape[0]
+    for k in range(w):
+        for j in range(w):
+            # Slopes of the projection: ratio (1 - d d^T) along the disc, mu d with its radius.
+            if k == 0:
+                a = 1.0 if j == 0 else 0.0
+            elif j == 0:
+                a = mu * along[n + k]
+            else:
+                a = ratio * ((1.0 if k == j else 0.0) - along[n + k] * along[n + j])
+            N[k, w + j] = a * r[n + j]
+            N[k, j] = (1.0 if k == j else 0.0) - a + N[k, w + j] * (compliance[n + j] + shift)
+        N[k, 2 * w] = F[n + k]
+    for k in range(w):
+        for i in range(w):
+            if i != k and N[i, k] != 0.0:
+                f = N[i, k] / N[k, k]
+                for j in range(k, 2 * w + 1):
+                    N[i, j] -= f * N[k, j]
+    for k in range(w):
+        for j in range(w, 2 * w + 1):
+            N[k, j] = N[k, j] / N[k, k]
+
+
+@routine
+def factorise(A: Matrix, order: Vector) -> bool:
+    """Replace A by its factors L U with rows exchanged; return False if it is singular."""
+    n = len(order)
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[best, k]):
+                best = i
+        order[k] = best
+        if not abs(A[best, k]) > 0.0:
+            return False
+        if best != k:
+            for j in range(n):
+                x = A[k, j]
+                A[k, j] = A[best, j]
+                A[best, j] = x
+        for i in range(k + 1, n):
+            if A[i, k] != 0.0:
+                A[i, k] = A[i, k] / A[k, k]
+                f = A[i, k]
+                for j in range(k + 1, n):
+                    A[i, j] -= f * A[k, j]
+    return True
+
+
+@routine
+def substitute(A: Matrix, order: Vector, x: Vector) -> None:
+    """Replace x by A^-1 x, of the factors of A."""
+    n = len(x)
+    for k in range(n):
+        at = int(order[k])
+        y = x[at]
+        x[at] = x[k]
+        x[k] = y
+    for k in range(n):
+        y = x[k]
+        for j in range(k):
+            y -= A[k, j] * x[j]
+        x[k] = y
+    for k in range(n - 1, -1, -1):
+        y = x[k]
+        for j in range(k + 1, n):
+            y -= A[k, j] * x[j]
+        x[k] = y / A[k, k]
+
+
+@routine
+def sweep(
+    H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, r: Vector, shift: float,
+    touching: Mask, mu: Vector, holding: int, width: int, A: Matrix, order: Vector, z: Vector,
+    P: Vector,
+) -> None:  # fmt: skip
+    """Go over the contacts, each solved with the others held; what holds is solved at once."""
+    nv = len(z)
+    u = zeros(len(P))
+    y = zeros(nv)
+    for k in range(nv):
+        for j in range(nv):
+            A[k, j] = H[k, j]
+    for i in range(holding):
+        for k in range(nv):
+            for j in range(nv):
+                A[k, j] += J[i, k] * J[i, j] / (compliance[i] + shift)
+    solvable = factorise(A, order)
+    velocities(J, HJ, c, compliance, P, z, u)
+    for _ in range(_SWEEPS):
+        if solvable and holding > 0:
+            for k in range(nv):
+                y[k] = 0.0
+            for i in range(holding):
+                u[i] = rate(J, c, compliance, P, z, i)
+                for k in range(nv):
+                    y[k] -= J[i, k] * u[i] / (compliance[i] + shift)
+            substitute(A, order, y)
+            for i in range(holding):
+                change = u[i]
+                for k in range(nv):
+                    change += J[i, k] * y[k]
+                push(HJ, z, P, i, P[i] - change / (compliance[i] + shift))
+        for i in range(len(mu)):
+            if not touching[i]:
+                continue
+            n = holding + i * width
+            push(HJ, z, P, n, max(P[n] - r[n] * rate(J, c, compliance, P, z, n), 0.0))
+            size = 0.0
+            for k in range(n + 1, n + width):
+                u[k] = P[k] - r[k] * rate(J, c, compliance, P, z, k)
+                size += u[k] * u[k]
+            size = sqrt(size)
+            radius = mu[i] * P[n]
+            for k in range(n + 1, n + width):
+                push(HJ, z, P, k, u[k] if size <= radius else u[k] * (radius / size))
+
+
+@routine
+def rate(J: Matrix, c: Vector, compliance: Vector, P: Vector, z: Vector, i: int) -> float:
+    """Return u of a row."""
+    total = compliance[i] * P[i] + c[i]
+    for k in range(len(z)):
+        total += J[i, k] * z[k]
+    return total
+
+
+@routine
+def push(HJ: Matrix, z: Vector, P: Vector, i: int, impulse: float) -> None:
+    """Change the impulse of a row, and the velocities z with it."""
+    for k in range(len(z)):
+        z[k] += HJ[i, k] * (impulse - P[i])
+    P[i] = impulse

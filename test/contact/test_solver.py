@@ -14,22 +14,36 @@ from scipy.optimize import nnls
 from robot_dynamics.contact.solver import (
     TOLERANCE,
     ContactSolver,
-    Residual,
     contact_laws,
+    newton_step,
     pyramid_impulses,
     residuals,
+    scales,
+    velocities,
 )
 from robot_dynamics.errors import ArgumentError
 
 
 def problem(rng, holding, contacts, width, freedoms):
-    """Return W and c of random rows on a random mass matrix."""
+    """Return H, J and c of random rows on a random mass matrix."""
     rows = holding + contacts * width
     J = rng.normal(size=(rows, freedoms))
     L = rng.normal(size=(freedoms, freedoms))
     H = L @ L.T + 0.1 * np.eye(freedoms)
     # A velocity against the normals makes some of them close.
-    return J @ np.linalg.solve(H, J.T), J @ rng.normal(size=freedoms)
+    return H, J, J @ rng.normal(size=freedoms)
+
+
+def delassus(H, J):
+    """Return W."""
+    return J @ np.linalg.solve(H, J.T)
+
+
+def solved(solver, H, J, c, start=0.0, touching=True):
+    """Return the solver after it has solved a problem, and the linear systems that it took."""
+    solver.H[:], solver.J[:], solver.HJ[:] = H, J, np.linalg.solve(H, J.T).T
+    solver.c[:], solver.P[:], solver.touching[:] = c, start, touching
+    return solver, solver.run()
 
 
 def violations(W, c, P, holding, mu, width):
@@ -56,9 +70,9 @@ def test_the_laws_are_met(holding, contacts, width):
     rng = np.random.default_rng(contacts)
     for _ in range(60):
         mu = rng.uniform(0.0, 1.0, contacts)
-        W, c = problem(rng, holding, contacts, width, 20)
-        touching = np.ones(contacts, dtype=bool)
-        found = ContactSolver(holding, mu, width).solve(W, c, np.zeros(len(c)), touching)
+        H, J, c = problem(rng, holding, contacts, width, 20)
+        W = delassus(H, J)
+        found, _ = solved(ContactSolver(holding, mu, width, 20), H, J, c)
         assert found.residual <= TOLERANCE
         scale = 1.0 + np.abs(found.P).max() * max(1.0, np.abs(W).max())
         for law, size in violations(W, c, found.P, holding, mu, width).items():
@@ -69,8 +83,9 @@ def test_without_friction_it_is_a_quadratic_program():
     """0 <= P, W P + c >= 0: the non-negative least squares of L^T P + L^-1 c, by SciPy."""
     rng = np.random.default_rng(5)
     for _ in range(50):
-        W, c = problem(rng, 0, 4, 3, 20)
-        found = ContactSolver(0, np.zeros(4), 3).solve(W, c, np.zeros(12), np.ones(4, dtype=bool))
+        H, J, c = problem(rng, 0, 4, 3, 20)
+        found, _ = solved(ContactSolver(0, np.zeros(4), 3, 20), H, J, c)
+        W = delassus(H, J)
         normals = slice(None, None, 3)
         L = np.linalg.cholesky(W[normals, normals])
         expected, _ = nnls(L.T, np.linalg.solve(L, -c[normals]))
@@ -83,9 +98,7 @@ def test_one_body_sticks_or_slips():
     mass, mu = 2.0, 0.5
     for pull, slips in ((0.49, False), (0.51, True)):
         c = np.array([-1.0, pull, 0.0])
-        found = ContactSolver(0, np.array([mu]), 3).solve(
-            np.eye(3) / mass, c, np.zeros(3), np.array([True])
-        )
+        found, _ = solved(ContactSolver(0, np.array([mu]), 3, 3), mass * np.eye(3), np.eye(3), c)
         expected = [mass, -mass * min(pull, mu), 0.0]
         assert_allclose(found.P, expected, rtol=1e-9, atol=1e-12)  # the shift of the diagonal
         assert (bool(found.pressed[0]), bool(found.slipping[0])) == (True, slips)
@@ -95,13 +108,11 @@ def test_rows_that_depend_on_one_another():
     """Four corners carry a weight that three could: the impulses nearest to those before."""
     corners = np.array([[x, y] for x in (-1.0, 1.0) for y in (-1.0, 1.0)])
     J = np.array([row for x, y in corners for row in ([1, y, -x], [0, 0, 0], [0, 0, 0])], float)
-    W, c = J @ J.T, -J[:, 0]
-    mu, touching = np.full(4, 0.5), np.ones(4, dtype=bool)
-    solver = ContactSolver(0, mu, 3)
-    even = solver.solve(W, c, np.zeros(12), touching).P[::3]
+    c, solver = -J[:, 0], ContactSolver(0, np.full(4, 0.5), 3, 3)
+    even = solved(solver, np.eye(3), J, c)[0].P[::3].copy()
     assert_allclose(even, 0.25, rtol=1e-6)
     uneven = np.array([0.4, 0.1, 0.1, 0.4])
-    kept = solver.solve(W, c, np.kron(uneven, [1, 0, 0]), touching).P[::3]
+    kept = solved(solver, np.eye(3), J, c, np.kron(uneven, [1, 0, 0]))[0].P[::3]
     assert_allclose(kept, uneven, rtol=1e-6)
 
 
@@ -114,13 +125,13 @@ def test_slips_at_more_contacts_than_needed_take_few_systems():
             J[3 * i + row, :3], J[3 * i + row, 3:6] = np.cross(at, axis), axis
         J[3 * i, 6 if side < 0.0 else 7] = side
     H = np.diag([1 / 150] * 3 + [1.0] * 3 + [2.0] * 2)  # a box that floats, palms that slide
-    W, touching, taken = J @ np.linalg.solve(H, J.T), np.ones(8, dtype=bool), []
-    solver, P, u = ContactSolver(0, mu, 3), np.kron([1, 3, 2, 4, 3, 2, 1, 4], [1e-3, 0, 0]), 0.0
+    taken: list[int] = []
+    solver, P, u = ContactSolver(0, mu, 3, 8), np.kron([1, 3, 2, 4, 3, 2, 1, 4], [1e-3, 0, 0]), 0.0
     for _ in range(10):
         v = np.array([0, 0, 0, 0, 0, u - 0.01, 0.005, -0.005])
-        found = solver.solve(W, J @ v, P, touching)
-        P, u = found.P, v[5] + P[2::3].sum()
-        taken.append(found.systems)
+        found, systems = solved(solver, H, J, J @ v, P)
+        P, u = found.P.copy(), v[5] + P[2::3].sum()
+        taken.append(systems)
         assert found.residual < TOLERANCE
     assert max(taken[1:]) < 6  # 20 and 40 without damping
 
@@ -128,72 +139,99 @@ def test_slips_at_more_contacts_than_needed_take_few_systems():
 def test_what_does_not_touch_does_not_push():
     """Contacts that are out of reach have no impulse, and the others none of their rows."""
     rng = np.random.default_rng(6)
-    W, c = problem(rng, 0, 3, 3, 20)
+    H, J, c = problem(rng, 0, 3, 3, 20)
     c[::3] = -1.0
-    solver = ContactSolver(0, np.full(3, 0.3), 3)
-    found = solver.solve(W, c, np.zeros(9), np.array([True, False, True]))
+    solver = ContactSolver(0, np.full(3, 0.3), 3, 20)
+    found, _ = solved(solver, H, J, c, 1.0, [True, False, True])
     assert_allclose(found.P[3:6], 0.0)
     assert not found.pressed[1]
-    nothing = solver.solve(W, c, np.zeros(9), np.zeros(3, dtype=bool))
+    nothing, systems = solved(solver, H, J, c, 1.0, False)
     assert_allclose(nothing.P, 0.0)
-    assert nothing.systems == 0
+    assert systems == 0
 
 
 def test_a_good_start_needs_one_look():
     """From its own solution nothing is solved again."""
     rng = np.random.default_rng(7)
-    W, c = problem(rng, 6, 2, 4, 20)
-    solver, touching = ContactSolver(6, np.full(2, 0.4), 4), np.ones(2, dtype=bool)
-    first = solver.solve(W, c, np.zeros(14), touching)
-    again = solver.solve(W, c, first.P, touching)
-    assert again.systems <= 1
-    assert_allclose(again.P, first.P, atol=1e-9 * np.abs(first.P).max())
+    H, J, c = problem(rng, 6, 2, 4, 20)
+    solver = ContactSolver(6, np.full(2, 0.4), 4, 20)
+    first = solved(solver, H, J, c)[0].P.copy()
+    again, systems = solved(solver, H, J, c, first)
+    assert systems <= 1
+    assert_allclose(again.P, first, atol=1e-9 * np.abs(first).max())
+
+
+def test_as_many_contacts_as_one_likes():
+    """64 on one box: the code is no longer, and the laws are met."""
+    rng = np.random.default_rng(8)
+    places, pushes = rng.uniform(-1.0, 1.0, (64, 2)), [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    J = np.array(
+        [[*np.cross([x, y, -0.5], n), *n] for x, y in places for n in np.roll(pushes, 1, axis=0)]
+    )
+    H, twist = np.diag([0.4, 0.4, 0.4, 3.0, 3.0, 3.0]), [0.2, 0.1, 0.3, 1.5, 0.2, -1.0]
+    mu = np.full(64, 0.4)
+    found, _ = solved(ContactSolver(0, mu, 3, 6), H, J, J @ twist)
+    assert found.residual <= TOLERANCE
+    assert max(violations(delassus(H, J), J @ twist, found.P, 0, mu, 3).values()) < 1e-9
+    assert found.slipping.sum() > 10
 
 
 ROWS = 2 + 4 * 3
 FRICTION = np.array([0.5, 0.3, 0.0])
 
 
-@pytest.fixture(scope="module")
-def laws():
-    """Return the laws of two rows that hold and three contacts with spin, one without friction."""
-    return contact_laws(2, FRICTION, 4)
+def laws(J, c, P, touching):
+    """Return F, ratios and directions of two rows that hold and three contacts with spin.
+
+    With them r and the shift of slopes; H is the unit matrix.
+    """
+    r, F, along, u, z = (np.zeros(ROWS) for _ in range(5))
+    shift, ratio, none = scales(J, J, np.zeros(ROWS), 2, 4, r), np.zeros(3), np.zeros(ROWS)
+    velocities(J, J, c, none, P, z, u)
+    contact_laws(u, c, P, r, np.array(touching, dtype=bool), FRICTION, 2, 4, F, ratio, along)
+    return F, ratio, along, r, shift
 
 
-def test_slopes_are_derivatives(laws):
-    """Wherever impulses are, on whichever side of the kinks: differences agree to 1e-6."""
+def test_newton_steps_are_those_of_the_slopes():
+    """Wherever impulses are: G dP = -F with G of differences, but for the shift."""
     rng = np.random.default_rng(0)
+    modes = set()
     for _ in range(30):
-        A = rng.normal(size=(ROWS, ROWS))
-        W, c, P = A @ A.T, rng.normal(size=ROWS), rng.normal(size=ROWS)
-        touching = np.array([1.0, rng.integers(0, 2), 1.0])
-        at = Residual._make(laws(W, c, P, P, touching))
-        for direction in rng.normal(size=(3, ROWS)):
-            h = 1e-7 * direction
-            ends = [Residual._make(laws(W, c, P + s * h, P, touching)).F for s in (1, -1)]
-            # The error of differences is that of W's size, some hundred, times 1e-9.
-            assert_allclose(at.G @ direction, (ends[0] - ends[1]) / 2e-7, rtol=1e-6, atol=1e-5)
+        J, c, P = rng.normal(size=(ROWS, ROWS)), rng.normal(size=ROWS), rng.normal(size=ROWS)
+        touching = [True, rng.integers(0, 2), True]
+        F, ratio, along, r, shift = laws(J, c, P, touching)
+        modes |= set(np.sign(ratio) + (ratio == 1.0))
+        h = 1e-6 * np.eye(ROWS)
+        ends = [np.array([laws(J, c, P + s * x, touching)[0] for x in h]).T for s in (1, -1)]
+        G = (ends[0] - ends[1]) / 2e-6
+        after, A, order = P.copy(), np.zeros((ROWS, ROWS)), np.zeros(ROWS)
+        eye, none, z = np.eye(ROWS), np.zeros(ROWS), np.zeros(ROWS)
+        assert newton_step(
+            eye, J, none, r, shift, FRICTION, 2, 4, F, ratio, along, False, A, order, z, after
+        )
+        left = G @ (after - P) + F
+        # The shift is 1e-7 of W; it weighs as much more as the step is larger than F.
+        assert np.abs(left).max() < 1e-5 * max(1.0, np.abs(after - P).max())
+    assert modes == {-1.0, 0.0, 1.0, 2.0}
 
 
-def test_zero_is_a_contact_at_rest(laws):
+def test_zero_is_a_contact_at_rest():
     """A normal impulse and no motion: nothing is left, and the modes say that it pushes."""
-    W, P = np.eye(ROWS), np.zeros(ROWS)
+    P = np.zeros(ROWS)
     P[[2, 6, 10]] = 1.0
     P[3] = 0.4  # within 0.5 of the normal impulse
-    at = Residual._make(laws(W, -W @ P, P, P, np.ones(3)))
-    assert_allclose(at.F, 0.0, atol=1e-15)
-    assert (at.normal > 0.0).all()
-    assert (at.beyond[:2] < 0.0).all()
+    F, ratio, *_ = laws(np.eye(ROWS), -P, P, [True] * 3)
+    assert_allclose(F, 0.0, atol=1e-15)
+    assert_allclose(ratio, 1.0)
 
 
-def test_what_may_not_push_has_no_impulse(laws):
+def test_what_may_not_push_has_no_impulse():
     """Then F is the impulse itself, whatever the velocities are."""
     rng = np.random.default_rng(1)
-    W, c, P = np.eye(ROWS), rng.normal(size=ROWS), rng.normal(size=ROWS)
-    at = Residual._make(laws(W, c, P, P, np.zeros(3)))
-    assert_allclose(at.F[2:], P[2:])
-    assert_allclose(at.G[2:], np.eye(ROWS)[2:])
-    assert (at.normal < 0.0).all()
+    c, P = rng.normal(size=ROWS), rng.normal(size=ROWS)
+    F, ratio, *_ = laws(np.eye(ROWS), c, P, [False] * 3)
+    assert_allclose(F[2:], P[2:])
+    assert_allclose(ratio, -1.0)
 
 
 @pytest.mark.parametrize("holding", [0, 2])
@@ -206,7 +244,7 @@ def test_pyramids_with_more_sides_come_near_cones(holding):
         W, c = J @ J.T, rng.normal(size=rows)
         c[holding::3] = -rng.uniform(0.5, 2.0, n)
         mu = rng.uniform(0.1, 0.8, n)
-        exact = ContactSolver(holding, mu, 3).solve(W, c, np.zeros(rows), np.ones(n, dtype=bool))
+        exact, _ = solved(ContactSolver(holding, mu, 3, 9), np.eye(9), J, c)
         own = residuals(W, c, exact.P, mu, holding)
         assert max(own) < 1e-8
         errors = []

@@ -357,7 +357,7 @@ ROWS: dict[str, Row] = {
             ("contact/soft.py", "(half - spring) * speed", "(half - 1.01 * spring) * speed - 0.01 * half * speed"),
             ("contact/soft.py", "(stiffness * depth + (half", "(1.01 * stiffness * depth + (half"),
             ("contact/soft.py", "np.exp(-rate * time)", "np.exp(-1.01 * rate * time)"),
-            ("contact/solver.py", "radius = mu * pushing", "radius = 1.01 * mu * pushing"),
+            ("contact/solver.py", "radius = mu[i] * pushing", "radius = 1.01 * mu[i] * pushing"),
             ("contact/soft.py", "(D * x - h * force)", "(D * x - 1.01 * h * force)"),
         ),
     ),

@@ -11,23 +11,31 @@ spring by the trapezoidal rule, so that no step is too long for them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.compile.routine import Indices, Mask, Matrix, Tensor, Vector, routine, zeros
 from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.contact.soft import displaced, normal_step, relaxed, tangential_step
-from robot_dynamics.contact.solver import ContactSolver, Impulses, Residuals, residuals
+from robot_dynamics.contact.solver import (
+    ContactSolver,
+    Residuals,
+    factorise,
+    larger,
+    residuals,
+    substitute,
+)
 from robot_dynamics.model import WORLD
 from robot_dynamics.simulation.contact.report import EnergyBooks
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 #: A rigid contact this near [m] is closed.
 CLOSED = 1e-7
@@ -95,9 +103,8 @@ class ContactMotion:
     #: What changes from step to step.
     STATE = (
         "q", "v", "impacts", "pressed", "slipping", "residual", "correction", "forces", "resisted",
-        "pads", "near", "_work", "_of_drives", "_of_pads", "_of_joint_friction", "_acceleration",
-        "_trusted", "_anchors", "_anchored", "_rates", "_gaining",
-        "_patch", "_sheared",
+        "pads", "near", "_work", "_totals", "_of_pads", "_acceleration", "_trusted", "_anchors",
+        "_anchored", "_rates", "_gaining", "_patch", "_sheared",
     )  # fmt: skip
 
     def __init__(self, scene: Scene | RobotScene) -> None:
@@ -106,7 +113,11 @@ class ContactMotion:
         self._b, self._w, self._rows = b, w, b + w * c
         touches = scene.touches
         self._friction = np.array([t[2].friction for t in touches])
-        self._solver = ContactSolver(b, self._friction, w)
+        nv = scene.model.nv
+        self._solver = solver = ContactSolver(b, self._friction, w, nv)
+        # Terms of a step, and of a state.
+        self._output = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
+        self._terms, self._here = self._output.terms, self.terms.output()
         self._normals = b + w * np.arange(c)
         self._restitution = np.array([m.restitution for _, m, _ in touches])
         self._elastic = np.array([m.elastic for _, m, _ in touches], dtype=bool)
@@ -135,6 +146,15 @@ class ContactMotion:
         self._bounded = bool(np.isfinite(self._face).any())
         self._padded = self._normals[[c for c, _ in scene.pads]]
         self._coulomb = np.array([one.friction for one in self.terms.resisting])
+        self._resists = bool(self._coulomb.any())
+        # Of a step that is tried.
+        self._h, self._smooth = np.zeros(1), np.zeros(1, dtype=bool)
+        self._v, self._end, self._force, self._drag = (np.zeros(nv) for _ in range(4))
+        self._after, self._gaps = np.zeros(self._rows), np.zeros(c)
+        self._within, self._arriving = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
+        self._astray, self._closing, self._fastest = np.zeros(1), np.zeros(1), np.zeros(1)
+        # Of a correction: whether contacts take part, the shift, and the motion.
+        self._everything, self._part, self._move = np.zeros(1, bool), np.zeros(1), np.zeros(nv)
         self.start(scene.model.neutral())
 
     def start(self, q: Array, v: Array | None = None) -> None:
@@ -142,25 +162,57 @@ class ContactMotion:
         c = self.terms.opening
         self.q = np.array(q, dtype=float)
         self.v = np.zeros(self.scene.model.nv) if v is None else np.array(v, dtype=float)
-        self._work, self._of_drives, self._of_joint_friction = np.zeros(self._rows), 0.0, 0.0
+        self._work = np.zeros(self._rows)
+        self._totals = np.zeros(2)  # work of drives and of the friction of joints
         self._of_pads, self.pads = 0.0, np.zeros((len(self._padded), 2))
-        self.impacts = np.zeros(c, dtype=int)
+        self.impacts = np.zeros(c, dtype=np.int64)
         self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
         self.residual, self.correction = 0.0, 0.0
         self.forces = ContactForces(np.zeros(self._rows), np.zeros(self._rows))
         self._acceleration, self._trusted = np.zeros(len(self.v)), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
-        # W, c and P of a step, of rows that hold and of contacts that touched.
         self.near = np.full((int(self.terms.seen.sum()), 3), np.nan)
-        self._last: tuple[Array, Array, Array, Mask] | None = None
+        self._stepped = False
         self._patch = np.zeros(c)  # how deep surfaces with a damper still are [m]
         self._sheared = np.zeros((int(self._gives.sum()), 2))  # x of those that give way [m]
+        self._resisted = np.zeros(len(self.terms.resisting))  # over rates, by hinges and lines
         self._rates = np.zeros(len(self.terms.resisting))  # of hinges and lines that resist
         self._gaining = np.zeros_like(self._rates)  # by how much they change [rad/s^2, m/s^2]
         self.resisted = np.zeros_like(self._rates)
         if self._rates.size:
             self._rates = self.terms.at(self.q, self.v).along @ self.v
+        self.bind()
+
+    def bind(self) -> None:
+        """Let the compiled parts of a step work on the arrays that the state is made of now.
+
+        They change them in place; positions and velocities alone are new ones after each step.
+        """
+        terms, solver, b, w = self._terms, self._solver, self._b, self._w
+        self._begin_step = begin_step.bind(
+            self._h, terms.before, terms.after, terms.gaps, terms.places, self._face,
+            self._elastic, self.pressed, self.forces.force, b, w, solver.c, solver.P, self._gaps,
+            self._within, solver.touching, self._arriving,
+        )  # fmt: skip
+        self._end_step = end_step.bind(
+            self._h, self._v, self._acceleration, terms.free, terms.HJ, terms.J, solver.P,
+            terms.before, self._gaps, self._within, self._elastic, self.pressed, b, w, self._end,
+            self._after, self._astray, self._closing, self._fastest,
+        )  # fmt: skip
+        self._take_step = take_step.bind(
+            self._h, self._smooth, self._force, self._drag, self._v, self._end, terms.before,
+            self._after, solver.P, solver.pressed, solver.slipping, terms.places, self._stays,
+            self._elastic, b, w, self._work, self._totals, self._acceleration, self.forces.force,
+            self.pressed, self.slipping, self.impacts, self._anchors, self._anchored,
+        )  # fmt: skip
+
+        there = self._here.terms
+        self._closing_motion = closing_motion.bind(
+            there.H, there.J, there.HJ, there.error, there.gaps, there.places, there.axes,
+            self._anchors, self.pressed, self._anchored, self._elastic, self._gives, w,
+            self._everything, self._part, self._move,
+        )  # fmt: skip
 
     def deepest(self) -> tuple[str, float]:
         """Return the name of the rigid contact that is closed deepest, and how deep [m].
@@ -186,43 +238,41 @@ class ContactMotion:
                 [N m s/rad or N s/m]. A blow within the step changes it.
         """
         left, events = h, 0
-        while left > 1e-9 * h and np.abs(self.v).max() < FASTEST:
-            drag = friction(self.v)
+        self._force[:] = force
+        while left > 1e-9 * h:
+            self._v[:], self._drag[:] = self.v, friction(self.v)
             length = min(left, self._trusted)
-            step = self._attempt(length, force, drag)
-            while self._too_long(step, length) and length > 1.01 * h / _SHORTEST:
+            self._attempt(length)
+            # Bias forces are those of a velocity that was foreseen for the middle of the step. By
+            # how far the step ends elsewhere than that would lead tells how right they are.
+            while not self._astray[0] <= _ASTRAY and length > 1.01 * h / _SHORTEST:
                 length *= 0.5
-                step = self._attempt(length, force, drag)
+                self._attempt(length)
             self._trusted = 2.0 * length
+            if not self._fastest[0] < FASTEST:
+                self.v = self._end.copy()
+                return
             if events < _MOST_EVENTS:
-                if step.arriving.any():
-                    self._impact(step.arriving)
+                if self._arrives:
+                    self._impact(self._arriving.copy())
                     events += 1
                     continue
-                time = self._closing(step, length)
+                time = float(self._closing[0])
                 if time < length:
                     events += 1
                     if time > 0.0:
-                        step = self._attempt(time, force, drag)
-                        self._accept(step, time, force, drag, smooth=False)
+                        self._attempt(time)
+                        self._accept(time, smooth=False)
                         left -= time
                         continue
-            self._accept(step, length, force, drag, smooth=events == 0)
+            self._accept(length, smooth=events == 0)
             left -= length
-
-    def _too_long(self, step: _Step, h: float) -> bool:
-        """Return whether motion changes so much within a step that a shorter one is to be tried.
-
-        Bias forces are those of a velocity that was foreseen for the middle of the step. By how
-        far the step ends elsewhere than that velocity would lead tells how right they are.
-        """
-        astray = h * (0.5 * (self.v + step.v) - self.v - 0.5 * h * self._acceleration)
-        return not (np.abs(astray).max() <= _ASTRAY)
 
     def take_forces(self) -> ContactForces:
         """Return forces and impulses, and begin to add up impulses anew."""
-        taken = self.forces
-        self.forces = ContactForces(taken.force, np.zeros(self._rows))
+        force, impulse = self.forces
+        taken = ContactForces(force.copy(), impulse.copy())
+        impulse[:] = 0.0
         return taken
 
     def correct(self) -> None:
@@ -235,92 +285,68 @@ class ContactMotion:
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
         correction does not spin it.
         """
-        terms = self.terms.at(self.q, self.v, self.near)
-        error, rows = np.zeros(self._rows), np.zeros(self._rows, dtype=bool)
-        error[: self._b], rows[: self._b] = terms.error, True
-        if self.terms.opening:
-            of = error[self._b :].reshape(-1, self._w)
-            to = rows[self._b :].reshape(-1, self._w)
-            of[:, 0], to[:, 0] = terms.gaps, self.pressed & ~self._elastic
-            off = terms.places - self._anchors
-            of[:, 1:3] = np.einsum("cij,cj->ci", terms.axes[:, :2], off)
-            to[:, 1:] = (self._anchored & ~self._elastic & ~self._gives)[:, None]
-        self.correction = 0.0
-        if not rows.any() or np.abs(error[rows]).max() <= 1e-15:
+        self.terms.at(self.q, self.v, self.near, self._here)
+        self._everything[0], self._part[0] = True, _SHIFT
+        self.correction = self._closing_motion()
+        if not self.correction:
             return
-        move = _closing_motion(terms, error, rows, _SHIFT)
-        large = float(np.abs(move).max()) > _LARGE_CORRECTION
+        large = self.correction > _LARGE_CORRECTION
         if large:
             # Contacts that nearly depend on one another ask for large motions for little.
-            move = _closing_motion(terms, error, rows, _WEAK_SHIFT)
-        self.correction = float(np.abs(move).max())
-        self.q = self.terms.move(self.q, move)
+            self._part[0] = _WEAK_SHIFT
+            self.correction = self._closing_motion()
+        self.q = self.terms.move(self.q, self._move)
         if large and self._b:
             # What holds is closed whatever contacts want.
-            terms, rows[self._b :] = self.terms.at(self.q, self.v, self.near), False
-            error[: self._b] = terms.error
-            self.q = self.terms.move(self.q, _closing_motion(terms, error, rows, _SHIFT))
-
-    def touching(self, terms: StepTerms, gaps: Array) -> Mask:
-        """Return which contacts are closed at given distances, and within the face."""
-        limit = np.where(self.pressed, STILL_CLOSED, CLOSED)
-        near: Mask = np.asarray((gaps <= limit) & (gaps > -DEEP))
-        if self._any_elastic:
-            near = np.asarray((near & ~self._elastic) | (self._elastic & (gaps < 0.0)))
-        if self._bounded:
-            near &= self._on_face(terms)
-        return near
+            self.terms.at(self.q, self.v, self.near, self._here)
+            self._everything[0], self._part[0] = False, _SHIFT
+            self._closing_motion()
+            self.q = self.terms.move(self.q, self._move)
 
     def _on_face(self, terms: StepTerms) -> Mask:
         return np.asarray((np.abs(terms.places[:, :2]) <= self._face).all(axis=1))
 
-    def _attempt(self, h: float, force: Array, drag: Array) -> _Step:
-        """Return what a step of length h would do."""
-        step = self._resisted_by(self._rub(self._rates + h * self._gaining), h, force, drag)
-        for _ in range(_PASSES if self._coulomb.any() else 0):
-            rates = step.terms.along @ step.v
+    def _attempt(self, h: float) -> None:
+        """Find what a step of length h would do."""
+        self._h[0] = h
+        if self._rates.size:
+            self._resisted = self._rub(self._rates + h * self._gaining)
+        self._resisted_by(h)
+        for _ in range(_PASSES if self._resists else 0):
+            rates = self._terms.along @ self._end
             rub = self._rub(rates)
-            if (np.abs((rub - step.rub) * rates) <= _OFF_COULOMB * self._coulomb).all():
+            if (np.abs((rub - self._resisted) * rates) <= _OFF_COULOMB * self._coulomb).all():
                 break
-            step = self._resisted_by(rub, h, force, drag)
-        return step
+            self._resisted = rub
+            self._resisted_by(h)
 
     def _rub(self, rates: Array) -> Array:
         """Return what hinges and lines resist with, over their rates (g,)."""
         pairs = zip(self.terms.resisting, rates.tolist(), strict=True)
         return np.array([one.drag(rate) for one, rate in pairs])
 
-    def _resisted_by(self, rub: Array, h: float, force: Array, drag: Array) -> _Step:
-        """Return what a step would do where hinges and lines resist with `rub` (g,)."""
+    def _resisted_by(self, h: float) -> None:
+        """Find what a step would do where hinges and lines resist with `_resisted` (g,)."""
+        more = [self._resisted] if self._resisted.size else []
+        if self._padded.size:
+            more.append(self.forces.force[self._padded])
         at_v = self.v + 0.5 * h * self._acceleration
-        pressed = self.forces.force[self._padded] if self._padded.size else None
-        terms = self.terms(self.q, self.v, at_v, force, drag, h, rub, pressed, self.near)
-        J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
-        W = J @ HJ.T
-        # What holds does so in the mean of the step, and takes no energy from it.
-        c[: self._b] += before[: self._b]
-        normal_before = before[self._normals]
-        gaps = terms.gaps - 0.5 * h * normal_before  # at the start
-        touching = self.touching(terms, gaps)
-        # A contact that pushed in the last step does not arrive: it only slides on.
-        arriving = touching & ~self.pressed & ~self._elastic & (normal_before < 0.0)
+        state = self.q, self.v, at_v, self._force, self._drag, h
+        self.terms(*state, *more, near=self.near, out=self._output)
+        self._arrives = self._begin_step()
         if self._any_elastic:
-            touching = self._press_elastic(W, c, terms, normal_before, touching, h)
+            self._press_elastic(h)
         if self._any_gives:
-            self._shear(W, c, h)
-        found = self._solver.solve(W, c, self.forces.force * h, touching)
-        free = terms.free + HJ.T @ found.P
-        after = J @ free
-        return _Step(terms, found, before, after, free, gaps, touching, arriving, rub, W, c)
+            self._shear(h)
+        self._solver.run()
+        self._end_step()
 
-    def _press_elastic(
-        self, W: Array, c: Array, terms: StepTerms, before: Array, touching: Mask, h: float
-    ) -> Mask:
+    def _press_elastic(self, h: float) -> None:
         """Make rows of elastic normals: u + P / slope - start / slope = 0 where they push."""
+        terms, solver = self._terms, self._solver
+        solver.compliance[:] = 0.0
         depth = np.maximum(-terms.gaps, 0.0)
-        pressing = self._elastic & (depth > 0.0)
-        if self._bounded:
-            pressing &= self._on_face(terms)
+        pressing = self._elastic & (depth > 0.0) & self._within
         if self._any_damping:
             # A patch that is still deeper than the body does not touch it.
             left = relaxed(self._stiffness, self._damping, self._patch, 0.5 * h)
@@ -328,130 +354,107 @@ class ContactMotion:
         if pressing.any():
             K, d = self._stiffness[pressing], depth[pressing]
             damping = K * d * self._loss[pressing] + self._damping[pressing]
-            law = normal_step(K, damping, d, -before[pressing], h)
             at = self._normals[pressing]
-            W[at, at] += 1.0 / law.slope
-            c[at] -= law.start / law.slope
+            law = normal_step(K, damping, d, -terms.before[at], h)
+            solver.compliance[at] += 1.0 / law.slope
+            solver.c[at] -= law.start / law.slope
             # A stiff spring along the face: u + R (P - P of the step before) = 0 while it sticks.
             at = self._normals[pressing & ~self._gives]
-            for i in range(1, self._w):
-                R = _SHEAR * W[at + i, at + i]
-                W[at + i, at + i] += R
-                c[at + i] -= R * h * self.forces.force[at + i]
-        return np.where(self._elastic, pressing, touching)
+            for row in (at + i for i in range(1, self._w)):
+                R = _SHEAR * np.einsum("ik,ik->i", terms.J[row], terms.HJ[row])
+                solver.compliance[row] += R
+                solver.c[row] -= R * h * self.forces.force[row]
+        solver.touching[:] = np.where(self._elastic, pressing, solver.touching)
 
-    def _shear(self, W: Array, c: Array, h: float) -> None:
+    def _shear(self, h: float) -> None:
         """Make rows of patches that give way along the surface: u + (P - start) / slope = 0."""
         law = tangential_step(self._shear_stiffness, self._shear_damping, self._sheared, h)
         at = self._normals[self._gives]
         for i in (1, 2):
-            W[at + i, at + i] += 1.0 / law.slope
-            c[at + i] -= law.start[:, i - 1] / law.slope
+            self._solver.compliance[at + i] = 1.0 / law.slope
+            self._solver.c[at + i] -= law.start[:, i - 1] / law.slope
 
-    def _relax(self, step: _Step, h: float) -> None:
+    def _relax(self, h: float) -> None:
         """Move the patches of soft surfaces along with what touches them."""
         if self._any_damping:
-            speed = -0.5 * h * step.after[self._normals]
-            depth = np.maximum(speed - step.terms.gaps, 0.0)
+            speed = -0.5 * h * self._after[self._normals]
+            depth = np.maximum(speed - self._terms.gaps, 0.0)
             left = relaxed(self._stiffness, self._damping, self._patch, h)
-            self._patch = np.where(step.found.pressed & (self._damping > 0.0), depth, left)
+            self._patch = np.where(self.pressed & (self._damping > 0.0), depth, left)
         if self._any_gives:
             rows = self._normals[self._gives]
-            force = np.stack([step.found.P[rows + 1], step.found.P[rows + 2]], axis=1) / h
+            force = np.stack([self.forces.force[rows + 1], self.forces.force[rows + 2]], axis=1)
             self._sheared = displaced(
                 self._shear_stiffness, self._shear_damping, self._sheared, force, h
             )
 
-    def _closing(self, step: _Step, h: float) -> float:
-        """Return when the first rigid contact closes within a step; h if none does."""
-        if not len(self._normals):
-            return h
-        open_ = (step.gaps > CLOSED) & ~self._elastic & ~self.pressed
-        if not open_.any():
-            return h
-        u0, u1 = step.before[self._normals], step.after[self._normals]
-        closing = open_ & (step.gaps + 0.5 * h * (u0 + u1) < 0.0)
-        if self._bounded:
-            closing &= self._on_face(step.terms)
-        first = h
-        for i in np.flatnonzero(closing):
-            # gap + u0 t + (u1 - u0) t^2 / (2 h) = 0: the smallest root, without cancellation.
-            a, b, g = (u1[i] - u0[i]) / (2.0 * h), u0[i], step.gaps[i]
-            root = np.sqrt(max(b * b - 4.0 * a * g, 0.0))
-            time = 2.0 * g / (root - b) if root > b else h
-            first = min(first, float(time))
-        return first
-
-    def _accept(self, step: _Step, h: float, force: Array, drag: Array, *, smooth: bool) -> None:
-        self.q = self.terms.move(step.terms.q, 0.5 * h * step.v)
-        mean = 0.5 * (self.v + step.v)
-        self._of_drives += h * float(force @ mean)
-        self._of_joint_friction -= h * float((drag * step.v) @ mean)
+    def _accept(self, h: float, *, smooth: bool) -> None:
+        """Go on to the end of the step that was tried."""
+        terms, end = self._terms, self._end.copy()
+        self.q = self.terms.move(terms.q, 0.5 * h * end)
+        mean = 0.5 * (self.v + end)
         if self._padded.size:
-            self.pads = step.terms.pads
-            self._of_pads += h * float(step.terms.pad_force @ mean)
+            self.pads = terms.pads.copy()
+            self._of_pads += h * float(terms.pad_force @ mean)
         if self._rates.size:
-            along = step.terms.along
-            self._rates, self._gaining = along @ step.v, along @ (step.v - self.v) / h
-            self.resisted = -step.rub * self._rates
-            self._of_joint_friction += h * float(self.resisted @ (along @ mean))
-        self._account(step.found, step.before, step.after)
-        # For the next step's bias forces, unless contacts have just changed: then none is known.
-        smooth = smooth and bool((step.found.pressed == self.pressed).all())
-        self._acceleration = (step.v - self.v) / h if smooth else np.zeros(len(self.v))
-        self.v = step.v
-        self.forces = ContactForces(step.found.P / h, self.forces.impulse)
-        if self._any_elastic:
-            arrived = self._elastic & step.found.pressed & ~self.pressed
-            self.impacts += arrived & (step.before[self._normals] < -SLOW)
-        self._last = (step.W, step.c, step.found.P, step.touching)
-        self._relax(step, h)
-        self.pressed, self.slipping = step.found.pressed, step.found.slipping
-        if self.slipping.any():
-            along = step.after[self._b :].reshape(-1, self._w)[:, 1:]
-            self.slipping = self.slipping & (np.abs(along).max(axis=1) > NO_SLIP)
+            along = terms.along
+            self._rates, self._gaining = along @ end, along @ (end - self.v) / h
+            self.resisted = -self._resisted * self._rates
+            self._totals[1] += h * float(self.resisted @ (along @ mean))
+        self._smooth[0] = smooth
+        self._take_step()
+        self.residual = max(self.residual, self._solver.residual)
+        self._relax(h)
         if len(self.near):
-            there = np.isfinite(step.terms.gaps[:, None])
-            self.near = np.where(there, step.terms.places, np.nan)[self.terms.seen]
-        self._anchor(step.terms)
+            there = np.isfinite(terms.gaps[:, None])
+            self.near = np.where(there, terms.places, np.nan)[self.terms.seen]
+        self.v, self._stepped = end, True
 
     def _impact(self, arriving: Mask) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
-        terms = self.terms.at(self.q, self.v, self.near)
-        J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
+        terms, solver = self.terms.at(self.q, self.v, self.near, self._output), self._solver
+        self._h[0] = 0.0
+        self._begin_step()
+        solver.compliance[:] = 0.0
+        before, c = terms.before, terms.after
         speed = np.where(arriving, -before[self._normals], 0.0)
         bounce = np.where(speed > SLOW, self._restitution * speed, 0.0)
-        closed = (self.touching(terms, terms.gaps) | arriving) & ~self._elastic
-        W, rest_impulse = J @ HJ.T, np.zeros(self._rows)
+        closed = (solver.touching | arriving) & ~self._elastic
+
+        def impulses(c: Array) -> Array:
+            solver.c[:], solver.P[:] = c, 0.0
+            solver.touching[:] = closed
+            solver.run()
+            return solver.P.copy()
+
         wanted = c.copy()
         wanted[self._normals] -= bounce
-        found = self._solver.solve(W, wanted, rest_impulse, closed)
-        if bounce.any() and (gain := _energy_gained(W, c, before, found.P)) > 0.0:
+        P = impulses(wanted)
+        residual, pressed = solver.residual, solver.pressed.copy()
+        W = terms.J @ terms.HJ.T
+        if bounce.any() and (gain := _energy_gained(W, c, before, P)) > 0.0:
             # With friction Newton's restitution may give energy. The part of it that leaves the
             # energy as it was is between that and none, which never gives any.
-            plain = self._solver.solve(W, c, rest_impulse, closed)
-            found = found._replace(P=_without_gain(W, c, before, plain.P, found.P, gain))
-        self.v = self.v + HJ.T @ found.P
+            P = _without_gain(W, c, before, impulses(c), P, gain)
+        self.v = self.v + terms.HJ.T @ P
         self._rates, self._gaining = terms.along @ self.v, np.zeros_like(self._rates)
-        self._account(found, before, J @ self.v)
+        self.residual = max(self.residual, residual)
+        self._work += P * (before + terms.J @ self.v)
         self.impacts += speed > SLOW
-        self.forces = self.forces._replace(impulse=self.forces.impulse + found.P)
+        self.forces.impulse[:] += P
         # What did not bounce is closed from now on.
-        self.pressed = self.pressed | (arriving & (speed <= SLOW) | arriving & found.pressed)
-
-    def _account(self, found: Impulses, before: Array, after: Array) -> None:
-        self.residual = max(self.residual, found.residual)
-        self._work += found.P * (before + after)
+        self.pressed |= arriving & ((speed <= SLOW) | pressed)
 
     def residuals(self) -> Residuals:
         """Return how well the impulses of the last step meet the laws of contact."""
-        if self._last is None:
+        if not self._stepped:
             return Residuals(0.0, 0.0, 0.0, 0.0, 0.0)
-        W, c, P, touching = self._last
+        solver, touching = self._solver, self._solver.touching
         # What is still on its way to a surface may close.
         rows = np.concatenate([np.ones(self._b, dtype=bool), np.repeat(touching, self._w)])
+        W = (solver.J @ solver.HJ.T + np.diag(solver.compliance))[np.ix_(rows, rows)]
         friction = self._friction[touching]
-        return residuals(W[np.ix_(rows, rows)], c[rows], P[rows], friction, self._b, self._w)
+        return residuals(W, solver.c[rows], solver.P[rows], friction, self._b, self._w)
 
     @property
     def books(self) -> EnergyBooks:
@@ -459,22 +462,13 @@ class ContactMotion:
         work, b = 0.5 * self._work, self._b
         normal = work[self._normals]
         return EnergyBooks(
-            drives=self._of_drives,
-            joint_friction=self._of_joint_friction,
+            drives=float(self._totals[0]),
+            joint_friction=float(self._totals[1]),
             contact_friction=float(work[b:].sum() - normal.sum()),
             impacts=float(normal[~self._elastic].sum()),
             elastic=float(normal[self._elastic].sum()) + self._of_pads,
             holding=float(work[:b].sum()),
         )
-
-    def _anchor(self, terms: StepTerms) -> None:
-        """Remember where contacts began to stick."""
-        sticking = self.pressed & ~self.slipping & self._stays
-        if (sticking == self._anchored).all():
-            return
-        new = sticking & ~self._anchored
-        self._anchors[new] = terms.places[new]
-        self._anchored = sticking
 
 
 def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
@@ -482,14 +476,6 @@ def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
     if not isinstance(point, PlacedPoint) or point.base != WORLD:
         return False
     return point.radius == 0.0 and point.shape is None
-
-
-def _closing_motion(terms: StepTerms, error: Array, rows: Mask, shift: float) -> Array:
-    """Return the smallest motion (nv,) in the metric of H that takes errors of some rows away."""
-    J, HJ = terms.J[rows], terms.HJ[rows]
-    W = J @ HJ.T
-    W.flat[:: len(W) + 1] += shift * np.trace(W) / len(W)
-    return np.asarray(-HJ.T @ np.linalg.solve(W, error[rows]))
 
 
 def _energy_gained(W: Array, c: Array, before: Array, P: Array) -> float:
@@ -510,21 +496,169 @@ def _without_gain(W: Array, c: Array, before: Array, plain: Array, P: Array, gai
     return plain + s * way
 
 
-class _Step(NamedTuple):
-    """A step that was tried: contact velocities `before` and `after`, gaps at its start.
+@routine
+def begin_step(
+    h: Vector, before: Vector, after: Vector, gap: Vector, place: Matrix, face: Matrix,
+    elastic: Mask, pressed: Mask, force: Vector, holding: int, width: int, c: Vector, P: Vector,
+    gaps: Vector, within: Mask, touching: Mask, arriving: Mask,
+) -> bool:  # fmt: skip
+    """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
 
-    Hinges and lines resisted with `rub` over their rates at its end; `W` and `c` are those of the
-    laws that the impulses met.
+    Return whether anything arrives.
     """
+    arrives = False
+    for i in range(len(c)):
+        # What holds does so in the mean of the step, and takes no energy from it.
+        c[i] = after[i] + before[i] if i < holding else after[i]
+        P[i] = force[i] * h[0]
+    for i in range(len(gap)):
+        rate = before[holding + i * width]
+        gaps[i] = gap[i] - 0.5 * h[0] * rate
+        within[i] = abs(place[i, 0]) <= face[i, 0] and abs(place[i, 1]) <= face[i, 1]
+        if elastic[i]:
+            closed = gaps[i] < 0.0
+        else:
+            closed = gaps[i] <= (STILL_CLOSED if pressed[i] else CLOSED) and gaps[i] > -DEEP
+        touching[i] = closed and within[i]
+        # A contact that pushed in the last step does not arrive: it only slides on.
+        arriving[i] = touching[i] and not pressed[i] and not elastic[i] and rate < 0.0
+        if arriving[i]:
+            arrives = True
+    return arrives
 
-    terms: StepTerms
-    found: Impulses
-    before: Array
-    after: Array
-    v: Array
-    gaps: Array
-    touching: Mask
-    arriving: Mask
-    rub: Array
-    W: Array
-    c: Array
+
+@routine
+def end_step(
+    h: Vector, v: Vector, acceleration: Vector, free: Vector, HJ: Matrix, J: Matrix, P: Vector,
+    before: Vector, gaps: Vector, within: Mask, elastic: Mask, pressed: Mask, holding: int,
+    width: int, end: Vector, after: Vector, astray: Vector, closing: Vector, fastest: Vector,
+) -> None:  # fmt: skip
+    """Write velocities at the end, how far it is from what was foreseen, and what closes when."""
+    fastest[0] = 0.0
+    for k in range(len(v)):
+        end[k] = free[k]
+    for i in range(len(P)):
+        if P[i] != 0.0:
+            for k in range(len(v)):
+                end[k] += P[i] * HJ[i, k]
+    for i in range(len(P)):
+        rate = 0.0
+        for k in range(len(v)):
+            rate += J[i, k] * end[k]
+        after[i] = rate
+    astray[0] = 0.0
+    for k in range(len(v)):
+        fastest[0] = larger(fastest[0], abs(end[k]))
+        off = abs(0.5 * h[0] * (end[k] - v[k] - h[0] * acceleration[k]))
+        astray[0] = larger(astray[0], off)
+    # The first of rigid contacts that close: gap + u0 t + (u1 - u0) t^2 / (2 h) = 0.
+    closing[0] = h[0]
+    for i in range(len(gaps)):
+        u0 = before[holding + i * width]
+        u1 = after[holding + i * width]
+        open_ = gaps[i] > CLOSED and within[i] and not elastic[i] and not pressed[i]
+        if open_ and gaps[i] + 0.5 * h[0] * (u0 + u1) < 0.0:
+            # The smallest root, without cancellation.
+            root = sqrt(max(u0 * u0 - 2.0 * (u1 - u0) / h[0] * gaps[i], 0.0))
+            if root > u0:
+                closing[0] = min(closing[0], 2.0 * gaps[i] / (root - u0))
+
+
+@routine
+def take_step(
+    h: Vector, smooth: Mask, force: Vector, drag: Vector, v: Vector, end: Vector, before: Vector,
+    after: Vector, P: Vector, pushes: Mask, slips: Mask, place: Matrix, stays: Mask,
+    elastic: Mask, holding: int, width: int, work: Vector, totals: Vector, acceleration: Vector,
+    forces: Vector, pressed: Mask, slipping: Mask, impacts: Indices, anchors: Matrix,
+    anchored: Mask,
+) -> None:  # fmt: skip
+    """Enter a step into the books, and change what the next step depends on."""
+    for k in range(len(v)):
+        mean = 0.5 * h[0] * (v[k] + end[k])
+        totals[0] += force[k] * mean
+        totals[1] -= drag[k] * end[k] * mean
+    for i in range(len(P)):
+        work[i] += P[i] * (before[i] + after[i])
+        forces[i] = P[i] / h[0]
+    same = smooth[0]
+    for i in range(len(pushes)):
+        n = holding + i * width
+        if pushes[i] != pressed[i]:
+            same = False
+        if elastic[i] and pushes[i] and not pressed[i] and before[n] < -SLOW:
+            impacts[i] += 1
+        pressed[i] = pushes[i]
+        fastest = 0.0
+        for k in range(n + 1, n + width):
+            fastest = max(fastest, abs(after[k]))
+        slipping[i] = slips[i] and fastest > NO_SLIP
+        # Where contacts began to stick.
+        sticking = pressed[i] and stays[i] and not slipping[i]
+        if sticking and not anchored[i]:
+            for k in range(3):
+                anchors[i, k] = place[i, k]
+        anchored[i] = sticking
+    # For the next step's bias forces, unless contacts have just changed: then none is known.
+    for k in range(len(v)):
+        acceleration[k] = (end[k] - v[k]) / h[0] if same else 0.0
+
+
+@routine
+def closing_motion(
+    H: Matrix, J: Matrix, HJ: Matrix, open_by: Vector, gap: Vector, place: Matrix, axes: Tensor,
+    anchors: Matrix, pressed: Mask, anchored: Mask, elastic: Mask, gives: Mask, width: int,
+    everything: Mask, part: Vector, move: Vector,
+) -> float:  # fmt: skip
+    """Write the smallest motion in the metric of H that takes errors away; return its size.
+
+    Of what holds, or of `everything`: contacts that push or stick as well. W is shifted by a part
+    of its mean diagonal.
+    """
+    b, m, nv = len(open_by), J.shape[0], len(move)
+    error = zeros(m)
+    takes_part = zeros(m)
+    largest, count, trace = 0.0, 0, 0.0
+    for i in range(b):
+        error[i] = open_by[i]
+        takes_part[i] = 1.0
+    for i in range(len(gap) if everything[0] else 0):
+        n = b + i * width
+        if pressed[i] and not elastic[i]:
+            error[n] = gap[i]
+            takes_part[n] = 1.0
+        if anchored[i] and not elastic[i] and not gives[i]:
+            for k in range(1, width):
+                takes_part[n + k] = 1.0
+            for k in range(2):
+                for j in range(3):
+                    error[n + 1 + k] += axes[i, k, j] * (place[i, j] - anchors[i, j])
+    for i in range(m):
+        if takes_part[i] == 1.0:
+            largest = max(largest, abs(error[i]))
+            count += 1
+            for k in range(nv):
+                trace += J[i, k] * HJ[i, k]
+    for k in range(nv):
+        move[k] = 0.0
+    if largest <= 1e-15:
+        return 0.0
+    # (H + J^T J / s) z = -J^T e / s
+    A = zeros(nv, nv)
+    order = zeros(nv)
+    weight = count / (part[0] * trace)
+    for k in range(nv):
+        for j in range(nv):
+            A[k, j] = H[k, j]
+    for i in range(m):
+        if takes_part[i] == 1.0:
+            for k in range(nv):
+                if J[i, k] != 0.0:
+                    move[k] -= weight * J[i, k] * error[i]
+                    for j in range(nv):
+                        A[k, j] += weight * J[i, k] * J[i, j]
+    factorise(A, order)
+    substitute(A, order, move)
+    largest = 0.0
+    for k in range(nv):
+        largest = max(largest, abs(move[k]))
+    return largest

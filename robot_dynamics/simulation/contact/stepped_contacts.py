@@ -102,6 +102,7 @@ class SteppedContacts:
         if model.joint_friction:
             self._damping, self._friction = model.damping, model.friction
             model = model.replace(joint_friction=False)
+        self._rubs = bool(self._friction.any())
         self.motion = ContactMotion(RobotScene(model, items))
         self.motion.start(q0, qd0)
         there = self.motion.terms.at(q0, qd0)
@@ -202,6 +203,7 @@ class SteppedContacts:
                 f"the state is of another simulation, expected one of {self.robot.model.name!r}."
             )
         restore(self.motion, state.motion)
+        self.motion.bind()
         self._tick, self._forces = state.tick, state.forces.copy()
 
     @property
@@ -211,6 +213,8 @@ class SteppedContacts:
 
     def _drag(self, v: Array) -> Array:
         """Return the friction of joints over their velocities, at these (nv,)."""
+        if not self._rubs:
+            return self._damping
         return self._damping + self._friction / np.sqrt(v * v + FRICTION_VELOCITY**2)
 
     def _measurement(self) -> Measurement:

@@ -129,6 +129,7 @@ class ContactSteps:
         """Take up what `state` returned."""
         restore(self, state[0])
         restore(self.steps, state[1])
+        self.steps.bind()
         self.sensed()
 
     def _friction(self, v: Array) -> Array:
@@ -184,7 +185,7 @@ class ContactSteps:
         Statics leaves them open where contacts hold, and where fingers on brakes might squeeze.
         """
         motion = self.steps
-        motion.forces = motion.forces._replace(force=self._shared_load())
+        motion.forces.force[:] = self._shared_load()
         drag = np.zeros(len(motion.v))
         drag[self.scene.system.v_index] = _BRAKES
         motion.advance(self._h, np.zeros(len(motion.v)), lambda v: drag)

@@ -48,7 +48,8 @@ class StepTerms(NamedTuple):
         q: Positions in the middle of the step (nq,).
         free: Velocities at its end without contact forces (nv,).
         J: Rows (b + w c, nv).
-        HJ: (H + h D)^-1 J^T, transposed (b + w c, nv).
+        H: Inertia matrix, with what resists: H + h D (nv, nv).
+        HJ: Its inverse times J^T, transposed (b + w c, nv).
         before: J v, at the start (b + w c,).
         after: J free (b + w c,).
         error: What the rows that hold are open by (b,); 0 for those blocked in velocity alone.
@@ -64,6 +65,7 @@ class StepTerms(NamedTuple):
 
     q: Array
     free: Array
+    H: Array
     J: Array
     HJ: Array
     before: Array
@@ -76,6 +78,18 @@ class StepTerms(NamedTuple):
     along: Array
     pads: Array
     pad_force: Array
+
+
+class Output(NamedTuple):
+    """Terms that are written again and again.
+
+    Attributes:
+        terms: The arrays.
+        targets: Those that the compiled program writes.
+    """
+
+    terms: StepTerms
+    targets: tuple[Array, ...]
 
 
 class ContactTerms:
@@ -125,7 +139,9 @@ class ContactTerms:
             "pads": np.zeros((len(scene.pads), 2)),
             "pad_force": np.zeros(nv),
         }
-        self._smooth, self._loose = np.zeros(len(self.resisting)), np.zeros(len(scene.pads))
+        self._rest = np.zeros(nv)
+        none = np.zeros(len(self.resisting)), np.zeros(len(scene.pads))
+        self._none = [values for values in none if values.size]
 
     def __call__(
         self,
@@ -135,25 +151,38 @@ class ContactTerms:
         force: Array,
         drag: Array,
         h: float,
-        rub: Array | None = None,
-        pressed: Array | None = None,
+        *more: Array,
         near: Array | None = None,
+        out: Output | None = None,
     ) -> StepTerms:
-        """Return the terms of a step."""
-        more = [self._smooth if rub is None else rub] if self.resisting else []
-        if self.scene.pads:
-            more.append(self._loose if pressed is None else pressed)
+        """Return the terms of a step, written to `out` if that is given.
+
+        `more` are `rub` if anything resists, then `pressed` if there are pads; see the class.
+        """
+        given: Sequence[Array] = more or self._none
         if self._manifolds is not None:
-            more.append(self._manifolds(q, v, h, self._unseen if near is None else near))
-        outputs = self._kernel(q, v, at_v, force, drag, h, *more)
+            given = [*given, self._manifolds(q, v, h, self._unseen if near is None else near)]
+        if out is not None:
+            self._kernel(q, v, at_v, force, drag, h, *given, out=out.targets)
+            return out.terms
+        outputs = self._kernel(q, v, at_v, force, drag, h, *given)
         if len(self._names) == len(StepTerms._fields):
             return StepTerms._make(outputs)
         return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
 
-    def at(self, q: Array, v: Array, near: Array | None = None) -> StepTerms:
+    def at(
+        self, q: Array, v: Array, near: Array | None = None, out: Output | None = None
+    ) -> StepTerms:
         """Return the terms of a state, of a step that takes no time."""
-        rest = np.zeros(len(v))
-        return self(q, v, v, rest, rest, 0.0, near=near)
+        return self(q, v, v, self._rest, self._rest, 0.0, near=near, out=out)
+
+    def output(self, **arrays: Array) -> Output:
+        """Return arrays to write terms to, some of them given."""
+        nq, nv = self.scene.model.nq, self.scene.model.nv
+        own = {"q": np.zeros(nq), "free": np.zeros(nv), "H": np.zeros((nv, nv))}
+        own |= {name: np.zeros_like(value) for name, value in self._absent.items()}
+        terms = StepTerms(**{**own, **arrays})
+        return Output(terms, tuple(getattr(terms, name) for name in self._names))
 
     def _moved(self, q: Any, step: Any, _: Any) -> dict[str, Any]:
         model = self.scene.model
@@ -173,7 +202,8 @@ class ContactTerms:
             middle = model.integrate(q, [0.5 * h * x for x in v])
             Xup = joint_transforms(model, middle)
             terms = terms_of_transforms(model, Xup, at_v, parameters, middle)
-            A = [list(row) for row in terms.H]
+            H = terms.H
+            A = [[H[max(i, j)][min(i, j)] for j in range(len(H))] for i in range(len(H))]
             for i, d in enumerate(drag):
                 A[i][i] = A[i][i] + h * d
             push = [
@@ -188,7 +218,7 @@ class ContactTerms:
                 moving = [i for i, x in enumerate(row) if not is_zero(x)]
                 for i in moving:
                     push[i] = push[i] - h * d * rate * row[i]
-                    for j in (j for j in moving if j <= i):
+                    for j in moving:
                         A[i][j] = A[i][j] + h * d * row[i] * row[j]
             factors = factor(A)
             free = [x + dx for x, dx in zip(v, factors.solve(push), strict=True)]
@@ -196,6 +226,7 @@ class ContactTerms:
             outputs = {
                 "q": middle,
                 "free": free,
+                "H": A,
                 "J": J,
                 "HJ": [factors.solve(row) for row in J],
                 "before": [dot(row, v) for row in J],

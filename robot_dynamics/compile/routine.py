@@ -1,0 +1,561 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Routines: plain Python functions with loops over arrays, compiled as they are written.
+
+Traced programs are straight lines; what repeats as often as its data ask for is a routine:
+
+    @routine
+    def total(x: Vector) -> float:
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i]
+        return s
+
+The code is as long as its source whatever the sizes of arrays. Without a code generator the
+function runs as it is.
+
+Understood are numbers, truth values, elements of arrays, `+ - * / // %`, comparisons, `and`, `or`,
+`not`, `x if c else y`, `if`, `while`, `for` over `range`, `break`, `continue`, `return`, `len`,
+`abs`, `min` and `max` of two, `sqrt`, `float`, `int`, constants of the module, calls of other
+routines, and outside of loops `x = zeros(n)` or `zeros(n, m)` for arrays of its own. Indices are
+not checked and count from the front, `//` and `%` are of what is not negative, and what is divided
+by zero is infinite. Arrays that are written to may not overlap with others.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import inspect
+import struct
+import textwrap
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import cache
+from robot_dynamics.compile.emission import ENTRY, PREPARE
+from robot_dynamics.compile.errors import CompilerError
+from robot_dynamics.compile.host import Host, find_host, interpretation_forced
+from robot_dynamics.compile.machine import load_object
+from robot_dynamics.compile.machine_child import object_code
+from robot_dynamics.compile.writer import Writer
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Tensor = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Indices = NDArray[np.int64]
+
+# Element type in LLVM, in NumPy, and number of dimensions.
+_ARRAYS = {
+    "Vector": ("double", np.float64, 1),
+    "Matrix": ("double", np.float64, 2),
+    "Tensor": ("double", np.float64, 3),
+    "Mask": ("i8", np.bool_, 1),
+    "Indices": ("i64", np.int64, 1),
+}
+_SCALARS = {"float": "double", "int": "i64", "bool": "i1"}
+_RESULTS = {"double": ctypes.c_double, "i64": ctypes.c_int64, "i1": ctypes.c_bool, "void": None}
+_FLOAT = {ast.Add: "fadd contract", ast.Sub: "fsub contract", ast.Mult: "fmul contract",
+          ast.Div: "fdiv"}  # fmt: skip
+_WHOLE = {ast.Add: "add nsw", ast.Sub: "sub nsw", ast.Mult: "mul nsw",
+          ast.FloorDiv: "sdiv", ast.Mod: "srem"}  # fmt: skip
+_ORDER = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+
+Value = tuple[str, str]  # LLVM's type, and the name or constant
+
+
+class Routine:
+    """A function that is compiled when it is first bound; see `routine`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self._machine: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Evaluate."""
+        return self.bind(*arguments)()
+
+    def bind(self, *arguments: Any) -> Callable[[], Any]:
+        """Return a function without arguments that reads and writes these arrays in place.
+
+        Args:
+            arguments: Contiguous arrays, and numbers, as the function declares them.
+
+        Raises:
+            CompilerError: If an argument or the function is not what is understood.
+        """
+        host = None if interpretation_forced() else find_host()
+        if host is None:
+            return partial(self.function, *arguments)
+        if self._machine is None:
+            self._definition = Definition(self)
+            self._machine = load_object(self._object(host), host)
+        table = self._table(arguments)
+        result = _RESULTS[self._definition.result]
+        function = ctypes.CFUNCTYPE(result, ctypes.c_void_p)(self._machine.address)
+        bound = partial(function, ctypes.c_void_p(ctypes.addressof(table)))
+        bound.kept = (table, arguments, self._machine)  # type: ignore[attr-defined]
+        return bound
+
+    def _table(self, arguments: tuple[Any, ...]) -> Any:
+        """Return addresses and lengths of arrays, and numbers, as the entry reads them."""
+        parameters = self._definition.parameters
+        if len(arguments) != len(parameters):
+            raise CompilerError(f"{self.__name__}: expected {len(parameters)} arguments.")
+        words: list[int] = []
+        for (name, kind), given in zip(parameters, arguments, strict=True):
+            if kind in _ARRAYS:
+                _, element, rank = _ARRAYS[kind]
+                fits = isinstance(given, np.ndarray) and given.flags.c_contiguous
+                if not fits or given.dtype != element or given.ndim != rank:
+                    raise CompilerError(f"{self.__name__}: {name} is no contiguous {kind}.")
+                words += [given.ctypes.data, *given.shape]
+            elif kind == "float":
+                words += struct.unpack("<q", struct.pack("<d", given))
+            else:
+                words.append(int(given))
+        return (ctypes.c_int64 * len(words))(*words)
+
+    def _object(self, host: Host) -> bytes:
+        function = self.function
+        source = Path(function.__code__.co_filename).read_bytes()
+        key = f"routine\0{function.__module__}\0{function.__qualname__}\0".encode() + source
+        entry = cache.entry_name(key, host, 0)
+        found = cache.load(entry)
+        if found is not None:
+            return found[1]
+        try:
+            target = (host.triple, host.cpu, host.features, 3)
+            code = object_code(_module(self), *target, optimised=True)
+        except RuntimeError as error:
+            raise CompilerError(f"LLVM refused the generated code: {error}") from error
+        cache.store(entry, {}, code)
+        return code
+
+
+def zeros(*shape: int) -> Any:
+    """Return an array of zeros, on the stack of a routine."""
+    return np.zeros(shape)
+
+
+def routine(function: Callable[..., Any]) -> Routine:
+    """Return a function as a routine; its parameters say what they are.
+
+    They are `Vector`, `Matrix`, `Tensor` of floating-point numbers, `Mask`, `Indices`, `float`,
+    `int` or `bool`; it returns one of the last three or None.
+    """
+    return Routine(function)
+
+
+class Definition:
+    """The source of a routine, parsed.
+
+    Attributes:
+        parameters: Names and kinds.
+        result: LLVM's type of what it returns.
+        body: Its statements.
+    """
+
+    def __init__(self, of: Routine) -> None:
+        tree: Any = ast.parse(textwrap.dedent(inspect.getsource(of.function))).body[0]
+        self.parameters = [(a.arg, a.annotation.id) for a in tree.args.args]
+        known = tree.returns is None or isinstance(tree.returns, ast.Constant)
+        self.result = "void" if known else _SCALARS[tree.returns.id]
+        self.body = tree.body
+
+
+def _module(entry: Routine) -> str:
+    """Return a routine and all that it calls as a module in LLVM's assembly language."""
+    functions: dict[Routine, str] = {}
+    _function(entry, functions)
+    definition, writer = Definition(entry), Writer()
+    words, at = [], 0
+    for _, kind in definition.parameters:
+        rank = _ARRAYS[kind][2] if kind in _ARRAYS else 0
+        for j, of in enumerate(["ptr", *["i64"] * rank] if rank else [_SCALARS[kind]]):
+            words.append(f"{of} {writer.load(of, writer.offset('%table', 8 * (at + j)))}")
+        at += 1 + rank
+    call = f"call {definition.result} @{entry.__name__}({', '.join(words)})"
+    if definition.result == "void":
+        writer.do(call)
+        writer.do("ret void")
+    else:
+        writer.do(f"ret {definition.result} {writer.emit(call)}")
+    return "\n".join(
+        [
+            "declare double @llvm.sqrt.f64(double)",
+            "declare double @llvm.fabs.f64(double)",
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+            *functions.values(),
+            f"define {definition.result} @{ENTRY}(ptr %table) {{\nentry:",
+            *writer.lines,
+            f"}}\ndefine void @{PREPARE}(ptr %a, ptr %b, ptr %c) {{\n  ret void\n}}\n",
+        ]
+    )
+
+
+def _function(of: Routine, functions: dict[Routine, str]) -> None:
+    if of not in functions:
+        functions[of] = ""
+        functions[of] = _Body(of, functions).text
+
+
+class _Body:
+    """Writes one function: locals live in memory, which LLVM turns into registers."""
+
+    def __init__(self, of: Routine, functions: dict[Routine, str]) -> None:
+        self._of, self._functions, self._writer = of, functions, Writer()
+        definition = Definition(of)
+        self._result = definition.result
+        self._kinds: dict[str, str] = {}  # of locals, in LLVM
+        self._arrays: dict[str, tuple[str, list[str]]] = {}  # element and lengths
+        self._loops: list[tuple[str, str]] = []  # where `continue` and `break` go
+        self._open = True  # whether the basic block goes on
+        signature = []
+        for name, kind in definition.parameters:
+            if kind in _ARRAYS:
+                element, _, rank = _ARRAYS[kind]
+                lengths = [f"%{name}.{axis}" for axis in range(rank)]
+                self._arrays[name] = element, lengths
+                signature += [f"ptr noalias %{name}.a", *(f"i64 {length}" for length in lengths)]
+            else:
+                signature.append(f"{_SCALARS[kind]} %{name}.a")
+                self._assign(name, (_SCALARS[kind], f"%{name}.a"))
+        self._block(definition.body)
+        if self._open:
+            self._writer.do("ret void" if self._result == "void" else "unreachable")
+        locals_ = [f"  %{name}.l = alloca {kind}" for name, kind in self._kinds.items()]
+        head = f"define internal {self._result} @{of.__name__}({', '.join(signature)}) nounwind {{"
+        self.text = "\n".join([head, "entry:", *locals_, *self._writer.lines, "}"])
+
+    def _refuse(self, node: ast.AST) -> NoReturn:
+        raise CompilerError(f"{self._of.__name__}: a routine cannot have {ast.unparse(node)!r}.")
+
+    # Statements.
+
+    def _block(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            if not self._open:
+                self._refuse(statement)
+            getattr(self, f"_{type(statement).__name__}", self._refuse)(statement)
+
+    def _label(self, name: str) -> None:
+        self._writer.label(name)
+        self._open = True
+
+    def _jump(self, label: str) -> None:
+        if self._open:
+            self._writer.jump(label)
+        self._open = False
+
+    def _Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self._value(node.value)
+
+    def _Pass(self, node: ast.Pass) -> None:
+        pass
+
+    def _Assign(self, node: ast.Assign) -> None:
+        call: Any = node.value
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "zeros":
+            self._array(node, call)
+            return
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple) and isinstance(call, ast.Tuple):
+            values = [self._value(part) for part in call.elts]
+            for part, value in zip(target.elts, values, strict=True):
+                self._store(part, value)
+        else:
+            self._store(target, self._value(call))
+
+    def _array(self, node: ast.Assign, call: ast.Call) -> None:
+        """Write an array of the function's own."""
+        name = getattr(node.targets[0], "id", "")
+        if self._loops or not name or name in self._arrays:
+            self._refuse(node)
+        lengths = [self._as("i64", self._value(argument)) for argument in call.args]
+        size = lengths[0]
+        for length in lengths[1:]:
+            size = self._writer.emit(f"mul nsw i64 {size}, {length}")
+        self._writer.do(f"%{name}.a = alloca double, i64 {size}, align 64")
+        bytes_ = self._writer.emit(f"mul nsw i64 {size}, 8")
+        self._writer.do(f"call void @llvm.memset.p0.i64(ptr %{name}.a, i8 0, i64 {bytes_}, i1 0)")
+        self._arrays[name] = "double", lengths
+
+    def _AugAssign(self, node: ast.AugAssign) -> None:
+        target: Any = node.target
+        self._store(target, self._value(ast.BinOp(target, node.op, node.value)))
+
+    def _store(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self._assign(target.id, value)
+        elif isinstance(target, ast.Subscript):
+            element, pointer = self._element(target)
+            if element == "i8":
+                value = "i8", self._writer.emit(f"zext i1 {self._truth(value)} to i8")
+            self._writer.store(element, self._as(element, value), pointer, _ALIGN[element])
+        else:
+            self._refuse(target)
+
+    def _assign(self, name: str, value: Value) -> None:
+        kind = self._kinds.setdefault(name, value[0])
+        self._writer.store(kind, self._as(kind, value), f"%{name}.l", _ALIGN[kind])
+
+    def _If(self, node: ast.If) -> None:
+        then, other, after = (self._writer.new_label(x) for x in ("then", "else", "after"))
+        self._writer.branch(self._truth(self._value(node.test)), then, other)
+        ends = False
+        for label, body in ((then, node.body), (other, node.orelse)):
+            self._label(label)
+            self._block(body)
+            ends |= self._open
+            self._jump(after)
+        self._open = ends
+        if ends:
+            self._label(after)
+
+    def _While(self, node: ast.While) -> None:
+        head, body, after = (self._writer.new_label(x) for x in ("head", "body", "after"))
+        self._jump(head)
+        self._label(head)
+        self._writer.branch(self._truth(self._value(node.test)), body, after)
+        self._label(body)
+        self._repeated(node.body, head, after)
+        self._jump(head)
+        self._label(after)
+
+    def _For(self, node: ast.For) -> None:
+        call: Any = node.iter
+        if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "range":
+            self._refuse(node)
+        name = getattr(node.target, "id", "")
+        ends = [self._as("i64", self._value(a)) for a in call.args]
+        start, stop, step = ["0", *ends, "1"] if len(ends) == 1 else [*ends, "1"][:3]
+        head, body, following, after = (
+            self._writer.new_label(x) for x in ("head", "body", "next", "after")
+        )
+        counter = f"{name}.{head}"
+        self._kinds[counter] = "i64"
+        self._assign(counter, ("i64", start))
+        self._jump(head)
+        self._label(head)
+        at = self._writer.load("i64", f"%{counter}.l")
+        compared = "sgt" if step.startswith("-") else "slt"
+        self._writer.branch(self._writer.emit(f"icmp {compared} i64 {at}, {stop}"), body, after)
+        self._label(body)
+        self._assign(name, ("i64", at))
+        self._repeated(node.body, following, after)
+        self._jump(following)
+        self._label(following)
+        at = self._writer.load("i64", f"%{counter}.l")
+        self._assign(counter, ("i64", self._writer.emit(f"add nsw i64 {at}, {step}")))
+        self._jump(head)
+        self._label(after)
+
+    def _repeated(self, body: list[ast.stmt], following: str, after: str) -> None:
+        self._loops.append((following, after))
+        self._block(body)
+        self._loops.pop()
+
+    def _Break(self, node: ast.Break) -> None:
+        self._jump(self._loops[-1][1])
+
+    def _Continue(self, node: ast.Continue) -> None:
+        self._jump(self._loops[-1][0])
+
+    def _Return(self, node: ast.Return) -> None:
+        if node.value is None:
+            self._writer.do("ret void")
+        else:
+            value = self._as(self._result, self._value(node.value))
+            self._writer.do(f"ret {self._result} {value}")
+        self._open = False
+
+    # Expressions.
+
+    def _value(self, node: ast.expr) -> Value:
+        return getattr(self, f"_of_{type(node).__name__}", self._refuse)(node)  # type: ignore[no-any-return]
+
+    def _as(self, kind: str, value: Value) -> str:
+        """Return the name of a value as one of another type: whole numbers become real."""
+        if value[0] == kind:
+            return value[1]
+        if (value[0], kind) == ("i64", "double"):
+            return self._writer.emit(f"sitofp i64 {value[1]} to double")
+        if (value[0], kind) == ("i1", "double"):
+            return self._writer.emit(f"uitofp i1 {value[1]} to double")
+        raise CompilerError(f"{self._of.__name__}: expected {kind} where {value[0]} is.")
+
+    def _truth(self, value: Value) -> str:
+        return self._as("i1", value)
+
+    def _common(self, left: Value, right: Value) -> tuple[str, str, str]:
+        kind = left[0] if left[0] == right[0] else "double"
+        return kind, self._as(kind, left), self._as(kind, right)
+
+    def _of_Constant(self, node: ast.Constant) -> Value:
+        return self._constant(node.value, node)
+
+    def _constant(self, value: Any, node: ast.AST) -> Value:
+        if isinstance(value, bool):
+            return "i1", str(int(value))
+        if isinstance(value, int):
+            return "i64", str(value)
+        if isinstance(value, float):
+            bits = int.from_bytes(struct.pack("<d", value), "little")
+            return "double", f"0x{bits:016X}"
+        self._refuse(node)
+
+    def _of_Name(self, node: ast.Name) -> Value:
+        kind = self._kinds.get(node.id)
+        if kind is None:
+            return self._constant(self._of.function.__globals__.get(node.id), node)
+        return kind, self._writer.load(kind, f"%{node.id}.l", _ALIGN[kind])
+
+    def _of_BinOp(self, node: ast.BinOp) -> Value:
+        kind, left, right = self._common(self._value(node.left), self._value(node.right))
+        if isinstance(node.op, ast.Div) and kind == "i64":
+            kind, left, right = (
+                "double",
+                self._as("double", (kind, left)),
+                self._as("double", (kind, right)),
+            )
+        operation = (_FLOAT if kind == "double" else _WHOLE).get(type(node.op))
+        if operation is None or kind == "i1":
+            self._refuse(node)
+        return kind, self._writer.emit(f"{operation} {kind} {left}, {right}")
+
+    def _of_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            number: Any = node.operand.value
+            return self._constant(-number, node)
+        kind, value = self._value(node.operand)
+        if isinstance(node.op, ast.Not):
+            return "i1", self._writer.emit(f"xor i1 {self._truth((kind, value))}, 1")
+        if not isinstance(node.op, ast.USub) or kind == "i1":
+            self._refuse(node)
+        negate = f"fneg double {value}" if kind == "double" else f"sub nsw i64 0, {value}"
+        return kind, self._writer.emit(negate)
+
+    def _of_Compare(self, node: ast.Compare) -> Value:
+        if len(node.ops) > 1:
+            self._refuse(node)
+        kind, left, right = self._common(self._value(node.left), self._value(node.comparators[0]))
+        order = _ORDER[type(node.ops[0])]
+        if kind == "double":
+            how = f"fcmp {'u' if order == 'ne' else 'o'}{order}"
+        else:
+            how = f"icmp {order if order in ('eq', 'ne') else 's' + order}"
+        return "i1", self._writer.emit(f"{how} {kind} {left}, {right}")
+
+    def _of_BoolOp(self, node: ast.BoolOp) -> Value:
+        name = self._writer.new_label("both")
+        after = self._writer.new_label("known")
+        for i, part in enumerate(node.values):
+            value = self._value(part)
+            self._assign(name, ("i1", self._truth(value)))
+            following = self._writer.new_label("also")
+            if i == len(node.values) - 1:
+                self._jump(after)
+            elif isinstance(node.op, ast.And):
+                self._writer.branch(value[1], following, after)
+                self._label(following)
+            else:
+                self._writer.branch(value[1], after, following)
+                self._label(following)
+        self._label(after)
+        return self._of_Name(ast.Name(name))
+
+    def _of_IfExp(self, node: ast.IfExp) -> Value:
+        then, other, after, name = (
+            self._writer.new_label(x) for x in ("then", "else", "after", "chosen")
+        )
+        self._writer.branch(self._truth(self._value(node.test)), then, other)
+        for label, value in ((then, node.body), (other, node.orelse)):
+            self._label(label)
+            self._assign(name, self._value(value))
+            self._jump(after)
+        self._label(after)
+        return self._of_Name(ast.Name(name))
+
+    def _of_Subscript(self, node: ast.Subscript) -> Value:
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            array: Any = node.value.value
+            axis: Any = node.slice
+            return "i64", self._arrays[array.id][1][axis.value]
+        element, pointer = self._element(node)
+        value = self._writer.load(element, pointer, _ALIGN[element])
+        if element == "i8":
+            return "i1", self._writer.emit(f"icmp ne i8 {value}, 0")
+        return element, value
+
+    def _element(self, node: ast.Subscript) -> Value:
+        """Return the type of an element of an array, and the pointer to it."""
+        name = getattr(node.value, "id", "")
+        if name not in self._arrays:
+            self._refuse(node)
+        element, lengths = self._arrays[name]
+        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if len(indices) != len(lengths):
+            self._refuse(node)
+        at = ""
+        for index, length in zip(indices, lengths, strict=True):
+            own = self._as("i64", self._value(index))
+            before = self._writer.emit(f"mul nsw i64 {at}, {length}") if at else ""
+            at = self._writer.emit(f"add nsw i64 {before}, {own}") if at else own
+        return element, self._writer.emit(
+            f"getelementptr inbounds {element}, ptr %{name}.a, i64 {at}"
+        )
+
+    def _of_Call(self, node: ast.Call) -> Value:
+        name = getattr(node.func, "id", "")
+        if name == "len" and getattr(node.args[0], "id", "") in self._arrays:
+            return "i64", self._arrays[node.args[0].id][1][0]  # type: ignore[attr-defined]
+        called = self._of.function.__globals__.get(name)
+        if isinstance(called, Routine):
+            return self._called(called, node)
+        values = [self._value(argument) for argument in node.args]
+        if name == "int" and values[0][0] == "double":
+            return "i64", self._writer.emit(f"fptosi double {values[0][1]} to i64")
+        if name in ("sqrt", "float", "abs") and len(values) == 1:
+            value = self._as("double", values[0])
+            if name == "float":
+                return "double", value
+            name = {"sqrt": "sqrt", "abs": "fabs"}[name]
+            return "double", self._writer.emit(f"call double @llvm.{name}.f64(double {value})")
+        if name in ("min", "max") and len(values) == 2:
+            kind, left, right = self._common(*values)
+            order = {"min": "lt", "max": "gt"}[name]
+            how = f"fcmp o{order}" if kind == "double" else f"icmp s{order}"
+            chosen = self._writer.emit(f"{how} {kind} {right}, {left}")
+            return kind, self._writer.emit(f"select i1 {chosen}, {kind} {right}, {kind} {left}")
+        self._refuse(node)
+
+    def _called(self, called: Routine, node: ast.Call) -> Value:
+        _function(called, self._functions)
+        definition = Definition(called)
+        words = []
+        for (_, kind), argument in zip(definition.parameters, node.args, strict=True):
+            if kind in _ARRAYS:
+                name = getattr(argument, "id", "")
+                element, lengths = self._arrays.get(name, ("", []))
+                if (element, len(lengths)) != (_ARRAYS[kind][0], _ARRAYS[kind][2]):
+                    self._refuse(node)
+                words += [f"ptr %{name}.a", *(f"i64 {length}" for length in lengths)]
+            else:
+                words.append(f"{_SCALARS[kind]} {self._as(_SCALARS[kind], self._value(argument))}")
+        call = f"call {definition.result} @{called.__name__}({', '.join(words)})"
+        if definition.result == "void":
+            self._writer.do(call)
+            return "void", ""
+        return definition.result, self._writer.emit(call)
+
+
+_ALIGN = {"double": 8, "i64": 8, "i8": 1, "i1": 1}
