@@ -18,6 +18,23 @@ EXPECTED = {
         "at v^2 / (2 mu g) to a micrometre: True",
         "a rattleback that spins at -2 rad/s spins at +1.8 after 3 s",
     ],
+    "dominoes": [
+        "each falls after the one before: True",
+        "all lie: True, at rest: True",
+        "their weight: True",
+        "never more energy: True",
+    ],
+    "put_down": [
+        "put down: it rests on the table with its weight of 98.1 N: True",
+        "lifted by 0.20 m",
+        "dropped: it rests on the table with its weight of 98.1 N: True",
+        "never more energy in the fall: True",
+    ],
+    "tippe_top": [
+        "it stood 6 degrees from upright, and stands 16",
+        "Jellett's constant is kept to a thousandth: True",
+        "energy falls all the time: True",
+    ],
     "walker": ["loops stayed closed to 1e-10 m: True"],
     "closure_function": ["y = boom_hinge, bucket_hinge", "largest gap of a loop on the way"],
     "four_bar": ["closed to a nanometre: True; energy kept to 1e-9 J: True", "made 8.0 turns"],
@@ -43,12 +60,15 @@ EXPECTED = {
 }
 
 # Their pictures are drawn by MuJoCo, which test/app/visual does, or are those of a scenario.
-RENDERED = {"four_bar", "frames_and_kinematics", "learn_squeeze", "own_controller"}
+RENDERED = {
+    "dominoes", "four_bar", "frames_and_kinematics", "learn_squeeze", "own_controller", "put_down",
+}  # fmt: skip
 GIVEN = {
     "inverse_dynamics": ("package://robot_dynamics/urdf/dual_arm.urdf",),
     "learn_squeeze": ("--pairs", "2", "--generations", "1"),
 }
-COMPILES_LONG = {"walker"}
+NEEDS = {"dominoes": "mujoco", "learn_squeeze": "gymnasium", "put_down": "mujoco"}
+COMPILES_LONG = {"dominoes", "put_down", "walker"}
 
 
 def run(example, *arguments, folder):
@@ -76,8 +96,8 @@ def test_an_example_runs(example, tmp_path):
     if example.stem not in RENDERED:
         pytest.importorskip("matplotlib")
         arguments.append(str(picture))
-    if example.stem == "learn_squeeze":
-        pytest.importorskip("gymnasium")
+    if example.stem in NEEDS:
+        pytest.importorskip(NEEDS[example.stem])
     result = run(example, *arguments, folder=tmp_path)
     assert result.returncode == 0, result.stderr
     assert example.stem in RENDERED or picture.stat().st_size > 5000

@@ -258,7 +258,7 @@ class RecordedCell:
 
 def scene_of_robot(
     path: str | Path | Description,
-    positions: Mapping[str, float | Array] | None = None,
+    positions: Mapping[str, float | Array] | Array | None = None,
     times: Array | None = None,
 ) -> VisualScene:
     """Return what is drawn of a robot at some positions, or along a motion.
@@ -266,7 +266,8 @@ def scene_of_robot(
     Args:
         path: Its description, or the file of it.
         positions: Of joints with one degree of freedom, by name [rad or m], one for each time or
-            one for all; others are at zero.
+            one for all; others are at zero. Or all positions of the model (N, nq), as of a
+            simulation.
         times: Of the instants (N,) [s], equally apart; one by default.
 
     Raises:
@@ -277,7 +278,16 @@ def scene_of_robot(
     require_trimesh()
     described = path if isinstance(path, Description) else load_description(path)
     at = np.zeros(1) if times is None else np.asarray(times, float)
-    given = {}
+    robot, given = Robot(build(described.mechanism)), {}
+    if isinstance(positions, np.ndarray):
+        if positions.shape != (len(at), robot.model.nq):
+            raise VisualError(
+                f"positions have the shape {positions.shape}; expected "
+                f"{(len(at), robot.model.nq)}, a row for each time."
+            )
+        return VisualScene(
+            described.mechanism.name, at, _robot_bodies(described, _poses(robot, positions))
+        )
     for name, values in (positions or {}).items():
         if np.shape(values) not in ((), (1,), at.shape):
             raise VisualError(
@@ -285,12 +295,15 @@ def scene_of_robot(
                 "each time."
             )
         given[name] = np.broadcast_to(np.asarray(values, float), at.shape)
-    links = _link_poses(Robot(build(described.mechanism)), given, len(at))
-    bodies = [
+    links = _link_poses(robot, given, len(at))
+    return VisualScene(described.mechanism.name, at, _robot_bodies(described, links))
+
+
+def _robot_bodies(described: Description, links: Mapping[str, Array]) -> list[VisualBody]:
+    return [
         VisualBody(name, "robot", meshes, links[name])
         for name, meshes in _link_meshes(described).items()
     ]
-    return VisualScene(described.mechanism.name, at, bodies)
 
 
 def _link_poses(robot: Robot, positions: Mapping[str, Array], count: int) -> dict[str, Array]:
@@ -306,8 +319,13 @@ def _link_poses(robot: Robot, positions: Mapping[str, Array], count: int) -> dic
     for name, at in zip(model.joint_names, model.q_slices, strict=True):
         if name in positions and at.stop - at.start == 1:
             q[:, at.start] = positions[name]
+    return _poses(robot, q)
+
+
+def _poses(robot: Robot, q: Array) -> dict[str, Array]:
+    """Return the poses (N, 4, 4) of all links by name at positions (N, nq)."""
     found = np.asarray(robot.link_poses(q))
-    return {link.name: found[:, i] for i, link in enumerate(model.links)}
+    return {link.name: found[:, i] for i, link in enumerate(robot.model.links)}
 
 
 def _link_meshes(description: Description) -> dict[str, list[Mesh]]:

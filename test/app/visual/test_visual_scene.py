@@ -146,6 +146,10 @@ def test_a_robot_along_a_motion(tmp_path):
         VisualError, match=r"'turn' has 2 positions; expected 3, one for each time"
     ):
         scene_of_robot(file, {"turn": turns[:2]}, np.zeros(3))
+    whole = scene_of_robot(file, turns[:, None], np.array([0.0, 0.1, 0.2]))
+    assert np.array_equal(whole.bodies[1].poses, scene.bodies[1].poses)
+    with pytest.raises(VisualError, match=r"shape \(3, 2\); expected \(3, 1\), a row for each"):
+        scene_of_robot(file, np.zeros((3, 2)), np.zeros(3))
 
 
 @pytest.mark.parametrize(
