@@ -44,6 +44,7 @@ def main() -> None:
         torque = batch.control()
         steps = _PERIODS * n * batch._plant.substeps
         turns[f"plant steps, {name}, threads {threads}"] = stepping(batch, torque), steps
+        turns[f"the same, call by call, {name}, threads {threads}"] = calling(batch, torque), steps
         turns[f"control periods, {name}, threads {threads}"] = running(batch), _PERIODS * n
         print(f"{name}: {batch.bytes_per_cell / 1024:.1f} KiB a cell")
     for threads in (1, 2):
@@ -62,7 +63,18 @@ def main() -> None:
 
 
 def stepping(batch: rd.BatchSimulation, torque: Any) -> Callable[[], None]:
-    """Return what takes some periods under torques that hold the cells up."""
+    """Return what takes some periods under torques that hold the cells up, at once."""
+    torques = np.tile(torque, (_PERIODS, 1, 1))
+
+    def turn() -> None:
+        batch.reset()
+        batch.step(torques)
+
+    return turn
+
+
+def calling(batch: rd.BatchSimulation, torque: Any) -> Callable[[], None]:
+    """Return the same with a call for each control period, at whose end threads wait."""
 
     def turn() -> None:
         batch.reset()

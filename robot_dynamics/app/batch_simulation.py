@@ -317,23 +317,30 @@ class BatchSimulation:
 
         Args:
             torque: Commands (N, na) [N m or N], or (na,) for all; each acts after the cell's
-                command delay. A cell whose numbers are not finite ends.
+                command delay. A cell whose numbers are not finite ends. Or those of P control
+                periods (P, N, na): threads then wait for each other at their end alone.
             cells: Which cells are advanced (N,); the others wait. All by default.
-            periods: Control periods for which the commands stay.
+            periods: Control periods for which the commands stay; P where they change.
 
         Raises:
             ArgumentError: If the shape is wrong.
         """
         commands = self._checked_torque(torque)
         periods = whole_number("periods", periods, 1)
+        if len(commands) > 1:
+            if periods not in (1, len(commands)):
+                raise ArgumentError(
+                    f"torques of {len(commands)} control periods for {periods}, expected as many."
+                )
+            periods = len(commands)
         cells = None if cells is None else self._mask(cells)
 
         def advance(own: slice) -> None:
-            for _ in range(periods):
-                self._advance(own, commands[own], None if cells is None else cells[own])
+            here = None if cells is None else cells[own]
+            for i in range(periods):
+                self._advance(own, commands[min(i, len(commands) - 1), own], here)
 
-        self._each_part(advance)
-        return self.observation
+        return self._seen_after(advance)
 
     def follow(self, rows: ArrayLike, *, cells: Mask | None = None) -> BatchObservation:
         """Advance all cells that have not ended, the scenario's law in the loop.
@@ -360,8 +367,7 @@ class BatchSimulation:
             for row in given:
                 self._advance(own, self._controlled(own, row[own], here), here)
 
-        self._each_part(advance)
-        return self.observation
+        return self._seen_after(advance)
 
     def control(self, rows: ArrayLike | None = None) -> Array:
         """Return the torques (N, na) of the scenario's law for what is seen now.
@@ -412,15 +418,24 @@ class BatchSimulation:
     @property
     def observation(self) -> BatchObservation:
         """What was seen last; of cells that have ended, before they did."""
-        plant = self._plant
-        return BatchObservation(
-            np.asarray(plant.tick * self.period),
-            plant.seen_q.copy(),
-            plant.seen_qd.copy(),
-            plant.seen_wrenches.copy(),
-            plant.object_pose.copy(),
-            plant.twist.copy(),
-        )
+        return self._seen_after(lambda own: None)
+
+    def _seen_after(self, work: Callable[[slice], None]) -> BatchObservation:
+        """Do something with all parts of the cells, and return what is seen then."""
+        plant, period = self._plant, self.period
+        shown = (
+            plant.seen_q, plant.seen_qd, plant.seen_wrenches, plant.object_pose, plant.twist,
+        )  # fmt: skip
+        time, *rest = seen = [np.empty(self.count), *(np.empty(rows.shape) for rows in shown)]
+
+        def look(own: slice) -> None:
+            work(own)
+            np.multiply(plant.tick[own], period, out=time[own])
+            for found, rows in zip(rest, shown, strict=True):
+                found[own] = rows[own]
+
+        self._each_part(look)
+        return BatchObservation(*seen)
 
     # -- whole runs ---------------------------------------------------------------------------
 
@@ -499,14 +514,20 @@ class BatchSimulation:
             with np.errstate(all="ignore"):  # cells that have left their validity are ended
                 work(own)
 
-        if len(self._parts) == 1 or self._threads == 1:
-            for own in self._parts:
-                quiet(own)
-            return
+        first, *others = self._parts
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads, "batch")
-        for done in [self._pool.submit(quiet, own) for own in self._parts]:
-            done.result()
+            self._pool = ThreadPoolExecutor(max(1, self._threads - 1), "batch")
+        # This thread does its part as well, and those that no other one has begun.
+        waiting = [self._pool.submit(quiet, own) for own in others] if self._threads > 1 else []
+        quiet(first)
+        for own, done in reversed([*zip(others, waiting)]):
+            if done.cancel():
+                quiet(own)
+        for own in [] if waiting else others:
+            quiet(own)
+        for done in waiting:
+            if not done.cancelled():
+                done.result()
 
     def _advance(self, own: slice, torque: Array, cells: Mask | None = None) -> None:
         alive = self._alive[own] if cells is None else self._alive[own] & cells
@@ -623,11 +644,13 @@ class BatchSimulation:
             values = np.asarray(torque, dtype=float)
         except (TypeError, ValueError):
             raise ArgumentError(f"torque is {torque!r:.60}, expected numbers {shape}.") from None
-        if values.shape not in (shape, shape[1:]):
+        if values.shape[-2:] not in (shape, shape[1:]) or values.ndim > 3 or not len(values):
             raise ArgumentError(
-                f"torque has shape {values.shape}, expected {shape} or {shape[1:]}."
+                f"torque has shape {values.shape}, expected {shape}, {shape[1:]}, or "
+                f"(periods, {shape[0]}, {shape[1]})."
             )
-        return np.ascontiguousarray(np.broadcast_to(values, shape))
+        rows = np.broadcast_to(values, (*values.shape[:-2], *shape))
+        return np.ascontiguousarray(rows if rows.ndim == 3 else rows[None])
 
 
 def _checked(parameters: Mapping[str, ArrayLike], count: int) -> dict[str, NDArray[Any]]:

@@ -9,6 +9,7 @@ different threads at the same time.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -103,12 +104,14 @@ class BatchPlant:
         effort = _rows([cell.effort for cell in cells])
         self._effort = np.broadcast_to(effort, (count, effort.shape[1]))
         self._delay = np.array([one.command_delay_periods for one in settings])
+        self._same_delay = bool((self._delay == self._delay[0]).all())
         self._torques = np.zeros((int(self._delay.max()) + 1, count, na))
         self._set_sensors([one.sensors for one in settings], system.arm_slices, system.arms)
         self._seeds = np.array([one.seed for one in settings])
         self._random: list[np.random.Generator] = [np.random.default_rng(0)] * count
-        self._sizes = (motion.model.nq, motion.model.nv, motion.model.constraint_count)
-        nq, nv, nc = self._sizes
+        nq, nv, nc = motion.model.nq, motion.model.nv, motion.model.constraint_count
+        self._widths = (na, nq, nv, nc, len(cells[0].told))
+        self._own = threading.local()
         self.q, self.qd, self._multipliers = (np.zeros((count, s)) for s in (nq, nv, nc))
         self._told, self.torque = (np.zeros((count, s)) for s in (len(cells[0].told), na))
         # In the order of `Truth.values`, whose pose `object_pose` has as well.
@@ -202,48 +205,57 @@ class BatchPlant:
             Which of the moving ones could not go on (n,): constraints depend on one another there,
             or the motion has no bound.
         """
-        cells = np.arange(own.start, own.stop)
         tick, delay, depth = self.tick[own], self._delay[own], len(self._torques)
+        first = int(tick[0])
+        together = self._same_delay and bool((tick == first).all())
         if depth == 1:
             applied = torque
+        elif together:
+            self._torques[first % depth, own] = torque
+            applied = self._torques[(first - int(delay[0])) % depth, own]
         else:
+            cells = np.arange(own.start, own.stop)
             self._torques[tick % depth, cells] = torque
             applied = self._torques[(tick - delay) % depth, cells]
         effort = self._effort[own]
-        limited = np.minimum(np.maximum(applied, -effort), effort)
-        lost = np.zeros(len(cells), dtype=bool)
+        limited, q, qd, multipliers, told, pivot = self._buffers(len(tick))
+        np.minimum(np.maximum(applied, -effort, out=limited), effort, out=limited)
+        lost = np.zeros(len(tick), dtype=bool)
         moving = alive & (tick >= delay)
         _set(self.torque[own], limited, moving)
-        buffers = self._buffers(len(cells))
-        q, qd, multipliers, told, pivot = buffers
         state = self.q[own], self.qd[own]
-        largest = np.zeros(len(cells))
+        largest = np.zeros(len(tick)) if self.substeps > 1 else None
         if moving.any():
             for _ in range(self.substeps):
-                self._step(own, *state, limited, out=buffers)
+                self._step(own, *state, limited, out=(q, qd, multipliers, told, pivot))
                 good = pivot >= SMALLEST_PIVOT
-                lost |= moving & ~good
-                moving &= good
-                largest = np.maximum(largest, told[:, CORRECTION])
+                if not good.all():
+                    lost |= moving & ~good
+                    moving = moving & good
+                if largest is not None:
+                    largest = np.maximum(largest, told[:, CORRECTION])
                 for kept, new in (
                     (self.q, q), (self.qd, qd), (self._multipliers, multipliers),
                     (self._told, told),
                 ):  # fmt: skip
                     _set(kept[own], new, moving)
-            if self.substeps > 1:
+            if largest is not None:
                 _set(self._told[own][:, CORRECTION], largest, moving)
         went = alive & ~lost
-        self.tick[own] += went
+        tick += went
         if went.all():
             self._measure(own)
         elif went.any():
-            self._measure(cells[went])
+            self._measure(np.arange(own.start, own.stop)[went])
         return lost
 
     def _buffers(self, count: int) -> tuple[Array, ...]:
-        nq, nv, nc = self._sizes
-        sizes = (nq, nv, nc, self._told.shape[1])
-        return (*(np.empty((count, size)) for size in sizes), np.empty(count))
+        """Return where a step of some cells is written: the same memory in each of a thread."""
+        held: tuple[Array, ...] = getattr(self._own, "buffers", ())
+        if not held or len(held[0]) < count:
+            held = (*(np.empty((count, size)) for size in self._widths), np.empty(count))
+            self._own.buffers = held
+        return tuple(rows[:count] for rows in held)
 
     def _measure(self, cells: NDArray[np.intp] | slice) -> None:
         """Let sensors say what they do of the present state of some cells."""

@@ -172,6 +172,23 @@ def test_torques_of_the_caller_move_cells_as_they_move_single_ones(plain):
         assert np.array_equal(values[6], expected)
 
 
+def test_torques_of_many_periods_are_taken_at_once(plain):
+    """What is seen at the end is what single steps come to."""
+    plain.reset()
+    torque = np.random.default_rng(4).normal(size=(6, 10, 14)) + plain.control()
+    torque[3, 2, 0] = np.nan
+    plain.reset()
+    for row in torque:
+        expected = plain.step(row)
+    endings = plain.endings
+    plain.reset()
+    seen = plain.step(torque)
+    assert plain.endings == endings
+    assert list(endings) == [2]
+    for values, wanted in zip(seen, expected, strict=True):
+        assert np.array_equal(values, wanted)
+
+
 def test_some_cells_begin_anew(plain):
     """A cell that is reset goes through its start again; the others go on."""
     history = []
@@ -256,5 +273,7 @@ def test_arguments_are_checked(plain):
         plain.reset([0], seeds=[1, 2])
     with pytest.raises(ArgumentError, match="periods is 0"):
         plain.step(np.zeros((10, 14)), periods=0)
+    with pytest.raises(ArgumentError, match="torques of 2 control periods for 3"):
+        plain.step(np.zeros((2, 10, 14)), periods=3)
     with pytest.raises(ArgumentError, match="every is 0"):
         plain.run(0.01, every=0)
