@@ -5,7 +5,9 @@
     python -m benchmarks.batch_cells [SCENARIO] [--cells 1024] [--rounds 8]
 
 Cells a second are counted by processor time: of one thread, and of two by the wall clock where the
-machine lets both run (the best of all rounds). Everything takes turns.
+machine lets both run (the best of all rounds). Everything takes turns. Scenarios whose cells go
+one after the other (contacts, joints, loops) are timed without MuJoCo, in this process and in
+two; a few cells will do: `python -m benchmarks.batch_cells tray --cells 4`.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from typing import Any
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.app.batch_simulation import why_separate
 from robot_dynamics.app.run import chosen_scenario, make_plant
-from robot_dynamics.app.scenario import build_system
+from robot_dynamics.app.scenario import Scenario, build_system
 
 _PERIODS = 32  # of a turn
+_LONG = 250  # of a turn in which cells run one after the other, with their reports
 
 
 def main() -> None:
@@ -32,6 +36,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8)
     options = parser.parse_args()
     n, rng = options.cells, np.random.default_rng(0)
+    chosen = chosen_scenario(options.scenario, None, [])
+    if why_separate(chosen):
+        one_after_the_other(chosen, n, options.rounds)
+        return
     varied = {"plant.object_mass_scale": rng.uniform(0.8, 1.2, n)}
     turns: dict[str, tuple[Callable[[], None], int]] = {}
     for name, parameters, threads in (
@@ -60,6 +68,31 @@ def main() -> None:
     for name, (_, count) in turns.items():
         wall, cpu = (count / seconds for seconds in best[name])
         print(f"{name:55} {cpu:10.0f} per s of processor  {wall:10.0f} per s of wall")
+
+
+def one_after_the_other(scenario: Scenario, n: int, rounds: int) -> None:
+    """Print what cells come to that are advanced one after the other."""
+    batches = {threads: rd.BatchSimulation(scenario, n, threads=threads) for threads in (1, 2)}
+    torques = {
+        threads: np.tile(batch.control(), (_PERIODS, 1, 1)) for threads, batch in batches.items()
+    }
+    best = {(what, threads): np.inf for what in ("steps", "control") for threads in batches}
+    clocks = {1: time.process_time, 2: time.perf_counter}  # that of this process, and the wall's
+    for _ in range(rounds):
+        for threads, batch in batches.items():
+            clock = clocks[threads]
+            batch.reset()
+            begin = clock()
+            batch.step(torques[threads])
+            between = clock()
+            batch.run(_LONG * batch.period)
+            spent = {"steps": between - begin, "control": clock() - between}
+            best |= {(what, threads): min(best[what, threads], t) for what, t in spent.items()}
+    substeps = scenario.plant.steps("step_s", scenario.control.period)
+    for threads, where in ((1, "per s of processor, in this process"), (2, "of wall, in two")):
+        steps, periods = _PERIODS * n * substeps / best["steps", threads], _LONG * n
+        print(f"plant steps     {steps:8.0f} {where}")
+        print(f"control periods {periods / best['control', threads]:8.0f} {where}")
 
 
 def stepping(batch: rd.BatchSimulation, torque: Any) -> Callable[[], None]:

@@ -22,9 +22,11 @@ from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import chosen_scenario
 from robot_dynamics.app.scenario import Scenario, build_system, true_system, with_overrides
 from robot_dynamics.app.scene import scene_of
+from robot_dynamics.app.separate_batch import SeparateBatch
+from robot_dynamics.app.separate_cells import NOT_FINITE, CellRun
 from robot_dynamics.control.batch_loop import BatchLoop
 from robot_dynamics.control.faults import Cause
-from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
 from robot_dynamics.description.yaml_document import decode, parse_yaml
 from robot_dynamics.dynamics.arguments import several_names, whole_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
@@ -40,6 +42,7 @@ Mask = NDArray[np.bool_]
 MOST_CELLS = 1_000_000  # ten gigabytes
 _LARGEST_PART = 512  # cells that a thread advances together: their numbers stay in its cache
 _LANES = 8
+_FEWEST_SEPARATE = 4  # cells that are worth a process
 
 
 class BatchObservation(NamedTuple):
@@ -105,9 +108,11 @@ class BatchRun:
 class BatchSimulation:
     """N cells of a scenario, each with parameters of its own, advanced together.
 
-    Arms hold one object by rigid grasps in free space, with the plant "engine". All of a control
-    period is simulated: the law with its limits and the checks of the safety layer, command delay,
-    integration steps with projection, sensors with noise and delay.
+    All of a control period is simulated: the law with its limits and the checks of the safety
+    layer, command delay, integration steps with projection or contacts, sensors with noise and
+    delay. Where arms hold one object by rigid grasps in free space, with the plant "engine" and
+    the laws "hybrid" and "impedance", all of it is compiled for many cells. Elsewhere cells go
+    one after the other, each with plant and law of a single run; `separate` says why.
 
         batch = rd.BatchSimulation("lift_box", 1000, {"plant.object_mass_scale": scales})
         run = batch.run()                  # the scenario, its law in the loop
@@ -126,6 +131,7 @@ class BatchSimulation:
     Attributes:
         scenario: What all cells have in common.
         count: N.
+        separate: Why cells go one after the other; empty if they are compiled together.
         period: Control period [s].
         joint_names: The arm joints, in the order of torques and measurements.
         arm_names: The arms, in the order of the wrenches.
@@ -141,11 +147,12 @@ class BatchSimulation:
             (masses, grasp errors, friction, delays, sensors, seed) and control (gains of object,
             posture, friction, internal force, impedance).
         overrides: Changes of single values in all cells, as "plant.command_delay_periods=2".
-        threads: How many cells' parts are advanced at the same time; all cores by default.
+        threads: How many cells' parts are advanced at the same time; all cores by default. Cells
+            that go one after the other are spread over as many processes.
 
     Raises:
-        ArgumentError: If the scenario has contacts that slip, surfaces, a jointed object, arms
-            with loops, or another plant; or a parameter cannot differ from cell to cell.
+        ArgumentError: If the scenario has a controller of one's own, or a parameter cannot differ
+            from cell to cell.
         RobotDynamicsError: If the scenario is refused. Parameters that are refused in one cell
             alone end that cell.
     """
@@ -167,15 +174,25 @@ class BatchSimulation:
         self.scenario = scenario = chosen_scenario(scenario, None, overrides)
         self.count, self.period = count, scenario.control.period
         self.parameters = _checked(parameters or {}, count)
-        self._believed = build_system(scenario)
-        self._require_supported()
-        system = self._believed
+        if scenario.control.law not in LAW_FACTS:
+            raise ArgumentError(
+                f"{scenario.name}: a controller of one's own, {scenario.control.law!r}, in a "
+                "batch of cells; expected a law of the package. Simulate one at a time, or give "
+                "torques to `step`."
+            )
+        self._believed = system = build_system(scenario)
+        self.separate = why_separate(scenario, system)
         self.joint_names = tuple(system.joint_names)
         self.arm_names = tuple(arm.name for arm in system.arms)
         self.effort_limits = np.array(system.limits["effort"])
         self._threads = threads or len(os.sched_getaffinity(0))
-        part = min(_LARGEST_PART, -(-count // self._threads))
-        part = -(-part // _LANES) * _LANES
+        if self.separate:
+            most = count if threads else max(1, count // _FEWEST_SEPARATE)
+            self._threads = min(self._threads, most)
+            part = -(-count // self._threads)
+        else:
+            part = min(_LARGEST_PART, -(-count // self._threads))
+            part = -(-part // _LANES) * _LANES
         self._parts = [slice(i, min(i + part, count)) for i in range(0, count, part)]
         self._pool: ThreadPoolExecutor | None = None
         self._refused: dict[int, Ending] = {}
@@ -206,29 +223,13 @@ class BatchSimulation:
         control = self.__dict__.get("_loop")
         return self._plant.bytes_per_cell + (control.bytes_per_cell if control else 0)
 
-    def _require_supported(self) -> None:
-        scenario, system = self.scenario, self._believed
-        what = ""
-        if scenario.plant.engine != "engine":
-            what = f"the plant {scenario.plant.engine!r}"
-        elif not scenario.control.law_facts.holds_object:
-            what = "arms that hold nothing"
-        elif system.object_loop_joint is not None:
-            what = "an object with a joint"
-        elif system.internal_chains is not None:
-            what = "arms with loops"
-        elif scenario.plant.pushes:
-            what = "planned pushes"
-        elif not scene_of(scenario, system).rigid:
-            what = "contacts that slip or open, or surfaces"
-        if what:
-            raise ArgumentError(
-                f"{scenario.name}: {what} in a batch of cells; expected the plant 'engine' with "
-                "arms that hold one object by rigid grasps in free space. Simulate one at a time."
-            )
-
-    def _make_plant(self) -> BatchPlant:
+    def _make_plant(self) -> BatchPlant | SeparateBatch:
         scenario = self.scenario
+        if self.separate:
+            overrides = [self.overrides(cell) for cell in range(self.count)]
+            separate = SeparateBatch(scenario, overrides, self._parts, processes=self._threads > 1)
+            self._refused = {i: Ending(0.0, *why) for i, why in separate.refused.items()}
+            return separate
         document = parse_yaml(scenario.text(), scenario.name).without_lines()
         settings: list[PlantSettings] = []
         for cell in range(self.count):
@@ -302,9 +303,10 @@ class BatchSimulation:
             if cell in self._refused:
                 self._end(cell, self._refused[cell])
         self._plant.reset(chosen, seeds)
-        control: BatchLoop | None = self.__dict__.get("_loop")
+        control: BatchLoop | SeparateBatch | None = self.__dict__.get("_loop")
         if control is not None:
-            control.begin(chosen)
+            if isinstance(control, BatchLoop):
+                control.begin(chosen)
             for cell in set(chosen.tolist()) & set(self._refused_control):
                 if self._alive[cell]:
                     self._end(cell, self._refused_control[cell])
@@ -337,9 +339,14 @@ class BatchSimulation:
 
         def advance(own: slice) -> None:
             here = None if cells is None else cells[own]
+            if self.separate:
+                self._advance_separate(own, commands[:, own], here)
+                return
             for i in range(periods):
                 self._advance(own, commands[min(i, len(commands) - 1), own], here)
 
+        if self.separate and len(commands) < periods:
+            commands = np.repeat(commands, periods, axis=0)
         return self._seen_after(advance)
 
     def follow(self, rows: ArrayLike, *, cells: Mask | None = None) -> BatchObservation:
@@ -381,11 +388,12 @@ class BatchSimulation:
         """
         loop = self._loop
         given = None if rows is None else np.asarray(rows, dtype=float)
-        width = loop.rows.shape[1]
-        if given is not None and given.shape not in ((self.count, width), (width,)):
-            raise ArgumentError(
-                f"rows of shape {given.shape}, expected {(self.count, width)} or {(width,)}."
-            )
+        if given is not None:
+            width = loop.rows.shape[1]
+            if given.shape not in ((self.count, width), (width,)):
+                raise ArgumentError(
+                    f"rows of shape {given.shape}, expected {(self.count, width)} or {(width,)}."
+                )
         torque = np.zeros((self.count, len(self.joint_names)))
 
         def update(own: slice) -> None:
@@ -408,7 +416,7 @@ class BatchSimulation:
     @property
     def reference_columns(self) -> dict[str, slice]:
         """Where forces stand in the rows of the reference."""
-        return dict(self._loop.law.row_columns)
+        return dict(self._loop.row_columns)
 
     @property
     def internal_force_names(self) -> tuple[str, ...]:
@@ -451,7 +459,8 @@ class BatchSimulation:
         Args:
             duration: Simulated time [s]; that of start and reference by default.
             record: Names of columns to keep: object_pose, object_twist, joint_position,
-                joint_velocity, grasp_wrench, applied_torque, commanded_torque, internal_force.
+                joint_velocity, grasp_wrench, applied_torque, commanded_torque, internal_force; of
+                `separate` cells any of a recording.
             every: Control periods between two rows that are kept.
 
         Raises:
@@ -459,13 +468,17 @@ class BatchSimulation:
             RobotDynamicsError: If the scenario's path is refused.
         """
         for name in several_names("record", record):
-            if name not in COLUMNS:
+            if name not in COLUMNS and not self.separate:
                 raise UnknownNameError("column", name, COLUMNS)
         every = whole_number("every", every, 1)
         loop = self._loop
         ticks = self.scenario.ticks(loop.law.reference, duration)
-        reference = FigureReference(self.scenario, loop.law, ticks, self.effort_limits)
         self.reset()
+        if isinstance(loop, SeparateBatch):
+            return self._run_separate(loop, ticks, record, every)
+        plant = self._plant
+        assert isinstance(plant, BatchPlant)
+        reference = FigureReference(self.scenario, loop.law, ticks, self.effort_limits)
         collectors = {
             own.start: Collector(reference, own.stop - own.start, record, every)
             for own in self._parts
@@ -473,7 +486,6 @@ class BatchSimulation:
 
         def run(own: slice) -> None:
             collector = collectors[own.start]
-            plant = self._plant
             for tick in range(ticks):
                 # A cell in which a fault is found counts up to here.
                 alive = self._alive[own].copy()
@@ -502,6 +514,37 @@ class BatchSimulation:
 
         self._each_part(run)
         figures, kept = joined([collectors[own.start] for own in self._parts])
+        return self._ran(figures, ticks, every, kept)
+
+    def _run_separate(
+        self, cells: SeparateBatch, ticks: int, record: Collection[str], every: int
+    ) -> BatchRun:
+        """Run cells one after the other, each from start to end."""
+        runs: dict[int, CellRun] = {}
+
+        def run(own: slice) -> None:
+            runs.update(enumerate(cells.run(own, ticks, record, every), own.start))
+
+        self._each_part(run)
+        figures = {name: np.full(self.count, np.nan) for one in runs.values() for name in one[0]}
+        rows = -(-ticks // every)
+        widths = {
+            name: values.shape[1:] for one in runs.values() for name, values in one[2].items()
+        }
+        kept = {name: np.full((rows, self.count, *w), np.nan) for name, w in widths.items()}
+        for cell, (own_figures, ending, columns) in runs.items():
+            for name, value in own_figures.items():
+                figures[name][cell] = value
+            for name, values in columns.items():
+                kept[name][: len(values), cell] = values
+            if ending is not None and self._alive[cell]:
+                tick, *why = ending
+                self._end(cell, Ending(tick * self.period, *why))
+        return self._ran(figures, ticks, every, kept)
+
+    def _ran(
+        self, figures: dict[str, Array], ticks: int, every: int, kept: dict[str, Array]
+    ) -> BatchRun:
         times = np.asarray(np.arange(0, ticks, every) * self.period, dtype=float)
         return BatchRun(figures, dict(sorted(self.endings.items())), times, kept)
 
@@ -520,7 +563,7 @@ class BatchSimulation:
         # This thread does its part as well, and those that no other one has begun.
         waiting = [self._pool.submit(quiet, own) for own in others] if self._threads > 1 else []
         quiet(first)
-        for own, done in reversed([*zip(others, waiting)]):
+        for own, done in reversed([*zip(others, waiting, strict=bool(waiting))]):
             if done.cancel():
                 quiet(own)
         for own in [] if waiting else others:
@@ -529,23 +572,24 @@ class BatchSimulation:
             if not done.cancelled():
                 done.result()
 
+    def _advance_separate(self, own: slice, torques: Array, cells: Mask | None) -> None:
+        alive = self._alive[own] if cells is None else self._alive[own] & cells
+        for i in np.flatnonzero(self._plant.advance(own, torques, alive)).tolist():
+            self._end_now(own.start + i, *self._plant.why_ended(own.start + i))
+
     def _advance(self, own: slice, torque: Array, cells: Mask | None = None) -> None:
+        if self.separate:
+            self._advance_separate(own, torque[None], cells)
+            return
         alive = self._alive[own] if cells is None else self._alive[own] & cells
         if not np.isfinite(torque).all():
             finite = np.isfinite(torque).all(axis=1)
             for i in np.flatnonzero(alive & ~finite).tolist():
-                sentence = "torque has entries that are not finite."
-                self._end_now(own.start + i, Cause.TORQUE_INVALID.value, sentence)
+                self._end_now(own.start + i, Cause.TORQUE_INVALID.value, NOT_FINITE)
             alive = alive & finite
         lost = self._plant.advance(own, torque, alive)
         for i in np.flatnonzero(lost).tolist():
-            cell = own.start + i
-            until = (int(self._plant.tick[cell]) + 1) * self.period
-            sentence = (
-                f"the simulated motion grew without bound before {until:g} s, or constraints "
-                "depend on one another there; expected torques that keep it bounded."
-            )
-            self._end_now(cell, "simulation", sentence)
+            self._end_now(own.start + i, *self._plant.why_ended(own.start + i))
 
     def _controlled(self, own: slice, rows: Array | None, cells: Mask | None = None) -> Array:
         plant, loop = self._plant, self._loop
@@ -556,18 +600,21 @@ class BatchSimulation:
                 sentence = "the rows to follow have entries that are not finite."
                 self._end_now(own.start + i, Cause.REFERENCE_LOST.value, sentence)
             alive = alive & finite
-        torque, ended = loop.update(
-            own,
-            plant.tick[own],
-            plant.seen_q[own],
-            plant.seen_qd[own],
-            plant.seen_wrenches[own],
-            alive,
-            rows,
-        )
+        if isinstance(loop, SeparateBatch):
+            rows = None if rows is None else np.broadcast_to(rows, (len(alive), rows.shape[-1]))
+            torque, ended = loop.update(own, alive, rows)
+        else:
+            torque, ended = loop.update(
+                own,
+                plant.tick[own],
+                plant.seen_q[own],
+                plant.seen_qd[own],
+                plant.seen_wrenches[own],
+                alive,
+                rows,
+            )
         for i in np.flatnonzero(ended).tolist():
-            found = loop.findings[own.start + i]
-            self._end_now(own.start + i, found.cause.value, str(found))
+            self._end_now(own.start + i, *loop.why_ended(own.start + i))
         return torque
 
     def _end_now(self, cell: int, cause: str, sentence: str) -> None:
@@ -578,19 +625,23 @@ class BatchSimulation:
         self.endings[cell] = ending
 
     @cached_property
-    def _loop(self) -> BatchLoop:
+    def _loop(self) -> BatchLoop | SeparateBatch:
         """The law in all cells, prepared for their starts when it is needed first."""
         scenario, plant = self.scenario, self._plant
+        if plant.tick.any():
+            raise ArgumentError("control begins at the start of all cells; expected a reset.")
+        self._refused_control: dict[int, Ending] = {}
+        if isinstance(plant, SeparateBatch):
+            for cell, why in plant.prepare().items():
+                self._refused_control[cell] = Ending(0.0, *why)
+                self._end(cell, self._refused_control[cell])
+            return plant
         single = control_loop(scenario, self._believed)
         self._nominal.begin()
         q, qd, _ = self._nominal.sensed()
         single.check(q, qd)
         loop = BatchLoop(single, self.count)
-        self._refused_control: dict[int, Ending] = {}
         known: dict[Any, int | Ending] = {}
-        tick = plant.tick.copy()
-        if tick.any():
-            raise ArgumentError("control begins at the start of all cells; expected a reset.")
         for cell in range(self.count):
             own = self._controls[cell] if self._controls else scenario.control
             q, qd = plant.seen_q[cell], plant.seen_qd[cell]
@@ -651,6 +702,38 @@ class BatchSimulation:
             )
         rows = np.broadcast_to(values, (*values.shape[:-2], *shape))
         return np.ascontiguousarray(rows if rows.ndim == 3 else rows[None])
+
+
+def why_separate(scenario: Scenario, system: GraspSystem | None = None) -> str:
+    """Return why cells of a scenario go one after the other; empty if they are compiled together.
+
+    Args:
+        scenario: The scenario.
+        system: `build_system(scenario)`, if the caller has it already.
+    """
+    system = system or build_system(scenario)
+    law, plant = scenario.control.base_law, scenario.plant
+    if plant.engine != "engine":
+        why = f"the plant {plant.engine!r}"
+    elif not scenario.control.law_facts.holds_object:
+        why = "arms that hold nothing"
+    elif system.object_loop_joint is not None:
+        why = "an object with a joint"
+    elif system.internal_chains is not None:
+        why = "arms with loops"
+    elif law not in ("hybrid", "impedance"):
+        why = f"the law {law!r}"
+    elif scenario.control.object_pose == "sensor":
+        why = "a sensor of the object's pose"
+    elif plant.pushes:
+        why = "planned pushes"
+    elif plant.faults:
+        why = "planned faults"
+    elif not scene_of(scenario, system).rigid:
+        why = "contacts that slip or open, or surfaces"
+    else:
+        return ""
+    return f"{scenario.name}: {why}: cells go one after the other."
 
 
 def _checked(parameters: Mapping[str, ArrayLike], count: int) -> dict[str, NDArray[Any]]:

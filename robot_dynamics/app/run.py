@@ -317,8 +317,7 @@ def simulate(
     measurement = simulated.reset()
     if safety:
         loop.check(measurement.q, measurement.qd)
-    if law.senses:
-        _sense(law, simulated)
+    sense_object(law, simulated)
     if safety:
         last = loop.start_at(0, 0, measurement.q, measurement.qd, measurement.wrenches)
     else:
@@ -332,8 +331,7 @@ def simulate(
     try:
         for tick in range(ticks):
             _, _, q, qd, measured = measurement
-            if law.senses:
-                _sense(law, simulated)
+            sense_object(law, simulated)
             torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
             # While the law does not run, what it saw last stands in the recording.
             step = last = step or last
@@ -386,10 +384,11 @@ def chosen_scenario(
     return scenario.changed([f"plant.engine={plant}"]) if plant else scenario
 
 
-def _sense(law: ControlLaw, plant: Plant) -> None:
-    """Hand the true pose of the object to the law, as an ideal tracker measures it."""
-    truth = plant.truth()
-    law.sense(pose=truth.object_pose, twist=truth.object_twist)
+def sense_object(law: ControlLaw, plant: Plant) -> None:
+    """Hand the true pose of the object to a law that takes it, as an ideal tracker measures it."""
+    if law.senses:
+        truth = plant.truth()
+        law.sense(pose=truth.object_pose, twist=truth.object_twist)
 
 
 def _with_holding_drives(

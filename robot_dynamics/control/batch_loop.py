@@ -88,6 +88,8 @@ class BatchLoop:
         table = [law.row(tick) for tick in range(law.ticks + 1)]
         #: Rows of the reference by ticks.
         self.rows = np.array(table)
+        #: Where everything stands in them.
+        self.row_columns = dict(law.row_columns)
         self.bytes_per_cell = 0
 
     def prepare(self, cell: int, settings: ControlSettings, q: Array, qd: Array) -> None:
@@ -240,6 +242,11 @@ class BatchLoop:
             np.copyto(self._last[own], sent, where=where)
             np.copyto(self.scales[own], scales[:, :2], where=where)
         return sent, ended
+
+    def why_ended(self, cell: int) -> tuple[str, str]:
+        """Return in short, and in a sentence, why a cell has ended."""
+        found = self.findings[cell]
+        return found.cause.value, str(found)
 
     def _figures(self, own: slice, q: Array, torque: Array, outputs: Array) -> Array:
         """Return `StepFigures` of each cell and what follows them; see `_step_program`."""

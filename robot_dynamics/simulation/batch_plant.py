@@ -249,6 +249,14 @@ class BatchPlant:
             self._measure(np.arange(own.start, own.stop)[went])
         return lost
 
+    def why_ended(self, cell: int) -> tuple[str, str]:
+        """Return in short, and in a sentence, why a cell could not go on."""
+        until = (int(self.tick[cell]) + 1) * self.period
+        return "simulation", (
+            f"the simulated motion grew without bound before {until:g} s, or constraints depend "
+            "on one another there; expected torques that keep it bounded."
+        )
+
     def _buffers(self, count: int) -> tuple[Array, ...]:
         """Return where a step of some cells is written: the same memory in each of a thread."""
         held: tuple[Array, ...] = getattr(self._own, "buffers", ())

@@ -180,8 +180,12 @@ class Plant(ABC):
             for push in settings.pushes
         ]
 
-    def reset(self) -> Measurement:
-        """Return to the start at rest, brakes on, and measure there."""
+    def reset(self, seed: int | None = None) -> Measurement:
+        """Return to the start at rest, brakes on, and measure there.
+
+        Args:
+            seed: Of the noise from here on; that of the settings by default.
+        """
         self._tick = 0
         self._torque = np.zeros(len(self.system.joint_names))
         self._begin()
@@ -189,7 +193,7 @@ class Plant(ABC):
         # From a measurement to the action of the torque computed from it; none at first.
         self._delayed: deque[Array | None] = deque([None] * self._delay_periods)
         self.faults.reset()
-        self._sensors.reset()
+        self._sensors.reset(seed)
         return self._measurement()
 
     @property
@@ -416,9 +420,9 @@ class Sensors:
         self._ideal = settings == SensorSettings()
         self.reset()
 
-    def reset(self) -> None:
-        """Begin the noise anew."""
-        self._random = np.random.default_rng(self._seed)
+    def reset(self, seed: int | None = None) -> None:
+        """Begin the noise anew, with another seed if one is given."""
+        self._random = np.random.default_rng(self._seed if seed is None else seed)
         self._wrenches: deque[Array] = deque(maxlen=self._settings.wrench_delay_periods + 1)
         self._last: Measurement | None = None
 

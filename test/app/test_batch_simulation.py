@@ -225,15 +225,11 @@ def test_rows_of_the_caller_are_followed(plain):
 @pytest.mark.parametrize(
     ("scenario", "given", "overrides", "words"),
     [
-        ("tray", None, (), "one at a time"),
-        ("fold", None, (), "an object with a joint"),
-        ("gravity", None, (), "hold nothing"),
-        ("lift_box", None, ["plant.engine=mujoco"], "the plant 'mujoco'"),
+        ("lift_box", None, ["control.law=a.py:B"], "a controller of one's own"),
         ("lift_box", {"cell.object.xyz": np.zeros((2, 3))}, (), "a key of plant or control"),
         ("lift_box", {"plant.object_mass_scale": [1.0]}, (), "one value for each cell"),
         ("lift_box", {"plant.object_mass_scale": [1.0, np.nan]}, (), "finite numbers"),
         ("lift_box", {"plant.step_s": [0.001, 0.002]}, (), "'step_s'"),
-        ("lift_box", None, ["plant.faults=[{kind: position_nan}]"], "faults"),
     ],
 )
 def test_what_a_batch_cannot_do_is_refused(scenario, given, overrides, words):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import failures
 from robot_dynamics.app.batch_figures import LARGEST, LEAST
-from robot_dynamics.app.batch_simulation import BatchSimulation
+from robot_dynamics.app.batch_simulation import BatchSimulation, why_separate
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import Preparation, simulate
 from robot_dynamics.app.scenario import Scenario, load_scenario
@@ -216,6 +216,9 @@ def why_single(task: Task, first: Sequence[Mapping[str, Any]], nominal: Mapping[
     if "plant.link_mass_scale" in first[0]:
         return f"{name}: with other link masses a batch of cells agrees to rounding alone."
     try:
+        separate = why_separate(task.scenario)
+        if separate:
+            return separate
         _batch(task.scenario, first).reference_rows  # noqa: B018 - makes the law
     except (RobotDynamicsError, ValueError) as error:
         return str(error)

@@ -155,6 +155,7 @@ class HybridLaw(PlannedLaw):
         self._more = (self._object_sensor,) if self.senses else ()
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.drive_limits
+        self._row_given: Array | None = None
         self._begin(system.posture)
 
     @property
@@ -416,6 +417,7 @@ class HybridLaw(PlannedLaw):
                 what holds arms and object up by default.
         """
         q = np.array(q, dtype=float)
+        self._row_given = None
         self._restart()
         self._begin(q)
         memory, at = self._searched(q), self.layout.memory
@@ -458,9 +460,18 @@ class HybridLaw(PlannedLaw):
             self._watch(self.slip, tick, step, wrenches)
         return step
 
+    def follow_row(self, row: Array | None) -> None:
+        """Follow a row of the caller's in the updates to come; None for those of the plan.
+
+        Slip is then judged by what is measured. Surfaces are not touched so.
+        """
+        self._row_given = row
+        if row is not None and self.slip is not None:
+            self.slip.leave_plan()
+
     def _row(self, tick: int) -> Array:
         """Return the row that a tick follows."""
-        return self._followed.row(tick)
+        return self._followed.row(tick) if self._row_given is None else self._row_given
 
     def _update_on_surfaces(
         self, tick: int, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
