@@ -17,8 +17,8 @@ equations with kinks,
 
 which vanish exactly if the laws are met. All directions of a disc have one r, the smallest. A
 semi-smooth Newton method solves them, which ends exactly, after one or two linear systems if it
-starts from the impulses of the step before. Where it does not, sweeps over the contacts (projected
-block Gauss-Seidel) bring it nearer first.
+starts from the impulses of the step before; steps that do not bring F down are taken in part.
+Where it does not end, sweeps over the contacts (projected block Gauss-Seidel) bring it nearer.
 
 With W = J H^-1 J^T + R, of compliances R, a slope of the equations is N + A r J H^-1 J^T, A being
 that of the projection and N = 1 - A + A r R of one contact each. A Newton step is hence
@@ -59,6 +59,7 @@ _INFINITE = float("inf")
 #: Part of the largest impulse that is left as an error at most.
 TOLERANCE = 1e-11
 _NEWTON = 20  # linear systems before sweeps are asked
+_SHORTEST = 0.01  # part of a Newton step
 _SWEEPS = 60
 _ROUNDS = 4
 
@@ -209,6 +210,8 @@ def solve_contacts(
     F = zeros(m)
     along = zeros(m)  # directions of slip
     best = zeros(m)
+    last = zeros(m)
+    way = zeros(m)
     z = zeros(nv)
     ratio = zeros(contacts)  # of slipping impulses to trial ones; 1 sticks, -1 is open
     factored = zeros(contacts)  # the ratios that A was factored with
@@ -222,8 +225,8 @@ def solve_contacts(
     error[0] = _INFINITE
     systems = 0
     for around in range(_ROUNDS):
-        known = False
-        for count in range(_NEWTON + 1):
+        known, count, part, before = False, 0, 1.0, _INFINITE
+        while True:
             velocities(J, HJ, c, compliance, P, z, u)
             left = contact_laws(u, c, P, r, touching, mu, holding, width, F, ratio, along)
             if left < error[0] or systems == 0:
@@ -236,6 +239,15 @@ def solve_contacts(
             # One system more than needed makes the last digits right.
             if left <= (TOLERANCE if count > 0 else 0.01 * TOLERANCE) or not left < _INFINITE:
                 break
+            size = 0.0
+            for k in range(m):
+                size += F[k] * F[k]
+            # Where a step does not bring F down it is taken in part.
+            if size > (1.0 - 0.2 * part) * before and part > _SHORTEST:
+                part *= 0.5
+                for k in range(m):
+                    P[k] = last[k] + part * way[k]
+                continue
             if count == _NEWTON:
                 break
             # Slopes change with the contacts that open, close or slip.
@@ -243,12 +255,17 @@ def solve_contacts(
                 if ratio[i] != factored[i] or (ratio[i] > 0.0 and ratio[i] < 1.0):
                     known = False
                 factored[i] = ratio[i]
+            for k in range(m):
+                last[k] = P[k]
             if not newton_step(
                 H, J, compliance, r, shift, mu, holding, width, F, ratio, along, known, A, order,
                 z, P,
             ):  # fmt: skip
                 break
-            known = True
+            for k in range(m):
+                way[k] = P[k] - last[k]
+            known, part, before = True, 1.0, size
+            count += 1
             systems += 1
         for k in range(m):
             P[k] = best[k]

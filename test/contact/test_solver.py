@@ -136,6 +136,20 @@ def test_slips_at_more_contacts_than_needed_take_few_systems():
     assert max(taken[1:]) < 6  # 20 and 40 without damping
 
 
+def test_a_foot_that_is_pushed_down_as_it_slips():
+    """One contact whose rows depend much on each other: full Newton steps alone go around it."""
+    W = np.array([[0.35, -0.899, 0.196], [-0.899, 12.301, -0.002], [0.196, -0.002, 4.632]])
+    c = np.array([-0.2, 4.977, 0.16])
+    found, systems = solved(
+        ContactSolver(0, np.array([0.8]), 3, 3), np.linalg.inv(W), np.eye(3), c
+    )
+    assert found.residual <= TOLERANCE
+    assert systems < 10
+    assert max(residuals(W, c, found.P, np.array([0.8]))) < 1e-12
+    # Lemke's method, with pyramids of 256 sides.
+    assert_allclose(found.P, pyramid_impulses(W, c, np.array([0.8]), 256), atol=2e-3)
+
+
 def test_what_does_not_touch_does_not_push():
     """Contacts that are out of reach have no impulse, and the others none of their rows."""
     rng = np.random.default_rng(6)
