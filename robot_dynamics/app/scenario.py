@@ -383,7 +383,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_OPTION = "--set"
+#: Before an override in the place of a problem with it.
+OPTION = "--set"
 _INDEX = re.compile(r"\[(\d+)\]")
 
 
@@ -415,7 +416,7 @@ def with_overrides(document: Node, overrides: Iterable[str]) -> Node:
         )
     for override in texts:
         key, equals, text = override.partition("=")
-        place = f"{_OPTION} {override}"
+        place = f"{OPTION} {override}"
         keys = _INDEX.sub(r".\1", key.strip()).split(".")
         if not equals or not all(keys):
             raise refused(place, "expected KEY=VALUE", "for instance plant.object_mass_scale=1.2")

@@ -38,6 +38,13 @@ _NOT_READ = {
     ".sdf": "convert it to URDF",
     ".mjcf": "convert it to URDF",
     ".usd": "convert it to URDF",
+    ".mcap": "`robot_dynamics view` shows recordings",
+    ".npz": "`robot_dynamics view` shows recordings",
+}
+# Other files of this package by the keys that they alone have, with what to do.
+_OTHERS = {
+    "vary": ("study", "run it with `robot_dynamics study`"),
+    "cell": ("scenario", "run it with `robot_dynamics simulate`"),
 }
 _YAML = (".yaml", ".yml", ".json")
 
@@ -143,6 +150,9 @@ def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> 
     if "format" not in node and ("loops" in node or is_extended(node)):
         hint = "name the robot first, and this file after --loops (in Python loops=...)"
         raise refused(node.place, "this is a file of loop joints, expected a robot", hint)
+    for key, (kind, hint) in _OTHERS.items():
+        if "format" not in node and key in node:
+            raise refused(node.place, f"this is a {kind}, expected a robot", hint)
     saved = SavedModel(read_dh(node)) if DH_KEY in node else read_model_node(node)
     description = _checked(saved.description, locked or {})
     description.diagnosis.raise_if_refused(strict=strict)

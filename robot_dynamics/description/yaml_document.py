@@ -18,7 +18,8 @@ What a field may declare in its metadata:
 - `path`: True for the name of a file: made relative to the file that states it (or resolved, if
   it is a `package://` address), so that a file may be extended from another folder.
 - `place`: True for a `str` field that is no key: it receives the mapping's place, "file:line",
-  for messages of checks made later.
+  for messages of checks made later. Likewise for a `dict[str, str]` field, which receives that
+  and the places of all keys in it, by the keys that lead there ("" for the mapping itself).
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ class _Decoder:
         fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
         places = [name for name, f in fields.items() if f.metadata.get("place")]
         keys = [name for name in fields if name not in places]
-        values: dict[str, Any] = dict.fromkeys(places, node.place)
+        values: dict[str, Any] = {
+            name: node.place if kinds[name] is str else node.places() for name in places
+        }
         complete = True
         for key, item in node.items():
             if key in keys:
@@ -126,6 +129,9 @@ class _Decoder:
             return _FAILED
         try:
             return cls(**values)
+        except DescriptionError as error:  # has its own places
+            self.diagnosis.extend(error.problems)
+            return _FAILED
         except (RobotDynamicsError, ValueError) as error:
             self.diagnosis.error(node.place, node.path, str(error).rstrip("."))
             return _FAILED

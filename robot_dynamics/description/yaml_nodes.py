@@ -93,6 +93,14 @@ class Node:
         """Yield keys and nodes of a mapping."""
         yield from self.value.items()
 
+    def places(self) -> dict[str, str]:
+        """Return where the value and each key in it stand, by the keys that lead there."""
+        found = {self.path: self.place}
+        for key, item in self.items() if self.is_mapping else ():
+            found |= item.places()
+            found[item.path] = item.place_of(self.key_lines.get(key, item.line))
+        return found
+
     def without_lines(self, path: str = "") -> Node:
         """Return the value and everything in it without line numbers.
 

@@ -123,6 +123,8 @@ def test_warnings_of_loops_are_kept_and_may_refuse(tmp_path):
         ("rows:\n- {name: a}\n", r"m\.yaml:1: rows: .*expected dh: standard or modified"),
         (LOOPS, r"m\.yaml:1: this is a file of loop joints, expected a robot; .*--loops"),
         ("closed_loop: [[a, b]]\n", "this is a file of loop joints"),
+        ("cell: {}\n", r"m\.yaml:1: this is a scenario, expected a robot; .*simulate"),
+        ("scenario: a\nvary: {}\n", "this is a study, expected a robot; .*study"),
     ],
 )
 def test_files_in_the_wrong_place_are_recognised(tmp_path, text, message):

@@ -27,8 +27,8 @@ def add_study(commands: Any) -> None:
         "study",
         type=place,
         metavar="STUDY",
-        help="what varies: a YAML file, or a name of a shipped study (fold, wipe, "
-        "delay_bandwidth)",
+        help="what varies: a YAML file, or a name of a shipped study (lift, fold, wipe, "
+        "delay_bandwidth, fold_bandwidth, wipe_bandwidth, wipe_stiffness)",
     )
     parser.add_argument(
         "--output",

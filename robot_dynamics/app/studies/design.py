@@ -19,7 +19,6 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from robot_dynamics.app.studies.settings import MOST_SAMPLES, DistributionSettings, StudySettings
-from robot_dynamics.errors import ArgumentError
 
 Array = NDArray[np.float64]
 
@@ -91,7 +90,7 @@ def design_of(study: StudySettings) -> Design:
     """Return the samples of a study; the same file gives the same ones.
 
     Raises:
-        ArgumentError: If the number of samples does not fit the sampling.
+        DescriptionError: If the number of samples does not fit the sampling.
     """
     sizes = [drawn.size or 1 for drawn in study.vary.values()]
     d, n = sum(sizes), study.samples
@@ -109,9 +108,10 @@ def design_of(study: StudySettings) -> Design:
     block, rest = divmod(n, d + 2)
     if rest or block < 2 or block & (block - 1):
         fitting = 2 ** max(1, round(math.log2(max(2.0, n / (d + 2)))))
-        raise ArgumentError(
-            f"samples is {n}, which makes no blocks for Sobol indices of {d} numbers; expected "
-            f"{d + 2} times a power of two, as {fitting * (d + 2)}."
+        raise study.refused(
+            "samples",
+            f"{n} make no blocks for Sobol indices of {d} numbers; expected {d + 2} times a power "
+            f"of two, as {fitting * (d + 2)}",
         )
     both = qmc.Sobol(2 * d, rng=study.seed).random(block)
     A, B = both[:, :d], both[:, d:]
@@ -122,8 +122,9 @@ def design_of(study: StudySettings) -> Design:
 def _grid(study: StudySettings) -> Design:
     lengths = [len(drawn.choice or ()) for drawn in study.vary.values()]
     if math.prod(lengths) > MOST_SAMPLES:
-        raise ArgumentError(
-            f"the grid has {math.prod(lengths)} combinations; expected at most {MOST_SAMPLES}."
+        raise study.refused(
+            "vary",
+            f"the grid has {math.prod(lengths)} combinations; expected at most {MOST_SAMPLES}",
         )
     middles = [[(i + 0.5) / length for i in range(length)] for length in lengths]
     return Design(study.vary, np.array(list(itertools.product(*middles))))

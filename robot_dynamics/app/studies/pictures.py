@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -215,9 +215,16 @@ def _draw_map(figure: Any, ax: Any, result: StudyResult, name: str) -> None:
         ax.set_title(words(name), fontsize=8)
     ax.set_xticks(range(len(along)), [_short(one) for one in along], rotation=45, fontsize=7)
     ax.set_yticks(range(len(down)), [_short(one) for one in down], fontsize=7)
-    ax.set_xlabel(second, fontsize=7)
-    ax.set_ylabel(first, fontsize=7)
+    ax.set_xlabel(_axis(second, along), fontsize=7)
+    ax.set_ylabel(_axis(first, down), fontsize=7)
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, dict):  # its keys are those of all of them, see `_axis`
+        return " / ".join(map(_short, value.values()))
     return f"{value:g}" if isinstance(value, (int, float)) else str(value)[:20]
+
+
+def _axis(key: str, values: Sequence[Any]) -> str:
+    """Return the key of an axis, with those of its values where they are mappings."""
+    return f"{key}: {' / '.join(values[0])}" if isinstance(values[0], dict) else key

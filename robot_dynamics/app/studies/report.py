@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.app.output_files import OutputError, whole_file
 from robot_dynamics.app.studies.pictures import words
-from robot_dynamics.app.studies.statistics import Sensitivity, failure_rate
+from robot_dynamics.app.studies.statistics import Rate, Sensitivity, failure_rate
 from robot_dynamics.app.studies.study import GOOD, OUTCOMES, StudyResult
 
 _FEW = 10  # failures that are listed
@@ -29,7 +29,7 @@ code, pre { background: #f4f6f8; padding: .1em .3em } pre { white-space: pre-wra
 
 def summary(result: StudyResult) -> list[str]:
     """Return the lines that a terminal shows of a study."""
-    lines = [f"{result.study.name}: {failure_rate(result.failed, result.design.saltelli)}"]
+    lines = [f"{result.study.name}: {_rate(result)}"]
     if result.singly:
         lines.append(f"  one run at a time: {result.singly}")
     counts = Counter(sample["outcome"] for sample in result.samples)
@@ -51,6 +51,10 @@ def summary(result: StudyResult) -> list[str]:
         lines.append(f"the worst case, sample {worst_case}:")
         lines.append(f"  {result.command(worst_case)}")
     return lines
+
+
+def _rate(result: StudyResult) -> Rate:
+    return failure_rate(result.failed, result.study.sampling, result.design.saltelli)
 
 
 def _nominal(result: StudyResult) -> str:
@@ -106,7 +110,7 @@ def write_report(
 
 
 def _page(result: StudyResult, found: Sensitivity, pictures: Mapping[str, Path]) -> Iterable[str]:
-    study, rate = result.study, failure_rate(result.failed, result.design.saltelli)
+    study, rate = result.study, _rate(result)
     title = html.escape(study.name)
     yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     yield f"<style>{_STYLE}</style></head><body><h1>{title}</h1>"
@@ -117,7 +121,8 @@ def _page(result: StudyResult, found: Sensitivity, pictures: Mapping[str, Path])
         f"scenario {html.escape(result.scenario.name)}, robot_dynamics "
         f"{html.escape(result.version)}.</p>"
     )
-    yield f"<h2>Failures</h2><p><b>{html.escape(str(rate))}</b> (Wilson's interval)</p>"
+    wilson = "" if rate.interval is None else " (Wilson's interval)"
+    yield f"<h2>Failures</h2><p><b>{html.escape(str(rate))}</b>{wilson}</p>"
     counts = Counter(sample["outcome"] for sample in result.samples)
     yield _table(
         ("outcome", "samples", "meaning"),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import multiprocessing
 import os
@@ -41,14 +42,16 @@ _CONNECT_S = 10
 class Results:
     """A file of results: one line of JSON that says what they are of, then one for each sample.
 
-    A last line that an interruption cut off is dropped; its sample is run again.
+    A last line that an interruption cut off is dropped; its sample is run again. One process at a
+    time has the file, until it closes it or ends.
 
     Args:
         path: The file; it is made if it is not there.
         subject: What the results are of (JSON values). Results of anything else are not taken up.
 
     Raises:
-        OutputError: If the file cannot be used, or has results of something else.
+        OutputError: If the file cannot be used, another process has it, or it has results of
+            something else.
 
     Attributes:
         known: Results by the number of their sample.
@@ -57,16 +60,21 @@ class Results:
     def __init__(self, path: Path, subject: Mapping[str, Any]) -> None:
         self.path = path
         self.known: dict[int, dict[str, Any]] = {}
-        require_parent(path)
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
-        whole = [line for line in lines if line.endswith("\n")]
-        if whole:
-            self._read(whole, dict(subject))
-        else:
-            whole = [json.dumps(dict(subject)) + "\n"]
-        if lines != whole:
-            path.write_text("".join(whole), encoding="utf-8")
-        self._file: TextIO = path.open("a", encoding="utf-8")
+        self._file = _open_alone(path)
+        try:
+            self._file.seek(0)
+            text = self._file.read()
+            whole = text[: text.rfind("\n") + 1]
+            if whole:
+                self._read(whole.splitlines(), dict(subject))
+            if whole != text:
+                self._file.truncate(len(whole.encode("utf-8")))
+            if not whole:
+                self._file.write(json.dumps(dict(subject)) + "\n")
+                self._file.flush()
+        except BaseException:
+            self._file.close()
+            raise
 
     def _read(self, lines: list[str], subject: dict[str, Any]) -> None:
         try:
@@ -91,6 +99,29 @@ class Results:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _open_alone(path: Path) -> TextIO:
+    """Open a file for reading and appending that no other process has open so.
+
+    Raises:
+        OutputError: If it cannot be opened, or another process has it.
+    """
+    require_parent(path)
+    try:
+        file = path.open("a+", encoding="utf-8", newline="")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror}).") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if isinstance(error, BlockingIOError):  # others are of file systems without locks
+            file.close()
+            raise OutputError(
+                f"{path}: another process is writing to it; expected that it ends first, or the "
+                "name of a new place."
+            ) from error
+    return file
 
 
 def _difference(found: Any, expected: dict[str, Any]) -> str:

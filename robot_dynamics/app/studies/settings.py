@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from robot_dynamics.description.diagnosis import DescriptionError, Problem
 from robot_dynamics.description.files import refused
 from robot_dynamics.description.yaml_document import decode, read_yaml
 from robot_dynamics.errors import ArgumentError, UnknownNameError
@@ -82,7 +83,7 @@ class StudySettings:
         figures: Names of figures of the report of a run that are recorded; by default those
             that the scenario has thresholds for.
         duration_s: Simulated time of each run [s]; that of the scenario by default.
-        source: The file it was read from; no key of it.
+        places: Where its keys were read, by their paths ("vary.plant.seed"); no key of it.
     """
 
     scenario: str
@@ -95,21 +96,34 @@ class StudySettings:
     fixed: dict[str, Any] = field(default_factory=dict)
     figures: tuple[str, ...] = ()
     duration_s: float | None = field(default=None, metadata={"unit": "s", "above": 0.0})
-    source: str = field(default="", metadata={"place": True}, compare=False)
+    places: dict[str, str] = field(default_factory=dict, metadata={"place": True}, compare=False)
 
     def __post_init__(self) -> None:
         if not self.vary:
-            raise ArgumentError("vary is empty; expected keys, each with a distribution.")
+            raise self.refused("vary", "is empty; expected keys, each with a distribution")
         both = [key for key in self.vary if key in self.fixed]
         if both:
-            raise ArgumentError(f"{both[0]!r} is both in vary and in fixed; expected it in one.")
+            raise self.refused(
+                f"fixed.{both[0]}", "is both in vary and in fixed; expected it in one"
+            )
         if self.sampling == "grid":
             for key, drawn in self.vary.items():
                 if drawn.kind != "choice" or drawn.size is not None:
-                    raise ArgumentError(
-                        f"vary.{key} is no single choice, which a grid is made of; expected "
-                        "choice: [...] alone, or another sampling."
+                    raise self.refused(
+                        f"vary.{key}",
+                        "is no single choice, which a grid is made of; expected choice: [...] "
+                        "alone, or another sampling",
                     )
+
+    def place(self, key: str) -> str:
+        """Return where a key was read; what is above it where it is not stated."""
+        while key and key not in self.places:
+            key = key.rpartition(".")[0]
+        return self.places.get(key, "")
+
+    def refused(self, key: str, message: str) -> DescriptionError:
+        """Return the error of a study with a single problem, that of a key."""
+        return DescriptionError([Problem("error", self.place(key), key, message)])
 
 
 def shipped_studies() -> dict[str, Path]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, rankdata, sobol_indices
 
+from robot_dynamics.app.studies.settings import Plan
 from robot_dynamics.app.studies.study import StudyResult
 
 Array = NDArray[np.float64]
@@ -28,15 +29,13 @@ class Rate:
     Attributes:
         failed: How many did.
         count: Of how many.
-        low: Lower end of Wilson's 95 % confidence interval of the rate, from the samples that
-            are independent of one another.
-        high: Its upper end.
+        interval: Wilson's 95 % confidence interval of the rate, from the samples that are
+            independent of one another; None where none is drawn at random, as in a grid.
     """
 
     failed: int
     count: int
-    low: float
-    high: float
+    interval: tuple[float, float] | None
 
     @property
     def value(self) -> float:
@@ -44,25 +43,32 @@ class Rate:
         return self.failed / self.count
 
     def __str__(self) -> str:
+        if self.interval is None:
+            return f"{self.failed} of {self.count} combinations failed"
+        low, high = (100.0 * end for end in self.interval)
         return (
             f"{self.failed} of {self.count} failed: {100.0 * self.value:.3g} % "
-            f"(95 % confidence: {100.0 * self.low:.3g} to {100.0 * self.high:.3g} %)"
+            f"(95 % confidence: {low:.3g} to {high:.3g} %)"
         )
 
 
-def failure_rate(failed: NDArray[np.bool_], saltelli: int = 0) -> Rate:
+def failure_rate(failed: NDArray[np.bool_], sampling: Plan = "plain", saltelli: int = 0) -> Rate:
     """Return the failure rate of samples (N,) with Wilson's confidence interval.
 
     Args:
         failed: Which samples failed (N,).
+        sampling: How they were drawn.
         saltelli: The number of samples of a block, if there are such blocks (see `Design`). All
             but the first two repeat numbers of these, and leave the interval as it is.
     """
+    if sampling == "grid":
+        return Rate(int(np.sum(failed)), len(failed), None)
     first = failed[: 2 * saltelli or None]
     interval = binomtest(int(np.sum(first)), len(first)).proportion_ci(
         _CONFIDENCE, method="wilson"
     )
-    return Rate(int(np.sum(failed)), len(failed), float(interval.low), float(interval.high))
+    ends = float(interval.low), float(interval.high)
+    return Rate(int(np.sum(failed)), len(failed), ends)
 
 
 @dataclass(frozen=True)

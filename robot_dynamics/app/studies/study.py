@@ -7,7 +7,8 @@ from __future__ import annotations
 import hashlib
 import shlex
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,17 @@ from robot_dynamics.app.batch_figures import LARGEST, LEAST
 from robot_dynamics.app.batch_simulation import BatchSimulation, why_separate
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import Preparation, simulate
-from robot_dynamics.app.scenario import Scenario, load_scenario
+from robot_dynamics.app.scenario import (
+    OPTION,
+    Scenario,
+    find_scenario,
+    load_scenario,
+    shipped_scenarios,
+)
 from robot_dynamics.app.studies.design import EXTENSIBLE, Design, design_of, override
 from robot_dynamics.app.studies.samples import Results, Tell, run_samples
 from robot_dynamics.app.studies.settings import StudySettings
-from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis, Problem
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.simulation.engine_plant import SimulationError
 from robot_dynamics.version import find_version
@@ -313,8 +320,10 @@ class StudyResult:
 
 
 def _shown_path(scenario: str) -> str:
-    """Return the path of a scenario's file from here, if it is below this folder."""
+    """Return the name of a shipped scenario; or the path of a file from here, if it is below."""
     path = Path(scenario)
+    if shipped_scenarios().get(path.stem) == path:
+        return path.stem
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_absolute() and here in path.parents else scenario
 
@@ -344,9 +353,8 @@ def run_study(
         UnknownNameError: If there is no such figure.
         RobotDynamicsError: If anything else is refused.
     """
-    design = _placed(study, lambda: design_of(study))
-    scenario = load_scenario(study.scenario, _changes(study.fixed))
-    require_values(scenario, design, study)
+    design = design_of(study)
+    scenario = checked_scenario(study, design)
     tell(0.0, "the scenario without variations")
     # First and here: it compiles what all samples need, and shows which figures there are.
     nominal, figures, report = run_nominal(study, scenario, allow_code=allow_code)
@@ -427,34 +435,66 @@ def _given(drawn: Any) -> dict[str, Any]:
     }
 
 
-def _placed(study: StudySettings, make: Callable[[], Design]) -> Design:
-    try:
-        return make()
-    except ArgumentError as error:
-        raise ArgumentError(f"{study.source}: {error}") from error
-
-
-def require_values(scenario: Scenario, design: Design, study: StudySettings) -> None:
-    """Check that the scenario takes every key, with the least and the largest value drawn.
+def checked_scenario(study: StudySettings, design: Design) -> Scenario:
+    """Return the scenario with the changes that all samples have.
 
     Raises:
-        DescriptionError: If not; the message names the key, the value, and what is expected.
+        DescriptionError: If it does not take every key, with the least and the largest value
+            drawn; the messages name all such keys and their places.
+        RobotDynamicsError: If there is no such scenario.
     """
     first = design.values(0)
+    changes = {f"fixed.{key}": override(key, value) for key, value in study.fixed.items()}
+    changes |= {f"vary.{key}": override(key, value) for key, value in first.items()}
+    try:
+        find_scenario(study.scenario)
+    except (ArgumentError, UnknownNameError) as error:
+        raise study.refused("scenario", str(error).rstrip(".")) from error
+    # All keys together: some are valid only beside others.
+    with _at_keys(study, changes):
+        load_scenario(study.scenario, changes.values())
+    scenario = load_scenario(study.scenario, _changes(study.fixed))
     column = 0
     for key, drawn in design.vary.items():
         width = drawn.size or 1
         points = design.points[:, column : column + width].mean(axis=1)
         column += width
         for sample in {int(np.argmin(points)), int(np.argmax(points))}:
-            # The others as in the first sample: some keys are valid only together.
             values = {**first, key: design.values(sample)[key]}
-            try:
+            with _at_keys(study, {f"vary.{key}": override(key, values[key])}, f"vary.{key}"):
                 scenario.changed(_changes(values))
-            except DescriptionError as error:
-                raise DescriptionError(
-                    replace(one, place=f"{study.source}: vary.{key}") for one in error.problems
-                ) from error
+    return scenario
+
+
+@contextmanager
+def _at_keys(
+    study: StudySettings, changes: Mapping[str, str], otherwise: str = ""
+) -> Iterator[None]:
+    """Let problems with changes of a scenario name the keys of a study that make them.
+
+    Args:
+        study: The study.
+        changes: By key of the study the change that it makes, as `--set` takes it.
+        otherwise: The key of problems that name no change, if they are due to one.
+
+    Raises:
+        DescriptionError: With the problems.
+    """
+    keys = {f"{OPTION} {change}": key for key, change in changes.items()}
+
+    def at_key(problem: Problem) -> Problem:
+        key = keys.get(problem.place, otherwise)
+        if not key:
+            return problem
+        inside = "" if key.endswith(f".{problem.element}") else problem.element
+        element = ": ".join(filter(None, (key, inside)))
+        return replace(problem, place=study.place(key), element=element)
+
+    try:
+        yield
+    except DescriptionError as error:
+        found = Diagnosis([at_key(problem) for problem in error.problems])
+        raise DescriptionError(found.problems) from error
 
 
 def run_nominal(
@@ -464,7 +504,7 @@ def run_nominal(
 
     Raises:
         UnknownNameError: If there is no figure that the study names.
-        ArgumentError: If a figure is a time of the computer, and none of the run.
+        DescriptionError: If a figure is a time of the computer, and none of the run.
         RobotDynamicsError: If the run is refused, so that nothing can be learned from others.
     """
     run = simulate(scenario, duration=study.duration_s, allow_code=allow_code)
@@ -475,12 +515,13 @@ def run_nominal(
     ]
     for name in study.figures:
         if name in _OF_COMPUTER:
-            raise ArgumentError(
-                f"{study.source}: figures has {name!r}, a time of the computer that differs from "
-                "run to run; expected figures of the run itself."
+            raise study.refused(
+                "figures",
+                f"{name!r} is a time of the computer that differs from run to run; expected "
+                "figures of the run itself",
             )
         if name not in known:
-            raise UnknownNameError("figure", name, known, f"{study.source}: figures")
+            raise UnknownNameError("figure", name, known, f"{study.place('figures')}: figures")
     asked = scenario.acceptance.thresholds(scenario.plant.engine)
     bounded = [name for name in known if name in asked or f"{name}_least" in asked]
     figures = study.figures or tuple(bounded) or (_DEFAULT,)

@@ -12,6 +12,7 @@ from scipy import stats
 
 from robot_dynamics.app.studies.design import design_of, override
 from robot_dynamics.app.studies.settings import DistributionSettings, StudySettings
+from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.errors import ArgumentError
 
 DISTRIBUTIONS = {
@@ -99,7 +100,7 @@ def test_blocks_of_a_saltelli_design_differ_in_one_number():
     A, B, first, second = design.points.reshape(4, 8, 2)
     assert np.array_equal(first, np.column_stack([B[:, 0], A[:, 1]]))
     assert np.array_equal(second, np.column_stack([A[:, 0], B[:, 1]]))
-    with pytest.raises(ArgumentError, match="expected 4 times a power of two, as 32"):
+    with pytest.raises(DescriptionError, match="expected 4 times a power of two, as 32"):
         design_of(study(vary, sampling="saltelli", samples=33))
 
 

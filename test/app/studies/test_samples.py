@@ -86,6 +86,32 @@ def test_files_of_something_else_are_left_alone(tmp_path, text, problem):
     assert path.read_text(encoding="utf-8") == text
 
 
+def test_one_process_at_a_time_has_a_file(tmp_path):
+    """The second one says so and changes nothing; when the first has ended the file is free."""
+    path = tmp_path / "results.jsonl"
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from robot_dynamics.app.studies.samples import Results\n"
+        f"results = Results(Path({str(path)!r}), {SUBJECT!r})\n"
+        "results.add({'sample': 1, 'square': 1})\n"
+        "print('open', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "open\n"
+        before = path.read_text(encoding="utf-8")
+        with pytest.raises(OutputError, match="another process is writing to it; expected"):
+            Results(path, SUBJECT)
+        assert path.read_text(encoding="utf-8") == before
+        other.kill()
+    results = Results(path, SUBJECT)
+    results.close()
+    assert list(results.known) == [1]
+
+
 def test_an_interruption_loses_nothing(tmp_path):
     """After Ctrl-C the file has what ended, the processes are gone, and the rest can go on."""
     path = tmp_path / "results.jsonl"

@@ -37,21 +37,29 @@ def test_the_interval_is_wilsons(failed, count):
     """Its ends are where the score test has its 95 % quantile: (p - x)^2 = z^2 x (1 - x) / n."""
     rate = failure_rate(np.arange(count) < failed)
     assert rate.value == failed / count
-    for end in (rate.low, rate.high):
+    for end in rate.interval:
         # The end at 0 or 1 is exact; z to ten digits.
         assert (rate.value - end) ** 2 == pytest.approx(
             1.959963984540054**2 * end * (1.0 - end) / count, abs=1e-12
         )
-    assert rate.low <= rate.value <= rate.high
+    low, high = rate.interval
+    assert low <= rate.value <= high
     assert str(failure_rate(np.array([True, False]))).startswith("1 of 2 failed: 50 %")
 
 
 def test_the_interval_of_sobol_blocks_counts_what_is_independent():
     """Blocks that repeat numbers of the first two say nothing new of the rate."""
     failed = np.tile([True, False, False, False], 6 * 4)  # 4 numbers, 6 blocks of 16
-    rate, two = failure_rate(failed, 16), failure_rate(failed[:32])
+    rate, two = failure_rate(failed, saltelli=16), failure_rate(failed[:32])
     assert (rate.failed, rate.count) == (24, 96)
-    assert (rate.low, rate.high) == (two.low, two.high)
+    assert rate.interval == two.interval
+
+
+def test_a_grid_has_no_interval():
+    """Its combinations are chosen, so that their number says nothing of a probability."""
+    rate = failure_rate(np.array([True, False, False]), "grid")
+    assert rate.interval is None
+    assert str(rate) == "1 of 3 combinations failed"
 
 
 def test_sobol_indices_of_a_sum_of_squares():
