@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 #: The farthest point of a round body in a direction of unit length, both in its link's frame.
 Shape = Callable[[Vector3], Vector3]
 
-_FLAT = 1e-24  # keeps a disc that lies flat finite
+_FLAT = 1e-24  # keeps finite a disc that lies flat, and a cable whose ends meet
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def cable(
 
     def slack(posture: Posture) -> Scalar:
         between = posture.point(*first) - posture.point(*second)
-        return length - sqrt(between.dot(between))
+        return length - sqrt(between.dot(between) + _FLAT * length * length)
 
     return Inequality(name, slack, restitution)
 
@@ -482,10 +482,12 @@ class Contacts:
         UnknownNameError: If a link does not exist.
     """
 
-    def __init__(self, robot: Robot, items: Iterable[PointContact | Inequality]) -> None:
-        self.robot = robot
-        self.items = tuple(i for i in named_contacts(items) if not isinstance(i, ShapeContact))
-        if len(self.items) < len(tuple(items)):
+    def __init__(
+        self, robot: Robot, items: Iterable[PointContact | Inequality | ShapeContact]
+    ) -> None:
+        self.robot, found = robot, named_contacts(items)
+        self.items = tuple(item for item in found if not isinstance(item, ShapeContact))
+        if len(self.items) < len(found):
             raise ArgumentError(
                 "contacts of shapes are for the time steps of `rd.Simulation`, expected "
                 "PointContact and Inequality here."

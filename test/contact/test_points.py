@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from support.mechanisms import random_state, random_tree
 from support.touching import at, floating
 
+import robot_dynamics as rd
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import (
     Contacts,
@@ -138,6 +139,27 @@ def test_an_outline_has_the_ends_and_corners_alone():
     assert outline(np.ones((3, 3))) == [0]
     with pytest.raises(ArgumentError, match="not in a plane"):
         outline(np.vstack([np.eye(3), np.zeros(3)]))
+
+
+def test_a_cable_whose_ends_meet_is_slack():
+    """Its normal is zero there, not a quotient of zeros; it becomes taut a metre below."""
+    rope = cable("rope", 1.0, ("body", (0, 0, 0)), ("world", (0, 0, 0)))
+    terms = Contacts(floating(), [rope])(at(0, 0, 0), np.zeros(6))
+    assert_allclose(terms.gap, 1.0)
+    assert not terms.T.any()
+    sim = rd.Simulation(floating(), contacts=[rope], q=at(0, 0, 0), period=0.01)
+    for _ in range(60):
+        seen = sim.step(np.zeros(6))
+    assert_allclose(seen.q[:3], [0.0, 0.0, -1.0], atol=1e-9)
+
+
+def test_no_contacts_are_free_motion():
+    """An empty list is none, for the time steps and for integration alike."""
+    robot, q = floating(), at(0, 0, 0)
+    motion = rd.integrate(robot, q, np.zeros(6), 0.1, contacts=[])
+    assert_allclose(motion.q[-1], rd.integrate(robot, q, np.zeros(6), 0.1).q[-1], rtol=0)
+    seen = rd.Simulation(robot, contacts=[], q=q, period=0.1).step(np.zeros(6))
+    assert_allclose(seen.q, motion.q[-1], atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ slot whose last place is nearest. A slot without a point is infinitely far away.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,14 +22,14 @@ from robot_dynamics.compile import load_kernel, trace
 from robot_dynamics.contact.shapes import ShapeContact, Solid
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model import WORLD, Model, pose_of
+from robot_dynamics.model import WORLD, Model, pose, pose_of
 
 Array = NDArray[np.float64]
 
-#: Points farther apart than this [m] are not looked for: what comes nearer than this in a single
-#: time step is seen late.
+#: Points farther apart than this [m] are not looked for: what comes nearer by more than this in a
+#: single time step is seen when it is in already, and pushed out by the correction of positions.
 MARGIN = 0.01
-_FAR = 1e6  # squared distance of a slot that had no point [m^2]
+_FREE, _NO_SLOT = 1e3, 1e5  # coordinates of slots that had no point, and of none [m]
 # Of MuJoCo: before it, convex bodies that are apart had other points than those that touch.
 _OLDEST = (3, 17)
 _TOLERANCE = "1e-10"  # of convex distances [m]
@@ -53,8 +52,12 @@ class Manifolds:
     def __init__(self, model: Model, contacts: Sequence[ShapeContact]) -> None:
         mujoco = _import_mujoco()
         ends = np.cumsum([0, *(one.points for one in contacts)]).tolist()
-        self._slots = [slice(a, b) for a, b in itertools.pairwise(ends)]
         self.count: int = ends[-1]
+        self._room = [one.points for one in contacts]
+        # Slots of each contact, filled up with one that is none.
+        self._slots = np.full((len(contacts), max(self._room)), self.count)
+        for own, first, room in zip(self._slots, ends[:-1], self._room, strict=True):
+            own[:room] = first + np.arange(room)
         solids = [solid for one in contacts for solid in (one.first, one.second)]
         links = [model.link(solid.link) for solid in solids]
         self._bodies = sorted({link.body for link in links} - {WORLD})
@@ -71,9 +74,8 @@ class Manifolds:
         turns = Rotation.from_quat(np.roll(self._model.geom_quat, -1, axis=1)).as_matrix()
         self._frames = np.tile(np.eye(4), (len(solids), 1, 1))
         for i, (link, solid) in enumerate(zip(links, solids, strict=True)):
-            own = np.eye(4)
-            own[:3, :3], own[:3, 3] = turns[i], self._model.geom_pos[i]
-            self._frames[i] = pose_of(link.placement) @ solid.pose @ own
+            moved = pose(self._model.geom_pos[i], turns[i])
+            self._frames[i] = pose_of(link.placement) @ solid.pose @ moved
         self._poses = np.tile(np.eye(4), (len(row), 1, 1))
         self._kernel: Any = self._placing(model)
         self._none = np.zeros((self.count, 7))
@@ -103,20 +105,29 @@ class Manifolds:
         sides = contact.geom
         found = np.column_stack([contact.dist, contact.pos, contact.frame[:, :3]])
         found[sides[:, 0] % 2 == 0, 4:] *= -1.0
-        pairs = sides[:, 0] // 2
-        for pair in np.unique(pairs).tolist():
-            slots, points = self._slots[pair], found[pairs == pair]
-            room = slots.stop - slots.start
-            if len(points) > room:
-                points = points[np.argsort(points[:, 0], kind="stable")[:room]]
-            off = points[:, None, 1:4] - last[None, slots]
-            apart = np.nan_to_num(np.einsum("ijk,ijk->ij", off, off), nan=_FAR)
-            at = np.arange(len(points))
-            # Most often every point is where it was.
-            if (apart.argmin(axis=1) != at).any():
-                _, at = linear_sum_assignment(apart)
-            seen[slots.start + at] = points
+        pairs, places = sides[:, 0] // 2, found[:, 1:4]
+        # Of each point and each slot of its pair.
+        off = places[:, None] - self._padded(last)[self._slots[pairs]]
+        apart = np.einsum("ijk,ijk->ij", off, off)
+        at = self._slots[pairs, apart.argmin(axis=1)]
+        # Most often every point is nearest to a slot of its own.
+        claimed = np.bincount(at)[at]
+        for pair in {*pairs[claimed > 1].tolist()}:
+            own = np.flatnonzero(pairs == pair)
+            room = self._room[pair]
+            if len(own) > room:
+                own, most = np.split(own[np.argsort(found[own, 0], kind="stable")], [room])
+                at[most] = self.count
+            at[own] = self._slots[pair, linear_sum_assignment(apart[own, :room])[1]]
+        kept = at < self.count
+        seen[at[kept]] = found[kept]
         return seen
+
+    def _padded(self, last: Array) -> Array:
+        """Return places with those of free slots far away, and of no slot farther (n + 1, 3)."""
+        padded = np.full((self.count + 1, 3), _NO_SLOT)
+        padded[:-1] = np.where(np.isnan(last), _FREE, last)
+        return padded
 
     def _placing(self, model: Model) -> Any:
         """Return compiled `(q, v, h) -> (k, 3, 4)`: where bodies are in mid-step."""

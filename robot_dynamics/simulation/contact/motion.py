@@ -141,6 +141,9 @@ class ContactMotion:
         face = [scene.contacts[i].face for i in scene.pushing]
         self._face = np.full((c, 2), np.inf)
         self._face[: len(face)] = np.array(face).reshape(-1, 2)
+        # Points of shapes are within them, however deep they are.
+        self._deep = np.full(c, DEEP)
+        self._deep[len(face) :][self.terms.seen] = np.inf
         # What rolls, or touches what moves, has no place to be brought back to.
         self._stays = np.array([True] * len(face) + [_stays(p) for p in scene.points], dtype=bool)
         self._bounded = bool(np.isfinite(self._face).any())
@@ -192,8 +195,8 @@ class ContactMotion:
         terms, solver, b, w = self._terms, self._solver, self._b, self._w
         self._begin_step = begin_step.bind(
             self._h, terms.before, terms.after, terms.gaps, terms.places, self._face,
-            self._elastic, self.pressed, self.forces.force, b, w, solver.c, solver.P, self._gaps,
-            self._within, solver.touching, self._arriving,
+            self._deep, self._elastic, self.pressed, self.forces.force, b, w, solver.c, solver.P,
+            self._gaps, self._within, solver.touching, self._arriving,
         )  # fmt: skip
         self._end_step = end_step.bind(
             self._h, self._v, self._acceleration, terms.free, terms.HJ, terms.J, solver.P,
@@ -499,8 +502,8 @@ def _without_gain(W: Array, c: Array, before: Array, plain: Array, P: Array, gai
 @routine
 def begin_step(
     h: Vector, before: Vector, after: Vector, gap: Vector, place: Matrix, face: Matrix,
-    elastic: Mask, pressed: Mask, force: Vector, holding: int, width: int, c: Vector, P: Vector,
-    gaps: Vector, within: Mask, touching: Mask, arriving: Mask,
+    deep: Vector, elastic: Mask, pressed: Mask, force: Vector, holding: int, width: int,
+    c: Vector, P: Vector, gaps: Vector, within: Mask, touching: Mask, arriving: Mask,
 ) -> bool:  # fmt: skip
     """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
 
@@ -518,7 +521,7 @@ def begin_step(
         if elastic[i]:
             closed = gaps[i] < 0.0
         else:
-            closed = gaps[i] <= (STILL_CLOSED if pressed[i] else CLOSED) and gaps[i] > -DEEP
+            closed = gaps[i] <= (STILL_CLOSED if pressed[i] else CLOSED) and gaps[i] > -deep[i]
         touching[i] = closed and within[i]
         # A contact that pushed in the last step does not arrive: it only slides on.
         arriving[i] = touching[i] and not pressed[i] and not elastic[i] and rate < 0.0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.contact.points import Contacts, Inequality, PointContact
+from robot_dynamics.contact.points import Contacts, Inequality, PointContact, named_contacts
 from robot_dynamics.dynamics.arguments import finite_vector, positive_number
 from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales, model_length
 from robot_dynamics.errors import ArgumentError, UnknownNameError
@@ -133,16 +133,18 @@ def integrate(
         tau = _driven(robot, tau, prescribed, batch)
     force = _force(tau, (*batch, model.nv))
     length = model_length(model)
-    if contacts is not None and (batch or method != "projection"):
+    # Without any it is free motion.
+    items = () if contacts is None else named_contacts(contacts)
+    if items and (batch or method != "projection"):
         raise ArgumentError("contacts need the method 'projection' and one state.")
-    orders = ORDERS if contacts is None else EVENT_ORDERS
+    orders = EVENT_ORDERS if items else ORDERS
     how = Method(method, scheme_of_order(order, orders), stabilisation_time)
     times = np.linspace(0.0, duration, outputs + 1)
     substeps = max(1, int(np.ceil(duration / outputs / step * (1.0 - 1e-12))))
     run: AdaptiveSteps | FixedSteps | BatchSteps | EventSteps
     h = duration / outputs / substeps
-    if contacts is not None:
-        touching = Contacts(robot, contacts)
+    if items:
+        touching = Contacts(robot, items)
         run = EventSteps(robot, how.scheme, force, h, touching, state, rest_speed)
     elif batch:
         run = BatchSteps(robot, how, force, h, state[0], limit, length)
@@ -156,7 +158,7 @@ def integrate(
     damped = any(np.any(loop.damping) for loop in model.loops)
     damped = damped or model.joint_friction
     conservative = not callable(force) and not np.any(force) and not damped
-    conservative = conservative and contacts is None
+    conservative = conservative and not items
 
     def so_far() -> Trajectory:
         found = _trajectory(

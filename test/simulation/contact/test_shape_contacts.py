@@ -167,6 +167,18 @@ def test_a_box_falls_alike_on_corners_a_plane_and_a_box():
     assert abs(ends[0][0]) > 0.05  # it went somewhere
 
 
+def test_what_is_fast_does_not_fall_through():
+    """A ball that goes by three centimetres in a step is stopped and lies on the table."""
+    table = Solid.box("world", (1.0, 1.0, 0.2), pose((0, 0, -0.1)))
+    contact = ShapeContact("ball", Solid.sphere("body", 0.05), table)
+    q, qd = at(0, 0, 0.105), [0, 0, 0, 0, 0, -30.0]
+    sim = rd.Simulation(floating(), contacts=[contact], q=q, qd=qd, period=0.01, step=1e-3)
+    for _ in range(5):
+        seen = sim.step(np.zeros(6))
+    assert_allclose(seen.q[:3], [0.0, 0.0, 0.05], atol=1e-9)
+    assert_allclose(seen.qd, 0.0, atol=1e-9)
+
+
 def two_bodies() -> rd.Robot:
     """Return two free bodies of 1 and 2 kg."""
     links = [LinkElement("world")]

@@ -203,7 +203,6 @@ def test_a_slide_goes_back_and_forth_without_loss():
         ({"method": "adaptive"}, "method 'projection'"),
         ({"order": 3}, "order 3"),
         ({"rest_speed": -1.0}, "rest_speed"),
-        ({"contacts": []}, "no contacts"),
     ],
 )
 def test_bad_arguments_are_refused(changes, words):
