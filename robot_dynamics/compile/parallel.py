@@ -20,6 +20,8 @@ from robot_dynamics.compile.errors import ShapeError
 
 # Parts are multiples of the most lanes there are, so that few states remain alone.
 _LANES = 8
+# States that a thread takes at a time of arrays whose numbers have to be converted.
+_BLOCK = 4096
 
 
 def in_parallel(
@@ -30,8 +32,9 @@ def in_parallel(
     Args:
         function: A compiled function, such as `robot.inverse_dynamics`; one with decisions in
             Python, such as the forward dynamics of closed loops, is none.
-        arrays: Its inputs: (N, ...) for N states, or of one state for all. Arrays of floats are
-            not copied.
+        arrays: Its inputs: (N, ...) for N states, or of one state for all. Arrays of doubles are
+            not copied, whatever their strides; others are converted a block at a time, where a
+            call of the function itself would convert all.
         out: Where to write: an array, or a tuple of arrays; new arrays by default.
         threads: How many; by default as many as there are processors for this process.
 
@@ -66,15 +69,23 @@ def in_parallel(
     workers = threads or len(os.sched_getaffinity(0))
     size = -(-count // workers)
     size += -size % _LANES
+    if any(value.dtype != np.float64 for value in values):
+        size = min(size, _BLOCK)  # NumPy makes doubles of all that a call is given
+    starts = range(0, count, max(size, 1))
 
-    def evaluate(start: int) -> None:
-        part = slice(start, start + size)
-        of_part = [
-            value[part] if batch else value for value, batch in zip(values, batches, strict=True)
-        ]
-        targets = tuple(result[part] for result in results)
-        function(*of_part, out=targets[0] if single else targets)
+    def evaluate(worker: int) -> None:
+        for start in starts[worker::workers]:
+            part = slice(start, start + size)
+            of_part = [
+                value[part] if batch else value
+                for value, batch in zip(values, batches, strict=True)
+            ]
+            targets = tuple(result[part] for result in results)
+            function(*of_part, out=targets[0] if single else targets)
 
-    with ThreadPoolExecutor(workers, "states") as pool:
-        list(pool.map(evaluate, range(0, count, max(size, 1))))
+    with ThreadPoolExecutor(max(workers - 1, 1), "states") as pool:
+        others = [pool.submit(evaluate, n) for n in range(1, min(workers, len(starts)))]
+        evaluate(0)  # in this thread: to start one takes as long as some thousand states
+        for other in others:
+            other.result()
     return results[0] if single else tuple(results)

@@ -7,10 +7,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from support.linkages import slider_crank
 
 import robot_dynamics as rd
 from robot_dynamics.compile import ShapeError, compile_program, trace
 from robot_dynamics.compile.host import find_host
+from robot_dynamics.robot import Robot
 
 needs_compiler = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
 
@@ -21,6 +23,16 @@ def function():
         return {"a": [x[0] * y, x[1] + y, x[2]], "b": [[x[0], y], [y, x[1] * x[2]]]}
 
     return compile_program(trace(run, "f", {"x": 3, "y": ()})).bind()
+
+
+def traced(function):
+    """Return what a function returns, and how many bytes it had at most."""
+    tracemalloc.start()
+    try:
+        result = function()
+        return result, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 1000])
@@ -63,17 +75,48 @@ def test_nothing_is_copied(function, threads):
     x, y = np.random.default_rng(0).normal(size=(500_000, 4)), 0.7
     out = np.empty((500_000, 3)), np.empty((500_000, 2, 2))
     for states in (np.ascontiguousarray(x[:, :3]), x[:, :3], x[:, 3:0:-1]):
-        tracemalloc.start()
-        try:
-            if threads:
-                rd.in_parallel(function, states, y, out=out, threads=threads)
-            else:
-                function(states, y, out=out)
-            most = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        if threads:
+            _, most = traced(
+                lambda x=states: rd.in_parallel(function, x, y, out=out, threads=threads)
+            )
+        else:
+            _, most = traced(lambda x=states: function(x, y, out=out))
         assert most < 1_000_000  # threads, views, modules; a copy of x would be 12 MB
     np.testing.assert_array_equal(out[0], function(x[:, 3:0:-1], y)[0])
+
+
+@needs_compiler
+@pytest.mark.parametrize("threads", [1, 2])
+def test_single_precision_is_converted_by_blocks(function, threads):
+    """Of 8 MB a thread needs a block as doubles at a time; results are those of doubles."""
+    x = np.random.default_rng(0).normal(size=(500_000, 3)).astype(np.float32)
+    out = np.empty(x.shape), np.empty((len(x), 2, 2))
+    _, most = traced(lambda: rd.in_parallel(function, x, 0.7, out=out, threads=threads))
+    assert most < 1_000_000  # blocks of 0.1 MB, threads, views; all of x would be 12 MB
+    np.testing.assert_array_equal(out[0], function(x.astype(float), 0.7)[0])
+
+
+@needs_compiler
+@pytest.mark.parametrize("stride", [1, 2])
+def test_closed_loops_and_derivatives_copy_no_inputs(stride):
+    """Besides results they need a number a state, that of full rank: less than half an input."""
+    robot, count = Robot.from_mechanism(slider_crank()), 100_000
+    n, rng = robot.model.nv, np.random.default_rng(0)
+    q, qd = (np.zeros((count, stride * n))[:, ::stride] for _ in range(2))
+    q[:] = robot.assemble().q
+    tau, w = (rng.normal(size=(count, stride * n))[:, ::stride] for _ in range(2))
+    for function, more in (
+        (robot.closed_loop, ()),
+        (robot.inverse_dynamics_derivatives, ()),
+        (robot.forward_dynamics_derivatives, ()),
+        (robot.forward_dynamics_vjp, (w,)),
+    ):
+        function(q[:8], qd[:8], tau[:8], *(x[:8] for x in more))  # compiles
+        found, most = traced(lambda f=function, m=more: f(q, qd, tau, *m))
+        assert most - sum(x.nbytes for x in found) < 4 * n * count
+    out = np.empty((count, n))
+    _, most = traced(lambda: robot.forward_dynamics(q, qd, tau, out=out))
+    assert most < 3 * out.nbytes  # accelerations twice, and what tells whether they are good
 
 
 def test_what_is_refused(function):
