@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import platform
 import sys
 from dataclasses import asdict
@@ -65,6 +66,8 @@ def main() -> int:
                 found += trees.rows_of(name, options.rounds)
                 if generated.is_available():
                     found += generated.rows_of(name, options.rounds)
+                if generated.adam_is_available():
+                    found += generated.adam_rows_of(name, options.rounds)
             if name in two_arms.ARMS:
                 case = two_arms.two_arms(name)
                 found += closed_loops.rows_of(case, options.rounds)
@@ -100,7 +103,8 @@ def host() -> dict[str, str]:
             if line.startswith("model name"):
                 model = line.partition(":")[2].strip()
                 break
-    result = {"processor": model, "python": platform.python_version()}
+    cores = str(len(os.sched_getaffinity(0)))
+    result = {"processor": model, "cores": cores, "python": platform.python_version()}
     for name in ("numpy", "llvmlite", "pin", "mujoco"):
         with contextlib.suppress(PackageNotFoundError):
             result[name] = version(name)

@@ -4,6 +4,7 @@
 
 It is the strongest peer of one state at a time. CasADi takes our algorithms on its symbols and
 writes C; a loop in C goes over the states, so that no call from Python is measured on either side.
+So does it with the algorithms of adam-robotics, another library, where that is installed.
 """
 
 from __future__ import annotations
@@ -15,21 +16,26 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from benchmarks.robots import Subject
+from benchmarks.robots import Subject, file_of
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved
-from robot_dynamics import derivatives
+from robot_dynamics import algorithms, derivatives
 from robot_dynamics.compile.kernel import compile_program
+from robot_dynamics.description.load import load_description
 from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import inverse_dynamics
+from robot_dynamics.model import Model, build, joined
 from robot_dynamics.model.parameters import pack, parameters_of
+from robot_dynamics.robot import Robot
 
 # Max-norm relative; accelerations and their derivatives are divided by the condition of H before.
 TOLERANCE = 1e-12
 FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
 PEER = "CasADi, gcc -O3"
+ADAM = "adam-robotics, gcc -O3"
 # gcc takes minutes for the derivatives of robots with more joints.
 _MOST_JOINTS = 9
 _LOOP = """
@@ -177,3 +183,109 @@ def rows_of(name: str, rounds: int) -> list[Row]:
         )
         for short in functions
     ]
+
+
+def adam_is_available() -> bool:
+    """Return whether adam-robotics is there, besides CasADi and gcc."""
+    try:
+        import adam.casadi  # noqa: F401
+    except ImportError:
+        return False
+    return is_available()
+
+
+def adam_rows_of(name: str, rounds: int) -> list[Row]:
+    """Return the rows of one robot beside adam-robotics.
+
+    Its bases float, and prismatic joints do not work there (0.5.0): fingers are locked.
+    With the base held still its inverse dynamics is that without accelerations, its CRBA ours;
+    its ABA is compared on a floating base.
+
+    Raises:
+        AssertionError: If results differ.
+    """
+    mechanism = load_description(file_of(name)).mechanism
+    arm = mechanism.locked({j.name: 0.0 for j in mechanism.joints if j.type == "prismatic"})
+    flying = joined(name, [(arm, np.eye(4), "floating")], root="outside")
+    model, floating = build(arm), build(flying)
+    n, rng = model.nv, np.random.default_rng(0)
+    q, qd, tau = rng.uniform(-2.0, 2.0, (1000, n)), *rng.normal(size=(2, 1000, n))
+    place, twist = rng.normal(size=(1000, 3)), rng.normal(size=(1000, 6))
+    turn = Rotation.random(1000, random_state=0)
+    base = np.tile(np.eye(4), (1000, 1, 1))
+    base[:, :3, :3], base[:, :3, 3] = turn.as_matrix(), place
+    linear_first = [3, 4, 5, 0, 1, 2, *range(6, n + 6)]
+    cases = {  # arrays for us, and for them
+        "bias_forces": ((q, qd), (q, qd)),
+        "inertia_matrix": ((q,), (q,)),
+        "forward_dynamics": (
+            (np.hstack([place, turn.as_quat(), q]), np.hstack([twist, qd]),
+             np.hstack([np.zeros((1000, 6)), tau])),
+            (np.ascontiguousarray(base.swapaxes(1, 2)), q, twist[:, linear_first[:6]].copy(),
+             qd, tau),
+        ),
+    }  # fmt: skip
+    labels = {"bias_forces": "rnea without accelerations", "inertia_matrix": "crba"}
+    functions, timed, errors = _adam_functions(name, model), {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, (ours, theirs) in cases.items():
+            of = floating if kind == "forward_dynamics" else model
+            build_program = getattr(algorithms, f"{kind}_program")
+            kernel = algorithms.bound(of, kind, lambda b=build_program, m=of: b(m), lanes=1)
+            generated = Generated(functions[kind], Path(folder))
+            found, expected = kernel(*ours), np.zeros((1000, functions[kind].numel_out(0)))
+            generated(theirs, [expected])
+            # Of symmetric matrices, and of vectors whose first six may stand otherwise.
+            flat = found.reshape(1000, -1)
+            off, scale = flat - expected, np.abs(expected).max(axis=1)
+            if of is floating:
+                off = flat[:, linear_first] - expected
+                scale = scale * np.linalg.cond(Robot(of).inertia_matrix(ours[0]))
+            errors[kind] = float((np.abs(off).max(axis=1) / scale).max())
+            if not errors[kind] < TOLERANCE:
+                raise AssertionError(f"{name}: {kind} is {errors[kind]:.1e} off adam-robotics.")
+            timed[kind] = lambda k=kernel, a=ours, o=found: k(*a, out=o)
+            timed[f"{kind} adam"] = lambda g=generated, a=theirs, o=expected: g(a, [o])
+        timings = interleaved(timed, dict.fromkeys(timed, 1000), rounds)
+    return [
+        Row.of(
+            timings[kind],
+            timings[f"{kind} adam"],
+            robot=name,
+            algorithm=labels.get(kind, "aba, floating base"),
+            mode="loop",
+            lanes=1,
+            peer=ADAM,
+            max_rel_error=errors[kind],
+            threshold=1.0,
+        )
+        for kind in cases
+    ]
+
+
+def _adam_functions(name: str, model: Model):
+    """Return functions of CasADi by algorithm."""
+    import casadi as ca
+    from adam import Representations
+    from adam.casadi import KinDynComputations
+
+    with tempfile.NamedTemporaryFile("w", suffix=".urdf") as file:
+        text = Path(file_of(name)).read_text().replace('type="prismatic"', 'type="fixed"')
+        file.write(text)
+        file.flush()
+        gravity = np.array([*model.gravity, 0.0, 0.0, 0.0])
+        adam = KinDynComputations(file.name, list(model.joint_names), gravity=gravity)
+    adam.set_frame_velocity_representation(Representations.BODY_FIXED_REPRESENTATION)
+    n = model.nv
+    q, qd, tau = (ca.SX.sym(symbol, n) for symbol in ("q", "qd", "tau"))
+    base, twist = ca.SX.sym("base", 4, 4), ca.SX.sym("twist", 6)
+    held, still = ca.SX.eye(4), ca.SX.zeros(6)
+    found = {
+        "bias_forces": ([q, qd], adam.bias_force(held, q, still, qd)[6:]),
+        "inertia_matrix": ([q], adam.mass_matrix(held, q)[6:, 6:]),
+        "forward_dynamics": ([base, q, twist, qd, tau], adam.aba(base, q, twist, qd, tau)),
+    }
+    return {
+        kind: ca.Function("f", inputs, [ca.densify(value)], {"cse": True})
+        for kind, (inputs, value) in found.items()
+    }

@@ -22,7 +22,8 @@ class Row:
             controller, called from Python, by what limits make of it.
             "rigid", "soft finger": a step of a simulated plant, called from Python.
             "loop": one state at a time inside a compiled loop, scalar code. "batch": the same
-            loop with SIMD code. "call": a call from Python with one state, checks included.
+            loop with SIMD code. "all cores": that in several threads, on the clock. "call": a call
+            from Python with one state, checks included.
             "sparse": the same of the sparse matrix method, which is not compiled.
         lanes: States at a time in our code.
         ours_us: Our median time per state [us].

@@ -10,19 +10,22 @@ import pinocchio as pin
 
 from benchmarks.robots import Subject, mujoco_inertia_matrix
 from benchmarks.rows import Row
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleaved, quickest
+from robot_dynamics.compile.parallel import in_parallel
 
 # Max-norm relative; accelerations are divided by the condition of H before.
 TOLERANCE = 1e-12
 # The public methods; a geared robot's forward_dynamics closes its loops, Pinocchio's aba does not.
 METHODS = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "tree_forward_dynamics"}
 NAMES = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "forward_dynamics"}
-# Largest ratio of our time to Pinocchio's.
+# Largest ratio of our time to Pinocchio's; of batches with AVX2 alone.
 THRESHOLDS = {
     "loop": {"rnea": 1 / 4, "crba": 1 / 2, "aba": 1 / 4},
+    "batch": {"rnea": 1 / 10, "crba": 1 / 5, "aba": 1 / 10},
     "call": {"rnea": 1.0, "crba": 1.2, "aba": 1.0},
 }
 CALLS = 64  # states that a pass of single calls goes through
+MANY = 600_000  # joints in a batch that is worth starting threads for
 
 
 def errors_of(subject: Subject) -> dict[str, float]:
@@ -69,7 +72,11 @@ def rows_of(name: str, rounds: int) -> list[Row]:
     """Return the rows of one robot."""
     subject = Subject(name)
     errors = errors_of(subject)
-    return [*_loops(subject, errors, rounds), *_calls(subject, errors, rounds)]
+    return [
+        *_loops(subject, errors, rounds),
+        *_all_cores(subject, errors, rounds),
+        *_calls(subject, errors, rounds),
+    ]
 
 
 def _loops(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]:
@@ -127,6 +134,32 @@ def _loops(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]
             threshold=THRESHOLDS.get(mode, {}).get(short),
         )
         for short, mode in kernels
+    ]
+
+
+def _all_cores(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]:
+    """Compare large batches on all cores with the same on one."""
+    times = MANY // subject.q.size
+    arrays = [np.tile(array, (times, 1)) for array in (subject.q, subject.qd, subject.x)]
+    out = np.empty_like(arrays[1])
+    functions = {}
+    for short in ("rnea", "aba"):
+        function = getattr(subject.robot, METHODS[short])
+        functions[short] = lambda f=function: in_parallel(f, *arrays, out=out)
+        functions[f"{short}, one core"] = lambda f=function: f(*arrays, out=out)
+    timings = quickest(functions, dict.fromkeys(functions, len(out)), 20 * rounds)
+    return [
+        Row.of(
+            timings[short],
+            timings[f"{short}, one core"],
+            robot=subject.name,
+            algorithm=short,
+            mode="all cores",
+            lanes=host_lanes(),
+            peer="ours on one core",
+            max_rel_error=errors[short],
+        )
+        for short in ("rnea", "aba")
     ]
 
 

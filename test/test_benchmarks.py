@@ -85,7 +85,7 @@ def test_a_robot_is_compared_then_timed(tmp_path, monkeypatch, capsys):
         (algorithm, mode)
         for algorithm in ("rnea", "crba", "aba")
         for mode in ("loop", "batch", "call")
-    }
+    } | {("rnea", "all cores"), ("aba", "all cores")}
     assert all(r["max_rel_error"] < 1e-12 for r in rows)
     assert all(np.isfinite(r["ratio"]) and r["ours_us"] > 0 for r in rows)
     assert "numpy" in report["host"]
@@ -119,6 +119,20 @@ def test_generated_code_is_compared_then_timed():
     assert [row.algorithm for row in rows] == [
         *("rnea", "crba", "aba", "rnea derivatives", "aba derivatives")
     ]
+    assert all(row.max_rel_error < 1e-12 and row.peer_us for row in rows)
+
+
+@pytest.mark.slow
+def test_adam_robotics_is_compared_then_timed():
+    """Its C code computes the same of an arm whose fingers are locked, on a floating base too."""
+    for package in ("adam.casadi", "pinocchio", "mujoco"):
+        pytest.importorskip(package, exc_type=ImportError)
+    from benchmarks import generated
+
+    if not generated.adam_is_available():
+        pytest.skip("there is no gcc")
+    rows = generated.adam_rows_of("panda", 1)
+    assert len(rows) == 3
     assert all(row.max_rel_error < 1e-12 and row.peer_us for row in rows)
 
 
