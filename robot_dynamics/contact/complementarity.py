@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 _ZERO = 1e-11
 # Columns that depend on one another leave a d that no column reaches, of this size at most.
 _CONTRADICTION = 1e-10
+_ASTRAY = 1e-7  # error of a solution whose numbers are about one
 _PIVOTS = 50  # for each unknown; a handful of them is usual
 
 
@@ -52,12 +53,21 @@ def copositive_complementarity(M: Array, d: Array) -> Array | None:
     """Return z (m,) of any copositive M (m, m), as friction with pyramids has; None on a ray.
 
     Raises:
-        RobotDynamicsError: If it does not end.
+        RobotDynamicsError: If it does not end, or rounding led it astray, as it may where many
+            contacts depend on one another.
     """
     size = float(np.abs(M).max(initial=0.0)) or 1.0
     large = float(np.abs(d).max(initial=0.0)) or 1.0
     z = _lemke(M / size, d / large)
-    return None if z is None else z * (large / size)
+    if z is None:
+        return None
+    w = M / size @ z + d / large
+    if np.minimum(w, z).min() < -_ASTRAY or np.minimum(w, z).max() > _ASTRAY * max(1.0, z.max()):
+        raise RobotDynamicsError(
+            f"the complementarity problem of {len(d)} unknowns lost its digits; expected contacts "
+            "that depend less on one another."
+        )
+    return z * (large / size)
 
 
 def _lemke(M: Array, q: Array) -> Array | None:

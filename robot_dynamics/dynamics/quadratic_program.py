@@ -21,6 +21,9 @@ Array = NDArray[np.float64]
 
 # Of rows that are scaled to size one: far above rounding, far below what anyone could measure.
 TOLERANCE = 1e-10
+# Of proximal iterations, where numbers are about one. DAQP's own choice takes more iterations than
+# it admits where contacts bear bodies of very different mass.
+_PROXIMAL = 1e-6
 # Exit flags of DAQP.
 _NOTHING_WITHIN, _NO_LEAST = -1, -3
 
@@ -82,7 +85,7 @@ def minimum_within(P: Array, p: Array, rows: Array, lower: Array, upper: Array) 
         np.linalg.cholesky(P - TOLERANCE * np.eye(len(p)))
         proximal = 0.0
     except np.linalg.LinAlgError:
-        proximal = -1.0
+        proximal = _PROXIMAL
     return _minimum(np.array(P), np.array(p), rows, lower, upper, proximal)
 
 

@@ -11,8 +11,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog, nnls
 
+from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.dynamics import quadratic_program
-from robot_dynamics.dynamics.quadratic_program import nearest_within
+from robot_dynamics.dynamics.quadratic_program import minimum_within, nearest_within
 from robot_dynamics.errors import RobotDynamicsError
 
 # Feasible to the solver's tolerance; bounds that hold are taken for active within a hundred times.
@@ -79,6 +80,26 @@ def test_infeasible_with_entries_that_cost_nothing():
     """Two bounds that exclude each other, on an entry without a goal."""
     rows = np.array([[0.0, 1.0], [0.0, 1.0]])
     assert nearest_within(np.ones(1), rows, np.array([1.0, -9.0]), np.array([9.0, 0.0])) is None
+
+
+@pytest.mark.parametrize("seed", [8, 12, 34])
+def test_forces_in_a_stack_of_very_different_masses(seed):
+    """Four corners bear each of three boxes, of a gram to a ton: the accelerations of Lemke."""
+    rng = np.random.default_rng(seed)
+    masses, T = 10 ** rng.uniform(-3, 3, 3), np.zeros((9, 12))  # height and two tilts of each box
+    corners = np.array([(1.0, y, -x) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]).T
+    for i in range(3):
+        T[3 * i : 3 * i + 3, 4 * i : 4 * i + 4] = corners
+        if i:
+            T[3 * i - 3 : 3 * i, 4 * i : 4 * i + 4] = -corners
+    weight = np.repeat(masses, 3) / np.tile([1.0, 150.0, 150.0], 3)
+    M = T.T @ (T / weight[:, None])
+    d = T.T @ (rng.normal(size=9) * 5 / np.tile([1.0, 0.1, 0.1], 3))
+    scale = 1.0 / np.sqrt(M.diagonal())
+    M, d = scale[:, None] * M * scale, scale * d / np.abs(scale * d).max()
+    found = minimum_within(M, d, np.eye(12), np.zeros(12), np.full(12, np.inf))
+    # Proximal iterations end at 1e-10 of numbers of about one, forces are a hundred times that.
+    assert_allclose(M @ found.x, M @ linear_complementarity(M, d), rtol=0, atol=1e-8)
 
 
 def test_without_the_solver(monkeypatch):
