@@ -76,6 +76,7 @@ def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> tup
     text = loop.text(ENTRY)
     declarations = ["declare double @atan2(double, double)"]
     declarations += [f"declare double @{name}(double)" for name in ("exp", "log")]
+    declarations += ["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
     declarations += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     for kind in {each.width: each for each in (Lanes(1), lanes, Lanes(columns))}.values():
         suffix, real = kind.suffix, kind.real

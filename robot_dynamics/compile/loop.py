@@ -24,6 +24,9 @@ from robot_dynamics.compile.writer import Lanes, Writer
 
 # Rows of up to this many pieces are copied by straight-line code, longer ones by a loop.
 _FEW_PIECES = 4
+# How many pieces ahead memory is called for: writing to rows that are not in the first cache then
+# takes half the time.
+_AHEAD = 2
 
 
 class Port:
@@ -246,6 +249,8 @@ class Loop:
                 ]
                 distance = writer.emit(f"mul i64 {counter}, {lanes.size}")
                 target = [writer.offset(row, distance) for row in rows]
+                for pointer in target:
+                    writer.prefetch(writer.offset(pointer, _AHEAD * lanes.size))
                 scatter_piece(writer, lanes, columns, target)
             cut = cut[full:]
         for first, length in cut:

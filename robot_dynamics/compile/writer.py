@@ -129,6 +129,10 @@ class Writer:
         """Write to memory."""
         self.do(f"store {kind} {value}, ptr {pointer}, align {align}")
 
+    def prefetch(self, pointer: str) -> None:
+        """Call for memory that is to be written soon; what is not there does no harm."""
+        self.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 1, i32 3, i32 1)")
+
     @contextmanager
     def loop(self, count: int | str) -> Iterator[str]:
         """Repeat what is written within, at least once, `count` times; yields the counter."""
