@@ -408,9 +408,14 @@ def store_constants(writer: Writer, program: Program) -> None:
         results = program.results[start : start + size]
         zeros = sum(value == 0.0 and not isinstance(value, int) for value in results)
         if zeros > _FEW_ZEROS:
-            with writer.loop(size) as counter:
-                place = writer.emit(f"getelementptr double, ptr %out{port}, i64 {counter}")
-                writer.store("double", lanes.constant(0.0), place)
+            wide = Lanes(4)
+            with writer.loop(size // wide.width) as counter:
+                distance = writer.emit(f"mul i64 {counter}, {wide.size}")
+                place = writer.offset(f"%out{port}", distance)
+                writer.store(wide.real, wide.constant(0.0), place)
+            for element in range(size - size % wide.width, size):
+                pointer = writer.offset(f"%out{port}", 8 * element)
+                writer.store("double", lanes.constant(0.0), pointer)
         for element, value in enumerate(results):
             if not isinstance(value, int) and (value != 0.0 or zeros <= _FEW_ZEROS):
                 pointer = writer.offset(f"%out{port}", 8 * element)
