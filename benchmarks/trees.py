@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics, inertia matrix and forward dynamics of single robots."""
+"""Inverse dynamics, inertia matrix, forward dynamics and its derivatives of single robots."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ import pinocchio as pin
 from benchmarks.robots import Subject, mujoco_inertia_matrix
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved, quickest
+from robot_dynamics import algorithms
 from robot_dynamics.compile.parallel import in_parallel
+from robot_dynamics.derivatives import forward_dynamics_derivatives_program
 
 # Max-norm relative; accelerations are divided by the condition of H before.
 TOLERANCE = 1e-12
+# Not divided by it.
+DERIVATIVE_TOLERANCE = 1e-9
 # The public methods; a geared robot's forward_dynamics closes its loops, Pinocchio's aba does not.
 METHODS = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "tree_forward_dynamics"}
 NAMES = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "forward_dynamics"}
@@ -75,6 +79,7 @@ def rows_of(name: str, rounds: int) -> list[Row]:
     return [
         *_loops(subject, errors, rounds),
         *_all_cores(subject, errors, rounds),
+        *_derivatives(subject, rounds),
         *_calls(subject, errors, rounds),
     ]
 
@@ -160,6 +165,62 @@ def _all_cores(subject: Subject, errors: dict[str, float], rounds: int) -> list[
             max_rel_error=errors[short],
         )
         for short in ("rnea", "aba")
+    ]
+
+
+def _derivatives(subject: Subject, rounds: int) -> list[Row]:
+    """Compare the derivatives of forward dynamics, of geared robots with their gears in ours.
+
+    Raises:
+        AssertionError: If those of a robot without gears differ from Pinocchio's.
+    """
+    pin_model, pin_data, order = subject.pin_model, subject.pin_data, subject.order
+    arrays = [array[:CALLS] for array in (subject.q, subject.qd, subject.x)]
+    pin_arrays = (subject.pin_q, subject.pin_qd, subject.pin_x)
+    theirs = list(zip(*(array[:CALLS] for array in pin_arrays), strict=True))
+    loops = {
+        mode: algorithms.bound(
+            subject.model,
+            "forward_dynamics_derivatives",
+            lambda: forward_dynamics_derivatives_program(subject.model),
+            lanes=lanes,
+        )
+        for mode, lanes in (("loop", 1), ("batch", None))
+    }
+    places = {mode: loop(*arrays) for mode, loop in loops.items()}
+    error = 0.0
+    if not subject.model.constraint_count:
+        for i, state in enumerate(theirs):
+            slopes = pin.computeABADerivatives(pin_model, pin_data, *state)
+            for found, slope in zip(places["loop"][1:], slopes, strict=True):
+                expected = slope[np.ix_(order, order)]
+                error = max(error, np.abs(found[i] - expected).max() / np.abs(expected).max())
+        if not error < DERIVATIVE_TOLERANCE:
+            raise AssertionError(f"{subject.name}: derivatives are off by {error:.1e}.")
+
+    def pin_calls() -> None:
+        for state in theirs:
+            pin.computeABADerivatives(pin_model, pin_data, *state)
+
+    functions = {
+        "loop": lambda: loops["loop"](*arrays, out=places["loop"]),
+        "batch": lambda: loops["batch"](*arrays, out=places["batch"]),
+        "pin": pin_calls,
+    }
+    timings = interleaved(functions, dict.fromkeys(functions, CALLS), rounds)
+    return [
+        Row.of(
+            timings[mode],
+            timings["pin"],
+            robot=subject.name,
+            algorithm="aba derivatives",
+            mode=mode,
+            lanes=1 if mode == "loop" else host_lanes(),
+            peer="pin.computeABADerivatives",
+            max_rel_error=error,
+            threshold=1 / 3 if mode == "loop" else None,
+        )
+        for mode in loops
     ]
 
 

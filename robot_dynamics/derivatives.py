@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from robot_dynamics.algorithms import inverse_dynamics_program, traced
+from robot_dynamics.compile.columns import by_columns
 from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
-from robot_dynamics.compile.matrix_product import minus_product
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import call
 from robot_dynamics.dynamics.closed_loop import (
@@ -35,7 +35,15 @@ from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters, unpack
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
 from robot_dynamics.scalar.functions import absolute, minimum
-from robot_dynamics.scalar.linear_algebra import add, dot, subtract, times, transposed_times
+from robot_dynamics.scalar.linear_algebra import (
+    add,
+    dot,
+    factor,
+    subtract,
+    times,
+    transposed,
+    transposed_times,
+)
 from robot_dynamics.spatial import Motion, Transform
 
 
@@ -99,24 +107,29 @@ def residual_derivatives_program(model: Model) -> Program:
     """
 
     def run(q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> dict[str, Any]:
-        n, parameters = model.nv, unpack(model, block)
-        if has_constant_subspaces(model):
-            tau_q, tau_qd = _tree_derivatives(model, q, qd, qdd, parameters)
-            loops = loop_derivatives(model, q, qd, qdd, multipliers, parameters)
-            motion_q = [add(a, b) for a, b in zip(tau_q, loops.forces_q, strict=True)]
-            rates = loops.rates_q, loops.rates_qd
-            return dict(zip(names, (motion_q, tau_qd, *rates), strict=True))
+        return _residual_derivatives(model, q, qd, qdd, multipliers, unpack(model, block))
 
-        def residual(q: Any, qd: Any) -> list[Any]:
-            return _residual(model, q, qd, qdd, multipliers, parameters)
-
-        by_q = _along_motions(model, lambda q: residual(q, qd), q)
-        by_qd = jacobian(lambda qd: residual(q, qd), qd)
-        return dict(zip(names, (by_q[:n], by_qd[:n], by_q[n:], by_qd[n:]), strict=True))
-
-    names = ("motion_q", "motion_qd", "rates_q", "rates_qd")
     shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
     return traced(model, run, "residual_derivatives", **shapes, multipliers=model.constraint_count)
+
+
+def _residual_derivatives(
+    model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, parameters: Parameters
+) -> dict[str, Any]:
+    names = ("motion_q", "motion_qd", "rates_q", "rates_qd")
+    if has_constant_subspaces(model):
+        tau_q, tau_qd = _tree_derivatives(model, q, qd, qdd, parameters)
+        loops = loop_derivatives(model, q, qd, qdd, multipliers, parameters)
+        motion_q = [add(a, b) for a, b in zip(tau_q, loops.forces_q, strict=True)]
+        return dict(zip(names, (motion_q, tau_qd, loops.rates_q, loops.rates_qd), strict=True))
+
+    def residual(q: Any, qd: Any) -> list[Any]:
+        return _residual(model, q, qd, qdd, multipliers, parameters)
+
+    n = model.nv
+    by_q = _along_motions(model, lambda q: residual(q, qd), q)
+    by_qd = jacobian(lambda qd: residual(q, qd), qd)
+    return dict(zip(names, (by_q[:n], by_qd[:n], by_q[n:], by_qd[n:]), strict=True))
 
 
 def velocity_constraint_derivatives_program(model: Model) -> Program:
@@ -141,28 +154,23 @@ def forward_dynamics_derivatives_program(model: Model) -> Program:
     """The smallest pivot, and derivatives of qdd (nv, nv) and lambda (n^c, nv) by q, qd and tau.
 
     Those of lambda only where there are constraints. Of q, qd, tau, at full rank: those of the
-    residual, solved with the factors of the equation.
+    residual, solved with the inverses of H and of K H^-1 K^T.
     """
     n = model.nv
-    # Long programs compile faster in pieces.
-    motion, residual = _motion_program(model), residual_derivatives_program(model)
+    linearized = _linearized_program(model)
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
-        at = call(motion, q, qd, tau, parameters=block)
-        of = call(residual, q, qd, at["qdd"], at["multipliers"], parameters=block)
-        M, F, R = at["M"], at["F"], at["R"]
-        # By symmetry of (8.6) rates do to accelerations what forces do to multipliers.
-        of_rates = [[-row[i] for row in F] for i in range(n)]
-        inverse = [[*a, *b] for a, b in zip([*M, *F], [*of_rates, *R], strict=True)]
+        at = call(linearized, q, qd, tau, parameters=block)
         change = [
             [*by_q, *by_qd]
             for by_q, by_qd in zip(
-                [*of["motion_q"], *of["rates_q"]], [*of["motion_qd"], *of["rates_qd"]], strict=True
+                [*at["motion_q"], *at["rates_q"]], [*at["motion_qd"], *at["rates_qd"]], strict=True
             )
         ]
-        rows = minus_product(inverse, change, 2 * n)
+        matrices = at["inverse"], at["W"], at["R"]
+        rows = by_columns(_minus_solution, matrices, change, 2 * n)
         result = {"pivot": at["pivot"]}
-        for name, of_name, tau_rows in (("qdd", rows[:n], M), ("lambda", rows[n:], F)):
+        for name, of_name, tau_rows in (("qdd", rows[:n], at["M"]), ("lambda", rows[n:], at["F"])):
             if tau_rows:
                 result[f"{name}_q"] = [row[:n] for row in of_name]
                 result[f"{name}_qd"] = [row[n:] for row in of_name]
@@ -173,17 +181,50 @@ def forward_dynamics_derivatives_program(model: Model) -> Program:
     return traced(model, run, "forward_dynamics_derivatives", **shapes)
 
 
-def _motion_program(model: Model) -> Program:
-    """The solution of the equation of motion at full rank, and the inverse of its matrix."""
+def _minus_solution(change: Any, inverse: Any, W: Any, R: Any) -> list[Any]:
+    """Return -x (nv,) and -y (n^c,) of H x - K^T y = force and K x = rate.
+
+    Args:
+        change: Force and rate (nv + n^c,).
+        inverse: H^-1 (nv, nv).
+        W: H^-1 K^T (nv, n^c).
+        R: (K H^-1 K^T)^-1 (n^c, n^c).
+    """
+    n = len(inverse)
+    force, rate = change[:n], change[n:]
+    minus_y = times(R, subtract(transposed_times(W, force, len(R)), rate))
+    return [*subtract(times(W, minus_y), times(inverse, force)), *minus_y]
+
+
+def _linearized_program(model: Model) -> Program:
+    """The motion at full rank, the derivatives of the residual there, and what solves with them.
+
+    M and F: what forces do to accelerations (nv, nv) and multipliers (n^c, nv).
+    """
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
         at = _Motion(model, q, qd, tau, block)
-        M, F, R = at.inverse()
-        solution = {"qdd": at.qdd, "multipliers": at.multipliers, "pivot": at.pivot}
-        return {**solution, "M": M, "F": F, "R": R}
+        inverse, W, R = at.inverses()
+        n, m = len(inverse), len(R)
+        F = [[-x for x in times(W, row)] for row in R]
+        M = [[0.0] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1):  # of symmetric ones
+                loops = dot(W[i], [F[k][j] for k in range(m)])
+                M[i][j] = M[j][i] = inverse[i][j] + loops
+        parameters = unpack(model, block)
+        return {
+            "pivot": at.pivot,
+            **_residual_derivatives(model, q, qd, at.qdd, at.multipliers, parameters),
+            "inverse": inverse,
+            "W": W,
+            "R": R,
+            "M": M,
+            "F": F,
+        }
 
     shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
-    return traced(model, run, "motion", **shapes)
+    return traced(model, run, "linearized", **shapes)
 
 
 def inverse_dynamics_jvp_program(model: Model) -> Program:
@@ -385,17 +426,11 @@ class _Motion:
         """Return x (nv,) and y (n^c,) of H x - K^T y = force and K x = rate."""
         return closed_loop_accelerations(self._without_bias, self._factors, force, rate)
 
-    def inverse(self) -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
-        """Return what forces do to x (nv, nv) and to y (n^c, nv), and rates to y (n^c, n^c)."""
-        n, m = len(self.qdd), len(self.multipliers)
-        columns = [self.solved(unit, [0.0] * m) for unit in _units(n)]
-        of_rates = [self._factors.A.solve(unit) for unit in _units(m)]
-        # The first and the last are symmetric: of each pair the entry that is computed sooner.
-        return (
-            [[columns[max(i, j)][0][min(i, j)] for j in range(n)] for i in range(n)],
-            [[columns[j][1][i] for j in range(n)] for i in range(m)],
-            [[of_rates[max(i, j)][min(i, j)] for j in range(m)] for i in range(m)],
-        )
+    def inverses(self) -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
+        """Return H^-1 (nv, nv), W = H^-1 K^T (nv, n^c) and (K H^-1 K^T)^-1 (n^c, n^c)."""
+        H, A = factor(self._without_bias.H), self._factors.A
+        columns = [H.back_solve(H.scale(half)) for half in self._factors.Y]
+        return H.inverse(), transposed(columns, len(self.qdd)), A.inverse()
 
 
 def _if_finite(pivot: Any, *vectors: Any) -> Any:

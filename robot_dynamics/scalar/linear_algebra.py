@@ -54,7 +54,12 @@ def times(matrix: Matrix, vector: Sequence[Scalar]) -> list[Scalar]:
 
 def transposed_times(matrix: Matrix, vector: Sequence[Scalar], columns: int) -> list[Scalar]:
     """Return `matrix^T vector` for a matrix of `columns` columns."""
-    return [dot([row[j] for row in matrix], vector) for j in range(columns)]
+    return times(transposed(matrix, columns), vector)
+
+
+def transposed(matrix: Matrix, columns: int) -> list[list[Scalar]]:
+    """Return the transpose of a matrix of `columns` columns."""
+    return [[row[j] for row in matrix] for j in range(columns)]
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,12 @@ class Factors:
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """Return `A^-1 b`."""
         return self.back_solve(self.scale(self.half_solve(b)))
+
+    def inverse(self) -> list[list[Scalar]]:
+        """Return `A^-1`, symmetric: of each pair the entry that takes fewer operations."""
+        n = len(self.inverse_diagonal)
+        columns = [self.solve([float(i == j) for i in range(n)]) for j in range(n)]
+        return [[columns[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
 
 
 def factor(matrix: Matrix) -> Factors:

@@ -1,14 +1,15 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Products of matrices in traced programs."""
+"""Linear functions of columns in traced programs."""
 
 import numpy as np
 import pytest
 
 from robot_dynamics.compile import call, compile_program, trace
+from robot_dynamics.compile.columns import by_columns
 from robot_dynamics.compile.host import find_host
-from robot_dynamics.compile.matrix_product import minus_product
 from robot_dynamics.compile.schedule import calls_together
+from robot_dynamics.scalar.linear_algebra import subtract, times
 
 # Columns with entries in the same rows, in some of them, in others, in one, and in none.
 FILLED = np.array(
@@ -35,15 +36,20 @@ def sparse(matrix, filled):
     ]
 
 
+def difference(x, A, B):
+    """Return A x - B x."""
+    return subtract(times(A, x), times(B, x))
+
+
 @pytest.fixture
 def program():
-    """A product with zeros, equal entries and opposite ones in the first factor."""
+    """A function of two matrices with zeros, equal entries and opposite ones."""
 
     def run(a, x, _):
         A = [[*row] for row in a]
         A[1][0], A[2][1], A[0][4] = A[0][1], -A[0][1], 0.0
         A[3] = [0.0] * 5
-        return {"y": minus_product(A, sparse(x, FILLED), 7)}
+        return {"y": by_columns(difference, [A, [row[::-1] for row in A]], sparse(x, FILLED), 7)}
 
     return trace(run, "f", {"a": (4, 5), "x": (5, 7)})
 
@@ -52,14 +58,14 @@ def expected(a, x):
     A = np.array(a)
     A[..., 1, 0], A[..., 2, 1], A[..., 0, 4] = A[..., 0, 1], -A[..., 0, 1], 0.0
     A[..., 3, :] = 0.0
-    return -A @ (x * FILLED)
+    return (A - A[..., ::-1]) @ (x * FILLED)
 
 
 def test_equals_numpy(program, rng):
     """With zeros by structure in both, which stay zeros, without a sign."""
     a, x = rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 5, 7))
     (found,) = program.evaluate(a, x)
-    np.testing.assert_allclose(found, expected(a, x), atol=1e-15)  # sums of three products
+    np.testing.assert_allclose(found, expected(a, x), atol=1e-15)  # sums of six products
     assert not program.non_zero("y")[3].any()
     assert not program.non_zero("y")[:, 6].any()
     assert not np.signbit(found[:, 3]).any()
