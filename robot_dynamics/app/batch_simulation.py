@@ -27,7 +27,7 @@ from robot_dynamics.app.separate_cells import NOT_FINITE, CellRun
 from robot_dynamics.control.batch_loop import BatchLoop
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
-from robot_dynamics.description.yaml_document import decode, parse_yaml
+from robot_dynamics.description.yaml_document import Node, decode, parse_yaml
 from robot_dynamics.dynamics.arguments import several_names, whole_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.assembly import closed_configuration
@@ -196,7 +196,7 @@ class BatchSimulation:
         self._parts = [slice(i, min(i + part, count)) for i in range(0, count, part)]
         self._pool: ThreadPoolExecutor | None = None
         self._refused: dict[int, Ending] = {}
-        self._controls: list[ControlSettings] = []
+        self._controls: dict[int, ControlSettings] = {}
         self._plant = self._make_plant()
         self.reset()
 
@@ -230,33 +230,50 @@ class BatchSimulation:
             separate = SeparateBatch(scenario, overrides, self._parts, processes=self._threads > 1)
             self._refused = {i: Ending(0.0, *why) for i, why in separate.refused.items()}
             return separate
-        document = parse_yaml(scenario.text(), scenario.name).without_lines()
-        settings: list[PlantSettings] = []
-        for cell in range(self.count):
-            changed = with_overrides(document, self.overrides(cell))
-            settings.append(decode(PlantSettings, changed.value["plant"]))
-            if any(key.startswith("control.") for key in self.parameters):
-                self._controls.append(decode(ControlSettings, changed.value["control"]))
-        links = {one.link_mass_scale for one in settings}
-        self._variable_links = len(links) > 1
+        settings = self._own_settings(range(self.count))
+        scales = {one.link_mass_scale for one in settings}
+        self._variable_links, self._link_scale = len(scales) > 1, min(scales)
         system = self._true_system(scenario)
-        start = closed_configuration(system, scenario.object_pose)
-        nominal = RigidMotion(scene_of(scenario, system), start, self.period, scenario.plant)
+        self._start = closed_configuration(system, scenario.object_pose)
+        self._nominal = RigidMotion(
+            scene_of(scenario, system), self._start, self.period, scenario.plant
+        )
+        return BatchPlant(self._nominal, self._cells(range(self.count), settings), self.period)
+
+    @cached_property
+    def _document(self) -> Node:
+        return parse_yaml(self.scenario.text(), self.scenario.name).without_lines()
+
+    def _own_settings(self, numbers: Sequence[int]) -> list[PlantSettings]:
+        """Return what the plants of some cells are; keep what their control is."""
+        of_control = any(key.startswith("control.") for key in self.parameters)
+        settings = []
+        for cell in numbers:
+            changed = with_overrides(self._document, self.overrides(cell))
+            settings.append(decode(PlantSettings, changed.value["plant"]))
+            if of_control:
+                self._controls[cell] = decode(ControlSettings, changed.value["control"])
+        return settings
+
+    def _cells(self, numbers: Sequence[int], settings: Sequence[PlantSettings]) -> list[PlantCell]:
+        """Return what some cells are made of; note those that are refused."""
+        scenario, nominal = self.scenario, self._nominal
         made: dict[str, PlantCell | Ending] = {}
         cells = []
-        for cell, own in enumerate(settings):
+        for cell, own in zip(numbers, settings, strict=True):
+            self._refused.pop(cell, None)
             # What sensors and delay are does not matter to the motion.
             moving = replace(own, seed=0, sensors=SensorSettings(), command_delay_periods=0)
             key = repr(moving)
             if key not in made:
-                made[key] = self._made(replace(scenario, plant=own), nominal, start)
+                made[key] = self._made(replace(scenario, plant=own), nominal, self._start)
             found = made[key]
             if isinstance(found, Ending):
                 self._refused[cell] = found
+                nominal.begin()
                 found = PlantCell.of(nominal, own)
             cells.append(replace(found, settings=own))
-        self._nominal = nominal
-        return BatchPlant(nominal, cells, self.period)
+        return cells
 
     def _made(self, scenario: Scenario, nominal: RigidMotion, start: Array) -> PlantCell | Ending:
         try:
@@ -278,22 +295,32 @@ class BatchSimulation:
     # -- stepping -----------------------------------------------------------------------------
 
     def reset(
-        self, cells: ArrayLike | None = None, seeds: Sequence[int] | None = None
+        self,
+        cells: ArrayLike | None = None,
+        seeds: Sequence[int] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> BatchObservation:
         """Return cells to the start at rest, brakes on; noise begins anew.
 
-        The law begins from what it saw at the first start, also where seeds give other noise.
+        The law begins from what it saw at the first start, also where seeds give other noise, or
+        from the start of a cell whose parameters change.
 
         Args:
             cells: Their numbers, or a mask (N,); all by default.
             seeds: Of the noise of each; those of the parameters by default.
+            parameters: New values of the parameters of the batch, one for each of these cells;
+                others stay what they are. Delays may be as large as the largest at first.
 
         Raises:
-            ArgumentError: If there is no such cell, or seeds are not one for each.
+            ArgumentError: If there is no such cell or parameter, seeds or parameters are not one
+                for each, or values are beyond what the batch was made for.
         """
         chosen = np.arange(self.count) if cells is None else self._numbers(cells)
         if seeds is not None and len(seeds) != len(chosen):
             raise ArgumentError(f"{len(seeds)} seeds, expected {len(chosen)}: one for each cell.")
+        changed = bool(parameters) and len(chosen) > 0
+        if parameters and changed:
+            self._change(chosen, parameters)
         if cells is None:
             self._alive = np.ones(self.count, dtype=bool)
             self.endings: dict[int, Ending] = {}
@@ -305,6 +332,8 @@ class BatchSimulation:
         self._plant.reset(chosen, seeds)
         control: BatchLoop | SeparateBatch | None = self.__dict__.get("_loop")
         if control is not None:
+            if changed:
+                self._prepare(control, chosen)
             if isinstance(control, BatchLoop):
                 control.begin(chosen)
             for cell in set(chosen.tolist()) & set(self._refused_control):
@@ -631,19 +660,33 @@ class BatchSimulation:
         if plant.tick.any():
             raise ArgumentError("control begins at the start of all cells; expected a reset.")
         self._refused_control: dict[int, Ending] = {}
+        loop: BatchLoop | SeparateBatch
         if isinstance(plant, SeparateBatch):
-            for cell, why in plant.prepare().items():
+            loop = plant
+        else:
+            single = control_loop(scenario, self._believed)
+            self._nominal.begin()
+            q, qd, _ = self._nominal.sensed()
+            single.check(q, qd)
+            loop = BatchLoop(single, self.count)
+        self._prepare(loop, np.arange(self.count))
+        for cell, ending in self._refused_control.items():
+            if self._alive[cell]:
+                self._end(cell, ending)
+        return loop
+
+    def _prepare(self, loop: BatchLoop | SeparateBatch, cells: NDArray[np.intp]) -> None:
+        """Prepare control in some cells from what is seen now; note those that are refused."""
+        numbers, plant = cells.tolist(), self._plant
+        for cell in numbers:
+            self._refused_control.pop(cell, None)
+        if isinstance(loop, SeparateBatch):
+            for cell, why in loop.prepare(numbers).items():
                 self._refused_control[cell] = Ending(0.0, *why)
-                self._end(cell, self._refused_control[cell])
-            return plant
-        single = control_loop(scenario, self._believed)
-        self._nominal.begin()
-        q, qd, _ = self._nominal.sensed()
-        single.check(q, qd)
-        loop = BatchLoop(single, self.count)
+            return
         known: dict[Any, int | Ending] = {}
-        for cell in range(self.count):
-            own = self._controls[cell] if self._controls else scenario.control
+        for cell in numbers:
+            own = self._controls.get(cell, self.scenario.control)
             q, qd = plant.seen_q[cell], plant.seen_qd[cell]
             key = (q.tobytes(), qd.tobytes(), repr(own) if self._controls else "")
             found = known.get(key)
@@ -659,13 +702,54 @@ class BatchSimulation:
                 loop.share(cell, found)
             if isinstance(found, Ending):
                 self._refused_control[cell] = found
-                if self._alive[cell]:
-                    self._end(cell, found)
+        if len(numbers) < self.count or loop.bound:
+            loop.change(cells)
+            return
         good = [found for found in known.values() if isinstance(found, int)]
         for cell in self._refused_control if good else ():
             loop.share(cell, good[0])  # numbers that kernels can work with
         loop.finish()
-        return loop
+
+    def _change(self, cells: NDArray[np.intp], parameters: Mapping[str, ArrayLike]) -> None:
+        """Give some cells other parameters; they have to be reset then."""
+        new = _checked(parameters, len(cells))
+        for key, values in new.items():
+            if key not in self.parameters:
+                raise ArgumentError(
+                    f"parameter {key!r} of some cells; expected one of those that the batch was "
+                    f"made with: {', '.join(self.parameters) or 'none'}."
+                )
+            shape = self.parameters[key].shape[1:]
+            if values.shape[1:] != shape:
+                raise ArgumentError(
+                    f"parameter {key!r} has shape {values.shape}, expected {(len(cells), *shape)}."
+                )
+        before = dict(self.parameters)
+        for key, values in new.items():
+            kind = np.result_type(self.parameters[key], values)
+            self.parameters[key] = self.parameters[key].astype(kind)
+            self.parameters[key][cells] = values
+        numbers, plant = cells.tolist(), self._plant
+        try:
+            if isinstance(plant, SeparateBatch):
+                for cell in numbers:
+                    self._refused.pop(cell, None)
+                refused = plant.change({cell: self.overrides(cell) for cell in numbers})
+                self._refused |= {i: Ending(0.0, *why) for i, why in refused.items()}
+                return
+            settings = self._own_settings(numbers)
+            other = any(one.link_mass_scale != self._link_scale for one in settings)
+            if other and not self._variable_links:
+                raise ArgumentError(
+                    "plant.link_mass_scale differs from cell to cell; expected that of a batch "
+                    "from the start on."
+                )
+            plant.change(cells, self._cells(numbers, settings))
+        except RobotDynamicsError:
+            self.parameters = before
+            if isinstance(plant, BatchPlant):
+                self._own_settings(numbers)  # control is what it was
+            raise
 
     def _numbers(self, cells: ArrayLike) -> NDArray[np.intp]:
         """Return the numbers of cells that are given by number, or by a mask (N,)."""

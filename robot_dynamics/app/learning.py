@@ -63,6 +63,8 @@ class Transition(NamedTuple):
 
 #: One number a cell.
 Reward = Callable[[Transition], ArrayLike]
+#: Parameters of n cells, drawn anew.
+Drawn = Callable[[np.random.Generator, int], Mapping[str, ArrayLike]]
 
 
 class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
@@ -91,7 +93,9 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         done: From a `Transition` to which cells have come to their end (N,); by default those at
             the end of the path.
         action: "torque" or "reference".
-        parameters: What differs from cell to cell; see `BatchSimulation`.
+        parameters: What differs from cell to cell; see `BatchSimulation`. Or a function of a
+            random generator and a number n, called before each episode for the n cells in which
+            one begins, that returns theirs.
         overrides: Changes of single values in all cells.
         episode_s: Simulated time of an episode [s].
         periods: Control periods of a step.
@@ -119,7 +123,7 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         reward: Reward,
         done: Callable[[Transition], ArrayLike] | None = None,
         action: Literal["torque", "reference"] = "torque",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | Drawn | None = None,
         overrides: Iterable[str] = (),
         episode_s: float = 5.0,
         periods: int = 10,
@@ -136,6 +140,9 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
                 "positive numbers, the second one whole."
             )
         self.num_envs = num_envs
+        self._drawn = parameters if callable(parameters) else None
+        if callable(parameters):
+            parameters = parameters(np.random.default_rng(0), num_envs)
         self.batch = batch = BatchSimulation(
             scenario, num_envs, parameters, overrides=overrides, threads=threads
         )
@@ -178,10 +185,12 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
 
         Args:
             seed: Of the sensors' noise: one number for all, or one for each cell.
-            options: With `reset_mask` (N,) the cells that begin anew; all by default.
+            options: With `reset_mask` (N,) the cells that begin anew; all by default. With
+                `parameters` new ones of these cells, see `BatchSimulation.reset`.
 
         Raises:
-            ArgumentError: If the mask or the seeds have another shape.
+            ArgumentError: If the mask, the seeds or parameters have another shape.
+            RobotDynamicsError: If a cell cannot start with its parameters.
         """
         if seed is not None and not isinstance(seed, (int, np.integer)):
             if len(seed) != self.num_envs:
@@ -197,7 +206,7 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
                 raise ArgumentError(
                     f"reset_mask of shape {chosen.shape}, expected booleans ({self.num_envs},)."
                 )
-        self._begin(chosen, given)
+        self._begin(chosen, given, (options or {}).get("parameters"))
         return self._observed(), {"time": self._seen.time.copy()}
 
     def step(
@@ -241,6 +250,11 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         progress = np.zeros(self.num_envs) if self._path is None else self._path.progress
         happened = Transition(before, after, given, ended, progress.copy())
         rewards = np.where(going, self._of_cells("rewards", self._reward(happened)), 0.0)
+        if not np.isfinite(rewards).all():
+            cell = int(np.flatnonzero(~np.isfinite(rewards))[0])
+            raise ArgumentError(
+                f"the reward of cell {cell} is {rewards[cell]}, expected a finite number."
+            )
         come = progress >= 1.0 if self._done is None else self._done(happened)
         terminated = (self._of_cells("ends", come).astype(bool) | ended) & going
         half = 0.5 * self.batch.period
@@ -266,14 +280,25 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
             raise ArgumentError(f"{name} of shape {given.shape}, expected ({self.num_envs},).")
         return given
 
-    def _begin(self, chosen: Mask, seeds: Sequence[int | None]) -> None:
+    def _begin(
+        self,
+        chosen: Mask,
+        seeds: Sequence[int | None],
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> None:
         cells = np.flatnonzero(chosen)
+        if parameters is None and self._drawn is not None and len(cells):
+            parameters = self._drawn(self.np_random, len(cells))
         drawn = self.np_random.integers(2**31, size=len(cells)).tolist()
         own = [
             new if seeds[cell] is None else seeds[cell]
             for cell, new in zip(cells.tolist(), drawn, strict=True)
         ]
-        self._seen = self.batch.reset(cells, [int(seed or 0) for seed in own])
+        self._seen = self.batch.reset(cells, [int(seed or 0) for seed in own], parameters)
+        for cell in cells.tolist():
+            if cell in self.batch.endings:
+                why = self.batch.endings[cell].sentence
+                raise RobotDynamicsError(f"cell {cell} cannot start: {why}")
         self._over[cells] = False
         if self._path is not None:
             self._path.begin(cells)
@@ -298,7 +323,7 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
 class CellEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """One cell of a scenario as an environment; see `CellVectorEnv`, whose arguments it takes.
 
-    Rewards and `done` are those of one row.
+    Rewards and `done`, and parameters, are those of one row.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - declared so by Gymnasium
@@ -313,9 +338,9 @@ class CellEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Begin an episode; see `gymnasium.Env.reset`."""
+        """Begin an episode; see `gymnasium.Env.reset`; options are those of `CellVectorEnv`."""
         super().reset(seed=seed)
-        found, info = self._one.reset(seed=[int(self.np_random.integers(2**31))])
+        found, info = self._one.reset(seed=[int(self.np_random.integers(2**31))], options=options)
         return {name: values[0] for name, values in found.items()}, _first(info)
 
     def step(

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
@@ -146,13 +146,29 @@ class SeparateBatch:
         self._look(own, seen)
         return self._ended(own, ends)
 
-    def prepare(self) -> Ends:
-        """Prepare control in all cells; return those whose start is refused."""
-        return {
-            own.start + i: why
-            for own in self._slices
-            for i, why in self._parts[own.start].ask("prepare").items()
-        }
+    def change(self, overrides: Mapping[int, Sequence[str]]) -> Ends:
+        """Make some cells anew; return those that cannot be there, and why.
+
+        Args:
+            overrides: Of each, by its number.
+        """
+        refused: Ends = {}
+        for own in self._slices:
+            here = {i - own.start: v for i, v in overrides.items() if own.start <= i < own.stop}
+            if here:
+                found = self._parts[own.start].ask("change", here)
+                refused |= {own.start + i: why for i, why in found.items()}
+        return refused
+
+    def prepare(self, cells: Sequence[int]) -> Ends:
+        """Prepare control in some cells; return those whose start is refused."""
+        refused: Ends = {}
+        for own in self._slices:
+            here = [cell - own.start for cell in cells if own.start <= cell < own.stop]
+            if here:
+                found = self._parts[own.start].ask("prepare", here)
+                refused |= {own.start + i: why for i, why in found.items()}
+        return refused
 
     def update(self, own: slice, alive: Mask, rows: Array | None) -> tuple[Array, Mask]:
         """Return the torques (n, na) of a control instant, and which cells end in it (n,)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -92,18 +92,28 @@ class SeparateCells:
     def __init__(self, scenario: Scenario, overrides: Sequence[Sequence[str]]) -> None:
         self._believed = believed = build_system(scenario)
         self._sizes = len(believed.joint_names), len(believed.arms)
-        self._refused: Ends = {}
-        self._cells: list[_Cell | None] = []
-        for number, changes in enumerate(overrides):
+        self._scenario = scenario
+        self._cells: list[_Cell | None] = [None] * len(overrides)
+        self._refused = self.change(dict(enumerate(overrides)))
+
+    def change(self, overrides: Mapping[int, Sequence[str]]) -> Ends:
+        """Make some cells anew, at their starts; return those that cannot be there, and why.
+
+        Args:
+            overrides: Of each, by its number.
+        """
+        refused: Ends = {}
+        for number, changes in overrides.items():
+            self._cells[number] = None
             try:
-                own = scenario.changed(changes)
-                plant = make_plant(own, true_system(own, believed))
-                self._cells.append(_Cell(own, plant, plant.reset()))
+                own = self._scenario.changed(changes)
+                plant = make_plant(own, true_system(own, self._believed))
+                self._cells[number] = _Cell(own, plant, plant.reset())
             except ArgumentError:
                 raise
             except RobotDynamicsError as error:
-                self._refused[number] = "refused", str(error)
-                self._cells.append(None)
+                refused[number] = "refused", str(error)
+        return refused
 
     def why_refused(self) -> Ends:
         """Return which cells cannot be there, and why."""
@@ -161,10 +171,11 @@ class SeparateCells:
                     break
         return ends, self.see()
 
-    def prepare(self) -> Ends:
-        """Make the control loops, and check the starts; return which cells are refused."""
+    def prepare(self, cells: Sequence[int]) -> Ends:
+        """Make control loops, and check the starts; return which cells are refused."""
         ends: Ends = {}
-        for number, cell in enumerate(self._cells):
+        for number in cells:
+            cell = self._cells[number]
             if cell is None:
                 continue
             own, (_, _, q, qd, _) = cell.scenario, cell.measured

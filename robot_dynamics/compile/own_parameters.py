@@ -26,10 +26,6 @@ class OwnParameters:
     returns is one more input of the rest of the program: the operations are those of
     `Kernel.bind`, and so is every result, to the last bit.
 
-    Attributes:
-        shared: Whether all blocks are equal.
-        bytes_per_state: Of memory that blocks of their own take.
-
     Args:
         key: As of `load_kernel`.
         build: Makes the program; called only if it is not in the cache.
@@ -37,20 +33,49 @@ class OwnParameters:
     """
 
     def __init__(self, key: bytes, build: Callable[[], Program], blocks: Array) -> None:
-        self.shared = bool((blocks == blocks[:1]).all())
+        self._key, self._build, self._count = key, build, len(blocks)
         self._prepared: Array | None = None
-        if self.shared:
+        self._first = blocks[0].copy()
+        if (blocks == blocks[:1]).all():
             self._function = load_kernel(key, build).bind(blocks[0])
         else:
+            self._separate(blocks)
 
-            @cache
-            def parts() -> tuple[Program, Program]:
-                return split(build())
+    @property
+    def shared(self) -> bool:
+        """Whether all blocks are equal, and bound."""
+        return self._prepared is None
 
-            before = load_kernel(key + b"\0preparation", lambda: parts()[0])
-            self._prepared = np.ascontiguousarray(before.bind()(blocks))
-            self._function = load_kernel(key + b"\0remainder", lambda: parts()[1]).bind()
-        self.bytes_per_state = 0 if self._prepared is None else self._prepared[0].nbytes
+    @property
+    def bytes_per_state(self) -> int:
+        """Memory that blocks of their own take."""
+        return 0 if self._prepared is None else self._prepared[0].nbytes
+
+    def change(self, states: NDArray[np.intp], blocks: Array) -> None:
+        """Give some states other blocks.
+
+        Args:
+            states: Their numbers (n,).
+            blocks: Theirs (n, parameters).
+        """
+        if self._prepared is None:
+            if (blocks == self._first).all():
+                return
+            self._separate(np.tile(self._first, (self._count, 1)))
+        assert self._prepared is not None
+        self._prepared[states] = self._before(blocks)
+
+    def _separate(self, blocks: Array) -> None:
+        """Take blocks of their own as inputs."""
+
+        @cache
+        def parts() -> tuple[Program, Program]:
+            return split(self._build())
+
+        key = self._key
+        self._before = load_kernel(key + b"\0preparation", lambda: parts()[0]).bind()
+        self._prepared = np.ascontiguousarray(self._before(blocks))
+        self._function = load_kernel(key + b"\0remainder", lambda: parts()[1]).bind()
 
     def __call__(self, own: slice, *inputs: Any, out: Sequence[Array]) -> None:
         """Evaluate some of the states.

@@ -42,6 +42,7 @@ class BatchLoop:
         added_internal_force: What control added to the reference (N, m).
         findings: Why cells ended, by their numbers.
         bytes_per_cell: Of memory that a cell takes here.
+        bound: Whether `finish` has bound the kernels.
 
     Args:
         loop: Of one cell.
@@ -90,7 +91,7 @@ class BatchLoop:
         self.rows = np.array(table)
         #: Where everything stands in them.
         self.row_columns = dict(law.row_columns)
-        self.bytes_per_cell = 0
+        self.bytes_per_cell, self.bound = 0, False
 
     def prepare(self, cell: int, settings: ControlSettings, q: Array, qd: Array) -> None:
         """Prepare the start of a cell.
@@ -108,7 +109,8 @@ class BatchLoop:
         # Each start is the first one: what a law saw before is where it looks for the object.
         law, check = copy.copy(self.law), self._safety.step_check
         _require_gains_alone(cell, law.settings, settings)
-        check_gains(settings)
+        if settings != law.settings:  # whose own were checked when it was made
+            check_gains(settings)
         law.settings = settings
         law.check_start(q, qd)
         last = law.hold_support(q)
@@ -127,12 +129,18 @@ class BatchLoop:
         """Bind the kernels, when all cells are prepared."""
         self._kernel = self.law.batch(self._blocks)
         self._check = self._safety.step_check.batch(self._check_blocks)
+        self.bound = True
         arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
         self.bytes_per_cell = sum(
             value.nbytes for value in arrays if value is not self.rows
         ) // len(self._memory)
         self.bytes_per_cell += self._kernel.bytes_per_state + self._check.bytes_per_state
         self.begin(np.arange(len(self._memory)))
+
+    def change(self, cells: NDArray[np.intp]) -> None:
+        """Bind the kernels to cells that have been prepared anew; they have to begin then."""
+        self._kernel.change(cells, self._blocks[cells])
+        self._check.change(cells, self._check_blocks[cells])
 
     def begin(self, cells: NDArray[np.intp]) -> None:
         """Begin control anew in some cells."""

@@ -20,7 +20,7 @@ from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.plant import CORRECTION
 from robot_dynamics.simulation.rigid_motion import RigidMotion
-from robot_dynamics.simulation.settings import PlantSettings
+from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -94,19 +94,25 @@ class BatchPlant:
         self.count, self.period, self.substeps = count, period, motion.substeps
         self._q_at, self._v_at = motion.joints_at
         self._object_q = system.object_q
-        self._cells = cells
+        self._cells = list(cells)
         self._step = motion.batch_step(np.array([cell.block for cell in cells]))
         na, k = len(system.joint_names), len(system.arms)
         self._wrench_columns = 6 * k
         self._start = _rows([cell.q for cell in cells])
         self._start_multipliers = _rows([cell.multipliers for cell in cells])
         self._start_told = _rows([cell.told for cell in cells])
-        effort = _rows([cell.effort for cell in cells])
-        self._effort = np.broadcast_to(effort, (count, effort.shape[1]))
+        self._effort = _rows([cell.effort for cell in cells])
         self._delay = np.array([one.command_delay_periods for one in settings])
         self._same_delay = bool((self._delay == self._delay[0]).all())
         self._torques = np.zeros((int(self._delay.max()) + 1, count, na))
-        self._set_sensors([one.sensors for one in settings], system.arm_slices, system.arms)
+        latest = max(one.sensors.wrench_delay_periods for one in settings)
+        self._wrenches = np.zeros((latest + 1, count, k, 6)) if latest else np.zeros((1, 0))
+        periods = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
+        slow = settings[0].sensors.sample_periods
+        self._slow = [(periods[arm], p) for arm, p in slow.items() if p > 1]
+        self._blind = not settings[0].sensors.velocities
+        self._noise = np.zeros((0, _NOISE_ROWS, 6 * k + 2 * na))
+        self._set_sensors([one.sensors for one in settings])
         self._seeds = np.array([one.seed for one in settings])
         self._random: list[np.random.Generator] = [np.random.default_rng(0)] * count
         nq, nv, nc = motion.model.nq, motion.model.nv, motion.model.constraint_count
@@ -144,27 +150,22 @@ class BatchPlant:
                             "the same in all cells of a batch."
                         )
 
-    def _set_sensors(self, sensors: Sequence, slices: Sequence[slice], arms: Sequence) -> None:
-        first, count = sensors[0], len(sensors)
-        k = len(arms)
-        of_wrench = np.array([[s.moment] * 3 + [s.force] * 3 for s in sensors])
-        na = slices[-1].stop
-        self._noise_size = 6 * k + 2 * na
+    def _set_sensors(self, sensors: Sequence[SensorSettings]) -> None:
+        """Take what sensors make of what is true; None where they do nothing to it."""
+        k, na = self._wrench_columns // 6, self._torques.shape[2]
         self._deviation: Array | None = None
         if any(s.position or s.velocity or s.force or s.moment for s in sensors):
+            of_wrench = np.array([[s.moment] * 3 + [s.force] * 3 for s in sensors])
             joints = [[s.position] * na + [s.velocity] * na for s in sensors]
             self._deviation = np.hstack([np.tile(of_wrench, (1, k)), np.array(joints)])
-            self._noise = np.zeros((count, _NOISE_ROWS, self._noise_size))
+            if not len(self._noise):
+                self._noise = np.zeros((len(sensors), *self._noise.shape[1:]))
         bias = np.array([[*s.moment_bias, *s.force_bias] for s in sensors])
         self._bias = bias[:, None, :] if bias.any() else None
         step = np.array([s.encoder_step for s in sensors])
         self._encoder = step[:, None] if step.any() else None
         late = np.array([s.wrench_delay_periods for s in sensors])
-        self._late = late if late.any() else None
-        self._wrenches = np.zeros((int(late.max()) + 1, count, k, 6) if late.any() else (0,))
-        self._blind = not first.velocities
-        periods = {arm.name: own for arm, own in zip(arms, slices, strict=True)}
-        self._slow = [(periods[arm], p) for arm, p in first.sample_periods.items() if p > 1]
+        self._late = late if len(self._wrenches) > 1 else None
 
     @property
     def object_pose(self) -> Array:
@@ -193,6 +194,48 @@ class BatchPlant:
                 self._random[cell] = np.random.default_rng(seed)
         self._measure(cells)
 
+    def change(self, numbers: NDArray[np.intp], cells: Sequence[PlantCell]) -> None:
+        """Let some cells be others; they have to be reset then.
+
+        Args:
+            numbers: Of the cells.
+            cells: What they are from now on.
+
+        Raises:
+            ArgumentError: If one has another step, or is later than any cell was at first.
+        """
+        settings = [cell.settings for cell in cells]
+        self._require_alike([self._cells[0].settings, *settings])
+        for name, delays, most in (
+            ("command_delay_periods", [s.command_delay_periods for s in settings], self._torques),
+            ("sensors.wrench_delay_periods", [s.sensors.wrench_delay_periods for s in settings],
+             self._wrenches),
+        ):  # fmt: skip
+            if max(delays) >= len(most):
+                raise ArgumentError(
+                    f"plant.{name} of {max(delays)}, expected at most {len(most) - 1}, the "
+                    "largest of the batch at first."
+                )
+        self._step.change(numbers, np.array([cell.block for cell in cells]))
+        for cell, number in zip(cells, numbers.tolist(), strict=True):
+            self._cells[number] = cell
+        for name, rows in (
+            ("_start", [cell.q for cell in cells]),
+            ("_start_multipliers", [cell.multipliers for cell in cells]),
+            ("_start_told", [cell.told for cell in cells]),
+            ("_effort", [cell.effort for cell in cells]),
+        ):
+            kept, new = getattr(self, name), np.array(rows)
+            if len(kept) == 1 and (new == kept).all():
+                continue
+            kept = np.array(np.broadcast_to(kept, (self.count, new.shape[1])))
+            kept[numbers] = new
+            setattr(self, name, kept)
+        self._delay[numbers] = [one.command_delay_periods for one in settings]
+        self._same_delay = bool((self._delay == self._delay[0]).all())
+        self._seeds[numbers] = [one.seed for one in settings]
+        self._set_sensors([cell.settings.sensors for cell in self._cells])
+
     def advance(self, own: slice, torque: Array, alive: Mask) -> Mask:
         """Advance cells by one control period, and measure there.
 
@@ -217,7 +260,7 @@ class BatchPlant:
             cells = np.arange(own.start, own.stop)
             self._torques[tick % depth, cells] = torque
             applied = self._torques[(tick - delay) % depth, cells]
-        effort = self._effort[own]
+        effort = self._effort if len(self._effort) == 1 else self._effort[own]
         limited, q, qd, multipliers, told, pivot = self._buffers(len(tick))
         np.minimum(np.maximum(applied, -effort, out=limited), effort, out=limited)
         lost = np.zeros(len(tick), dtype=bool)

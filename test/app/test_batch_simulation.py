@@ -203,6 +203,65 @@ def test_some_cells_begin_anew(plain):
         assert np.array_equal(values[[2, 8]], early[[2, 8]])
 
 
+def controlled(batch, periods):
+    for _ in range(periods):
+        seen = batch.step(batch.control())
+    return seen
+
+
+def test_cells_begin_anew_with_other_parameters():
+    """They are then what they would be from the first on; the others go on as they would."""
+    own = {name: values[:4] for name, values in parameters(5).items()}
+    own["plant.command_delay_periods"][:] = [2, 0, 1, 1]
+    own["plant.sensors.wrench_delay_periods"][:] = [2, 0, 1, 1]
+    batch = rd.BatchSimulation("lift_box", 4, own, threads=1)
+    other = {name: values[1:] for name, values in parameters(5, seed=9).items()}
+    new = {name: np.concatenate([own[name][:1], other[name][:3]]) for name in own}
+    new["plant.seed"] = np.arange(4)
+    fresh = rd.BatchSimulation("lift_box", 4, new, threads=1)
+    going = controlled(rd.BatchSimulation("lift_box", 4, own, threads=1), 9)
+    expected = controlled(fresh, 5)
+    controlled(batch, 4)
+    batch.reset([1, 2, 3], parameters={name: values[:3] for name, values in other.items()})
+    seen = controlled(batch, 5)
+    for values, wanted, first in zip(seen, expected, going, strict=True):
+        assert np.array_equal(values[1:], wanted[1:])
+        assert np.array_equal(values[0], first[0])
+    assert batch.overrides(2) == [text for text in fresh.overrides(2) if "seed" not in text] + [
+        "plant.seed=2"
+    ]
+    off = np.zeros((1, 3))
+    off[0, 0] = 3.0
+    batch.reset([3], parameters={"plant.grasp_error.left.xyz": off})
+    assert batch.endings[3].cause == "refused"
+    batch.reset([3], parameters={"plant.grasp_error.left.xyz": 0.0 * off})
+    assert batch.active.all()
+    for given, words in (
+        ({"plant.damping": [1.0]}, "parameter 'plant.damping' of some cells"),
+        ({"plant.object_mass_scale": [1.0, 1.0]}, "one value for each cell"),
+        ({"plant.object_mass_scale": [[1.0]]}, "has shape"),
+        ({"plant.command_delay_periods": [3]}, "command_delay_periods of 3, expected at most 2"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            batch.reset([3], parameters=given)
+    assert controlled(batch, 2).time[:3] == pytest.approx(seen.time[:3] + 2 * batch.period)
+
+
+def test_equal_cells_become_different():
+    """Blocks of parameters that were bound become inputs; noise comes where there was none."""
+    own = {"plant.object_mass_scale": np.ones(3), "plant.sensors.velocity": np.zeros(3)}
+    batch = rd.BatchSimulation("lift_box", 3, own, threads=1)
+    controlled(batch, 3)
+    new = {"plant.object_mass_scale": [1.1], "plant.sensors.velocity": [1e-4]}
+    batch.reset([1], parameters=new)
+    batch.reset()
+    seen = controlled(batch, 5)
+    both = {name: [values[0], new[name][0], values[0]] for name, values in own.items()}
+    expected = controlled(rd.BatchSimulation("lift_box", 3, both, threads=1), 5)
+    for values, wanted in zip(seen, expected, strict=True):
+        assert np.array_equal(values, wanted)
+
+
 def test_rows_of_the_caller_are_followed(plain):
     """Rows of the plan give what the plan gives; a squeeze of one's own changes its cell alone."""
     plain.reset()

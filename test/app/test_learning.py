@@ -92,6 +92,39 @@ def test_the_caller_begins_cells_anew():
     assert info["time"] == pytest.approx([STEP_S, 2 * STEP_S, STEP_S])
 
 
+def test_parameters_are_drawn_anew_for_each_episode():
+    """By a function of the caller before each, or as options of a reset."""
+
+    def drawn(random, count):
+        return {"plant.object_mass_scale": random.uniform(0.9, 1.1, count)}
+
+    envs = make(3, parameters=drawn)
+    envs.reset(seed=1)
+    masses = envs.batch.parameters["plant.object_mass_scale"]
+    envs.reset(seed=1)
+    assert np.array_equal(envs.batch.parameters["plant.object_mass_scale"], masses)
+    for _ in range(4):  # the third step is the last of the episode
+        envs.step(np.zeros((3, 2)))
+    assert (envs.batch.parameters["plant.object_mass_scale"] != masses).all()
+    given = {"plant.object_mass_scale": [1.05]}
+    mask = np.array([False, True, False])
+    envs.reset(options={"reset_mask": mask, "parameters": given})
+    assert envs.batch.parameters["plant.object_mass_scale"][1] == 1.05
+    with pytest.raises(ArgumentError, match="one value for each cell"):
+        envs.reset(options={"parameters": given})
+    one = CellEnv("lift_box", reward=reward, parameters={"plant.object_mass_scale": [1.0]})
+    one.reset(options={"parameters": given})
+    assert one.batch.parameters["plant.object_mass_scale"][0] == 1.05
+
+
+def test_rewards_that_are_no_numbers_are_refused():
+    """In the step in which they come, with the cell."""
+    envs = make(2, reward=lambda one: [0.0, np.nan])
+    envs.reset(seed=0)
+    with pytest.raises(ArgumentError, match="the reward of cell 1 is nan"):
+        envs.step(np.zeros((2, 2)))
+
+
 def test_a_cell_of_many_is_one_by_itself():
     """The same seed and the same actions give the same bits."""
     envs = make(3, episode_s=5.0)

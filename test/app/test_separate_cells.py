@@ -103,6 +103,19 @@ def test_planned_faults_end_their_cells():
     require_single_run(batch, run, 1, 0.04)
 
 
+def test_cells_begin_anew_with_other_parameters():
+    """They are then what they would be from the first on; the others go on as they would."""
+    batch = rd.BatchSimulation("gravity", 2, {"plant.damping_scale": [1.0, 0.5]}, threads=1)
+    fresh = rd.BatchSimulation("gravity", 2, {"plant.damping_scale": [1.0, 0.8]}, threads=1)
+    for _ in range(3):
+        batch.step(batch.control())
+    batch.reset([1], parameters={"plant.damping_scale": [0.8]})
+    for _ in range(4):
+        seen, expected = batch.step(batch.control()), fresh.step(fresh.control())
+    assert np.array_equal(seen.q[1], expected.q[1])
+    assert seen.time == pytest.approx([7 * batch.period, 4 * batch.period])
+
+
 def test_arms_alone_move_under_torques_of_the_caller():
     """Without an object and without the law: `rd.Simulation` under the same torques."""
     batch = rd.BatchSimulation("gravity", 2, {"plant.damping_scale": [1.0, 0.5]}, threads=1)
