@@ -97,8 +97,9 @@ def integrate(
         tolerance: Error of a step that "adaptive" admits, relative and absolute.
         stabilisation_time: T_stab of Baumgarte's method [s] (section 8.3).
         outputs: Number of equal intervals between outputs.
-        contacts: What may touch, without friction (docs/contact.md): "projection" of one state
-            goes on from event to event, steps shortened to each. `Trajectory.events` has them.
+        contacts: What may touch, rigid and without friction (docs/contact.md): "projection" of one
+            state goes on from event to event, steps shortened to each. `Trajectory.events` has
+            them.
         rest_speed: Impacts slower than this leave a contact closed [m/s].
         progress: Called with the time reached and the duration [s] after every output.
 
@@ -145,6 +146,7 @@ def integrate(
     h = duration / outputs / substeps
     if items:
         touching = Contacts(robot, items)
+        _require_smooth(touching)
         run = EventSteps(robot, how.scheme, force, h, touching, state, rest_speed)
     elif batch:
         run = BatchSteps(robot, how, force, h, state[0], limit, length)
@@ -183,6 +185,21 @@ def integrate(
     except KeyboardInterrupt as interrupt:
         raise IntegrationInterrupted(so_far()) from interrupt
     return so_far()
+
+
+def _require_smooth(contacts: Contacts) -> None:
+    """Refuse contacts with what goes from event to event has no law for."""
+    for item in contacts.items:
+        material, has = item.material, ""
+        if material.friction.friction > 0.0:
+            has = f"a friction of {material.friction.friction:g}"
+        elif material.elastic:
+            has = f"a stiffness of {material.stiffness:g} N/m"
+        if has:
+            raise ArgumentError(
+                f"contact {item.name!r} has {has}, expected a rigid one without friction, "
+                "Material(0.0), from event to event; rd.Simulation has both."
+            )
 
 
 def closed_start(

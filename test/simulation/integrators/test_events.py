@@ -22,6 +22,8 @@ from robot_dynamics.simulation.runge_kutta import EULER, EVENT_ORDERS, HEUN, int
 
 ROOT = Path(__file__).resolve().parents[3]
 G = 9.81
+SMOOTH = Material(0.0)
+BOX = (0.1, 0.1, 0.05)
 
 
 def times_of(motion, kind="impact"):
@@ -86,7 +88,7 @@ def test_a_puck_leaves_a_dome_at_two_thirds_of_its_height():
     """Without friction it lets go where cos = 2/3: the force becomes negative there."""
     R, r, start = 1.0, 0.05, 0.1
     a = R + r
-    dome = PointContact("dome", "body", surface=sphere((0, 0, 0), R), radius=r)
+    dome = PointContact("dome", "body", surface=sphere((0, 0, 0), R), radius=r, material=SMOOTH)
     q = at(a * np.sin(start), 0, a * np.cos(start))
     motion = rd.integrate(
         floating(), q, np.zeros(6), 1.2, contacts=[dome], step=5e-3, order=8, outputs=240
@@ -105,7 +107,7 @@ def test_a_box_tips_over_an_edge():
     """Four corners, three of them active; pushed above it tips about two, its rate by statics."""
     half, m, Iy = (0.1, 0.1, 0.2), 2.0, 0.006
     robot = floating(m)
-    contacts = corners(half)
+    contacts = corners(half, SMOOTH)
     stop = Inequality("stop", lambda p: 0.2 - p.point("body").x)
     push = 15.0  # N along x at the centre; the corners slide, the stop holds the top
     motion = rd.integrate(
@@ -128,20 +130,22 @@ def test_a_box_tips_over_an_edge():
     assert_allclose(low[2], 0.0, atol=1e-11)
 
 
-def test_doubled_contacts_move_as_one_set():
-    """A box that falls on its corners: with double points and points within the same motion."""
+def test_more_contacts_than_needed_move_as_their_reduced_set():
+    """A box that falls on its corners: doubled, with points within and on two parallel edges."""
+    more = [(0.1, 0.1, -0.05), (-0.1, 0.1, -0.05), (0.0, 0.0, -0.05)]
+    more += [(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.04, 0.07)]
     q = at(0.0, 0.0, 0.4)
     q[3:] = np.array([0.2, 0.1, 0.0, 0.97]) / np.linalg.norm([0.2, 0.1, 0.0, 0.97])
     half, hard = (0.1, 0.1, 0.05), Material(0.0, restitution=0.4)
     motions = [
         rd.integrate(
-            floating(), q, np.zeros(6), 0.42, contacts=corners(half, hard, more), step=5e-3,
+            floating(), q, np.zeros(6), 0.42, contacts=corners(half, hard, which), step=5e-3,
             order=4, outputs=9,
         )
-        for more in ((), [(0.1, 0.1, -0.05), (0.0, 0.0, -0.05), (-0.1, 0.1, -0.05)])
+        for which in ((), more)
     ]  # fmt: skip
     assert len(times_of(motions[0])) > 3
-    assert_allclose(motions[1].q, motions[0].q, atol=1e-8)
+    assert_allclose(motions[1].q, motions[0].q, atol=1e-9)
     for motion in motions:
         assert np.diff(motion.energy).max() < 1e-7 * motion.energy[0]  # of the scheme of order 4
 
@@ -203,11 +207,13 @@ def test_a_slide_goes_back_and_forth_without_loss():
         ({"method": "adaptive"}, "method 'projection'"),
         ({"order": 3}, "order 3"),
         ({"rest_speed": -1.0}, "rest_speed"),
+        ({"contacts": corners(BOX, Material(0.5))}, "'corner 1' has a friction of 0.5, expected"),
+        ({"contacts": corners(BOX, Material(0.0, 1e5, 0.5))}, "a stiffness of 100000 N/m"),
     ],
 )
 def test_bad_arguments_are_refused(changes, words):
     """With one sentence."""
-    how = {"q": at(0, 0, 0.05), "contacts": corners((0.1, 0.1, 0.05)), **changes}
+    how = {"q": at(0, 0, 0.05), "contacts": corners(BOX, SMOOTH), **changes}
     with pytest.raises(ArgumentError, match=words):
         rd.integrate(floating(), how.pop("q"), np.zeros(6), 0.1, **how)
     assert set(EVENT_ORDERS) == {1, 2, 4, 5, 8}
@@ -216,7 +222,13 @@ def test_bad_arguments_are_refused(changes, words):
 def test_what_is_wedged_ends_the_integration():
     """A disc in a slot that closes in on it: no motion goes on, and the message says so."""
     narrow = [
-        PointContact(name, "body", radius=0.1, surface=sphere((s * 1.9, 0, 0), 2.0, inside=True))
+        PointContact(
+            name,
+            "body",
+            radius=0.1,
+            surface=sphere((s * 1.9, 0, 0), 2.0, inside=True),
+            material=SMOOTH,
+        )
         for name, s in (("left", 1.0), ("right", -1.0))
     ]
     robot = floating().replace(gravity=(0, 0, 0))
