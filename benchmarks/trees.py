@@ -152,7 +152,7 @@ def _all_cores(subject: Subject, errors: dict[str, float], rounds: int) -> list[
         function = getattr(subject.robot, METHODS[short])
         functions[short] = lambda f=function: in_parallel(f, *arrays, out=out)
         functions[f"{short}, one core"] = lambda f=function: f(*arrays, out=out)
-    timings = quickest(functions, dict.fromkeys(functions, len(out)), 20 * rounds)
+    timings = quickest(functions, dict.fromkeys(functions, len(out)), 8 * rounds)
     return [
         Row.of(
             timings[short],

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dynamics.test_complex_step import held_chain
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp, trapezoid
 from scipy.spatial.transform import Rotation
@@ -22,6 +23,7 @@ from support.mechanisms import (
 )
 
 from robot_dynamics.compile import compile_program
+from robot_dynamics.compile.differentiation import jacobian_times_vector
 from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics, closed_loop_terms
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.kinematics import (
@@ -291,6 +293,31 @@ def test_derivatives_of_a_step(arms):
     expected = np.split(np.vstack([along, rates(new_v, 2 * n + na)]), [2 * n], axis=1)
     for ours, theirs in zip((A, B), expected, strict=True):
         assert_allclose(ours, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
+
+
+def test_derivatives_of_a_step_by_parameters():
+    """By gravity, inertias, grasp poses, limits, friction and length: of complex steps."""
+    rng = np.random.default_rng(8)
+    mechanism, q = held_chain("universal", rng)
+    named = [*(link.name for link in mechanism.links[1:]), "grasp"]
+    model = build(mechanism, variable=named)
+    actuated = [6, 7, 8]
+    drives = Drives(np.array(actuated), np.array([0.5, 9.0, 9.0]), *np.full((2, 3), 0.2), 0.5)
+    block = step_parameters(model, drives, 2e-3)
+    assert len(block) == 3 + 4 * 10 + 2 * 12 + 3 * 3 + 1 + 1
+    qd, torque = rng.normal(size=model.nv), np.array([2.0, -1.0, 3.0])
+    program = step_program(model, actuated)
+    direction = rng.normal(size=len(block)) * block
+    state = [x.tolist() for x in (q, qd, torque)]
+    stepped = evaluated(program, *state, parameters=moving(block, direction[None]))
+    still = [[0.0] * len(x) for x in state]
+    found = jacobian_times_vector(
+        program.with_parameters_as_input(), [*state, block.tolist()], [*still, direction.tolist()]
+    )
+    for name, end in zip(program.outputs, stepped, strict=True):
+        expected = rates(end, 1)[:, 0]
+        error = np.abs(np.array(found[name]).ravel() - expected).max()
+        assert error <= 1e-12 * np.abs(expected).max()
 
 
 def test_drive_forces():

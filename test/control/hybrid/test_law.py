@@ -233,7 +233,7 @@ def test_friction_is_compensated_at_the_desired_velocity(ramp, monkeypatch):
 
 
 def test_derivatives_of_the_law_are_those_of_complex_steps():
-    """Of torque and memory by measurements, reference and memory, along them and in reverse."""
+    """Of torque and memory by measurements, reference, memory and all parameters, both ways."""
     rng = np.random.default_rng(4)
     state = state_of(2, "soft finger", 6, environment_of(1), rng)
     large = dict.fromkeys(
@@ -249,24 +249,26 @@ def test_derivatives_of_the_law_are_those_of_complex_steps():
     # Away from where nothing is wrong: sizes of errors have kinks there.
     inputs = [x + 1e-3 * rng.normal(size=x.shape) * (i in moved) for i, x in enumerate(arrays)]
     d = [rng.normal(size=x.shape) * (i in moved) for i, x in enumerate(inputs)]
+    inputs.append(block)
+    d.append(rng.normal(size=block.shape) * block)
     lists = [np.asarray(x).tolist() for x in inputs]
     step = HybridLawProgram(state.system, tuple(range(12)), LawOptions(ahead=True))
-    program = step.trace()
+    program = step.trace().with_parameters_as_input()
 
     def stepped(x, rate):
         if np.ndim(x) == 2:
             return [moving(*row) for row in zip(x, rate[:, None], strict=True)]
         return moving(x, rate[None]) if np.ndim(x) else x
 
-    found = step(*map(stepped, lists, d), block.tolist())
+    found = step(*map(stepped, lists, d))
     expected = {name: rates(found[name], 1)[:, 0] for name in ("torque", "memory")}
-    along = jacobian_times_vector(program, lists, [np.asarray(x).tolist() for x in d], block)
+    along = jacobian_times_vector(program, lists, [np.asarray(x).tolist() for x in d])
     for name, theirs in expected.items():
         assert_allclose(along[name], theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
     weights = [rng.normal(size=np.shape(found[name])) * (name != "outputs") for name in found]
-    gradients = vector_times_jacobian(program, lists, [w.tolist() for w in weights], block)
+    gradients = vector_times_jacobian(program, lists, [w.tolist() for w in weights])
     product = sum(
-        float(np.sum(x * np.array(g))) for x, g in zip(d, gradients.values(), strict=False)
+        float(np.sum(x * np.array(g))) for x, g in zip(d, gradients.values(), strict=True)
     )
     wanted = sum(float(w @ theirs) for w, theirs in zip(weights, expected.values(), strict=False))
     assert product == pytest.approx(wanted, rel=1e-12)
