@@ -448,7 +448,7 @@ class Robot(CompiledModel):
             AssemblyError: If loops are open, or velocities open them.
             UnknownNameError: If there is neither a joint nor a coordinate of a name.
             RobotDynamicsError: If the coordinates do not determine the motion, or a joint with a
-                quaternion moves, or there are no joints.
+                quaternion moves, or there are no joints, or the controller has no derivatives.
         """
         model = self.model
         self._require_joints()
@@ -476,7 +476,13 @@ class Robot(CompiledModel):
         open_loop = linearization(form, H, K, motion.qdd, *derivatives)
         if controller is None:
             return open_loop
-        return with_controller(open_loop, *self._controller_slopes(controller, q, qd))
+        slopes = self._controller_slopes(controller, q, qd)
+        if not np.isfinite(slopes).all():
+            raise RobotDynamicsError(
+                f"{model.name}: the controller's forces have no finite derivatives here, expected "
+                "a law that is smooth at this state."
+            )
+        return with_controller(open_loop, *slopes)
 
     def _require_joints(self) -> None:
         if not self.model.nv:
@@ -510,7 +516,10 @@ class Robot(CompiledModel):
 
             def rates(dq: Any, dqd: Any) -> Any:
                 at = [q.tolist(), qd.tolist()]
-                (found,) = jacobian_times_vector(controller, at, [dq, dqd]).values()
+                try:
+                    (found,) = jacobian_times_vector(controller, at, [dq, dqd]).values()
+                except ArithmeticError:  # where NumPy's numbers would not be finite
+                    return [np.nan] * model.nv
                 return found
 
             start, zero = q.tolist(), still.tolist()

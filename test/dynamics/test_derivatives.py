@@ -13,7 +13,7 @@ from robot_dynamics.compile import trace
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 from robot_dynamics.robot import Robot
-from robot_dynamics.scalar.functions import sin
+from robot_dynamics.scalar.functions import sin, sqrt
 
 STEP = 1e-5
 TOL = 1e-7  # relative: of central differences with that step, STEP^2 and 1e-16 / STEP
@@ -203,6 +203,9 @@ def test_a_controlled_pendulum():
     wrong = trace(lambda q, _: {"tau": q}, "wrong", {"q": 1})
     with pytest.raises(RobotDynamicsError, match=r"expected \(1\),\(1\)->\(1\) without"):
         pendulum().linearize([0.0], [0.0], [0.0], controller=wrong)
+    kinked = trace(lambda q, qd, _: {"tau": [sqrt(q[0])]}, "kinked", {"q": 1, "qd": 1})
+    with pytest.raises(RobotDynamicsError, match="no finite derivatives here"):
+        pendulum().linearize([0.0], [0.0], [0.0], controller=kinked)
     with pytest.raises(RobotDynamicsError, match="controller's forces has shape"):
         pendulum().linearize([0.0], [0.0], [0.0], controller=lambda q, qd: np.zeros(2))
 
