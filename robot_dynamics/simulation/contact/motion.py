@@ -231,6 +231,19 @@ class ContactMotion:
         worst = int(np.argmax(depth))
         return self.scene.touches[worst][0], float(depth[worst])
 
+    def lost(self) -> list[str]:
+        """Return the names of rigid contacts that were too deep to push at the last correction."""
+        gaps = self._here.terms.gaps
+        if not gaps.size or not np.fmin.reduce(gaps) < -DEEP:
+            return []
+        deep = (gaps < -DEEP) & ~self._elastic
+        return [self.scene.touches[c][0] for c in np.flatnonzero(deep)]
+
+    @property
+    def fastest(self) -> float:
+        """The largest velocity at the end of the last step [m/s, rad/s]."""
+        return float(self._fastest[0])
+
     def advance(self, h: float, force: Array, friction: Callable[[Array], Array]) -> None:
         """Go on by a step.
 

@@ -8,6 +8,7 @@ impacts where they happen, loops as rows that hold.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,8 @@ from robot_dynamics.simulation.scene import RobotScene
 from robot_dynamics.simulation.stepped_robot import PERIOD, joint_forces, start_of_robot
 
 Array = NDArray[np.float64]
+
+_logger = logging.getLogger(__name__)
 
 #: Longest time step [s] where none is given.
 STEP = 2.5e-4
@@ -117,6 +120,7 @@ class SteppedContacts:
                 f"touches, expected {1e3 * DEEP:g} mm at most."
             )
         self._tick, self._forces = 0, np.zeros(len(self.motion.forces.force))
+        self._told: set[str] = set()  # contacts that are lost
         self._start = self.state
 
     def reset(self) -> Measurement:
@@ -127,6 +131,8 @@ class SteppedContacts:
     def step(self, tau: ArrayLike, wrenches: Mapping[str, ArrayLike] | None = None) -> Measurement:
         """Advance by one period, as `SteppedRobot.step` does.
 
+        A rigid contact that gets deeper than 1 mm does not push any more; it is logged once.
+
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
             SimulationError: If the motion grows without bound.
@@ -136,14 +142,24 @@ class SteppedContacts:
         h = self.period / self.substeps
         for _ in range(self.substeps):
             motion.advance(h, force, self._drag)
-        fastest = float(np.abs(motion.v).max())
-        if not fastest < FASTEST:
+        if not (fastest := motion.fastest) < FASTEST:
             raise SimulationError(
                 f"{model.name}: the simulated motion ended in period {self._tick + 1}: a velocity "
                 f"of {fastest:.3g} m/s or rad/s; expected torques that keep it bounded, or a "
                 "shorter step."
             )
         motion.correct()
+        for name in motion.lost():
+            if name not in self._told:
+                self._told.add(name)
+                _logger.warning(
+                    "%s: contact %r is more than %g mm deep in something rigid after %.6g s and "
+                    "does not push any more; expected a shorter step, or a slower motion.",
+                    model.name,
+                    name,
+                    1e3 * DEEP,
+                    (self._tick + 1) * self.period,
+                )
         taken = motion.take_forces()
         self._forces = taken.force + taken.impulse / self.period
         self._tick += 1

@@ -19,6 +19,7 @@ from robot_dynamics.contact.points import PointContact, disc, ellipsoid, joint_l
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
+from robot_dynamics.scalar.functions import absolute
 from robot_dynamics.simulation.contact.report import Touch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,6 +51,23 @@ def test_a_sliding_block_stops_where_it_should():
     assert_allclose(seen.q[2:], q[2:], atol=1e-9)
     assert {c.state for c in sim.contacts} == {Touch.STICKING}
     assert_allclose(sum(c.force[2] for c in sim.contacts), 2.0 * G, rtol=1e-9)
+
+
+def test_what_does_not_push_any_more_is_told(caplog):
+    """A point slides over the edge of a step of 2 mm: it is in the ground then, which is said."""
+
+    def ground(p):
+        beyond = p.x - 0.01
+        return 1e-3 * (1.0 + beyond / (absolute(beyond) + 1e-12)) - p.z
+
+    foot = PointContact("foot", "body", surface=ground)
+    sim = rd.Simulation(floating(), contacts=[foot], qd=[0, 0, 0, 1.0, 0, 0])
+    for _ in range(4):
+        sim.step(np.zeros(6))
+    assert not caplog.text
+    for _ in range(4):
+        sim.step(np.zeros(6))
+    assert caplog.text.count("contact 'foot' is more than 1 mm deep") == 1
 
 
 def test_the_angle_of_repose_is_arctan_mu():
