@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.compile import load_kernel, trace
+from robot_dynamics.compile.routine import Indices, Matrix, Tensor, Vector, routine
 from robot_dynamics.contact.shapes import ShapeContact, Solid
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import RobotDynamicsError
@@ -29,7 +29,9 @@ Array = NDArray[np.float64]
 #: Points farther apart than this [m] are not looked for: what comes nearer by more than this in a
 #: single time step is seen when it is in already, and pushed out by the correction of positions.
 MARGIN = 0.01
-_FREE, _NO_SLOT = 1e3, 1e5  # coordinates of slots that had no point, and of none [m]
+_NOWHERE = float("inf")
+_FREE = 1e6  # squared distance from a slot that had no point [m^2]
+_MOST = 50  # points of a pair in MuJoCo
 # Of MuJoCo: before it, convex bodies that are apart had other points than those that touch.
 _OLDEST = (3, 17)
 _TOLERANCE = "1e-10"  # of convex distances [m]
@@ -51,19 +53,15 @@ class Manifolds:
 
     def __init__(self, model: Model, contacts: Sequence[ShapeContact]) -> None:
         mujoco = _import_mujoco()
-        ends = np.cumsum([0, *(one.points for one in contacts)]).tolist()
-        self.count: int = ends[-1]
-        self._room = [one.points for one in contacts]
-        # Slots of each contact, filled up with one that is none.
-        self._slots = np.full((len(contacts), max(self._room)), self.count)
-        for own, first, room in zip(self._slots, ends[:-1], self._room, strict=True):
-            own[:room] = first + np.arange(room)
+        rooms = np.array([one.points for one in contacts])
+        ends = np.cumsum([0, *rooms])
+        self.count = int(ends[-1])
         solids = [solid for one in contacts for solid in (one.first, one.second)]
         links = [model.link(solid.link) for solid in solids]
         self._bodies = sorted({link.body for link in links} - {WORLD})
         # The last pose is that of the world.
         row = {body: i for i, body in enumerate([*self._bodies, WORLD])}
-        self._of = np.array([row[link.body] for link in links])
+        of = np.array([row[link.body] for link in links])
         try:
             self._model = mujoco.MjModel.from_xml_string(_document(contacts))
         except ValueError as error:
@@ -72,17 +70,27 @@ class Manifolds:
         self._collide = mujoco.mj_collision
         # MuJoCo moves the frames of convex hulls to their centres.
         turns = Rotation.from_quat(np.roll(self._model.geom_quat, -1, axis=1)).as_matrix()
-        self._frames = np.tile(np.eye(4), (len(solids), 1, 1))
+        frames = np.zeros((len(solids), 3, 4))
         for i, (link, solid) in enumerate(zip(links, solids, strict=True)):
             moved = pose(self._model.geom_pos[i], turns[i])
-            self._frames[i] = pose_of(link.placement) @ solid.pose @ moved
-        self._poses = np.tile(np.eye(4), (len(row), 1, 1))
-        self._kernel: Any = self._placing(model)
-        self._none = np.zeros((self.count, 7))
-        self._none[:, 0], self._none[:, 6] = np.inf, 1.0
+            frames[i] = (pose_of(link.placement) @ solid.pose @ moved)[:3]
+        poses = np.tile(np.eye(4)[:3], (len(row), 1, 1))
+        self._kernel, self._poses = self._placing(model), (poses[:-1],)
+        data, most = self._data, _MOST * len(contacts)
+        self._place = place_solids.bind(of, poses, frames, data.geom_xpos, data.geom_xmat)
+        self._found, self._sides = np.zeros(1, np.int64), np.zeros(most, np.int64)
+        self._gaps, self._places = np.zeros(most), np.zeros((most, 3))
+        self._axes = np.zeros((most, 9))
+        self._last, self._seen = np.zeros((self.count, 3)), np.zeros((self.count, 7))
+        self._take = take_points.bind(
+            self._found, self._sides, self._gaps, self._places, self._axes, self._last,
+            ends[:-1].copy(), rooms, self._seen,
+        )  # fmt: skip
 
     def __call__(self, q: Array, v: Array, h: float, last: Array) -> Array:
         """Return gap, place and normal of each slot (n, 7), gaps infinite where there is no point.
+
+        The array is written anew by the next call.
 
         Args:
             q: Positions (nq,).
@@ -90,44 +98,15 @@ class Manifolds:
             h: Length of the step [s].
             last: Where points were in the step before (n, 3) [m], NaN where there was none.
         """
-        data = self._data
-        if self._bodies:
-            self._poses[:-1, :3] = self._kernel(q, v, h)
-        placed = self._poses[self._of] @ self._frames
-        data.geom_xpos[:] = placed[:, :3, 3]
-        data.geom_xmat[:] = placed[:, :3, :3].reshape(-1, 9)
-        self._collide(self._model, data)
-        seen = self._none.copy()
-        if not data.ncon:
-            return seen
-        contact = data.contact
-        # MuJoCo's normal is from the first solid of its pair to the second.
-        sides = contact.geom
-        found = np.column_stack([contact.dist, contact.pos, contact.frame[:, :3]])
-        found[sides[:, 0] % 2 == 0, 4:] *= -1.0
-        pairs, places = sides[:, 0] // 2, found[:, 1:4]
-        # Of each point and each slot of its pair.
-        off = places[:, None] - self._padded(last)[self._slots[pairs]]
-        apart = np.einsum("ijk,ijk->ij", off, off)
-        at = self._slots[pairs, apart.argmin(axis=1)]
-        # Most often every point is nearest to a slot of its own.
-        claimed = np.bincount(at)[at]
-        for pair in {*pairs[claimed > 1].tolist()}:
-            own = np.flatnonzero(pairs == pair)
-            room = self._room[pair]
-            if len(own) > room:
-                own, most = np.split(own[np.argsort(found[own, 0], kind="stable")], [room])
-                at[most] = self.count
-            at[own] = self._slots[pair, linear_sum_assignment(apart[own, :room])[1]]
-        kept = at < self.count
-        seen[at[kept]] = found[kept]
-        return seen
-
-    def _padded(self, last: Array) -> Array:
-        """Return places with those of free slots far away, and of no slot farther (n + 1, 3)."""
-        padded = np.full((self.count + 1, 3), _NO_SLOT)
-        padded[:-1] = np.where(np.isnan(last), _FREE, last)
-        return padded
+        self._kernel(q, v, h, out=self._poses)
+        self._place()
+        self._collide(self._model, self._data)
+        n, contact = self._data.ncon, self._data.contact
+        self._found[0], self._last[:] = n, last
+        self._sides[:n], self._gaps[:n] = contact.geom[:, 0], contact.dist
+        self._places[:n], self._axes[:n] = contact.pos, contact.frame
+        self._take()
+        return self._seen
 
     def _placing(self, model: Model) -> Any:
         """Return compiled `(q, v, h) -> (k, 3, 4)`: where bodies are in mid-step."""
@@ -141,11 +120,81 @@ class Manifolds:
                 poses.append([[*row, x] for row, x in zip(R, r, strict=True)])
             return {"poses": poses}
 
-        if not self._bodies:
-            return None
         program = trace(run, "placing", {"q": model.nq, "v": model.nv, "h": ()})
         key = b"placing\0" + program.fingerprint
         return load_kernel(key, lambda: program, lanes=1).bind()
+
+
+@routine
+def place_solids(
+    of: Indices, poses: Tensor, frames: Tensor, places: Matrix, turns: Matrix
+) -> None:
+    """Write places (g, 3) and turns (g, 9) of solids from poses of bodies and their own frames."""
+    for g in range(len(of)):
+        body = of[g]
+        for i in range(3):
+            place = poses[body, i, 3]
+            for k in range(3):
+                place += poses[body, i, k] * frames[g, k, 3]
+            places[g, i] = place
+            for j in range(3):
+                turn = 0.0
+                for k in range(3):
+                    turn += poses[body, i, k] * frames[g, k, j]
+                turns[g, 3 * i + j] = turn
+
+
+@routine
+def take_points(
+    found: Indices, sides: Indices, gaps: Vector, places: Matrix, axes: Matrix, last: Matrix,
+    slots: Indices, rooms: Indices, seen: Matrix,
+) -> None:  # fmt: skip
+    """Write gap, place and normal of each slot: of what is found, the point that was next to it.
+
+    Points of a pair follow on each other. `sides` are their first solids.
+    """
+    for s in range(len(seen)):
+        for k in range(6):
+            seen[s, k] = 0.0
+        seen[s, 0] = _NOWHERE
+        seen[s, 6] = 1.0
+    start = 0
+    while start < found[0]:
+        pair = sides[start] // 2
+        first, room, end = slots[pair], rooms[pair], start
+        while end < found[0] and sides[end] // 2 == pair:
+            end += 1
+        waiting = min(end - start, room)
+        while waiting > 0:
+            # Of the deepest points that have no slot yet the one that is nearest to its own.
+            least, point, slot = _NOWHERE, start, first
+            for i in range(start, end):
+                deeper = 0
+                for j in range(start, end):
+                    if gaps[j] < gaps[i] or (gaps[j] == gaps[i] and j < i):
+                        deeper += 1
+                if deeper < room and sides[i] >= 0:
+                    for s in range(first, first + room):
+                        if seen[s, 0] == _NOWHERE:
+                            apart = _FREE
+                            if last[s, 0] == last[s, 0]:
+                                apart = 0.0
+                                for k in range(3):
+                                    off = places[i, k] - last[s, k]
+                                    apart += off * off
+                            if apart < least:
+                                least, point, slot = apart, i, s
+            if least == _NOWHERE:
+                break
+            # MuJoCo's normal is from the first solid of its pair to the second.
+            sign = -1.0 if sides[point] % 2 == 0 else 1.0
+            seen[slot, 0] = gaps[point]
+            for k in range(3):
+                seen[slot, 1 + k] = places[point, k]
+                seen[slot, 4 + k] = sign * axes[point, k]
+            sides[point] = -1
+            waiting -= 1
+        start = end
 
 
 def _document(contacts: Sequence[ShapeContact]) -> str:

@@ -45,7 +45,8 @@ class ContactReport(NamedTuple):
         slip: Velocity of the object relative to the arm or the world, along the tangents (2,)
             [m/s].
         spin: The same about the normal [rad/s].
-        gap: Distance [m]; negative where the contact is pressed in.
+        gap: Distance [m]; negative where the contact is pressed in, infinite for a point of shapes
+            that are not near.
         cone: What it can bear along the tangents; None if it cannot slip.
         impacts: Number of impacts since the start.
         tilt: Of an arm's contact the angle between the z axes of arm and object [rad].

@@ -179,6 +179,23 @@ def test_what_is_fast_does_not_fall_through():
     assert_allclose(seen.qd, 0.0, atol=1e-9)
 
 
+def test_a_box_slides_off_a_table():
+    """Shapes have edges: it tips over the table's, turns and falls."""
+    robot, table = floating(), Solid.box("world", (1.0, 1.0, 0.1), pose((0, 0, -0.05)))
+    box = ShapeContact("box", Solid.box("body", (0.1, 0.1, 0.1)), table, Material(0.2), points=4)
+    sim = rd.Simulation(
+        robot, contacts=[box], q=at(0.4, 0, 0.05), qd=[0, 0, 0, 1.2, 0, 0], period=0.01
+    )
+    energies = []
+    for _ in range(60):
+        seen = sim.step(np.zeros(6))
+        energies.append(sum(robot.energies(seen.q, seen.qd)))
+    assert seen.q[0] > 0.8
+    assert seen.q[2] < -0.8
+    assert seen.qd[1] > 1.0  # over the edge, forwards
+    assert np.diff(energies).max() < 2e-6
+
+
 def two_bodies() -> rd.Robot:
     """Return two free bodies of 1 and 2 kg."""
     links = [LinkElement("world")]
@@ -237,6 +254,23 @@ def test_shapes_of_a_description():
     assert_allclose(sum(c.force[2] for c in sim.contacts), 0.5 * G, rtol=1e-9)
     with pytest.raises(UnknownNameError, match="saucer"):
         contacts_of(description, [("saucer", "world")])
+
+
+def test_meshes_of_a_description(tmp_path):
+    """A mesh touches with its convex hull, scaled as the description says."""
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box((2.0, 2.0, 2.0)).export(tmp_path / "cube.stl")
+    file = tmp_path / "cube.urdf"
+    file.write_text(
+        '<robot name="cube"><link name="cube"><collision><geometry><mesh filename="cube.stl" '
+        'scale="0.1 0.1 0.05"/></geometry></collision></link></robot>'
+    )
+    (contact,) = contacts_of(load_description(file), [("cube", Solid.plane("world"))])
+    assert contact.first.kind == "convex"
+    assert_allclose(np.ptp(contact.first.points, axis=0), [0.2, 0.2, 0.1])
+    (tmp_path / "cube.stl").write_text("no mesh")
+    with pytest.raises(RobotDynamicsError, match=r"cube.stl: cannot be read as a mesh"):
+        contacts_of(load_description(file), [("cube", Solid.plane("world"))])
 
 
 def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch):
