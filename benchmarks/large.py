@@ -1,11 +1,16 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Chains, trees and rings of up to 300 bodies, which are compiled as loops over bodies."""
+"""Chains, trees and rings of up to 300 bodies, which are compiled as loops over bodies.
+
+Compilation of what has several compiled parts is that of those which no row before it has.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -26,8 +31,11 @@ from robot_dynamics.model import (
     pose,
 )
 from robot_dynamics.model.parameters import pack
+from robot_dynamics.robot import Robot
 
 CHAINS, TREES, RINGS = (10, 100, 200, 300), (100, 200, 300), (100, 200, 300)
+# Chains and rings of which matrices over all pairs of joints are compared.
+MATRICES = (100, 300)
 STATES, ROUNDS = 20, 7
 # Max-norm relative, accelerations over the condition of H: some ten roundings a body.
 TOLERANCE = 1e-12
@@ -97,6 +105,8 @@ def rows_of(rounds: int) -> list[Row]:
         rows += _open(f"tree of {bodies}", random_mechanism(bodies, False), rounds)
     for bodies in RINGS:
         rows.append(_ring(bodies, rounds))
+    for bodies in MATRICES:
+        rows += _matrices(bodies, rounds)
     return rows
 
 
@@ -164,23 +174,35 @@ def _open(name: str, mechanism: Mechanism, rounds: int) -> list[Row]:
     ]
 
 
-def _ring(bodies: int, rounds: int) -> Row:
-    chain = random_mechanism(bodies, True)
-    model, rng = build(chain), np.random.default_rng(1)
-    q, qd, tau = rng.normal(size=bodies), np.zeros(bodies), rng.normal(size=bodies)
+def _closed(chain: Mechanism, q: np.ndarray) -> tuple[Model, np.ndarray]:
+    """Return a chain whose end is fixed where it is, and the pose of its end."""
+    model = build(chain)
     last, Xup = model.links[-1], joint_transforms(model, q.tolist())
     at = np.array(link_pose(last, body_transforms(model, Xup)), dtype=float)
     loop = LoopElement("closure", "fixed", chain.root, last.name, at, np.eye(4))
-    ring = build(replace(chain, loops=(loop,)))
-    function, seconds = _compiled(ring, "closed_forward_dynamics")
-    theirs, _ = in_pinocchio(chain, model)
-    data, end = theirs.createData(), theirs.njoints - 1
+    return build(replace(chain, loops=(loop,))), at
+
+
+def _closed_in_pinocchio(theirs: pin.Model, at: np.ndarray) -> tuple[Any, Any]:
+    """Return the same constraint in Pinocchio, and its data."""
+    frames, end = (pin.SE3(at), pin.SE3.Identity()), theirs.njoints - 1
     constraint = pin.RigidConstraintModel(
-        pin.ContactType.CONTACT_6D, theirs, 0, pin.SE3(at), end, pin.SE3.Identity(), pin.LOCAL
+        pin.ContactType.CONTACT_6D, theirs, 0, frames[0], end, frames[1], pin.LOCAL
     )
     models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     models.append(constraint)
     datas.append(constraint.createData())
+    return models, datas
+
+
+def _ring(bodies: int, rounds: int) -> Row:
+    chain, rng = random_mechanism(bodies, True), np.random.default_rng(1)
+    q, qd, tau = rng.normal(size=bodies), np.zeros(bodies), rng.normal(size=bodies)
+    ring, at = _closed(chain, q)
+    function, seconds = _compiled(ring, "closed_forward_dynamics")
+    theirs, _ = in_pinocchio(chain, ring)
+    data = theirs.createData()
+    models, datas = _closed_in_pinocchio(theirs, at)
     pin.initConstraintDynamics(theirs, data, models, datas)
     out = np.empty(bodies + 2)
     functions = {
@@ -206,3 +228,109 @@ def _ring(bodies: int, rounds: int) -> Row:
         bodies=bodies,
         compiled_s=seconds,
     )
+
+
+def _matrices(bodies: int, rounds: int) -> list[Row]:
+    """Return the rows of what has an entry for every pair of joints, as calls from Python."""
+    chain, rng = random_mechanism(bodies, True), np.random.default_rng(1)
+    q, tau = rng.normal(size=(2, bodies))
+    qd = 0.1 * rng.normal(size=bodies)
+    model = build(chain)
+    open_robot = Robot(model)
+    ring, at = _closed(chain, q)
+    closed_robot = Robot(ring)
+    K, _ = closed_robot.closure(q)
+    closed_qd = qd - np.linalg.pinv(K) @ (K @ qd)
+    theirs, _ = in_pinocchio(chain, model)
+    data = theirs.createData()
+    models, datas = _closed_in_pinocchio(theirs, at)
+
+    def symmetric(matrix: np.ndarray) -> np.ndarray:
+        return np.triu(matrix) + np.triu(matrix, 1).T
+
+    def constrained() -> None:
+        pin.constraintDynamics(theirs, data, q, closed_qd, tau, models, datas)
+        pin.computeConstraintDynamicsDerivatives(theirs, data, models, datas)
+
+    pin.initConstraintDynamics(theirs, data, models, datas)
+    # Into the same matrices, as Pinocchio does.
+    matrices = [np.empty((bodies, bodies)) for _ in range(3)]
+    regressor = np.empty((bodies, 10 * bodies))
+    # Our function, Pinocchio's, where that leaves its results, and of what ours are multiplied.
+    cases = {
+        "rnea_derivatives": (
+            lambda: open_robot.inverse_dynamics_derivatives(q, qd, tau, out=tuple(matrices)),
+            lambda: pin.computeRNEADerivatives(theirs, data, q, qd, tau),
+            lambda: (data.dtau_dq, data.dtau_dv, symmetric(data.M)),
+            "pin.computeRNEADerivatives",
+        ),
+        "aba_derivatives": (
+            lambda: open_robot.forward_dynamics_derivatives(q, qd, tau)[:3],
+            lambda: pin.computeABADerivatives(theirs, data, q, qd, tau),
+            lambda: (data.ddq_dq, data.ddq_dv, symmetric(data.Minv)),
+            "pin.computeABADerivatives",
+        ),
+        "inverse_inertia_matrix": (
+            lambda: (open_robot.inverse_inertia_matrix(q, out=matrices[0]),),
+            lambda: pin.computeMinverse(theirs, data, q),
+            lambda: (symmetric(data.Minv),),
+            "pin.computeMinverse",
+        ),
+        "regressor": (
+            lambda: (open_robot.inverse_dynamics_regressor(q, qd, tau, out=regressor),),
+            lambda: pin.computeJointTorqueRegressor(theirs, data, q, qd, tau),
+            lambda: (data.jointTorqueRegressor,),
+            "pin.computeJointTorqueRegressor",
+        ),
+        "closed_loop_derivatives": (
+            lambda: closed_robot.forward_dynamics_derivatives(q, closed_qd, tau)[:3],
+            constrained,
+            lambda: (data.ddq_dq, data.ddq_dv, data.ddq_dtau),
+            "pin.constraintDynamics, computeConstraintDynamicsDerivatives",
+        ),
+    }
+    # The condition of H magnifies what rounding changes in accelerations.
+    condition = np.linalg.cond(open_robot.inertia_matrix(q))
+    rows = []
+    for algorithm, (ours, peers, results, peer) in cases.items():
+        seconds = _cold_seconds(ours)
+        found = ours()
+        peers()
+        solved = algorithm not in ("rnea_derivatives", "regressor")
+        error = max(
+            float(np.abs(a - b).max() / np.abs(b).max() / (condition if solved else 1.0))
+            for a, b in zip(found, results(), strict=True)
+        )
+        if not error < TOLERANCE:
+            raise AssertionError(f"{bodies} bodies: {algorithm} is off by {error:.1e}.")
+        functions = {"ours": ours, "theirs": peers}
+        timings = interleaved(functions, dict.fromkeys(functions, 1), rounds)
+        rows.append(
+            Row.of(
+                timings["ours"],
+                timings["theirs"],
+                robot=f"{'ring' if algorithm.startswith('closed') else 'chain'} of {bodies}",
+                algorithm=algorithm,
+                mode="call",
+                lanes=1,
+                peer=peer,
+                max_rel_error=error,
+                bodies=bodies,
+                compiled_s=seconds,
+            )
+        )
+    return rows
+
+
+def _cold_seconds(function: Callable[[], object]) -> float:
+    """Return the processor time of a first call, whose machine code is not in the cache."""
+    cache = os.environ.get("ROBOT_DYNAMICS_CACHE")
+    os.environ["ROBOT_DYNAMICS_CACHE"] = "0"
+    try:
+        start = _seconds()
+        function()
+        return _seconds() - start
+    finally:
+        del os.environ["ROBOT_DYNAMICS_CACHE"]
+        if cache is not None:
+            os.environ["ROBOT_DYNAMICS_CACHE"] = cache

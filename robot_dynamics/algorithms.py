@@ -276,7 +276,7 @@ def closure_program(model: Model) -> Program:
 
     def run(q: Any, block: Any) -> dict[str, Any]:
         # What is not asked for leaves no trace in the program.
-        loops = closed_loop_terms(model, q, [0.0] * model.nv, unpack(model, block)).loops
+        loops = terms_to_solve(model, q, [0.0] * model.nv, unpack(model, block)).loops
         own = len(loops.K) - len(model.couplings)
         return {"K": loops.K[:own], "position_error": loops.position_error[:own]}
 

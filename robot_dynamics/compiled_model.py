@@ -18,6 +18,7 @@ from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
 from robot_dynamics.dynamics.jacobian import AXES, LOCAL, Axes
 from robot_dynamics.dynamics.regressor import body_links
 from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.long_trees import LongTree, is_long
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.spatial import Force
@@ -74,6 +75,8 @@ class CompiledModel:
         Column j of tau_q belongs to a motion of the positions along velocity j: quaternions are no
         vectors. tau_qdd is the inertia matrix.
         """
+        if self._long_tree:
+            return self._long_tree.inverse_dynamics_derivatives
         program = derivatives.inverse_dynamics_derivatives_program
         return self._bind("inverse_dynamics_derivatives", program)
 
@@ -124,6 +127,8 @@ class CompiledModel:
         rotors, if any. Y is also its derivative by these parameters. Order and frames are those of
         Pinocchio's `computeJointTorqueRegressor`.
         """
+        if self._long_tree:
+            return self._long_tree.inverse_dynamics_regressor
         return self._bind(
             f"inverse_dynamics_regressor\0{self._frames_of_bodies}",
             derivatives.inverse_dynamics_regressor_program,
@@ -176,10 +181,16 @@ class CompiledModel:
         The rate of the inertia matrix less 2 C is skew-symmetric. Without springs and dampers
         `bias_forces` is C qd + `gravity`.
         """
+        if self._long_tree:
+            return self._long_tree.coriolis_matrix
         return self._bind("coriolis_matrix", derivatives.coriolis_matrix_program)
 
     @cached_property
     def _forward_dynamics_derivatives(self) -> Any:
+        if self._long_tree:
+            if not self.model.constraint_count:
+                require_inertia(self.model)
+            return self._long_tree.forward_dynamics_derivatives
         return self._bind_forward("derivatives", derivatives.forward_dynamics_derivatives_program)
 
     @cached_property
@@ -188,6 +199,8 @@ class CompiledModel:
 
     @cached_property
     def _residual_derivatives(self) -> Any:
+        if self._long_tree:
+            return self._long_tree.residual_derivatives
         return self._bind("residual_derivatives", derivatives.residual_derivatives_program)
 
     @cached_property
@@ -274,6 +287,8 @@ class CompiledModel:
     def inverse_inertia_matrix(self) -> Any:
         """`(q) -> H^-1`: inverse joint-space inertia matrix (..., nv, nv), made without H."""
         require_inertia(self.model)
+        if self._long_tree:
+            return self._long_tree.inverse_inertia_matrix
         return self._bind("inverse_inertia_matrix", algorithms.inverse_inertia_matrix_program)
 
     @cached_property
@@ -429,6 +444,8 @@ class CompiledModel:
 
         C is C - tau_a of Table 8.2: springs, and dampers of loop joints, are in it.
         """
+        if self._long_tree:
+            return self._long_tree.constraint_terms
         return self._bind("constraint_terms", algorithms.constraint_program)
 
     @cached_property
@@ -649,6 +666,11 @@ class CompiledModel:
 
     def _bind(self, name: str, program: Any, more: Sequence[float] = ()) -> Any:
         return algorithms.bound(self.model, name, lambda: program(self.model), more=more)
+
+    @cached_property
+    def _long_tree(self) -> LongTree | None:
+        """What makes the matrices over all pairs of joints where the tree is long."""
+        return LongTree(self.model) if is_long(self.model) else None
 
     def _bind_forward(self, kind: str, program: Any) -> Any:
         """Bind derivatives of accelerations; a tree needs inertia that every joint moves."""

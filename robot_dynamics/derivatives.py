@@ -12,25 +12,42 @@ from robot_dynamics.algorithms import inverse_dynamics_program, traced
 from robot_dynamics.compile.columns import by_columns
 from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.tracing import call
+from robot_dynamics.compile.tracing import call, trace
+from robot_dynamics.dynamics.articulated_factors import (
+    articulated_factors,
+    columns_in_base,
+    solve_with_columns,
+)
 from robot_dynamics.dynamics.closed_loop import (
-    ClosedLoopTerms,
     closed_loop_accelerations,
     closed_loop_terms,
     constraint_factors,
     full_rank_motion,
+    terms_to_solve,
 )
-from robot_dynamics.dynamics.coriolis import coriolis_matrix
+from robot_dynamics.dynamics.consistency import inconsistency
+from robot_dynamics.dynamics.coriolis import coriolis_matrix, velocity_forces
+from robot_dynamics.dynamics.full_rank import full_rank_pivot, inertia_pivot
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import inverse_dynamics
 from robot_dynamics.dynamics.inverse_derivatives import (
+    derivative_columns,
     has_constant_subspaces,
     tree_derivatives,
 )
-from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    body_velocities,
+    joint_transforms,
+    motion_subspaces,
+)
 from robot_dynamics.dynamics.loop_derivatives import loop_derivatives
-from robot_dynamics.dynamics.passive import passive_forces
-from robot_dynamics.dynamics.regressor import energy_regressor, inverse_dynamics_regressor
+from robot_dynamics.dynamics.passive import has_passive_forces, passive_forces
+from robot_dynamics.dynamics.regressor import (
+    energy_regressor,
+    inverse_dynamics_regressor,
+    regressor_columns,
+)
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters, unpack
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
@@ -143,7 +160,7 @@ def velocity_constraint_derivatives_program(model: Model) -> Program:
             return {"rates_q": loop_derivatives(model, q, qd, still, none, parameters).drift_q}
 
         def rates(q: Any) -> list[Any]:
-            return times(closed_loop_terms(model, q, qd, parameters).loops.K, qd)
+            return times(terms_to_solve(model, q, qd, parameters).loops.K, qd)
 
         return {"rates_q": _along_motions(model, rates, q)}
 
@@ -203,7 +220,7 @@ def _linearized_program(model: Model) -> Program:
     """
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
-        at = _Motion(model, q, qd, tau, block)
+        at = _Motion(model, q, qd, tau, block, dense=True)
         inverse, W, R = at.inverses()
         n, m = len(inverse), len(R)
         F = [[-x for x in times(W, row)] for row in R]
@@ -283,7 +300,7 @@ def _residual(
     tau = inverse_dynamics(model, q, qd, qdd, parameters)
     if not model.constraint_count:
         return tau
-    loops = closed_loop_terms(model, q, qd, parameters).loops
+    loops = terms_to_solve(model, q, qd, parameters).loops
     push = transposed_times(loops.K, multipliers, model.nv)
     return [*subtract(tau, push), *subtract(times(loops.K, qdd), loops.k)]
 
@@ -298,6 +315,8 @@ def _tree_derivatives(
             jacobian(lambda qd: inverse_dynamics(model, q, qd, qdd, parameters), qd),
         )
     by_q, by_qd = tree_derivatives(model, q, qd, qdd, parameters)
+    if not has_passive_forces(model):
+        return by_q, by_qd
 
     def passive(q: Any, qd: Any) -> list[Any]:
         Xup = joint_transforms(model, q)
@@ -309,6 +328,122 @@ def _tree_derivatives(
         [subtract(a, b) for a, b in zip(by_q, passive_q, strict=True)],
         [subtract(a, b) for a, b in zip(by_qd, passive_qd, strict=True)],
     )
+
+
+def derivative_columns_program(model: Model) -> Program:
+    """Motions and forces (nv, 24) in base coordinates, of q, qd, qdd: see `derivative_columns`."""
+
+    def run(q: Any, qd: Any, qdd: Any, block: Any) -> dict[str, Any]:
+        motions, forces = derivative_columns(model, q, qd, qdd, unpack(model, block))
+        return {"motions": motions, "forces": forces}
+
+    shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
+    return traced(model, run, "derivative_columns", **shapes)
+
+
+def regressor_columns_program(model: Model) -> Program:
+    """S (nv, 6) and forces (10 N, 6) in base coordinates, of q, qd, qdd."""
+
+    def run(q: Any, qd: Any, qdd: Any, block: Any) -> dict[str, Any]:
+        S, forces = regressor_columns(model, q, qd, qdd, unpack(model, block).gravity)
+        return {"S": S, "forces": forces}
+
+    shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
+    return traced(model, run, "regressor_columns", **shapes)
+
+
+def factor_columns_program(model: Model) -> Program:
+    """What `factor_solve_program` has as parameters, and the pivot of H (), of q."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
+        factors = articulated_factors(model, Xup, S, unpack(model, block))
+        return {
+            "columns": columns_in_base(factors, body_transforms(model, Xup)),
+            "pivot": inertia_pivot(model, factors.smallest_pivot),
+        }
+
+    return traced(model, run, "factor_columns", q=model.nq)
+
+
+def factor_solve_program(model: Model) -> Program:
+    """H^-1 b (nv,) of b; the parameters are the factors of H at a state."""
+    freedoms = [at.stop - at.start for at in model.v_slices]
+
+    def run(b: Any, columns: Any) -> dict[str, Any]:
+        return {"x": solve_with_columns(model, columns, b)}
+
+    return trace(run, "factor_solve", {"b": model.nv}, sum(n * (12 + n) for n in freedoms))
+
+
+def loop_terms_program(model: Model) -> Program:
+    """K, k, errors of positions and velocities (n^c,), and three checks, of q, qd.
+
+    Checks are how far the state is from closed loops, and what `full_rank_pivot` makes of a pivot
+    of 1 with the sizes of rows and without.
+    """
+
+    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
+        loops = terms_to_solve(model, q, qd, unpack(model, block)).loops
+        pivots = [full_rank_pivot(model, loops, 1.0), full_rank_pivot(model, loops, 1.0, [])]
+        return {
+            "K": loops.K,
+            "k": loops.k,
+            "position_error": loops.position_error,
+            "velocity_error": loops.velocity_error,
+            "checks": [inconsistency(model, loops, qd), *pivots],
+        }
+
+    return traced(model, run, "loop_terms", q=model.nq, qd=model.nv)
+
+
+def loop_columns_program(model: Model) -> Program:
+    """Rates by q and qd (n^c, nv), and columns (..., 18) of all loops, one after the other.
+
+    Of q, qd, qdd and multipliers; columns are J, m and f of `LoopForceColumns`.
+    """
+
+    def run(q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> dict[str, Any]:
+        loops = loop_derivatives(model, q, qd, qdd, multipliers, unpack(model, block))
+        columns = [
+            [x for vector in vectors for x in vector.components()]
+            for of in loops.forces
+            for vectors in zip(of.J, of.moments, of.turning, strict=True)
+        ]
+        return {"rates_q": loops.rates_q, "rates_qd": loops.rates_qd, "columns": columns}
+
+    shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
+    return traced(model, run, "loop_columns", **shapes, multipliers=model.constraint_count)
+
+
+def velocity_forces_jvp_program(model: Model) -> Program:
+    """The rate (nv,) of Coriolis and centrifugal forces of q, qd, as qd changes."""
+
+    def run(q: Any, qd: Any, dqd: Any, block: Any) -> dict[str, Any]:
+        parameters = unpack(model, block)
+
+        def forces(qd: Any) -> list[Any]:
+            return velocity_forces(model, q, qd, parameters)
+
+        return {"rate": directional_derivative(forces, qd, dqd)[1]}
+
+    return traced(model, run, "velocity_forces_jvp", q=model.nq, qd=model.nv, dqd=model.nv)
+
+
+def residual_jvp_program(model: Model) -> Program:
+    """The rate of the residual (nv + n^c,) at fixed qdd and lambda, as q and qd change."""
+    program = residual_program(model)
+
+    def run(
+        q: Any, qd: Any, qdd: Any, multipliers: Any, dq: Any, dqd: Any, block: Any
+    ) -> dict[str, Any]:
+        fixed = [0.0] * model.nv, [0.0] * model.constraint_count
+        rates = [model.position_rate(q, dq), dqd, *fixed]
+        return jacobian_times_vector(program, [q, qd, qdd, multipliers], rates, block)
+
+    n, m = model.nv, model.constraint_count
+    shapes = {"q": model.nq, "qd": n, "qdd": n, "multipliers": m, "dq": n, "dqd": n}
+    return traced(model, run, "residual_jvp", **shapes)
 
 
 def placement_derivatives_program(model: Model) -> Program:
@@ -414,13 +549,19 @@ class _Motion:
         qdd: Accelerations (nv,).
         multipliers: lambda (n^c,).
         pivot: What shows full rank.
+
+    Args:
+        dense: Whether to take H itself where the tree is deep, too, for `inverses`.
     """
 
-    def __init__(self, model: Model, q: Any, qd: Any, tau: Any, block: Any) -> None:
-        terms = closed_loop_terms(model, q, qd, unpack(model, block))
+    def __init__(
+        self, model: Model, q: Any, qd: Any, tau: Any, block: Any, dense: bool = False
+    ) -> None:
+        of_state: Callable[..., Any] = closed_loop_terms if dense else terms_to_solve
+        terms = of_state(model, q, qd, unpack(model, block))
         self.qdd, self.multipliers, self.pivot = full_rank_motion(model, terms, tau)
         self._factors = constraint_factors(terms.H, terms.loops.K)
-        self._without_bias = ClosedLoopTerms(terms.H, [0.0] * model.nv, terms.loops)
+        self._without_bias = replace(terms, C=[0.0] * model.nv)
 
     def solved(self, force: Any, rate: Any) -> tuple[list[Any], list[Any]]:
         """Return x (nv,) and y (n^c,) of H x - K^T y = force and K x = rate."""

@@ -207,7 +207,10 @@ class Robot(CompiledModel):
                 derivatives then. In a batch such a row is NaN.
         """
         if check and self.model.constraint_count and np.ndim(q) == np.ndim(qd) == 1:
-            self.forward_dynamics(q, qd, tau)  # looks whether loops are closed, in compiled code
+            if self._long_tree:
+                self._long_tree.require_closed(q, qd)
+            else:  # looks whether loops are closed, in compiled code
+                self.forward_dynamics(q, qd, tau)
         state = {"q": q, "qd": qd, "tau": tau}
         found = self._at_full_rank(self._forward_dynamics_derivatives(q, qd, tau), state)
         if len(found) == 3:

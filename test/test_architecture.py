@@ -25,6 +25,7 @@ FLOORS = (
     ("compile",),
     ("algorithms",),
     ("derivatives",),
+    ("long_trees",),
     ("compiled_model",),
     ("explicit_robot",),
     ("robot",),

@@ -98,11 +98,28 @@ def test_large_models_are_compared_then_timed(monkeypatch):
     pytest.importorskip("mujoco")
     from benchmarks import large
 
-    for name, bodies in (("CHAINS", 6), ("TREES", 6), ("RINGS", 24)):
-        monkeypatch.setattr(large, name, (bodies,))
+    for name, bodies in (("CHAINS", (6,)), ("TREES", (6,)), ("RINGS", (24,)), ("MATRICES", ())):
+        monkeypatch.setattr(large, name, bodies)
     rows = large.rows_of(1)
     assert [row.robot for row in rows] == [*["chain of 6"] * 3, *["tree of 6"] * 3, "ring of 24"]
     assert all("ns a body, compiled in" in row.remark for row in rows)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_matrices_of_large_models_are_compared_then_timed(monkeypatch):
+    """What has an entry for every pair of joints, of a chain and of a ring."""
+    pytest.importorskip("pinocchio", exc_type=ImportError)
+    pytest.importorskip("mujoco")
+    from benchmarks import large
+    from robot_dynamics import long_trees
+
+    monkeypatch.setattr(long_trees, "_LONG", 0)
+    for name in ("CHAINS", "TREES", "RINGS"):
+        monkeypatch.setattr(large, name, ())
+    monkeypatch.setattr(large, "MATRICES", (8,))
+    rows = large.rows_of(1)
+    assert [row.robot for row in rows] == [*["chain of 8"] * 4, "ring of 8"]
+    assert all(row.max_rel_error < large.TOLERANCE for row in rows)
 
 
 @pytest.mark.slow

@@ -63,14 +63,20 @@ class PlainFunction:
             np.ascontiguousarray(np.broadcast_to(value, (*batch, size))).reshape(count, size)
             for value, size in zip(inputs, ports.input_sizes, strict=True)
         ]
-        results = [np.zeros((count, size)) for size in ports.output_sizes]
+        results = [
+            target.reshape(count, size)
+            if target is not None and _can_be_filled(target, rows)
+            else np.empty((count, size))
+            for target, size in zip(targets, ports.output_sizes, strict=True)
+        ]
         if count and results:
             self._evaluate(rows, results)
         outputs = []
         for (_, shape), result, target in zip(ports.outputs, results, targets, strict=True):
             value = result.reshape((*batch, *shape))
             if target is not None:
-                np.copyto(target, value, casting="same_kind")
+                if not np.may_share_memory(target, value):
+                    np.copyto(target, value, casting="same_kind")
                 value = target
             outputs.append(value if value.ndim or target is not None else value[()])
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -108,6 +114,12 @@ class PlainFunction:
             f"{self._ports.name}: expected an array of shape {expected} to write {name} to, got "
             f"{found}."
         )
+
+
+def _can_be_filled(target: NDArray[Any], inputs: Sequence[NDArray[np.float64]]) -> bool:
+    """Return whether results may be written where they are to be, while inputs are read."""
+    plain = target.dtype == np.float64 and target.flags.c_contiguous and target.flags.writeable
+    return plain and not any(np.may_share_memory(target, each) for each in inputs)
 
 
 def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -39,13 +39,8 @@ def coriolis_matrix(
         qd: Velocities (nv,).
         parameters: Inertias.
     """
-    Xup = joint_transforms(model, q)
-
-    def velocity_forces(qd: Sequence[Scalar]) -> list[Scalar]:
-        v, a = velocities_and_accelerations(model, Xup, qd, None, Vector3.zero(), q)
-        return joint_forces(model, Xup, net_forces(v, a, parameters), q)
-
-    C = [[0.5 * x for x in row] for row in jacobian(velocity_forces, qd)]
+    slopes = jacobian(lambda qd: velocity_forces(model, q, qd, parameters), qd)
+    C = [[0.5 * x for x in row] for row in slopes]
     H: list[list[Scalar]] | None = None
     for body, at in zip(model.bodies, model.v_slices, strict=True):
         commutators = velocity_commutators(body.joint.type)
@@ -56,6 +51,15 @@ def coriolis_matrix(
                 for row, of_row in zip(C, H, strict=True):
                     row[at.start + j] = row[at.start + j] + of_row[at.start + i] * rate
     return C
+
+
+def velocity_forces(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> list[Scalar]:
+    """Return Coriolis and centrifugal forces (nv,): inverse dynamics without all else."""
+    Xup = joint_transforms(model, q)
+    v, a = velocities_and_accelerations(model, Xup, qd, None, Vector3.zero(), q)
+    return joint_forces(model, Xup, net_forces(v, a, parameters), q)
 
 
 def velocity_commutators(kind: JointType) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ those of dual numbers, which are there for all joints.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.dynamics.inverse import (
@@ -17,12 +17,17 @@ from robot_dynamics.dynamics.inverse import (
     net_forces,
     velocities_and_accelerations,
 )
-from robot_dynamics.dynamics.kinematics import joint_transforms, motion_subspaces
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, motion_subspaces
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Force, Inertia, Motion, Scalar, Transform, Vector3
 
 Matrix = list[list[Scalar]]
+
+# How S moves with its predecessor, the rate of that, S, and the sum of its rate and the first.
+_Motions = tuple[Motion, Motion, Motion, Motion]
+# Of a body and all that it carries: what S is multiplied with.
+_Forces = tuple[Force, Force, Force, Force]
 
 
 @dataclass(frozen=True)
@@ -122,49 +127,100 @@ def tree_derivatives(
         qdd: Accelerations (nv,).
         parameters: Gravity and inertias.
     """
-    Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
+    Xup = joint_transforms(model, q)
+    motions, all_forces = _columns(model, Xup, q, qd, qdd, parameters)
+    n = model.nv
+    by_q: Matrix = [[0.0] * n for _ in range(n)]
+    by_qd: Matrix = [[0.0] * n for _ in range(n)]
+    for i, forces in all_forces:
+        start = model.v_slices[i].start
+        for row, (u, w, g, g_d) in enumerate(forces, start):
+            at = i
+            while True:
+                for column, (moved, accelerated, s, rate) in enumerate(
+                    motions[at], model.v_slices[at].start
+                ):
+                    by_q[row][column] = moved.dot(u) + accelerated.dot(w)
+                    by_qd[row][column] = s.dot(u) + rate.dot(w)
+                    if at != i:
+                        by_q[column][row], by_qd[column][row] = s.dot(g), s.dot(g_d)
+                if model.bodies[at].parent == WORLD:
+                    break
+                u, w, g, g_d = (Xup[at].inverse_times(x) for x in (u, w, g, g_d))
+                at = model.bodies[at].parent
+    return by_q, by_qd
+
+
+def derivative_columns(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    parameters: Parameters,
+) -> tuple[Matrix, Matrix]:
+    """Return motions and forces (nv, 24 each) in base coordinates, of which all pairs are made.
+
+    For a joint i and a joint j between it and the base, or the same one, with the parts m, a, S, r
+    of motions and u, w, g, h of forces (6 each):
+
+        d tau_i / dq_j = m_j . u_i + a_j . w_i        d tau_j / dq_i  = S_j . g_i
+        d tau_i / dqd_j = S_j . u_i + r_j . w_i       d tau_j / dqd_i = S_j . h_i
+
+    and H_ij = S_j . w_i, without rotors. Arguments are those of `tree_derivatives`.
+    """
+    Xup = joint_transforms(model, q)
+    X0 = body_transforms(model, Xup)
+    motions, all_forces = _columns(model, Xup, q, qd, qdd, parameters)
+    of_forces: list[Matrix] = [[] for _ in model.bodies]
+    for i, forces in all_forces:
+        of_forces[i] = [_in_base(X0[i], columns) for columns in forces]
+    return (
+        [_in_base(X, columns) for X, body in zip(X0, motions, strict=True) for columns in body],
+        [row for rows in of_forces for row in rows],
+    )
+
+
+def _in_base(X: Transform, columns: Sequence[Motion] | Sequence[Force]) -> list[Scalar]:
+    """Return vectors of a body, one after the other, in base coordinates."""
+    return [x for column in columns for x in X.inverse_times(column).components()]
+
+
+def _columns(
+    model: Model,
+    Xup: Sequence[Transform],
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    parameters: Parameters,
+) -> tuple[list[list[_Motions]], Iterator[tuple[int, list[_Forces]]]]:
+    """Return parts of `derivative_columns` in body coordinates; forces from the tips inwards."""
+    S = motion_subspaces(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)
     f = net_forces(v, a, parameters)
     I = list(parameters.inertias)
     B = [_VelocityMatrix.of(inertia, v_i) for inertia, v_i in zip(I, v, strict=True)]
     base = base_acceleration(parameters.gravity)
-    # How S moves with its predecessor, the rate of that, and of both rates of S.
-    moved: list[list[Motion]] = []
-    accelerated: list[list[Motion]] = []
-    rates: list[list[Motion]] = []
+    motions: list[list[_Motions]] = []
     for i, (body, X) in enumerate(zip(model.bodies, Xup, strict=True)):
         v_p = Motion.zero() if body.parent == WORLD else X * v[body.parent]
         a_p = X * (base if body.parent == WORLD else a[body.parent])
-        moved.append([v_p.cross(s) for s in S[i]])
-        accelerated.append(
-            [a_p.cross(s) + v_p.cross(m) for s, m in zip(S[i], moved[i], strict=True)]
-        )
-        rates.append([m + v[i].cross(s) for s, m in zip(S[i], moved[i], strict=True)])
-    n = model.nv
-    by_q: Matrix = [[0.0] * n for _ in range(n)]
-    by_qd: Matrix = [[0.0] * n for _ in range(n)]
-    for i in reversed(range(len(model.bodies))):
-        start = model.v_slices[i].start
-        for k, s in enumerate(S[i]):
-            row = start + k
-            u, w = B[i].transposed_times(s), I[i] * s
-            g = B[i] * moved[i][k] + I[i] * accelerated[i][k] + s.cross_force(f[i])
-            g_d = B[i] * s + I[i] * rates[i][k]
-            at = i
-            while True:
-                for c, t in enumerate(S[at]):
-                    column = model.v_slices[at].start + c
-                    by_q[row][column] = moved[at][c].dot(u) + accelerated[at][c].dot(w)
-                    by_qd[row][column] = t.dot(u) + rates[at][c].dot(w)
-                    if at != i:
-                        by_q[column][row], by_qd[column][row] = t.dot(g), t.dot(g_d)
-                if model.bodies[at].parent == WORLD:
-                    break
-                u, w, g, g_d = (Xup[at].inverse_times(x) for x in (u, w, g, g_d))
-                at = model.bodies[at].parent
-        parent = model.bodies[i].parent
-        if parent != WORLD:
-            I[parent] = I[parent] + Xup[i].inverse_times(I[i])
-            B[parent] = B[parent] + B[i].to_parent(Xup[i])
-            f[parent] = f[parent] + Xup[i].inverse_times(f[i])
-    return by_q, by_qd
+        moved = [v_p.cross(s) for s in S[i]]
+        accelerated = [a_p.cross(s) + v_p.cross(m) for s, m in zip(S[i], moved, strict=True)]
+        rates = [m + v[i].cross(s) for s, m in zip(S[i], moved, strict=True)]
+        motions.append(list(zip(moved, accelerated, S[i], rates, strict=True)))
+
+    def forces() -> Iterator[tuple[int, list[_Forces]]]:
+        for i in reversed(range(len(model.bodies))):
+            found = []
+            for moved, accelerated, s, rate in motions[i]:
+                u, w = B[i].transposed_times(s), I[i] * s
+                g = B[i] * moved + I[i] * accelerated + s.cross_force(f[i])
+                found.append((u, w, g, B[i] * s + I[i] * rate))
+            yield i, found
+            parent = model.bodies[i].parent
+            if parent != WORLD:
+                I[parent] = I[parent] + Xup[i].inverse_times(I[i])
+                B[parent] = B[parent] + B[i].to_parent(Xup[i])
+                f[parent] = f[parent] + Xup[i].inverse_times(f[i])
+
+    return motions, forces()

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.articulated_factors import ArticulatedFactors, articulated_factors
 from robot_dynamics.dynamics.forward import articulated_bodies
-from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
+from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix, is_deep
 from robot_dynamics.dynamics.jacobian import Axes, link_jacobian
 from robot_dynamics.dynamics.kinematics import joint_transforms, motion_subspaces
 from robot_dynamics.model import WORLD, Link, Model
 from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
-from robot_dynamics.scalar.linear_algebra import dot, factor
+from robot_dynamics.scalar.linear_algebra import Factors, dot, factor
 from robot_dynamics.spatial import Force, Motion, Scalar
 
 
@@ -79,7 +80,11 @@ def inverse_operational_inertia(
     """
     Xup = joint_transforms(model, q)
     rows = [row for link in links for row in link_jacobian(model, link, Xup, q, axes)]
-    factors = factor(composite_inertia_matrix(model, Xup, parameters, q))
+    if is_deep(model):
+        S = motion_subspaces(model, q)
+        factors: Factors | ArticulatedFactors = articulated_factors(model, Xup, S, parameters)
+    else:
+        factors = factor(composite_inertia_matrix(model, Xup, parameters, q))
     halves = [factors.half_solve(row) for row in rows]  # Y = L^-T J^T, as in section 8.5
     scaled = [factors.scale(half) for half in halves]
     result: list[list[Scalar]] = [[0.0] * len(rows) for _ in rows]

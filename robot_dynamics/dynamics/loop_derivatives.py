@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.dynamics.loop_frames import LoopFrame, loop_frames, loop_root
-from robot_dynamics.model import Model
+from robot_dynamics.model import LoopJoint, Model
 from robot_dynamics.model.joints import JointType, combined
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.derivatives import directional_derivative
@@ -30,16 +30,52 @@ class LoopDerivatives:
     """Derivatives by positions, along velocities, and by velocities; couplings included.
 
     Attributes:
-        forces_q: Of -K^T lambda (nv, nv).
+        velocities: nv.
         rates_q: Of K qdd - k (n^c, nv).
         rates_qd: Of the same by qd.
         drift_q: Of K qd (n^c, nv).
+        forces: What `forces_q` is made of, for each loop.
     """
 
-    forces_q: Matrix
+    velocities: int
     rates_q: Matrix
     rates_qd: Matrix
     drift_q: Matrix
+    forces: list[LoopForceColumns]
+
+    @property
+    def forces_q(self) -> Matrix:
+        """Those of -K^T lambda (nv, nv)."""
+        forces_q: Matrix = [[0.0] * self.velocities for _ in range(self.velocities)]
+        for loop in self.forces:
+            columns = dict(zip(loop.indices, loop.J, strict=True))
+            for j, m, f in zip(loop.indices, loop.moments, loop.turning, strict=True):
+                for i in loop.turned[j]:
+                    forces_q[i][j] = forces_q[i][j] - columns[i].dot(m)
+                for i, J in columns.items():
+                    forces_q[i][j] = forces_q[i][j] - J.dot(f)
+        return forces_q
+
+
+@dataclass(frozen=True)
+class LoopForceColumns:
+    """What the derivative of -K^T lambda is made of: -J_i . (m_j if j turns i, + f_j).
+
+    -K^T lambda = -J^T f: f turns with the successor, and T may turn in its frame.
+
+    Attributes:
+        indices: Of the velocities in the loop, ascending.
+        turned: See `turned_columns`.
+        J: A column of J_L for each.
+        moments: m, for each.
+        turning: f, for each.
+    """
+
+    indices: list[int]
+    turned: dict[int, list[int]]
+    J: list[Motion]
+    moments: list[Force]
+    turning: list[Force]
 
 
 @dataclass(frozen=True)
@@ -52,7 +88,6 @@ class _Column:
         v: Velocity of the parent of the joint's body, with whose motion the joint's axes turn.
         a: Acceleration of the parent.
         v_body: Velocity of the body.
-        turned: Columns that the joint turns against the successor, by their indices.
     """
 
     index: int
@@ -60,7 +95,6 @@ class _Column:
     v: Motion
     a: Motion
     v_body: Motion
-    turned: dict[int, Motion]
 
 
 def loop_derivatives(
@@ -83,9 +117,8 @@ def loop_derivatives(
     """
     n, m = model.nv, model.constraint_count
     # Rows of couplings stay zero: their K is constant, and their k is zero.
-    forces_q, rates_q, rates_qd, drift_q = (
-        [[0.0] * n for _ in range(rows)] for rows in (n, m, m, m)
-    )
+    rates_q, rates_qd, drift_q = ([[0.0] * n for _ in range(m)] for _ in range(3))
+    forces: list[LoopForceColumns] = []
     start = 0
     for frame in loop_frames(model, joint_transforms(model, q), parameters):
         kind, X = frame.joint.type, frame.placement
@@ -94,6 +127,8 @@ def loop_derivatives(
         rows = range(start, start + len(T))
         values = [multipliers[row] for row in rows]
         f = _sum(T, values)
+        moments: dict[int, Force] = {}
+        turning: dict[int, Force] = {}
         for at in chain:
             j, J = at.index, at.J
             T_q, T_rate_q = kind.constraint_rates(X, J), _change_of_rates(kind, X, vJ, at)
@@ -106,41 +141,62 @@ def loop_derivatives(
                 drift_q[row][j] = v_q.dot(t) + vJ.dot(t_q)
                 rates_q[row][j] = a_q.dot(t) + aJ.dot(t_q) + v_q.dot(rate) + vJ.dot(rate_q)
                 rates_qd[row][j] = a_qd.dot(t) + J.dot(rate) + vJ.dot(t_q)
-            # -K^T lambda = -J^T f: f turns with the successor, and T may turn in its frame.
-            moment = J.cross_force(f)
-            for i, other in at.turned.items():
-                forces_q[i][j] = forces_q[i][j] - other.dot(moment)
-            f_q = _sum(T_q, values)
-            for i, other in frame.columns.items():
-                forces_q[i][j] = forces_q[i][j] - other.dot(f_q)
+            moments[j], turning[j] = J.cross_force(f), _sum(T_q, values)
+        indices = sorted(frame.columns)
+        forces.append(
+            LoopForceColumns(
+                indices,
+                turned_columns(model, frame.joint),
+                [frame.columns[i] for i in indices],
+                [moments[i] for i in indices],
+                [turning[i] for i in indices],
+            )
+        )
         start = rows.stop
-    return LoopDerivatives(forces_q, rates_q, rates_qd, drift_q)
+    return LoopDerivatives(n, rates_q, rates_qd, drift_q, forces)
+
+
+def turned_columns(model: Model, loop: LoopJoint) -> dict[int, list[int]]:
+    """Return for each velocity in a loop the columns of J_L that it turns against the successor.
+
+    Those of joints nearer to the predecessor, by their indices.
+    """
+    inwards, outwards = _ways(model, loop)
+    turned: dict[int, list[int]] = {}
+    passed: list[int] = []
+    for place, body in enumerate((*inwards, *outwards)):
+        own = range(model.v_slices[body].start, model.v_slices[body].stop)
+        including = [*passed, *own]
+        # S is constant in the joint's body, which on the predecessor's side comes first.
+        turned |= dict.fromkeys(own, including if place < len(inwards) else passed)
+        passed = including
+    return turned
+
+
+def _ways(model: Model, loop: LoopJoint) -> tuple[list[int], list[int]]:
+    """Return the bodies from the predecessor to the root of a loop, and on to the successor."""
+    p, s = loop.predecessor, loop.successor
+    common = len(model.support(loop_root(model, p, s)))
+    return list(reversed(model.support(p)[common:])), list(model.support(s)[common:])
 
 
 def _chain(
     model: Model, frame: LoopFrame, qd: Sequence[Scalar], qdd: Sequence[Scalar]
 ) -> tuple[list[_Column], Motion, Motion]:
     """Return the columns of a loop, from the predecessor on, and what the successor does."""
-    p, s = frame.joint.predecessor, frame.joint.successor
-    common = len(model.support(loop_root(model, p, s)))
-    of_predecessor, of_successor = model.support(p)[common:], model.support(s)[common:]
+    inwards, outwards = _ways(model, frame.joint)
     chain: list[_Column] = []
-    passed: dict[int, Motion] = {}
     v = a = Motion.zero()
-    for body in (*reversed(of_predecessor), *of_successor):
+    for place, body in enumerate((*inwards, *outwards)):
         at = model.v_slices[body]
-        columns = {i: frame.columns[i] for i in range(at.start, at.stop)}
-        J = list(columns.values())
+        J = [frame.columns[i] for i in range(at.start, at.stop)]
         own = combined(J, qd[at])
         next_v = v + own
         next_a = a + combined(J, qdd[at]) + next_v.cross(own)
-        including = {**passed, **columns}
         # S is constant in the joint's body, which on the predecessor's side comes first.
-        motions = (
-            (v, a, next_v, passed) if body in of_successor else (next_v, next_a, v, including)
-        )
-        chain += [_Column(i, column, *motions) for i, column in columns.items()]
-        passed, v, a = including, next_v, next_a
+        motions = (next_v, next_a, v) if place < len(inwards) else (v, a, next_v)
+        chain += [_Column(i, column, *motions) for i, column in enumerate(J, at.start)]
+        v, a = next_v, next_a
     return chain, v, a
 
 

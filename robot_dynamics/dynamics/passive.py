@@ -69,6 +69,15 @@ def passive_forces(
     return tau
 
 
+def has_passive_forces(model: Model) -> bool:
+    """Return whether `passive_forces` may be other than zero."""
+    rubs = model.joint_friction and bool(model.damping.any() or model.friction.any())
+    elastic = any(body.joint.elastic for body in model.bodies)
+    return (
+        rubs or elastic or any(acts_by_itself(loop, model.joint_friction) for loop in model.loops)
+    )
+
+
 def spring_energy(
     model: Model, Xup: Sequence[Transform], parameters: Parameters, q: Sequence[Scalar]
 ) -> Scalar:

@@ -69,6 +69,33 @@ def inverse_dynamics_regressor(
     return [[column[i] for column in columns] for i in range(model.nv)]
 
 
+def regressor_columns(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    gravity: Vector3,
+) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+    """Return S (nv, 6) and forces (10 N, 6) in base coordinates, of which Y is made.
+
+    The entry of a joint and of a parameter of a body that the joint moves is the product of S and
+    the force that the body with this parameter alone needs; other entries are zero. Arguments are
+    those of `inverse_dynamics_regressor`.
+    """
+    Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
+    X0 = body_transforms(model, Xup)
+    v, a = velocities_and_accelerations(model, Xup, qd, qdd, gravity, q)
+    forces: list[list[Scalar]] = []
+    for link in body_links(model):
+        X = link.placement
+        v_l, a_l, back = X * v[link.body], X * a[link.body], X.compose(X0[link.body])
+        for unit in _UNITS:
+            f = back.inverse_times(unit * a_l + v_l.cross_force(unit * v_l))
+            forces.append(f.components())
+    axes = [X.inverse_times(s) for X, columns in zip(X0, S, strict=True) for s in columns]
+    return [axis.components() for axis in axes], forces
+
+
 def energy_regressor(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], gravity: Vector3
 ) -> tuple[list[Scalar], list[Scalar]]:
