@@ -251,14 +251,18 @@ def decay_rates(robot: Robot, q: Array, friction: Array) -> Array:
     ranked = constraint_rank(model, K, error, q)
     G = ranked.motions / ranked.column_scales[:, None]
     M, D, S = G.T @ H @ G, G.T * friction @ G, np.zeros((G.shape[1],) * 2)
-    weightless = Robot(model.replace(gravity=(0.0, 0.0, 0.0)))
+    damped = any(loop.damped for loop in model.loops)
+    elastic = any(joint.elastic for joint in (*(b.joint for b in model.bodies), *model.loops))
+    weightless = robot
+    if damped or elastic:
+        weightless = Robot(model.replace(gravity=(0.0, 0.0, 0.0)))
     rest = np.zeros(model.nv)
-    for i, y in enumerate(G.T):
-        if any(loop.damped for loop in model.loops):
+    for i, y in enumerate(G.T if damped or elastic else ()):
+        if damped:
             # Forces are linear and quadratic in velocities: the difference is the linear part.
             slowed = weightless.bias_forces(q, y) - weightless.bias_forces(q, -y)
             D[:, i] += 0.5 * G.T @ slowed
-        if any(joint.elastic for joint in (*(b.joint for b in model.bodies), *model.loops)):
+        if elastic:
             step = _SMALL * y / np.max(np.abs(y * ranked.column_scales)) * ranked.length
             ends = [
                 weightless.bias_forces(np.array(model.integrate(q.tolist(), move.tolist())), rest)
