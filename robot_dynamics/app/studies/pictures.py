@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 _MOST = 12  # figures that are drawn
 _ACROSS = 3
 _BINS = 40
+_DECADE = 10.0  # between the ends of a varied number that is drawn so
 _DECADES = 100.0  # of a figure that is drawn with a logarithmic axis: largest over median
 
 
@@ -163,6 +164,8 @@ def _draw_scatter(ax: Any, result: StudyResult, found: Sensitivity, name: str) -
     known = values[np.isfinite(values)]
     if known.size and known.min() > 0.0 and known.max() > _DECADES * np.median(known):
         ax.set_yscale("log")
+    if numbers.min() > 0.0 and numbers.max() > _DECADE * numbers.min():
+        ax.set_xscale("log")
     threshold = result.threshold(name)
     if threshold is not None and known.size and known.min() <= threshold[0] <= known.max():
         ax.axhline(threshold[0], color=INK, linestyle=(0, (5, 3)), linewidth=1.0)

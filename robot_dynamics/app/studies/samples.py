@@ -37,6 +37,7 @@ _SENT = 1000  # samples, or blocks of them, that a cluster has at a time
 #: Of a block: enough to keep a processor's vector lanes busy, few enough to share them out.
 _LARGEST_BLOCK, _LARGEST_BLOCK_OF_CLUSTER = 64, 16
 _CONNECT_S = 10
+_SHOWN, _BEFORE = 60, 30  # characters of two values that differ, and of those before they do
 
 
 class Results:
@@ -129,7 +130,12 @@ def _difference(found: Any, expected: dict[str, Any]) -> str:
     found = found if isinstance(found, dict) else {}
     for key in (*expected, *found):
         if found.get(key) != expected.get(key):
-            return f"{key} is {found.get(key)!r:.60} there and {expected.get(key)!r:.60} here"
+            there, here = repr(found.get(key)), repr(expected.get(key))
+            pairs = enumerate(zip(there, here, strict=False))
+            alike = max(0, next((i for i, (a, b) in pairs if a != b), 0) - _BEFORE)
+            cut = "..." if alike else ""
+            there, here = (cut + text[alike : alike + _SHOWN] for text in (there, here))
+            return f"{key} is {there} there and {here} here"
     return "its first line is another"
 
 

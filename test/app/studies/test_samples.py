@@ -86,6 +86,14 @@ def test_files_of_something_else_are_left_alone(tmp_path, text, problem):
     assert path.read_text(encoding="utf-8") == text
 
 
+def test_long_values_are_shown_where_they_differ(tmp_path):
+    """And not by a beginning that is the same."""
+    path, long = tmp_path / "results.jsonl", [*range(100)]
+    Results(path, {"figures": [*long, "speed"]}).close()
+    with pytest.raises(OutputError, match=r"\.\.\..*98, 99, 'speed'\] there and .* 99, 'force'\]"):
+        Results(path, {"figures": [*long, "force"]})
+
+
 def test_one_process_at_a_time_has_a_file(tmp_path):
     """The second one says so and changes nothing; when the first has ended the file is free."""
     path = tmp_path / "results.jsonl"

@@ -398,6 +398,7 @@ def test_shipped_studies_are_valid(name):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # two studies of a thousand samples
 @pytest.mark.parametrize("name", ["payload", "lift"])
 def test_a_cluster_that_loses_a_worker_gives_the_same_table(tmp_path, name):
     """Through Dask, one of its two processes killed in the middle: all samples, once, equal.
