@@ -322,18 +322,16 @@ class _Finder:
             turn[start : start + period * count] = turns + np.repeat(np.arange(count), period)
             turns += count
         kept = np.zeros(len(self.where), dtype=bool)
-        last = np.zeros(len(self.where), dtype=np.int64)  # turns in which values are needed
         for side in (0, 1):
             at = np.where(self.operands[:, side] < 0, -1, self.position[self.operands[:, side]])
             outside = (at >= 0) & (turn[at] != turn)
             kept[at[outside]] = True
-            np.maximum.at(last, at[outside], turn[outside])
         for start, period, count in stretches:
             if count > 1:
                 part = kept[start : start + period * count].reshape(count, period)
                 part[:] = part.any(axis=0)
-        self.frame, place = _places(stretches, kept, turn, last)
-        self.place[self.where] = place
+        self.place[self.where] = np.cumsum(kept) - 1
+        self.frame = int(kept.sum())
         return kept
 
     def _piece(
@@ -406,34 +404,6 @@ class _Finder:
             elements = np.array([place[number][1] for place in places], dtype=np.int64)
             accesses.append(Access(PORTS + port, elements))
         return accesses
-
-
-def _places(
-    stretches: list[tuple[int, int, int]], kept: NDArray[np.bool_], turn: Whole, last: Whole
-) -> tuple[int, Whole]:
-    """Return the size of the frame, and the place there of each value that is kept.
-
-    Values of a loop stand in its order, at a fixed distance from turn to turn. Others get places
-    of values that are no longer needed, the latest first, which are in the fastest memory.
-    """
-    place = np.full(len(kept), -1, dtype=np.int64)
-    size, now = 0, 0
-    free: list[int] = []
-    ends: dict[int, list[int]] = {}
-    for start, period, count in stretches:
-        at = start + np.flatnonzero(kept[start : start + period * count])
-        for value in at.tolist():
-            if count == 1 and free:
-                place[value] = free.pop()
-            else:
-                place[value], size = size, size + 1
-        # What a stretch reads is free for the stretches after it.
-        for value in at.tolist():
-            ends.setdefault(max(int(last[value]), now + count - 1), []).append(int(place[value]))
-        for each in range(now, now + count):
-            free += ends.pop(each, [])
-        now += count
-    return size, place
 
 
 def _hashes(signature: Whole) -> NDArray[np.uint64]:

@@ -12,7 +12,7 @@ from robot_dynamics.compile.emission import emit_module
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.compile.preparation import prepare
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.repetition import FRAME, find_pieces, without_calls
+from robot_dynamics.compile.repetition import find_pieces, without_calls
 from robot_dynamics.scalar.functions import cos, maximum, sin, sqrt
 
 needs_compiler = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
@@ -70,14 +70,6 @@ def test_bodies_of_a_chain_become_loops():
     assert turns[1] >= 55
     operations = sum(len(piece.body.nodes) for piece in pieces if piece.turns == 1)
     assert operations < 0.2 * len(tree(CHAIN).nodes)
-
-
-def test_places_of_values_that_are_no_longer_needed_are_used_again():
-    """The frame is smaller than what is written there, of which half is needed to the end."""
-    pieces = find_pieces(prepare(tree(BRANCHES)).remainder)
-    written = [access for piece in pieces.pieces for result in piece.results for access in result]
-    kept = sum(len(access.places) for access in written if access.memory == FRAME)
-    assert pieces.frame < 0.6 * kept
 
 
 def test_machine_code_does_not_grow_with_the_chain():
