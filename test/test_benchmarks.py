@@ -85,7 +85,12 @@ def test_a_robot_is_compared_then_timed(tmp_path, monkeypatch, capsys):
         (algorithm, mode)
         for algorithm in ("rnea", "crba", "aba")
         for mode in ("loop", "batch", "call")
-    } | {("rnea", "all cores"), ("aba", "all cores")}
+    } | {
+        ("rnea", "all cores"),
+        ("aba", "all cores"),
+        ("aba derivatives", "loop"),
+        ("aba derivatives", "batch"),
+    }
     assert all(r["max_rel_error"] < 1e-12 for r in rows)
     assert all(np.isfinite(r["ratio"]) and r["ours_us"] > 0 for r in rows)
     assert "numpy" in report["host"]
