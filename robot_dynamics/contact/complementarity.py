@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.quadratic_program import minimum_within
 from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
@@ -34,7 +35,7 @@ def linear_complementarity(M: Array, d: Array) -> Array | None:
         d: (m,).
 
     Raises:
-        RobotDynamicsError: If it does not end.
+        RobotDynamicsError: If it does not end, or rounding led it and DAQP astray.
     """
     scale = 1.0 / np.sqrt(np.diagonal(M))
     A, b = scale[:, None] * M * scale, scale * d
@@ -44,6 +45,12 @@ def linear_complementarity(M: Array, d: Array) -> Array | None:
     for shift in (0.0, _CONTRADICTION):
         # Opposed normals contradict each other by rounding: a second try allows for so much.
         z = _lemke(A, b / size + shift)
+        if z is not None and _astray(A @ z + b / size, z):
+            # Rounding, where many contacts depend on one another: the quadratic program (11.43).
+            found = minimum_within(
+                A, b / size, np.eye(len(d)), np.zeros(len(d)), np.full(len(d), np.inf)
+            )
+            z = None if found is None else np.maximum(found.x, 0.0)
         if z is not None:
             return scale * z * size
     return None
@@ -61,13 +68,18 @@ def copositive_complementarity(M: Array, d: Array) -> Array | None:
     z = _lemke(M / size, d / large)
     if z is None:
         return None
-    w = M / size @ z + d / large
-    if np.minimum(w, z).min() < -_ASTRAY or np.minimum(w, z).max() > _ASTRAY * max(1.0, z.max()):
+    if _astray(M / size @ z + d / large, z):
         raise RobotDynamicsError(
             f"the complementarity problem of {len(d)} unknowns lost its digits; expected contacts "
             "that depend less on one another."
         )
     return z * (large / size)
+
+
+def _astray(w: Array, z: Array) -> bool:
+    """Return whether numbers of about one are no solution."""
+    least = np.minimum(w, z)
+    return bool(least.min() < -_ASTRAY or least.max() > _ASTRAY * max(1.0, z.max()))
 
 
 def _lemke(M: Array, q: Array) -> Array | None:

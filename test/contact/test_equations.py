@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from support.mechanisms import random_state, random_tree
 from support.touching import at, corners, floating
 
+from robot_dynamics.contact import complementarity
 from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.contact.equations import (
     METHODS,
@@ -204,6 +205,18 @@ def test_a_contact_that_moves_nothing_is_refused():
             ),
             "guess",
         )
+
+
+def test_what_leads_lemke_astray_is_noticed(monkeypatch):
+    """Rounding may, among dependent contacts: the quadratic program takes over, or it says so."""
+    normals = np.random.default_rng(3).normal(size=(3, 6))
+    M, d = normals.T @ normals, -normals.T @ normals @ [1.0, 0.5, 2.0, 0.0, 1.0, 0.3]
+    motion = M @ linear_complementarity(M, d)
+    right = complementarity._lemke
+    monkeypatch.setattr(complementarity, "_lemke", lambda A, b: right(A, b) + 0.1)
+    assert_allclose(M @ linear_complementarity(M, d), motion, rtol=1e-7, atol=1e-8)
+    with pytest.raises(RobotDynamicsError, match="lost its digits"):
+        complementarity.copositive_complementarity(M, d)
 
 
 @pytest.mark.parametrize("seed", range(5))
