@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,6 +63,78 @@ def test_gaps_of_what_stands_above(upper, lower):
         assert len(near) >= 3 if {upper, lower} <= set(FLAT) else len(near) <= 2
     far = manifolds(at(0.0, 0.0, up + low + 0.02), np.zeros(6), 0.0, nowhere)
     assert np.isinf(far[:, 0]).all()
+
+
+APART = ("sphere", "capsule", "cylinder", "convex", "box")
+# Boxes against boxes have gaps of faces alone; see the next test.
+PAIRS = [*itertools.combinations_with_replacement(APART, 2)][:-1]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_least_gaps_are_those_of_another_library(one, other):
+    """Solids turned at random, 5 mm apart by coal, have that as their least gap.
+
+    Both iterate; 2e-6 m is what is left of that.
+    """
+    coal = pytest.importorskip("coal")
+    make = {
+        "sphere": lambda: coal.Sphere(0.1),
+        "box": lambda: coal.Box(0.2, 0.2, 0.2),
+        "capsule": lambda: coal.Capsule(0.1, 0.2),
+        "cylinder": lambda: coal.Cylinder(0.1, 0.2),
+        "convex": lambda: coal.Box(0.2, 0.2, 0.2),
+    }
+    request = coal.DistanceRequest(True)
+    request.gjk_tolerance, request.gjk_max_iterations = 1e-12, 1000
+    generator = np.random.default_rng(3)
+    for _ in range(5):
+        fixed, turned = Rotation.random(2, random_state=int(generator.integers(1 << 31)))
+        direction = generator.normal(size=3)
+        place, found = 0.6 * direction / np.linalg.norm(direction), coal.DistanceResult()
+        for _ in range(3):
+            found.clear()
+            coal.distance(
+                make[one](), coal.Transform3s(turned.as_matrix(), place),
+                make[other](), coal.Transform3s(fixed.as_matrix(), np.zeros(3)),
+                request, found,
+            )  # fmt: skip
+            # To 5 mm apart, along the shortest way between them.
+            apart = found.getNearestPoint1() - found.getNearestPoint2()
+            place = place - apart * (1.0 - 5e-3 / np.linalg.norm(apart))
+        solids = SOLIDS[one][0]("body"), SOLIDS[other][0]("world")
+        at_rest = replace(solids[1], pose=pose((0, 0, 0), fixed.as_matrix()))
+        manifolds = Manifolds(floating().model, [ShapeContact("pair", solids[0], at_rest)])
+        nowhere = np.full((manifolds.count, 3), np.nan)
+        seen = manifolds(np.array([*place, *turned.as_quat()]), np.zeros(6), 0.0, nowhere)
+        nearest = seen[seen[:, 0].argmin()]
+        assert_allclose(nearest[0], 5e-3, atol=2e-6)
+        assert_allclose(nearest[4:], apart / np.linalg.norm(apart), atol=2e-3)
+
+
+def test_boxes_meet_in_all_directions():
+    """Two cubes at random, pushed into each other until their corners or edges have met, touch.
+
+    MuJoCo knows the gaps of faces; corners and edges it may see only once they have met.
+    """
+    hull, box = (SOLIDS[kind][0]("body") for kind in ("convex", "box"))
+    generator = np.random.default_rng(5)
+    for _ in range(20):
+        fixed, turned = Rotation.random(2, random_state=int(generator.integers(1 << 31)))
+        frame = pose((0, 0, 0), fixed.as_matrix())
+        pairs = [
+            ShapeContact("hulls", hull, Solid.convex("world", CUBE, frame)),
+            ShapeContact("boxes", box, Solid.box("world", (0.2, 0.2, 0.2), frame)),
+        ]
+        manifolds = Manifolds(floating().model, pairs)
+        q = np.array([*generator.normal(size=3), *turned.as_quat()])
+        q[:3] *= 0.4 / np.linalg.norm(q[:3])
+        last = np.full((manifolds.count, 3), np.nan)
+        while not (manifolds(q, np.zeros(6), 0.0, last)[:4, 0] < -1e-6).any():
+            gap = manifolds(q, np.zeros(6), 0.0, last)[:4, 0].min()
+            # Nearer by no more than what is between them.
+            q[:3] *= 1.0 - max(min(gap, 5e-3), 2e-6) / np.linalg.norm(q[:3])
+        seen = manifolds(q, np.zeros(6), 0.0, last)
+        assert_allclose(seen[4:, 0].min(), seen[:4, 0].min(), atol=2e-5)
 
 
 def test_points_stay_in_their_slots():
