@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -591,15 +591,18 @@ class BatchSimulation:
             self._pool = ThreadPoolExecutor(max(1, self._threads - 1), "batch")
         # This thread does its part as well, and those that no other one has begun.
         waiting = [self._pool.submit(quiet, own) for own in others] if self._threads > 1 else []
-        quiet(first)
-        for own, done in reversed([*zip(others, waiting, strict=bool(waiting))]):
-            if done.cancel():
-                quiet(own)
+        try:
+            quiet(first)
+            for own, done in reversed([*zip(others, waiting, strict=bool(waiting))]):
+                if done.cancel():
+                    quiet(own)
+        finally:  # none goes on behind the caller's back
+            begun = [done for done in waiting if not done.cancel()]
+            wait(begun)
+        for done in begun:
+            done.result()
         for own in [] if waiting else others:
             quiet(own)
-        for done in waiting:
-            if not done.cancelled():
-                done.result()
 
     def _advance_separate(self, own: slice, torques: Array, cells: Mask | None) -> None:
         alive = self._alive[own] if cells is None else self._alive[own] & cells

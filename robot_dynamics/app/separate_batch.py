@@ -30,6 +30,7 @@ from robot_dynamics.threads import ONE_THREAD
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_END_S = 1.0  # for a process to end by itself
 #: Errors that keep their class on the way from another process.
 _ERRORS: dict[str, type[Exception]] = {
     "argument": ArgumentError,
@@ -74,6 +75,9 @@ class CellProcess:
                 f"a process of a batch of cells has ended with status {code}; expected it to "
                 "have enough memory, and this package to be installed for it."
             ) from None
+        except BaseException:  # as Ctrl-C: the answer would be taken for that of another question
+            self._line.close()
+            raise
         if kind in _ERRORS:
             raise _ERRORS[kind](found)
         return found
@@ -234,7 +238,11 @@ class SeparateBatch:
 
 def _end(line: Connection, process: subprocess.Popen[bytes]) -> None:
     line.close()
-    process.wait()
+    try:
+        process.wait(_END_S)
+    except subprocess.TimeoutExpired:  # it is in the middle of something that nobody waits for
+        process.kill()
+        process.wait()
 
 
 def serve(number: int) -> None:
