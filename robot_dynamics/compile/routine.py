@@ -67,6 +67,38 @@ _WHOLE = {ast.Add: "add nsw", ast.Sub: "sub nsw", ast.Mult: "mul nsw",
           ast.FloorDiv: "sdiv", ast.Mod: "srem"}  # fmt: skip
 _ORDER = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
+# Arrays of routines: not on the stack, which threads have half a megabyte of on some systems. They
+# begin at cache lines, behind the address of what is to be freed, and are zero.
+_HEAP = """
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare ptr @malloc(i64)
+declare void @free(ptr)
+define internal noalias align 64 ptr @array.new(i64 %length) noinline nounwind {
+  %size = mul nsw i64 %length, 8
+  %room = add nsw i64 %size, 72
+  %own = call ptr @malloc(i64 %room)
+  %from = ptrtoint ptr %own to i64
+  %behind = add nsw i64 %from, 72
+  %line = and i64 %behind, -64
+  %array = inttoptr i64 %line to ptr
+  %head = getelementptr i8, ptr %array, i64 -8
+  store ptr %own, ptr %head, align 8
+  call void @llvm.memset.p0.i64(ptr align 64 %array, i8 0, i64 %size, i1 0)
+  ret ptr %array
+}
+define internal void @array.free(ptr %array) noinline nounwind {
+  %absent = icmp eq ptr %array, null
+  br i1 %absent, label %done, label %present
+present:
+  %head = getelementptr i8, ptr %array, i64 -8
+  %own = load ptr, ptr %head, align 8
+  call void @free(ptr %own)
+  br label %done
+done:
+  ret void
+}
+"""
+
 Value = tuple[str, str]  # LLVM's type, and the name or constant
 
 
@@ -141,7 +173,7 @@ class Routine:
 
 
 def zeros(*shape: int) -> Any:
-    """Return an array of zeros, on the stack of a routine."""
+    """Return an array of zeros, which a routine frees when it returns."""
     return np.zeros(shape)
 
 
@@ -192,7 +224,7 @@ def _module(entry: Routine) -> str:
         [
             "declare double @llvm.sqrt.f64(double)",
             "declare double @llvm.fabs.f64(double)",
-            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+            _HEAP,
             *functions.values(),
             f"define {definition.result} @{ENTRY}(ptr %table) {{\nentry:",
             *writer.lines,
@@ -217,6 +249,7 @@ class _Body:
         self._kinds: dict[str, str] = {}  # of locals, in LLVM
         self._arrays: dict[str, tuple[str, list[str]]] = {}  # element and lengths
         self._loops: list[tuple[str, str]] = []  # where `continue` and `break` go
+        self._own: list[str] = []  # arrays that are freed where it returns
         self._open = True  # whether the basic block goes on
         signature = []
         for name, kind in definition.parameters:
@@ -230,8 +263,11 @@ class _Body:
                 self._assign(name, (_SCALARS[kind], f"%{name}.a"))
         self._block(definition.body)
         if self._open:
+            self._leave()
             self._writer.do("ret void" if self._result == "void" else "unreachable")
         locals_ = [f"  %{name}.l = alloca {kind}" for name, kind in self._kinds.items()]
+        for name in self._own:
+            locals_ += [f"  %{name}.own = alloca ptr", f"  store ptr null, ptr %{name}.own"]
         head = f"define internal {self._result} @{of.__name__}({', '.join(signature)}) nounwind {{"
         self.text = "\n".join([head, "entry:", *locals_, *self._writer.lines, "}"])
 
@@ -284,9 +320,9 @@ class _Body:
         size = lengths[0]
         for length in lengths[1:]:
             size = self._writer.emit(f"mul nsw i64 {size}, {length}")
-        self._writer.do(f"%{name}.a = alloca double, i64 {size}, align 64")
-        bytes_ = self._writer.emit(f"mul nsw i64 {size}, 8")
-        self._writer.do(f"call void @llvm.memset.p0.i64(ptr %{name}.a, i8 0, i64 {bytes_}, i1 0)")
+        self._writer.do(f"%{name}.a = call align 64 ptr @array.new(i64 {size})")
+        self._writer.store("ptr", f"%{name}.a", f"%{name}.own", 8)
+        self._own.append(name)
         self._arrays[name] = "double", lengths
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
@@ -372,11 +408,19 @@ class _Body:
 
     def _Return(self, node: ast.Return) -> None:
         if node.value is None:
+            self._leave()
             self._writer.do("ret void")
         else:
             value = self._as(self._result, self._value(node.value))
+            self._leave()
             self._writer.do(f"ret {self._result} {value}")
         self._open = False
+
+    def _leave(self) -> None:
+        """Free the arrays that the function has made."""
+        for name in self._own:
+            own = self._writer.load("ptr", f"%{name}.own", 8)
+            self._writer.do(f"call void @array.free(ptr {own})")
 
     # Expressions.
 

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import resource
+import sys
+import threading
 from math import sqrt
 
 import numpy as np
@@ -77,6 +80,17 @@ def everything(
     return count
 
 
+@routine
+def corner(n: int) -> float:
+    """Make an array of n^2 numbers, unless there are none."""
+    if n == 0:
+        return 0.0
+    A = zeros(n, n)
+    was = A[n - 1, n - 1]
+    A[n - 1, n - 1] = 1.0 + was
+    return A[n - 1, n - 1]
+
+
 def arguments(rng):
     """Return arguments of `everything`."""
     return (
@@ -107,6 +121,28 @@ def test_a_linear_system(n):
         assert_allclose(b, expected, rtol=1e-11, atol=1e-12)
     A[:] = 0.0
     assert not run()
+
+
+def test_arrays_of_its_own_are_not_on_the_stack():
+    """A thread with a small stack makes arrays of 2 MB; they are zero, and freed each time."""
+    results = []
+
+    def many():
+        results.extend(corner(n) for _ in range(200) for n in (0, 500))
+
+    many()  # also before memory is looked at
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    old = threading.stack_size(512 * 1024)
+    try:
+        thread = threading.Thread(target=many)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(old)
+    assert results == [0.0, 1.0] * 400
+    # 200 of them would be 400 MB; kB on Linux, bytes on macOS.
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit < 1e8
 
 
 def test_without_a_code_generator_the_function_runs(monkeypatch):
