@@ -53,6 +53,7 @@ from robot_dynamics.model.parameters import Parameters, unpack
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
 from robot_dynamics.scalar.functions import absolute, minimum
 from robot_dynamics.scalar.linear_algebra import (
+    Factors,
     add,
     dot,
     factor,
@@ -171,7 +172,7 @@ def forward_dynamics_derivatives_program(model: Model) -> Program:
     """The smallest pivot, and derivatives of qdd (nv, nv) and lambda (n^c, nv) by q, qd and tau.
 
     Those of lambda only where there are constraints. Of q, qd, tau, at full rank: those of the
-    residual, solved with the inverses of H and of K H^-1 K^T.
+    residual, solved with the inverse of H and the factors of K H^-1 K^T.
     """
     n = model.nv
     linearized = _linearized_program(model)
@@ -184,7 +185,7 @@ def forward_dynamics_derivatives_program(model: Model) -> Program:
                 [*at["motion_q"], *at["rates_q"]], [*at["motion_qd"], *at["rates_qd"]], strict=True
             )
         ]
-        matrices = at["inverse"], at["W"], at["R"]
+        matrices = at["inverse"], at["W"], at["triangle"]
         rows = by_columns(_minus_solution, matrices, change, 2 * n)
         result = {"pivot": at["pivot"]}
         for name, of_name, tau_rows in (("qdd", rows[:n], at["M"]), ("lambda", rows[n:], at["F"])):
@@ -198,18 +199,22 @@ def forward_dynamics_derivatives_program(model: Model) -> Program:
     return traced(model, run, "forward_dynamics_derivatives", **shapes)
 
 
-def _minus_solution(change: Any, inverse: Any, W: Any, R: Any) -> list[Any]:
+def _minus_solution(change: Any, inverse: Any, W: Any, triangle: Any) -> list[Any]:
     """Return -x (nv,) and -y (n^c,) of H x - K^T y = force and K x = rate.
+
+    Not with (K H^-1 K^T)^-1 itself: what light bodies would do without loops is far more than what
+    they do, and only multipliers that are solved for take that away.
 
     Args:
         change: Force and rate (nv + n^c,).
         inverse: H^-1 (nv, nv).
         W: H^-1 K^T (nv, n^c).
-        R: (K H^-1 K^T)^-1 (n^c, n^c).
+        triangle: L of K H^-1 K^T = L^T D L, with D^-1 on its diagonal (n^c, n^c).
     """
-    n = len(inverse)
+    n, m = len(inverse), len(triangle)
     force, rate = change[:n], change[n:]
-    minus_y = times(R, subtract(transposed_times(W, force, len(R)), rate))
+    A = Factors([triangle[i][:i] for i in range(m)], [triangle[i][i] for i in range(m)], 1.0)
+    minus_y = A.solve(subtract(transposed_times(W, force, m), rate))
     return [*subtract(times(W, minus_y), times(inverse, force)), *minus_y]
 
 
@@ -221,9 +226,9 @@ def _linearized_program(model: Model) -> Program:
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
         at = _Motion(model, q, qd, tau, block, dense=True)
-        inverse, W, R = at.inverses()
-        n, m = len(inverse), len(R)
-        F = [[-x for x in times(W, row)] for row in R]
+        inverse, W, A = at.inverses()
+        n, m = len(inverse), len(A.inverse_diagonal)
+        F = transposed([[-x for x in A.solve(row)] for row in W], m)
         M = [[0.0] * n for _ in range(n)]
         for i in range(n):
             for j in range(i + 1):  # of symmetric ones
@@ -235,7 +240,9 @@ def _linearized_program(model: Model) -> Program:
             **_residual_derivatives(model, q, qd, at.qdd, at.multipliers, parameters),
             "inverse": inverse,
             "W": W,
-            "R": R,
+            "triangle": [
+                [*A.lower[i], A.inverse_diagonal[i], *[0.0] * (m - i - 1)] for i in range(m)
+            ],
             "M": M,
             "F": F,
         }
@@ -567,11 +574,11 @@ class _Motion:
         """Return x (nv,) and y (n^c,) of H x - K^T y = force and K x = rate."""
         return closed_loop_accelerations(self._without_bias, self._factors, force, rate)
 
-    def inverses(self) -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
-        """Return H^-1 (nv, nv), W = H^-1 K^T (nv, n^c) and (K H^-1 K^T)^-1 (n^c, n^c)."""
-        H, A = factor(self._without_bias.H), self._factors.A
+    def inverses(self) -> tuple[list[list[Any]], list[list[Any]], Factors]:
+        """Return H^-1 (nv, nv), W = H^-1 K^T (nv, n^c) and the factors of K H^-1 K^T."""
+        H = factor(self._without_bias.H)
         columns = [H.back_solve(H.scale(half)) for half in self._factors.Y]
-        return H.inverse(), transposed(columns, len(self.qdd)), A.inverse()
+        return H.inverse(), transposed(columns, len(self.qdd)), self._factors.A
 
 
 def _if_finite(pivot: Any, *vectors: Any) -> Any:

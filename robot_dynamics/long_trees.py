@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_solve
 
 from robot_dynamics import algorithms, derivatives
 from robot_dynamics.compile.kernel import Kernel, load_kernel
@@ -226,14 +227,14 @@ class LongTree:
         n, m = self.model.nv, self.model.constraint_count
         solve, pivot = self._solver(q)
         qdd = self._free_accelerations(q, qd, tau)
-        multipliers, of_rates = np.zeros(m), np.zeros((m, m))
+        multipliers = np.zeros(m)
         inverse: Array = solve(np.eye(n))
         if m:
             K, k, _, _, (_, strength, opening) = self._loop_terms(q, qd)
             gives = inverse @ K.T  # H^-1 K^T
-            of_rates, of_constraints = _inverse_of_constraints(K, K @ gives)
+            multipliers_of, of_constraints = _solver_of_constraints(K, K @ gives)
             pivot = min(pivot, strength, of_constraints * opening)
-            multipliers = of_rates @ (k - K @ qdd)
+            multipliers = multipliers_of(k - K @ qdd)
             qdd = qdd + gives @ multipliers
         change = np.empty((2, n, n))
         rates = np.zeros((2, m, n))
@@ -241,13 +242,13 @@ class LongTree:
         moved = -solve(np.ascontiguousarray(change.transpose(0, 2, 1))).transpose(0, 2, 1)
         for at in range(2):
             if m:
-                out[3 + at][...] = of_rates @ (-rates[at] - K @ moved[at])
+                out[3 + at][...] = multipliers_of(-rates[at] - K @ moved[at])
                 np.add(moved[at], gives @ out[3 + at], out=out[at])
             else:
                 out[at][...] = moved[at]
         out[2][...] = inverse
         if m:
-            out[5][...] = -of_rates @ gives.T
+            out[5][...] = -multipliers_of(gives.T)
             out[2] += gives @ out[5]
         return float(pivot) if np.isfinite(qdd).all() else np.nan
 
@@ -392,8 +393,8 @@ def _length(at: slice) -> int:
     return int(at.stop - at.start)
 
 
-def _inverse_of_constraints(K: Array, A: Array) -> tuple[Array, float]:
-    """Return the inverse of A = K H^-1 K^T and its smallest pivot over its diagonal entry.
+def _solver_of_constraints(K: Array, A: Array) -> tuple[Callable[[Array], Array], float]:
+    """Return what solves with A = K H^-1 K^T, and its smallest pivot over its diagonal entry.
 
     As `constraint_factors` has them: multipliers of constraints that no joint affects are zero.
     """
@@ -402,7 +403,11 @@ def _inverse_of_constraints(K: Array, A: Array) -> tuple[Array, float]:
     try:  # the elimination runs from the last row to the first
         factor = np.linalg.cholesky(A[::-1, ::-1])
     except np.linalg.LinAlgError:
-        return np.full(A.shape, np.nan), 0.0
-    half = np.linalg.inv(factor)
-    inverse = (half.T @ half)[::-1, ::-1] * np.logical_and.outer(~idle, ~idle)
-    return inverse, float((np.diag(factor) ** 2 / np.diag(A)[::-1]).min())
+        return lambda b: np.full(b.shape, np.nan), 0.0
+
+    def solve(b: Array) -> Array:
+        b = (b.T * ~idle).T[::-1]
+        x: Array = cho_solve((factor, True), b, check_finite=False)[::-1]
+        return x
+
+    return solve, float((np.diag(factor) ** 2 / np.diag(A)[::-1]).min())

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -64,6 +66,17 @@ def random_tree(rng, types, *, chain=False):
         for i, kind in enumerate(types)
     ]
     return Mechanism("random", tuple(links), tuple(joints))
+
+
+def with_light_links(mechanism, names, part):
+    """Return a mechanism of which some links have a part of their inertia."""
+    links = tuple(
+        replace(link, mass=part * link.mass, inertia=part * np.array(link.inertia))
+        if link.name in names
+        else link
+        for link in mechanism.links
+    )
+    return replace(mechanism, links=links)
 
 
 def random_positions(rng, kind):

@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dynamics.joint_mechanisms import CARRYING, random_pose, random_state, random_tree, world_poses
+from dynamics.joint_mechanisms import (
+    CARRYING,
+    random_pose,
+    random_state,
+    random_tree,
+    with_light_links,
+    world_poses,
+)
 from dynamics.test_derivatives import assert_near
 from support.complex_step import STEP, Complex, along, evaluated, moving, rates
 from support.linkages import bricard, four_bar, slider_crank
@@ -198,6 +205,21 @@ def test_parameters_of_closed_loops(name, rng, monkeypatch):
         # Together: where something is held by a weld does not change how it moves.
         grasps = robot.parameter_derivatives(q, qd, tau, "loops")
         all_near([np.vstack(grasps)], [np.vstack(by(of_grasp, np.zeros(12)))])
+
+
+def test_light_links_in_loops(rng):
+    """Without its loop a link of milligrams would move a million times as much as with it."""
+    mechanism, q = held_chain("fixed", rng)
+    mechanism = with_light_links(mechanism, ("link2", "link3"), 1e-6)
+    robot = Robot.from_mechanism(mechanism, gravity=(1.0, -2.0, -9.0))
+    state = moving_state(robot, q, rng)
+    model = robot.model
+    found = robot.forward_dynamics_derivatives(*state)
+    expected = by_state(motion_of(model, parameters_of(model)), model, state)
+    for at, both in enumerate(expected):
+        for ours, theirs in zip(found[at::3], np.split(both, [model.nv]), strict=True):
+            # K H^-1 K^T has a condition of 1e8, of which rounding takes its part.
+            assert np.abs(ours - theirs).max() < 1e-7 * np.abs(theirs).max()
 
 
 REDUNDANT = {

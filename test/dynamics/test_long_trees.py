@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dynamics.joint_mechanisms import EVERY, random_pose, random_state, random_tree
+from dynamics.joint_mechanisms import (
+    EVERY,
+    random_pose,
+    random_state,
+    random_tree,
+    with_light_links,
+)
 
 from robot_dynamics import long_trees
 from robot_dynamics.dynamics.assembly import AssemblyError
@@ -126,6 +132,17 @@ def test_loops(rng, monkeypatch):
         long.forward_dynamics_derivatives(q, qd, x)
     with pytest.raises(RobotDynamicsError, match="finite"):
         long.forward_dynamics_derivatives(np.full_like(q, np.nan), qd, x, check=False)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_light_links_in_loops(rng, monkeypatch):
+    """What a link of milligrams would do without its loop takes no digits away."""
+    tree = looped(rng, ["floating", "revolute", "revolute", "prismatic"], ("fixed",), chain=True)
+    tree = with_light_links(tree, ("link2", "link3"), 1e-6)
+    short, long = both(tree, monkeypatch)
+    state = random_state(rng, short.model)
+    (_, *found), (_, *expected) = (r._forward_dynamics_derivatives(*state) for r in (long, short))
+    assert near(found, expected, 1e-7)
 
 
 @pytest.mark.usefixtures("interpreted")
