@@ -127,6 +127,7 @@ class LongTree:
                 C *= 0.5
                 if commutators:
                     H = self._inertia_matrix(q)
+                    H[np.diag_indices(n)] -= model.armature  # bodies alone, see `coriolis`
                     for k, j, i, value in commutators:
                         C[:, j] += H[:, i] * (qd[k] * value)
 

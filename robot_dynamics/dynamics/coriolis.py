@@ -46,11 +46,22 @@ def coriolis_matrix(
         commutators = velocity_commutators(body.joint.type)
         for (k, j, i), value in np.ndenumerate(commutators):
             if value:
-                H = inertia_matrix(model, q, parameters) if H is None else H
+                H = _inertia_of_bodies(model, q, parameters) if H is None else H
                 rate = qd[at.start + k] * (0.5 * value)
                 for row, of_row in zip(C, H, strict=True):
                     row[at.start + j] = row[at.start + j] + of_row[at.start + i] * rate
     return C
+
+
+def _inertia_of_bodies(
+    model: Model, q: Sequence[Scalar], parameters: Parameters
+) -> list[list[Scalar]]:
+    """Return H (nv, nv) without rotors, which are constant in H and have no velocity forces."""
+    H = inertia_matrix(model, q, parameters)
+    for i, armature in enumerate(model.armature.tolist()):
+        if armature:
+            H[i][i] = H[i][i] - armature
+    return H
 
 
 def velocity_forces(

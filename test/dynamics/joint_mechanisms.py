@@ -68,6 +68,12 @@ def random_tree(rng, types, *, chain=False):
     return Mechanism("random", tuple(links), tuple(joints))
 
 
+def with_rotors(mechanism):
+    """Return a mechanism with a rotor of its own inertia at each joint."""
+    joints = (replace(j, armature=0.3 + 0.1 * at) for at, j in enumerate(mechanism.joints))
+    return replace(mechanism, joints=tuple(joints))
+
+
 def with_light_links(mechanism, names, part):
     """Return a mechanism of which some links have a part of their inertia."""
     links = tuple(

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from dynamics.joint_mechanisms import EVERY, random_state, random_tree
+from dynamics.joint_mechanisms import EVERY, random_state, random_tree, with_rotors
 
 from robot_dynamics.model import build
 from robot_dynamics.robot import Robot
@@ -21,9 +21,10 @@ def assert_near(ours, theirs, tolerance=1e-12):
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("part", [0, 1, 2])
 def test_all_joints(part, rng):
-    """C qd is the bias without gravity, and Hdot - 2 C is skew, in trees of all joints."""
+    """C qd is the bias without gravity, and Hdot - 2 C is skew, in trees of all joints, with rotors."""
     names = np.random.default_rng(5).permutation(list(EVERY))[7 * part : 7 * part + 7]
-    robot = Robot(build(random_tree(rng, names.tolist()), gravity=(1.0, -2.0, -9.0)))
+    tree = with_rotors(random_tree(rng, names.tolist()))
+    robot = Robot(build(tree, gravity=(1.0, -2.0, -9.0)))
     model = robot.model
     q, qd, _ = (np.array(x) for x in random_state(rng, model))
     C = robot.coriolis_matrix(q, qd)

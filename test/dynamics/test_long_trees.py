@@ -12,6 +12,7 @@ from dynamics.joint_mechanisms import (
     random_state,
     random_tree,
     with_light_links,
+    with_rotors,
 )
 
 from robot_dynamics import long_trees
@@ -70,7 +71,7 @@ def both(mechanism, monkeypatch, **options):
 @pytest.mark.parametrize("types", [CONSTANT, VARYING], ids=["constant S", "varying S"])
 def test_trees_of_all_joints(types, chain, rng, monkeypatch):
     """Every matrix is that of the traced program; a batch is its states."""
-    short, long = both(random_tree(rng, types, chain=chain), monkeypatch)
+    short, long = both(with_rotors(random_tree(rng, types, chain=chain)), monkeypatch)
     q, qd, x = random_state(rng, short.model)
     for function, arguments in (
         ("inverse_dynamics_derivatives", (q, qd, x)),
