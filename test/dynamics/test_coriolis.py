@@ -21,7 +21,7 @@ def assert_near(ours, theirs, tolerance=1e-12):
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("part", [0, 1, 2])
 def test_all_joints(part, rng):
-    """C qd is the bias without gravity, and Hdot - 2 C is skew, in trees of all joints, with rotors."""
+    """C qd is the bias without gravity, and Hdot - 2 C is skew, for all joints, with rotors."""
     names = np.random.default_rng(5).permutation(list(EVERY))[7 * part : 7 * part + 7]
     tree = with_rotors(random_tree(rng, names.tolist()))
     robot = Robot(build(tree, gravity=(1.0, -2.0, -9.0)))
