@@ -153,8 +153,9 @@ class BatchSimulation:
     Raises:
         ArgumentError: If the scenario has a controller of one's own, or a parameter cannot differ
             from cell to cell.
-        RobotDynamicsError: If the scenario is refused. Parameters that are refused in one cell
-            alone end that cell.
+        RobotDynamicsError: If the scenario is refused, or a key or a value of a parameter is none
+            that a scenario takes. A cell that is refused as a whole, as one whose arm does not
+            reach its grasp, ends alone.
     """
 
     def __init__(
@@ -171,7 +172,8 @@ class BatchSimulation:
             raise ArgumentError(f"the number of cells is {count}, expected at most {MOST_CELLS}.")
         if threads is not None:
             threads = whole_number("threads", threads, 1)
-        self.scenario = scenario = chosen_scenario(scenario, None, overrides)
+        self._common = tuple(several_names("overrides", overrides))
+        self.scenario = scenario = chosen_scenario(scenario, None, self._common)
         self.count, self.period = count, scenario.control.period
         self.parameters = _checked(parameters or {}, count)
         if scenario.control.law not in LAW_FACTS:
@@ -203,8 +205,11 @@ class BatchSimulation:
     # -- the cells ----------------------------------------------------------------------------
 
     def overrides(self, cell: int) -> list[str]:
-        """Return the overrides with which a single run is this cell's."""
-        cell = int(self._numbers(cell)[0])
+        """Return the overrides with which a single run is this cell's, those of all included."""
+        return [*self._common, *self._own_overrides(int(self._numbers(cell)[0]))]
+
+    def _own_overrides(self, cell: int) -> list[str]:
+        """Return what a cell differs in from the scenario of all."""
         texts = [
             f"{key}={json.dumps(values[cell].tolist())}" for key, values in self.parameters.items()
         ]
@@ -226,7 +231,8 @@ class BatchSimulation:
     def _make_plant(self) -> BatchPlant | SeparateBatch:
         scenario = self.scenario
         if self.separate:
-            overrides = [self.overrides(cell) for cell in range(self.count)]
+            self._own_settings(range(self.count))
+            overrides = [self._own_overrides(cell) for cell in range(self.count)]
             separate = SeparateBatch(scenario, overrides, self._parts, processes=self._threads > 1)
             self._refused = {i: Ending(0.0, *why) for i, why in separate.refused.items()}
             return separate
@@ -249,8 +255,9 @@ class BatchSimulation:
         of_control = any(key.startswith("control.") for key in self.parameters)
         settings = []
         for cell in numbers:
-            changed = with_overrides(self._document, self.overrides(cell))
+            changed = with_overrides(self._document, self._own_overrides(cell))
             settings.append(decode(PlantSettings, changed.value["plant"]))
+            replace(self.scenario, plant=settings[-1])  # refuses arms that are not there
             if of_control:
                 self._controls[cell] = decode(ControlSettings, changed.value["control"])
         return settings
@@ -500,6 +507,8 @@ class BatchSimulation:
             if name not in COLUMNS and not self.separate:
                 raise UnknownNameError("column", name, COLUMNS)
         every = whole_number("every", every, 1)
+        if "_loop" not in self.__dict__:
+            self.reset()  # control is prepared at the start
         loop = self._loop
         ticks = self.scenario.ticks(loop.law.reference, duration)
         self.reset()
@@ -734,13 +743,13 @@ class BatchSimulation:
             self.parameters[key][cells] = values
         numbers, plant = cells.tolist(), self._plant
         try:
+            settings = self._own_settings(numbers)
             if isinstance(plant, SeparateBatch):
                 for cell in numbers:
                     self._refused.pop(cell, None)
-                refused = plant.change({cell: self.overrides(cell) for cell in numbers})
+                refused = plant.change({cell: self._own_overrides(cell) for cell in numbers})
                 self._refused |= {i: Ending(0.0, *why) for i, why in refused.items()}
                 return
-            settings = self._own_settings(numbers)
             other = any(one.link_mass_scale != self._link_scale for one in settings)
             if other and not self._variable_links:
                 raise ArgumentError(

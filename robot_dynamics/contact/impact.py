@@ -73,11 +73,17 @@ def struck(robot: Robot, q: ArrayLike, qd: ArrayLike, impulses: Mapping[str, Arr
         qd: Velocities (nv,).
         impulses: Moment and force impulse (6,) [N m s, N s] by the name of the frame, about its
             origin, in world axes.
+
+    Raises:
+        UnknownNameError: If there is no frame of a name.
+        ArgumentError: If an argument does not fit.
     """
     q0 = finite_vector("q", q, robot.model.nq)
     qd0 = finite_vector("qd", qd, robot.model.nv)
     metric = Metric(robot, q0, qd0)
     u = robot.external_forces(q0, impulses, "aligned")
+    if not np.isfinite(u).all():
+        raise ArgumentError("impulses on frames are not finite; expected numbers.")
     return np.asarray(qd0 + metric.motion(metric.of_force(u)))
 
 

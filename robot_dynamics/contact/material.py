@@ -41,8 +41,18 @@ class Material:
     tangential_damping: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.friction, FrictionCone):
-            object.__setattr__(self, "friction", FrictionCone(float(self.friction)))
+        for name in self.__dataclass_fields__:
+            given = getattr(self, name)
+            if name == "friction" and isinstance(given, FrictionCone):
+                continue
+            try:
+                number = float(given)
+            except (TypeError, ValueError):
+                raise ArgumentError(
+                    f"{name} of a material is {given!r:.60}, expected a number."
+                ) from None
+            own = FrictionCone(number) if name == "friction" else number
+            object.__setattr__(self, name, own)
         if not (self.stiffness > 0.0 and 0.0 <= self.restitution <= 1.0 and self.speed > 0.0):
             raise ArgumentError(
                 f"a contact of stiffness {self.stiffness:g} N/m and restitution "

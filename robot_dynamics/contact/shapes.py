@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.contact.material import Material
 from robot_dynamics.description.description import Description, Shape
-from robot_dynamics.dynamics.arguments import pose_matrix
+from robot_dynamics.dynamics.arguments import pose_matrix, whole_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Model
 
@@ -55,13 +55,23 @@ class Solid:
     def __post_init__(self) -> None:
         if self.kind not in _SIZES:
             raise ArgumentError(f"a {self.kind!r} on {self.link!r}, expected one of {[*_SIZES]}.")
-        size = tuple(float(x) for x in self.size)
+        if not isinstance(self.link, str):
+            raise ArgumentError(
+                f"a {self.kind} on {self.link!r:.60}, expected the name of a link."
+            )
+        try:
+            size = tuple(float(x) for x in self.size)
+        except (TypeError, ValueError):
+            size = (np.nan,)
         if len(size) != _SIZES[self.kind] or not all(0.0 < x < np.inf for x in size):
             raise ArgumentError(
-                f"the {self.kind} on {self.link!r} has the size {size}, expected "
+                f"the {self.kind} on {self.link!r} has the size {self.size!r:.60}, expected "
                 f"{_SIZES[self.kind]} positive numbers."
             )
-        points = np.asarray(self.points, dtype=float)
+        try:
+            points = np.asarray(self.points, dtype=float)
+        except (TypeError, ValueError):
+            points = np.empty(0)
         if self.kind == "convex" and not (
             points.ndim == 2 and points.shape[1] == 3 and np.isfinite(points).all()
             and len(points) >= 4 and np.linalg.matrix_rank(points - points[0], tol=1e-9) == 3
@@ -83,7 +93,7 @@ class Solid:
     @classmethod
     def box(cls, link: str, lengths: Sequence[float], pose: ArrayLike | None = None) -> Solid:
         """Return a box with these lengths along x, y and z [m]."""
-        return cls(link, "box", tuple(lengths), _at(pose))
+        return cls(link, "box", lengths, _at(pose))  # type: ignore[arg-type]
 
     @classmethod
     def capsule(
@@ -102,7 +112,7 @@ class Solid:
     @classmethod
     def convex(cls, link: str, points: ArrayLike, pose: ArrayLike | None = None) -> Solid:
         """Return the convex hull of points (n, 3) [m]."""
-        return cls(link, "convex", (), _at(pose), np.asarray(points, dtype=float))
+        return cls(link, "convex", (), _at(pose), points)  # type: ignore[arg-type]
 
     @classmethod
     def plane(cls, link: str, pose: ArrayLike | None = None) -> Solid:
@@ -110,8 +120,8 @@ class Solid:
         return cls(link, "plane", (), _at(pose))
 
 
-def _at(pose: ArrayLike | None) -> Array:
-    return np.eye(4) if pose is None else np.asarray(pose, dtype=float)
+def _at(pose: ArrayLike | None) -> Any:
+    return np.eye(4) if pose is None else pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +162,8 @@ class ShapeContact:
             )
         usual = 1 if "sphere" in kinds else 2 if "capsule" in kinds else 4
         usual = _MOST_POINTS if kinds == {"box"} else usual
-        object.__setattr__(self, "points", self.points or usual)
+        given = whole_number(f"points of contact {self.name!r}", self.points, 0)
+        object.__setattr__(self, "points", given or usual)
         if not 1 <= self.points <= _MOST_POINTS:
             raise ArgumentError(
                 f"contact {self.name!r} has {self.points} points, expected 1 to {_MOST_POINTS}."
@@ -237,10 +248,18 @@ def contacts_of(
         material: Of all of them.
 
     Raises:
+        ArgumentError: If there are other things than pairs.
         RobotDynamicsError: As `collision_solids` does.
     """
+    if not isinstance(description, Description):
+        raise ArgumentError(
+            f"a description is {description!r:.60}, expected what `load_description` returns."
+        )
     found: list[ShapeContact] = []
     for pair in pairs:
+        two = isinstance(pair, (tuple, list)) and len(pair) == 2
+        if not two or not all(isinstance(side, (str, Solid)) for side in pair):
+            raise ArgumentError(f"{pair!r:.60} are to touch, expected pairs of links or solids.")
         sides = [(p,) if isinstance(p, Solid) else collision_solids(description, p) for p in pair]
         name = " on ".join(p.link if isinstance(p, Solid) else p for p in pair)
         several = [(a, b) for a in sides[0] for b in sides[1]]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.scalar.derivatives import gradient
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
@@ -95,12 +96,12 @@ class Hole:
 
 def plane(point: Sequence[float], normal: Sequence[float]) -> Plane:
     """Return a plane through a point [m], its normal pointing into free space."""
-    return Plane(Vector3.of(list(point)), _direction("normal", normal))
+    return Plane(_point("point", point), _direction("normal", normal))
 
 
 def sphere(center: Sequence[float], radius: float, *, inside: bool = False) -> Sphere:
     """Return a sphere [m]; with `inside` free space is within it."""
-    return Sphere(Vector3.of(list(center)), _positive("radius", radius), inside)
+    return Sphere(_point("center", center), _positive("radius", radius), inside)
 
 
 def cylinder(
@@ -108,7 +109,7 @@ def cylinder(
 ) -> Cylinder:
     """Return an endless cylinder about an axis [m]; with `inside` free space is within it."""
     along = _direction("axis", axis)
-    return Cylinder(Vector3.of(list(point)), along, _positive("radius", radius), inside)
+    return Cylinder(_point("point", point), along, _positive("radius", radius), inside)
 
 
 def hole(mouth: Sequence[float], axis: Sequence[float], radius: float, depth: float) -> Hole:
@@ -122,7 +123,7 @@ def hole(mouth: Sequence[float], axis: Sequence[float], radius: float, depth: fl
     """
     out = _direction("axis", axis)
     return Hole(
-        Vector3.of(list(mouth)), out, _positive("radius", radius), _positive("depth", depth)
+        _point("mouth", mouth), out, _positive("radius", radius), _positive("depth", depth)
     )
 
 
@@ -143,11 +144,18 @@ def _from_axis(arm: Vector3, along: Vector3) -> Scalar:
     return sqrt(across.dot(across) + _TINY)
 
 
+def _point(name: str, values: Sequence[float]) -> Vector3:
+    return Vector3.of(finite_vector(f"{name} of a surface", values, 3).tolist())
+
+
 def _direction(name: str, vector: Sequence[float]) -> Vector3:
-    values = np.asarray(vector, dtype=float)
+    try:
+        values = np.asarray(vector, dtype=float)
+    except (TypeError, ValueError):
+        values = np.full(1, np.nan)
     length = float(np.linalg.norm(values))
     if values.shape != (3,) or not 0.0 < length < np.inf:
-        raise ArgumentError(f"a surface with {name} {list(vector)}, expected three numbers.")
+        raise ArgumentError(f"a surface with {name} {vector!r:.60}, expected three numbers.")
     return Vector3.of((values / length).tolist())
 
 

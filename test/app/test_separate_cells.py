@@ -158,6 +158,34 @@ def test_what_is_refused_in_one_cell_ends_that_cell():
     assert np.isfinite(batch.step(np.zeros(len(batch.joint_names))).q[0]).all()
 
 
+def test_what_no_scenario_takes_is_refused_at_once():
+    """Keys, values and arms that are not there, also in a later start; nothing changes."""
+    scale = "plant.damping_scale"
+    for given, words in (
+        ({"plant.damping_scal": [1.0, 1.0]}, "did you mean 'damping_scale'"),
+        ({scale: [1.0, -1.0]}, scale),
+        ({"plant.grasp_error.middle.xyz": np.zeros((2, 3))}, "middle"),
+    ):
+        with pytest.raises(RobotDynamicsError, match=words):
+            rd.BatchSimulation("gravity", 2, given, threads=1)
+    batch = rd.BatchSimulation("gravity", 2, {scale: [1.0, 0.5]}, threads=1)
+    with pytest.raises(RobotDynamicsError, match=scale):
+        batch.reset([1], parameters={scale: [-1.0]})
+    assert batch.parameters[scale].tolist() == [1.0, 0.5]
+    assert batch.active.all()
+
+
+def test_cells_are_single_runs_with_all_overrides_after_steps_of_the_caller():
+    """Overrides of all cells are among those of a cell, and a run begins at the start."""
+    common, own = "plant.command_delay_periods=1", {"plant.damping_scale": [1.0, 0.5]}
+    batch = rd.BatchSimulation("gravity", 2, own, overrides=[common], threads=1)
+    batch.step(np.zeros(len(batch.joint_names)))
+    run = batch.run(0.02, record=("applied_torque",))
+    assert common in batch.overrides(1)
+    single = rd.simulate("gravity", overrides=batch.overrides(1), duration=0.02)
+    assert np.array_equal(single.recording["applied_torque"], run.columns["applied_torque"][:, 1])
+
+
 @pytest.mark.slow
 def test_processes_change_nothing(trays):
     """Cells spread over two processes are what they are in this one; so are sentences."""

@@ -236,6 +236,8 @@ def test_bad_blows_are_refused():
             law(contacts, q, np.zeros(12), closed=[9])
     with pytest.raises(ArgumentError, match="qd"):
         impact(contacts, q, np.full(12, np.nan))
+    with pytest.raises(ArgumentError, match="impulses on frames are not finite"):
+        struck(floating(), at(0, 0, 0), np.zeros(6), {"body": np.full(6, np.nan)})
     four = Contacts(floating(), corners((0.1, 0.1, 0.1)))
     with pytest.raises(ArgumentError, match="Stronge"):
         impact(four, at(0, 0, 0.1), np.zeros(6), law="stronge")

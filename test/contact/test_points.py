@@ -172,6 +172,8 @@ def test_no_contacts_are_free_motion():
         (lambda: disc(0.1, (0, 0, 0)), "a disc of"),
         (lambda: Material(-0.1), "friction of -0.1"),
         (lambda: Material(0.1, restitution=1.5), "restitution 1.5"),
+        (lambda: Material("rubber"), "friction of a material is 'rubber'"),
+        (lambda: Material(0.1, restitution=None), "restitution of a material is None"),
         (lambda: cable("rope", 0.0, ("body", (0, 0, 0)), ("body", (0, 0, 0))), "cable 'rope'"),
         (lambda: vertices(PointContact("face", "body"), [[0, 0]]), "shape"),
         (lambda: Contacts(floating(), []), "no contacts"),

@@ -39,6 +39,9 @@ def test_distances_and_normals(surface, point, value, free):
     "make",
     [
         lambda: plane((0, 0, 0), (0, 0, 0)),
+        lambda: plane((0, 0, 0), "up"),
+        lambda: plane((0, 0), (0, 0, 1)),
+        lambda: sphere((0, np.nan, 0), 1.0),
         lambda: sphere((0, 0, 0), 0.0),
         lambda: cylinder((0, 0, 0), (0, np.nan, 0), 1.0),
         lambda: hole((0, 0, 0), (0, 0, 1), 0.1, -1.0),

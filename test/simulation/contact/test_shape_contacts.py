@@ -346,13 +346,28 @@ def test_meshes_of_a_description(tmp_path):
         contacts_of(load_description(file), [("cube", Solid.plane("world"))])
 
 
-def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch):
+def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch, tmp_path):
     """Sizes, links, kinds and places of use."""
     ball, floor = Solid.sphere("body", 0.1), Solid.plane("world")
     with pytest.raises(ArgumentError, match=r"box on 'body' has the size .* 3 positive numbers"):
         Solid.box("body", (1.0, 1.0))
     with pytest.raises(ArgumentError, match="four at least"):
         Solid.convex("body", np.zeros((5, 3)))
+    for make, words in (
+        (lambda: Solid.box("body", 1.0), "size 1.0, expected 3"),
+        (lambda: Solid.sphere("body", [0.1]), "expected 1 positive"),
+        (lambda: Solid.convex("body", [[0, 0, 0], [1, 0]]), "four at least"),
+        (lambda: Solid.sphere("body", 0.1, "here"), "pose of the sphere on 'body'"),
+        (lambda: Solid.sphere(None, 0.1), "expected the name of a link"),
+        (lambda: ShapeContact("c", ball, floor, points=2.5), "points of contact 'c' is 2.5"),
+        (lambda: contacts_of(floating(), [("body", floor)]), "what `load_description` returns"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            make()
+    (tmp_path / "one.urdf").write_text('<robot name="one"><link name="one"/></robot>')
+    for pair in (("one",), ("one", "one", "one"), "one", ("one", None)):
+        with pytest.raises(ArgumentError, match="expected pairs of links or solids"):
+            contacts_of(load_description(tmp_path / "one.urdf"), [pair])
     with pytest.raises(ArgumentError, match="two planes"):
         ShapeContact("c", floor, floor)
     with pytest.raises(ArgumentError, match="expected 1 to 8"):
