@@ -41,6 +41,8 @@ _logger = logging.getLogger(__name__)
 
 #: Longest time step [s] where none is given.
 STEP = 2.5e-4
+# Impulses that miss the laws of contact by more than this, in parts of the largest, are logged.
+_MISSED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ class SteppedContacts:
             )
         self._tick, self._forces = 0, np.zeros(len(self.motion.forces.force))
         self._told: set[str] = set()  # contacts that are lost
+        self._warned = False  # of impulses that miss the laws
         self._start = self.state
 
     def reset(self) -> Measurement:
@@ -131,7 +134,8 @@ class SteppedContacts:
     def step(self, tau: ArrayLike, wrenches: Mapping[str, ArrayLike] | None = None) -> Measurement:
         """Advance by one period, as `SteppedRobot.step` does.
 
-        A rigid contact that gets deeper than 1 mm does not push any more; it is logged once.
+        A rigid contact that gets deeper than 1 mm does not push any more; it is logged once, as
+        are the first impulses that miss the laws of contact by more than 1e-6 of the largest.
 
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
@@ -160,6 +164,15 @@ class SteppedContacts:
                     1e3 * DEEP,
                     (self._tick + 1) * self.period,
                 )
+        if motion.residual > _MISSED and not self._warned:
+            self._warned = True
+            _logger.warning(
+                "%s: impulses miss the laws of contact by %.2g of the largest after %.6g s; "
+                "expected a shorter step, less friction, or masses that differ less.",
+                model.name,
+                motion.residual,
+                (self._tick + 1) * self.period,
+            )
         taken = motion.take_forces()
         self._forces = taken.force + taken.impulse / self.period
         self._tick += 1

@@ -70,6 +70,18 @@ def test_what_does_not_push_any_more_is_told(caplog):
     assert caplog.text.count("contact 'foot' is more than 1 mm deep") == 1
 
 
+def test_impulses_that_miss_the_laws_are_told(caplog):
+    """Once: the solver ends where it is after so many sweeps."""
+    foot = PointContact("foot", "body", (0, 0, -0.1))
+    sim = rd.Simulation(floating(), contacts=[foot], q=at(0, 0, 0.2))
+    sim.step(np.zeros(6))
+    assert not caplog.text
+    sim._plant.motion.residual = 2e-6
+    for _ in range(3):
+        sim.step(np.zeros(6))
+    assert caplog.text.count("impulses miss the laws of contact by 2e-06") == 1
+
+
 def test_the_angle_of_repose_is_arctan_mu():
     """Within 1e-6 of arctan(mu) the block rests on one side and slides on the other."""
     mu = 0.4
