@@ -227,7 +227,7 @@ def _timed(solve: Callable[[], Array]) -> tuple[Array | None, float]:
 def _residual(problem: Problem, P: Array) -> float:
     """Return the largest error of the laws, in parts of the problem's speeds and impulses."""
     W, c, mu = problem[:3]
-    at = residuals(W, c, P, mu)
+    at = residuals(W @ P + c, P, mu)
     speed = float(np.abs(c).max()) or 1.0
     size = float(np.abs(P).max()) or 1.0
     return max(

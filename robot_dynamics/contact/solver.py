@@ -83,20 +83,16 @@ class Residuals(NamedTuple):
     holding: float
 
 
-def residuals(
-    W: Array, c: Array, P: Array, friction: Array, holding: int = 0, width: int = 3
-) -> Residuals:
+def residuals(u: Array, P: Array, friction: Array, holding: int = 0, width: int = 3) -> Residuals:
     """Return how well impulses meet the laws.
 
     Args:
-        W: (b + w c, b + w c).
-        c: Velocities without impulses (b + w c,).
+        u: Velocities with the impulses, W P + c (b + w c,).
         P: Impulses (b + w c,).
         friction: mu of each contact (c,).
         holding: Number of rows that hold, b.
         width: Rows of each contact, w.
     """
-    u = W @ P + c
     of_u, of_P = u[holding:].reshape(-1, width), P[holding:].reshape(-1, width)
     normal, slip = of_P[:, 0], np.linalg.norm(of_u[:, 1:], axis=1)
     size = np.linalg.norm(of_P[:, 1:], axis=1)

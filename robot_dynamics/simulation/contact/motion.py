@@ -29,6 +29,7 @@ from robot_dynamics.contact.solver import (
     larger,
     residuals,
     substitute,
+    velocities,
 )
 from robot_dynamics.model import WORLD
 from robot_dynamics.simulation.contact.report import EnergyBooks
@@ -154,6 +155,8 @@ class ContactMotion:
         self._h, self._smooth = np.zeros(1), np.zeros(1, dtype=bool)
         self._v, self._end, self._force, self._drag = (np.zeros(nv) for _ in range(4))
         self._after, self._gaps = np.zeros(self._rows), np.zeros(c)
+        # Of an impact: impulses that may give energy, and what velocities change by.
+        self._bouncing, self._change = np.zeros(self._rows), np.zeros(nv)
         self._within, self._arriving = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
         self._astray, self._closing, self._fastest = np.zeros(1), np.zeros(1), np.zeros(1)
         # Of a correction: whether contacts take part, the shift, and the motion.
@@ -210,6 +213,14 @@ class ContactMotion:
             self.pressed, self.slipping, self.impacts, self._anchors, self._anchored,
         )  # fmt: skip
 
+        self._gained = energy_gained.bind(
+            terms.J, terms.HJ, terms.after, terms.before, solver.P, solver.compliance,
+            self._change, self._after,
+        )  # fmt: skip
+        self._take_no_gain = without_gain.bind(
+            terms.J, terms.HJ, terms.after, terms.before, self._bouncing, solver.P,
+            solver.compliance, self._change, self._after,
+        )  # fmt: skip
         there = self._here.terms
         self._closing_motion = closing_motion.bind(
             there.H, there.J, there.HJ, there.error, there.gaps, there.places, there.axes,
@@ -432,32 +443,31 @@ class ContactMotion:
         self._h[0] = 0.0
         self._begin_step()
         solver.compliance[:] = 0.0
-        before, c = terms.before, terms.after
-        speed = np.where(arriving, -before[self._normals], 0.0)
+        speed = np.where(arriving, -terms.before[self._normals], 0.0)
         bounce = np.where(speed > SLOW, self._restitution * speed, 0.0)
         closed = (solver.touching | arriving) & ~self._elastic
 
-        def impulses(c: Array) -> Array:
-            solver.c[:], solver.P[:] = c, 0.0
+        def solve(bounce: Array) -> None:
+            solver.c[:], solver.P[:] = terms.after, 0.0
+            solver.c[self._normals] -= bounce
             solver.touching[:] = closed
             solver.run()
-            return solver.P.copy()
 
-        wanted = c.copy()
-        wanted[self._normals] -= bounce
-        P = impulses(wanted)
+        solve(bounce)
         residual, pressed = solver.residual, solver.pressed.copy()
-        W = terms.J @ terms.HJ.T
-        if bounce.any() and (gain := _energy_gained(W, c, before, P)) > 0.0:
+        if self._gained() > 0.0 and bounce.any():
             # With friction Newton's restitution may give energy. The part of it that leaves the
             # energy as it was is between that and none, which never gives any.
-            P = _without_gain(W, c, before, impulses(c), P, gain)
-        self.v = self.v + terms.HJ.T @ P
+            self._bouncing[:] = solver.P
+            solve(np.zeros_like(bounce))
+            self._take_no_gain()
+            self._gained()
+        self.v = self.v + self._change
         self._rates, self._gaining = terms.along @ self.v, np.zeros_like(self._rates)
         self.residual = max(self.residual, residual)
-        self._work += P * (before + terms.J @ self.v)
+        self._work += solver.P * (terms.before + self._after)
         self.impacts += speed > SLOW
-        self.forces.impulse[:] += P
+        self.forces.impulse[:] += solver.P
         # What did not bounce is closed from now on.
         self.pressed |= arriving & ((speed <= SLOW) | pressed)
 
@@ -466,11 +476,13 @@ class ContactMotion:
         if not self._stepped:
             return Residuals(0.0, 0.0, 0.0, 0.0, 0.0)
         solver, touching = self._solver, self._solver.touching
+        velocities(
+            solver.J, solver.HJ, solver.c, solver.compliance, solver.P, self._change, self._after
+        )
         # What is still on its way to a surface may close.
         rows = np.concatenate([np.ones(self._b, dtype=bool), np.repeat(touching, self._w)])
-        W = (solver.J @ solver.HJ.T + np.diag(solver.compliance))[np.ix_(rows, rows)]
         friction = self._friction[touching]
-        return residuals(W, solver.c[rows], solver.P[rows], friction, self._b, self._w)
+        return residuals(self._after[rows], solver.P[rows], friction, self._b, self._w)
 
     @property
     def books(self) -> EnergyBooks:
@@ -494,22 +506,41 @@ def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
     return point.radius == 0.0 and point.shape is None
 
 
-def _energy_gained(W: Array, c: Array, before: Array, P: Array) -> float:
-    """Return by how much impulses change the kinetic energy [J]: P (u- + u+) / 2."""
-    return 0.5 * float(P @ (before + W @ P + c))
+@routine
+def energy_gained(
+    J: Matrix, HJ: Matrix, c: Vector, before: Vector, P: Vector, compliance: Vector,
+    change: Vector, after: Vector,
+) -> float:  # fmt: skip
+    """Write what impulses change velocities by, and to; return the energy [J]: P (u- + u+) / 2."""
+    velocities(J, HJ, c, compliance, P, change, after)
+    gain = 0.0
+    for i in range(len(P)):
+        gain += 0.5 * P[i] * (before[i] + after[i])
+    return gain
 
 
-def _without_gain(W: Array, c: Array, before: Array, plain: Array, P: Array, gain: float) -> Array:
-    """Return the impulses nearest to P, between the plain ones and P, that give no energy.
+@routine
+def without_gain(
+    J: Matrix, HJ: Matrix, c: Vector, before: Vector, bouncing: Vector, P: Vector,
+    compliance: Vector, change: Vector, after: Vector,
+) -> None:  # fmt: skip
+    """Replace plain impulses P by those nearest to bouncing ones, between both, without a gain.
 
     The energy is a quadratic function of the way s between them: gain = a s^2 + b s - loss.
     """
-    loss = -_energy_gained(W, c, before, plain)
-    way = P - plain
-    a = 0.5 * float(way @ W @ way)
-    b = gain + loss - a
-    s = 2.0 * loss / (b + np.sqrt(b * b + 4.0 * a * loss)) if loss > 0.0 else 0.0
-    return plain + s * way
+    gain = energy_gained(J, HJ, c, before, bouncing, compliance, change, after)
+    loss = -energy_gained(J, HJ, c, before, P, compliance, change, after)
+    if loss > 0.0:
+        for i in range(len(P)):
+            bouncing[i] -= P[i]
+        velocities(J, HJ, c, compliance, bouncing, change, after)
+        a = 0.0
+        for i in range(len(P)):
+            a += 0.5 * bouncing[i] * (after[i] - c[i])
+        b = gain + loss - a
+        s = 2.0 * loss / (b + sqrt(b * b + 4.0 * a * loss))
+        for i in range(len(P)):
+            P[i] += s * bouncing[i]
 
 
 @routine
