@@ -57,6 +57,7 @@ _ASTRAY = 1e-4
 _SHORTEST = 16  # ... into as many parts at most
 _MOST_EVENTS = 12  # in a step; what closes beyond that closes at the step's end
 _LARGE_CORRECTION = 1e-6  # [m or rad]
+_CLOSE_ENOUGH = 1e-12  # [m or rad], what is open by less in a step is not corrected
 _WEAK_SHIFT = 1e-6  # of the diagonal, for rows that nearly depend on one another
 _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 # Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
@@ -159,8 +160,9 @@ class ContactMotion:
         self._bouncing, self._change = np.zeros(self._rows), np.zeros(nv)
         self._within, self._arriving = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
         self._astray, self._closing, self._fastest = np.zeros(1), np.zeros(1), np.zeros(1)
-        # Of a correction: whether contacts take part, the shift, and the motion.
-        self._everything, self._part, self._move = np.zeros(1, bool), np.zeros(1), np.zeros(nv)
+        # Of a correction: whether contacts take part, the shift, the motion, errors, which rows.
+        self._everything, self._shift, self._move = np.zeros(1, bool), np.zeros(1), np.zeros(nv)
+        self._error, self._part = np.zeros(self._rows), np.zeros(self._rows, dtype=bool)
         self.start(scene.model.neutral())
 
     def start(self, q: Array, v: Array | None = None) -> None:
@@ -222,11 +224,17 @@ class ContactMotion:
             solver.compliance, self._change, self._after,
         )  # fmt: skip
         there = self._here.terms
-        self._closing_motion = closing_motion.bind(
-            there.H, there.J, there.HJ, there.error, there.gaps, there.places, there.axes,
-            self._anchors, self.pressed, self._anchored, self._elastic, self._gives, w,
-            self._everything, self._part, self._move,
+        self._open_now, self._open_here = (
+            open_by.bind(
+                h, self._after, at.error, at.gaps, at.places, at.axes, self._anchors,
+                self.pressed, self._anchored, self._elastic, self._gives, w, self._everything,
+                self._error, self._part,
+            )
+            for h, at in ((self._h, terms), (np.zeros(1), there))
         )  # fmt: skip
+        self._closing_motion = closing_motion.bind(
+            there.H, there.J, there.HJ, self._error, self._part, self._shift, self._move
+        )
 
     def deepest(self) -> tuple[str, float]:
         """Return the name of the rigid contact that is closed deepest, and how deep [m].
@@ -243,8 +251,8 @@ class ContactMotion:
         return self.scene.touches[worst][0], float(depth[worst])
 
     def lost(self) -> list[str]:
-        """Return the names of rigid contacts that were too deep to push at the last correction."""
-        gaps = self._here.terms.gaps
+        """Return the names of rigid contacts that were too deep to push in the last step."""
+        gaps = self._terms.gaps
         if not gaps.size or not np.fmin.reduce(gaps) < -DEEP:
             return []
         deep = (gaps < -DEEP) & ~self._elastic
@@ -312,23 +320,31 @@ class ContactMotion:
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
         correction does not spin it.
         """
-        self.terms.at(self.q, self.v, self.near, self._here)
-        self._everything[0], self._part[0] = True, _SHIFT
-        self.correction = self._closing_motion()
+        self.correction = 0.0
+        self._everything[0], self._shift[0] = True, _SHIFT
+        # Known from the middle of the last step: nothing is to be evaluated where all is closed.
+        if self._stepped and self._open_now() <= _CLOSE_ENOUGH:
+            return
+        self.correction = self._close()
         if not self.correction:
             return
         large = self.correction > _LARGE_CORRECTION
         if large:
             # Contacts that nearly depend on one another ask for large motions for little.
-            self._part[0] = _WEAK_SHIFT
+            self._shift[0] = _WEAK_SHIFT
             self.correction = self._closing_motion()
         self.q = self.terms.move(self.q, self._move)
         if large and self._b:
             # What holds is closed whatever contacts want.
-            self.terms.at(self.q, self.v, self.near, self._here)
-            self._everything[0], self._part[0] = False, _SHIFT
-            self._closing_motion()
+            self._everything[0], self._shift[0] = False, _SHIFT
+            self._close()
             self.q = self.terms.move(self.q, self._move)
+
+    def _close(self) -> float:
+        """Find the motion that closes what is open at the present positions; return its size."""
+        self.terms.at(self.q, self.v, self.near, self._here)
+        self._open_here()
+        return float(self._closing_motion())
 
     def _on_face(self, terms: StepTerms) -> Mask:
         return np.asarray((np.abs(terms.places[:, :2]) <= self._face).all(axis=1))
@@ -651,36 +667,51 @@ def take_step(
 
 
 @routine
-def closing_motion(
-    H: Matrix, J: Matrix, HJ: Matrix, open_by: Vector, gap: Vector, place: Matrix, axes: Tensor,
+def open_by(
+    h: Vector, after: Vector, holds: Vector, gap: Vector, place: Matrix, axes: Tensor,
     anchors: Matrix, pressed: Mask, anchored: Mask, elastic: Mask, gives: Mask, width: int,
-    everything: Mask, part: Vector, move: Vector,
+    everything: Mask, error: Vector, takes_part: Mask,
 ) -> float:  # fmt: skip
-    """Write the smallest motion in the metric of H that takes errors away; return its size.
+    """Write what rows are open by at the end of a step, and which rows; return the largest.
 
-    Of what holds, or of `everything`: contacts that push or stick as well. W is shifted by a part
-    of its mean diagonal.
+    Of what holds or, of `everything`, of contacts that push or stick as well. What they are open
+    by in the middle, where the terms are, is as large at most.
     """
-    b, m, nv = len(open_by), J.shape[0], len(move)
-    error = zeros(m)
-    takes_part = zeros(m)
-    largest, count, trace = 0.0, 0, 0.0
-    for i in range(b):
-        error[i] = open_by[i]
-        takes_part[i] = 1.0
+    b, largest = len(holds), 0.0
+    for i in range(len(error)):
+        error[i] = holds[i] if i < b else 0.0
+        takes_part[i] = i < b
     for i in range(len(gap) if everything[0] else 0):
         n = b + i * width
         if pressed[i] and not elastic[i]:
             error[n] = gap[i]
-            takes_part[n] = 1.0
+            takes_part[n] = True
         if anchored[i] and not elastic[i] and not gives[i]:
             for k in range(1, width):
-                takes_part[n + k] = 1.0
+                takes_part[n + k] = True
             for k in range(2):
                 for j in range(3):
                     error[n + 1 + k] += axes[i, k, j] * (place[i, j] - anchors[i, j])
+    for i in range(len(error)):
+        if takes_part[i]:
+            largest = larger(largest, abs(error[i]))
+            error[i] += 0.5 * h[0] * after[i]
+            largest = larger(largest, abs(error[i]))
+    return largest
+
+
+@routine
+def closing_motion(
+    H: Matrix, J: Matrix, HJ: Matrix, error: Vector, takes_part: Mask, part: Vector, move: Vector,
+) -> float:  # fmt: skip
+    """Write the smallest motion in the metric of H that takes errors away; return its size.
+
+    W is shifted by a part of its mean diagonal.
+    """
+    m, nv = len(error), len(move)
+    largest, count, trace = 0.0, 0, 0.0
     for i in range(m):
-        if takes_part[i] == 1.0:
+        if takes_part[i]:
             largest = max(largest, abs(error[i]))
             count += 1
             for k in range(nv):
@@ -697,7 +728,7 @@ def closing_motion(
         for j in range(nv):
             A[k, j] = H[k, j]
     for i in range(m):
-        if takes_part[i] == 1.0:
+        if takes_part[i]:
             for k in range(nv):
                 if J[i, k] != 0.0:
                     move[k] -= weight * J[i, k] * error[i]

@@ -60,6 +60,28 @@ def test_a_block_on_an_incline(mu, slips):
     assert motion.impacts.sum() == 0
 
 
+@pytest.mark.parametrize(("radius", "corrected"), [(np.inf, False), (0.5, True)])
+def test_only_what_is_open_is_corrected(radius, corrected):
+    """A block that slides straight stays closed as its steps are; around a pillar it does not.
+
+    Which it is, the middle of a step tells: no terms are evaluated where nothing is to be done.
+    """
+    surface = plane((0, 0, 0), UP) if np.isinf(radius) else sphere((0, 0, -radius), radius)
+    scene = on_surfaces(SurfaceContact("ground", surface, CENTER, Material(FrictionCone(0.1))))
+    motion = ContactMotion(scene)
+    motion.start(np.array([0.0, 0, 0, *UPRIGHT]), np.array([0.0, 0, 0, 0.5, 0, 0]))
+    sizes, evaluated = [], []
+    at = motion.terms.at
+    motion.terms.at = lambda *given: evaluated.append(given) or at(*given)
+    for _ in range(100):
+        motion.advance(1e-3, np.zeros(6), np.zeros_like)
+        motion.correct()
+        sizes.append(motion.correction)
+    assert len(evaluated) == (100 if corrected else 0)
+    assert (np.array(sizes) > 1e-10).all() == corrected
+    assert abs(at(motion.q, motion.v).gaps[0]) < 2e-12
+
+
 @pytest.mark.parametrize("e", [0.3, 0.8])
 def test_a_bouncing_ball(e):
     """Dropped from 1 m it rises to e^2, e^4 and e^6 of that, less rounding of the peaks in time.
