@@ -360,6 +360,19 @@ def test_python_is_valid(text):
             assert hasattr(importlib.import_module("robot_dynamics"), node.attr), node.attr
 
 
+@pytest.mark.parametrize("page", ["contact"])
+def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    """Block after block, with the files that the page shows."""
+    pytest.importorskip("mujoco", reason="the extra `collision` is not installed")
+    monkeypatch.chdir(tmp_path)
+    known: dict = {}
+    for block in blocks(ROOT / "docs" / f"{page}.md"):
+        if block.file:
+            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            exec(compile("\n" * (block.line - 1) + block.text, f"{page}.md", "exec"), known)
+
+
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as GitHub and MyST make them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 from robot_dynamics.contact.complementarity import linear_complementarity
-from robot_dynamics.contact.points import Contacts, ContactTerms
+from robot_dynamics.contact.points import Contacts, ContactTerms, state_of
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.quadratic_program import minimum_within
 from robot_dynamics.dynamics.rank import constraint_rank
@@ -170,9 +170,8 @@ def contact_equations(
             gap or a normal is not finite.
         RobotDynamicsError: If a moving body has no inertia.
     """
-    model = contacts.robot.model
-    q0, qd0 = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
-    forces = finite_vector("tau", tau, model.nv)
+    q0, qd0 = state_of(contacts, q, qd)
+    forces = finite_vector("tau", tau, contacts.robot.model.nv)
     which = list(range(len(contacts.names)) if closed is None else closed)
     metric = Metric(contacts.robot, q0, qd0)
     return equations_of(metric, contacts(q0, qd0), contacts.names, which, forces)
@@ -212,8 +211,13 @@ def contact_forces(
             by DAQP.
 
     Raises:
+        ArgumentError: If the equations are something else.
         NoContactForces: If there are none; it names the contacts that wedge something in.
     """
+    if not isinstance(equations, ContactEquations):
+        raise ArgumentError(
+            f"equations are {equations!r:.60}, expected what `contact_equations` returns."
+        )
     M, d = equations.M, equations.d
     if method == "lcp":
         force = linear_complementarity(M, d)

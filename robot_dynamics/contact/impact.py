@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.contact.equations import Metric, equations_of
-from robot_dynamics.contact.points import Contacts
+from robot_dynamics.contact.points import Contacts, state_of
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.robot import Robot
@@ -110,8 +110,7 @@ def impact(
         ArgumentError: If an argument does not fit, or "stronge" is asked of several contacts.
         RobotDynamicsError: If nothing keeps apart what touches.
     """
-    q0 = finite_vector("q", q, contacts.robot.model.nq)
-    qd0 = finite_vector("qd", qd, contacts.robot.model.nv)
+    q0, qd0 = state_of(contacts, q, qd)
     if law not in LAWS:
         raise UnknownNameError("law", law, LAWS)
     which, e = _taking_part(contacts, closed, restitution)
@@ -152,10 +151,16 @@ def _taking_part(
     which = list(range(count) if closed is None else closed)
     if not all(0 <= i < count for i in which):
         raise ArgumentError(f"closed contacts {which}, expected places from 0 to {count - 1}.")
-    given = contacts.restitution if restitution is None else np.asarray(restitution, dtype=float)
+    try:
+        given = np.asarray(
+            contacts.restitution if restitution is None else restitution, dtype=float
+        )
+    except (TypeError, ValueError):
+        given = np.zeros(0)
     if given.shape not in ((), (count,)) or not np.all((given >= 0.0) & (given <= 1.0)):
         raise ArgumentError(
-            f"restitution is {given}, expected {count} numbers from 0 to 1, or one for all."
+            f"restitution is {restitution!r:.60}, expected {count} numbers from 0 to 1, or one "
+            "for all."
         )
     return which, np.broadcast_to(given, count)[which]
 
@@ -311,8 +316,7 @@ def sticking_impact(
         ArgumentError: If an argument does not fit, or an inequality is asked to stick: it has no
             tangents.
     """
-    q0 = finite_vector("q", q, contacts.robot.model.nq)
-    qd0 = finite_vector("qd", qd, contacts.robot.model.nv)
+    q0, qd0 = state_of(contacts, q, qd)
     which, e = _taking_part(contacts, closed, restitution)
     terms, metric = contacts(q0, qd0), Metric(contacts.robot, q0, qd0)
     for i in which:

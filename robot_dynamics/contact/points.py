@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,16 +26,25 @@ from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.shapes import SeenPoint, ShapeContact
 from robot_dynamics.contact.surfaces import Plane, PointFunction, gap_and_normal
-from robot_dynamics.dynamics.arguments import finite_vector
+from robot_dynamics.dynamics.arguments import (
+    finite_vector,
+    points_array,
+    positive_number,
+    require_orientations,
+    require_text,
+    size_number,
+    unit_vector,
+)
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, UnknownNameError, sentence_of
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.derivatives import directional_derivative, gradient
 from robot_dynamics.scalar.functions import absolute, sqrt
 from robot_dynamics.scalar.linear_algebra import dot
+from robot_dynamics.scalar.symbolic import SymbolicScalar
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
 
 Array = NDArray[np.float64]
@@ -42,6 +52,10 @@ Array = NDArray[np.float64]
 #: The farthest point of a round body in a direction of unit length, both in its link's frame.
 Shape = Callable[[Vector3], Vector3]
 
+# What users are to write.
+_SURFACE = "a number from a function of a point r, of its coordinates r.x, r.y and r.z"
+_SHAPE = "a Vector3 from a function of a direction d, of d.x, d.y and d.z"
+_PHI = "a number from a function of a posture p, of p.joint(name) and p.point(link, point)"
 _FLAT = 1e-24  # keeps finite a disc that lies flat, and a cable whose ends meet
 
 
@@ -63,7 +77,8 @@ class PointContact:
         material: Friction, restitution and compliance of the two.
 
     Raises:
-        ArgumentError: If a number is not finite or the radius is negative.
+        ArgumentError: If something is of another type, a number is not finite, or the radius is
+            negative.
     """
 
     name: str
@@ -76,6 +91,17 @@ class PointContact:
     material: Material = field(default_factory=Material)
 
     def __post_init__(self) -> None:
+        require_text("the name of a contact", self.name)
+        what = f"contact {self.name!r}"
+        require_text(f"the link of {what}", self.link)
+        if self.on is not None:
+            require_text(f"the link that {what} is on", self.on)
+        if not callable(self.surface):
+            raise ArgumentError(f"surface of {what} is {self.surface!r:.60}, expected {_SURFACE}.")
+        if self.shape is not None and not callable(self.shape):
+            raise ArgumentError(f"shape of {what} is {self.shape!r:.60}, expected {_SHAPE}.")
+        radius = size_number(f"radius of {what}", self.radius)
+        object.__setattr__(self, "radius", radius)
         if self.shape is not None and (self.radius or not isinstance(self.surface, Plane)):
             raise ArgumentError(
                 f"contact {self.name!r} has a shape and a radius or a surface that is not a "
@@ -83,10 +109,6 @@ class PointContact:
             )
         point = finite_vector(f"point of contact {self.name!r}", self.point, 3)
         object.__setattr__(self, "point", tuple(point.tolist()))
-        if not 0.0 <= self.radius < np.inf:
-            raise ArgumentError(
-                f"contact {self.name!r} has a radius of {self.radius:g} m, expected 0 or more."
-            )
         if not isinstance(self.material, Material):
             raise ArgumentError(
                 f"contact {self.name!r} has the material {self.material!r:.60}, expected a "
@@ -96,8 +118,7 @@ class PointContact:
 
 def ellipsoid(a: float, b: float, c: float) -> Shape:
     """Return the shape of an ellipsoid with these half axes [m] along the link's axes."""
-    if not min(a, b, c) > 0.0:
-        raise ArgumentError(f"half axes {a:g}, {b:g} and {c:g} m, expected positive ones.")
+    a, b, c = (positive_number("half axis of an ellipsoid", axis) for axis in (a, b, c))
 
     def farthest(d: Vector3) -> Vector3:
         w = Vector3(a * a * d.x, b * b * d.y, c * c * d.z)
@@ -108,11 +129,8 @@ def ellipsoid(a: float, b: float, c: float) -> Shape:
 
 def disc(radius: float, axis: Sequence[float] = (0.0, 0.0, 1.0)) -> Shape:
     """Return the shape of a thin disc [m] about an axis of the link: it rolls on its rim."""
-    n = np.asarray(axis, dtype=float)
-    length = float(np.linalg.norm(n))
-    if not (0.0 < radius < np.inf and n.shape == (3,) and 0.0 < length < np.inf):
-        raise ArgumentError(f"a disc of {radius:g} m about {axis}, expected a radius and an axis.")
-    along = Vector3.of((n / length).tolist())
+    radius = positive_number("radius of a disc", radius)
+    along = Vector3.of(unit_vector("axis of a disc", axis).tolist())
 
     def farthest(d: Vector3) -> Vector3:
         across = d - along * along.dot(d)
@@ -144,6 +162,8 @@ class Posture:
 
     def point(self, link: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Vector3:
         """Return where a point of a link [m] is in the world."""
+        if len(point) != 3:
+            raise ArgumentError(f"point {point!r:.60} of {link!r}, expected three numbers.")
         X = link_transform(self._model.link(link), self._X0)
         return X.r + X.E.inverse_times(Vector3.of(list(point)))
 
@@ -163,6 +183,11 @@ class Inequality:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
+        require_text("the name of an inequality", self.name)
+        if not callable(self.phi):
+            raise ArgumentError(
+                f"phi of inequality {self.name!r} is {self.phi!r:.60}, expected {_PHI}."
+            )
         _ = self.material  # looks at the restitution
 
     @property
@@ -184,6 +209,8 @@ class _Limit(NamedTuple):
 
 def joint_limits(robot: Robot, restitution: float = 0.0) -> tuple[Inequality, ...]:
     """Return the position limits of a robot's description as inequalities."""
+    if not isinstance(robot, Robot):
+        raise ArgumentError(f"limits of joints of {robot!r:.60}, expected a Robot.")
     model, limits = robot.model, robot.model.limits()
     found: list[Inequality] = []
     for name, at in zip(model.joint_names, model.v_slices, strict=True):
@@ -212,12 +239,26 @@ def cable(
         first: A link and a point of it [m].
         second: Likewise.
         restitution: Part of the speed that is left when it becomes taut.
+
+    Raises:
+        ArgumentError: If an argument does not fit, or both points are of one link.
     """
-    if not 0.0 < length < np.inf:
-        raise ArgumentError(f"cable {name!r} of {length:g} m, expected a positive length.")
+    length = positive_number(f"length of cable {name!r}", length)
+    ends: list[tuple[str, list[float]]] = []
+    for end in (first, second):
+        if not (isinstance(end, (tuple, list)) and len(end) == 2 and isinstance(end[0], str)):
+            raise ArgumentError(
+                f"cable {name!r} is fixed to {end!r:.60}, expected a link and a point of it."
+            )
+        point = finite_vector(f"point of cable {name!r} on {end[0]!r}", end[1], 3)
+        ends.append((end[0], point.tolist()))
+    if ends[0][0] == ends[1][0]:
+        raise ArgumentError(
+            f"both ends of cable {name!r} are on {ends[0][0]!r}, expected two links."
+        )
 
     def slack(posture: Posture) -> Scalar:
-        between = posture.point(*first) - posture.point(*second)
+        between = posture.point(*ends[0]) - posture.point(*ends[1])
         return length - sqrt(between.dot(between) + _FLAT * length * length)
 
     return Inequality(name, slack, restitution)
@@ -228,12 +269,9 @@ def vertices(contact: PointContact, points: ArrayLike) -> tuple[PointContact, ..
 
     Their names are numbered from 1.
     """
-    array = np.atleast_2d(np.asarray(points, dtype=float))
-    if array.ndim != 2 or array.shape[1] != 3 or not np.isfinite(array).all():
-        raise ArgumentError(
-            f"contact {contact.name!r} with points of shape {array.shape}, expected (n, 3), all "
-            "finite."
-        )
+    if not isinstance(contact, PointContact):
+        raise ArgumentError(f"vertices of {contact!r:.60}, expected those of a PointContact.")
+    array = points_array(f"points of contact {contact.name!r}", points)
     return tuple(
         replace(contact, name=f"{contact.name} {i + 1}", point=point)
         for i, point in enumerate(array.tolist())
@@ -246,7 +284,7 @@ def outline(points: ArrayLike) -> list[int]:
     The others carry no load that the corners could not carry: their normals are positive
     combinations of those of the corners. Of points on a line it is the two ends, of one place one.
     """
-    array = np.atleast_2d(np.asarray(points, dtype=float))
+    array = points_array("points of a face", points)
     off = array - array.mean(axis=0)
     _, sizes, axes = np.linalg.svd(off, full_matrices=False)
     size = float(sizes[0]) if len(sizes) else 0.0
@@ -307,10 +345,34 @@ def placed(model: Model, contact: PointContact | Inequality) -> PlacedPoint | In
             "against each other."
         )
     frame = None if on is None else on.placement
+    # What the user wrote says whose it is if it fails.
+    what = f"of contact {contact.name!r}"
+    surface: PointFunction = partial(_called, f"surface {what}", contact.surface, _SURFACE)
+    shape = contact.shape and partial(_called, f"shape {what}", contact.shape, _SHAPE)
     return PlacedPoint(
-        link.body, point, contact.surface, base, frame, contact.radius, contact.shape,
-        link.placement,
-    )  # fmt: skip
+        link.body, point, surface, base, frame, contact.radius, shape, link.placement
+    )
+
+
+def _called(what: str, function: Callable[[Any], Any], expected: str, at: Any) -> Any:
+    """Return the value of a user's function.
+
+    Raises:
+        UnknownNameError: If it asks for a link or a joint that does not exist.
+        ArgumentError: If it fails in another way, or returns another thing.
+    """
+    try:
+        value = function(at)
+    except UnknownNameError:
+        raise
+    except Exception as error:  # whatever a user's function raises
+        raise ArgumentError(
+            f"{what} fails ({sentence_of(error).rstrip('.')}), expected {expected}."
+        ) from error
+    wanted = Vector3 if expected is _SHAPE else (int, float, np.number, np.ndarray, SymbolicScalar)
+    if not isinstance(value, wanted):
+        raise ArgumentError(f"{what} returns {value!r:.60}, expected {expected}.")
+    return value
 
 
 class ContactGeometry(NamedTuple):
@@ -453,7 +515,11 @@ def named_contacts(
             f"contacts are {items!r:.60}, expected a list of PointContact, Inequality and "
             "ShapeContact."
         )
-    names = [item.name for item in found]
+    names = [
+        name
+        for item in found
+        for name in (item.names if isinstance(item, ShapeContact) else (item.name,))
+    ]
     for name in names:
         if names.count(name) > 1:
             raise ArgumentError(f"two contacts are called {name!r}, expected one name each.")
@@ -485,6 +551,8 @@ class Contacts:
     def __init__(
         self, robot: Robot, items: Iterable[PointContact | Inequality | ShapeContact]
     ) -> None:
+        if not isinstance(robot, Robot):
+            raise ArgumentError(f"contacts of {robot!r:.60}, expected those of a Robot.")
         self.robot, found = robot, named_contacts(items)
         self.items = tuple(item for item in found if not isinstance(item, ShapeContact))
         if len(self.items) < len(found):
@@ -507,10 +575,18 @@ class Contacts:
         """Return all contacts at positions q (nq,) and velocities qd (nv,).
 
         Raises:
-            ArgumentError: If a gap or a normal is not finite; it names the contact.
+            ArgumentError: If an array does not fit, or a gap or a normal is not finite; it names
+                the contact.
         """
-        gap, rows, rate, drift, along, place, axes = self._kernel(q, qd)
-        require_normals(self.items, gap, rows, axes)
+        model = self.robot.model
+        q, qd = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
+        with np.errstate(all="ignore"):  # what is not finite is told
+            gap, rows, rate, drift, along, place, axes = self._kernel(q, qd)
+        try:
+            require_normals(self.items, gap, rows, axes)
+        except ArgumentError:
+            require_orientations(model, q)  # then it is not the surface's fault
+            raise
         return ContactTerms(gap, rows.T, rate, drift, along, place, axes)
 
     def _program(self) -> Program:
@@ -542,6 +618,20 @@ class Contacts:
         return trace(run, "points", {"q": model.nq, "qd": model.nv}, 1)
 
 
+def state_of(contacts: Contacts, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
+    """Return positions (nq,) and velocities (nv,) of what touches, checked.
+
+    Raises:
+        ArgumentError: If an argument does not fit.
+    """
+    if not isinstance(contacts, Contacts):
+        raise ArgumentError(
+            f"contacts are {contacts!r:.60}, expected Contacts(robot, [...]) of a robot."
+        )
+    model = contacts.robot.model
+    return finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
+
+
 def require_normals(
     items: Sequence[PointContact | Inequality], gap: Array, rows: Array, axes: Array
 ) -> None:
@@ -566,7 +656,7 @@ def _gap_and_slope(
     """Return phi and d phi / dq over velocities (nv,)."""
 
     def phi(at: Sequence[Scalar]) -> Scalar:
-        return item.phi(Posture(model, at))
+        return _called(f"phi of inequality {item.name!r}", item.phi, _PHI, Posture(model, at))
 
     by_position = gradient(phi, q)
     units = np.eye(model.nv).tolist()

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.contact.material import Material
 from robot_dynamics.description.description import Description, Shape
-from robot_dynamics.dynamics.arguments import pose_matrix, whole_number
+from robot_dynamics.dynamics.arguments import pose_matrix, require_text, whole_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Model
 
@@ -53,12 +53,9 @@ class Solid:
     points: Array = field(default_factory=lambda: np.empty((0, 3)))
 
     def __post_init__(self) -> None:
-        if self.kind not in _SIZES:
+        if not isinstance(self.kind, str) or self.kind not in _SIZES:
             raise ArgumentError(f"a {self.kind!r} on {self.link!r}, expected one of {[*_SIZES]}.")
-        if not isinstance(self.link, str):
-            raise ArgumentError(
-                f"a {self.kind} on {self.link!r:.60}, expected the name of a link."
-            )
+        require_text(f"the link of a {self.kind}", self.link)
         try:
             size = tuple(float(x) for x in self.size)
         except (TypeError, ValueError):
@@ -147,6 +144,7 @@ class ShapeContact:
     points: int = 0
 
     def __post_init__(self) -> None:
+        require_text("the name of a contact", self.name)
         if not (isinstance(self.first, Solid) and isinstance(self.second, Solid)):
             raise ArgumentError(
                 f"contact {self.name!r} is between {self.first!r:.40} and {self.second!r:.40}, "
@@ -217,11 +215,18 @@ def collision_solids(description: Description, link: str) -> tuple[Solid, ...]:
 
     Raises:
         UnknownNameError: If there is no such link.
-        RobotDynamicsError: If it has none, or a mesh cannot be read; trimesh reads them.
+        RobotDynamicsError: If it has none, or some that cannot be read; trimesh reads meshes.
     """
     names = [one.name for one in description.mechanism.links]
     if link not in names:
         raise UnknownNameError("link", link, names)
+    for problem in description.diagnosis.warnings:
+        # One that is left out would be missing unseen.
+        if (
+            problem.element == f"link {link!r}"
+            and "the <collision> is left out" in problem.message
+        ):
+            raise RobotDynamicsError(f"{problem.sentence()[:-1]}, expected all to touch with.")
     shapes = [s for s in description.shapes if s.link == link and s.role == "collision"]
     if not shapes:
         raise RobotDynamicsError(
@@ -255,6 +260,8 @@ def contacts_of(
         raise ArgumentError(
             f"a description is {description!r:.60}, expected what `load_description` returns."
         )
+    if not isinstance(pairs, Iterable):
+        raise ArgumentError(f"{pairs!r:.60} are to touch, expected pairs of links or solids.")
     found: list[ShapeContact] = []
     for pair in pairs:
         two = isinstance(pair, (tuple, list)) and len(pair) == 2
@@ -265,7 +272,7 @@ def contacts_of(
         several = [(a, b) for a in sides[0] for b in sides[1]]
         for i, (a, b) in enumerate(several):
             own = name if len(several) == 1 else f"{name} ({i + 1})"
-            found.append(ShapeContact(own, a, b, material or Material()))
+            found.append(ShapeContact(own, a, b, Material() if material is None else material))
     return tuple(found)
 
 

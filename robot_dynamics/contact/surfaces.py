@@ -5,7 +5,8 @@
 A surface is where its function is zero, free space where it is negative, as in
 `manipulation.hybrid.Environment`. The function need not be a distance: it is divided by the length
 of its gradient, which is exact to first order at the surface. Anything written over scalars will
-do: it is differentiated and compiled. Those below other engines know as well.
+do, of the coordinates r.x, r.y and r.z of a point r: it is differentiated and compiled. Those
+below other engines know as well.
 """
 
 from __future__ import annotations
@@ -13,10 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from robot_dynamics.dynamics.arguments import finite_vector
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.dynamics.arguments import finite_vector, positive_number, unit_vector
 from robot_dynamics.scalar.derivatives import gradient
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.spatial import Scalar, Vector3
@@ -149,17 +147,8 @@ def _point(name: str, values: Sequence[float]) -> Vector3:
 
 
 def _direction(name: str, vector: Sequence[float]) -> Vector3:
-    try:
-        values = np.asarray(vector, dtype=float)
-    except (TypeError, ValueError):
-        values = np.full(1, np.nan)
-    length = float(np.linalg.norm(values))
-    if values.shape != (3,) or not 0.0 < length < np.inf:
-        raise ArgumentError(f"a surface with {name} {vector!r:.60}, expected three numbers.")
-    return Vector3.of((values / length).tolist())
+    return Vector3.of(unit_vector(f"{name} of a surface", vector).tolist())
 
 
 def _positive(name: str, value: float) -> float:
-    if not 0.0 < value < np.inf:
-        raise ArgumentError(f"a surface of {name} {value:g} m, expected a positive one.")
-    return value
+    return positive_number(f"{name} of a surface", value)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model import Model
 
 
 def finite_vector(name: str, values: object, length: int) -> NDArray[np.float64]:
@@ -46,10 +47,35 @@ def positive_number(name: str, value: object) -> float:
     Raises:
         ArgumentError: If it is another thing.
     """
-    good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not good or not (np.isfinite(value) and value > 0.0):  # type: ignore[call-overload, operator]
+    number = _number(value)
+    if not 0.0 < number < np.inf:
         raise ArgumentError(f"{name} is {_shortened(value)}, expected a positive number.")
-    return float(value)  # type: ignore[arg-type]
+    return number
+
+
+def size_number(name: str, value: object) -> float:
+    """Return a finite number that is zero or positive.
+
+    Args:
+        name: What it is, for the message.
+        value: The number.
+
+    Raises:
+        ArgumentError: If it is another thing.
+    """
+    number = _number(value)
+    if not 0.0 <= number < np.inf:
+        raise ArgumentError(f"{name} is {_shortened(value)}, expected 0 or more.")
+    return number
+
+
+def _number(value: object) -> float:
+    """Return a number as a float, NaN for another thing."""
+    good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    try:
+        return float(value) if good else np.nan  # type: ignore[arg-type]
+    except OverflowError:  # of a whole number with hundreds of digits
+        return np.nan
 
 
 def whole_number(name: str, value: object, least: int) -> int:
@@ -69,6 +95,42 @@ def whole_number(name: str, value: object, least: int) -> int:
             f"{name} is {_shortened(value)}, expected a whole number from {least} on."
         )
     return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def points_array(name: str, values: object) -> NDArray[np.float64]:
+    """Return points as an array (n, 3) of finite numbers; one point is an array of one.
+
+    Args:
+        name: What they are, for the message.
+        values: The points.
+
+    Raises:
+        ArgumentError: If they are other things, none, or not finite.
+    """
+    try:
+        array = np.atleast_2d(np.asarray(values, dtype=float))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} are {_shortened(values)}, expected (n, 3) numbers.") from None
+    if array.ndim != 2 or array.shape[1] != 3 or not len(array) or not np.isfinite(array).all():
+        raise ArgumentError(f"{name} have shape {array.shape}, expected (n, 3), all finite.")
+    return array
+
+
+def unit_vector(name: str, values: object) -> NDArray[np.float64]:
+    """Return a vector (3,) divided by its length.
+
+    Args:
+        name: What it is, for the message.
+        values: The vector.
+
+    Raises:
+        ArgumentError: If it is another thing, zero, or not finite.
+    """
+    array = finite_vector(name, values, 3)
+    length = float(np.linalg.norm(array))
+    if not 0.0 < length < np.inf:
+        raise ArgumentError(f"{name} is {_shortened(values)}, expected a direction.")
+    return array / length
 
 
 def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
@@ -95,6 +157,31 @@ def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
             "the last row 0 0 0 1."
         )
     return matrix
+
+
+def require_text(name: str, value: object) -> None:
+    """Refuse what is no text.
+
+    Raises:
+        ArgumentError: If it is another thing.
+    """
+    if not isinstance(value, str):
+        raise ArgumentError(f"{name} is {_shortened(value)}, expected a text.")
+
+
+def require_orientations(model: Model, q: NDArray[np.float64]) -> None:
+    """Refuse positions (..., nq) with a quaternion that is zero: it is no orientation.
+
+    Raises:
+        ArgumentError: It names the joint.
+    """
+    for body, at, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
+        turns = at.stop - at.start > at_v.stop - at_v.start  # has a quaternion, its last numbers
+        if turns and not q[..., at.stop - 4 : at.stop].any(axis=-1).all():
+            raise ArgumentError(
+                f"{model.name}: the quaternion x y z w of joint {body.joint.name!r} is zero, "
+                "expected an orientation, 0 0 0 1 of a joint that is not turned."
+            )
 
 
 def several_names(name: str, values: Iterable[str]) -> tuple[str, ...]:

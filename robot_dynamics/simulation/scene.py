@@ -16,6 +16,7 @@ from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import Inequality, PlacedPoint, PointContact, placed
 from robot_dynamics.contact.shapes import SeenPoint, ShapeContact, seen_points
 from robot_dynamics.contact.surfaces import PointFunction
+from robot_dynamics.dynamics.arguments import points_array
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
@@ -95,12 +96,7 @@ class SurfaceContact:
     material: Material = field(default_factory=Material)
 
     def __post_init__(self) -> None:
-        points = np.atleast_2d(np.asarray(self.points, dtype=float))
-        if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
-            raise ArgumentError(
-                f"surface {self.name!r} is touched by points of shape {points.shape}, expected "
-                "(n, 3), all finite."
-            )
+        points = points_array(f"points that touch surface {self.name!r}", self.points)
         object.__setattr__(self, "points", points)
 
 

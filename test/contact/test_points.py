@@ -11,6 +11,7 @@ from support.mechanisms import random_state, random_tree
 from support.touching import at, floating
 
 import robot_dynamics as rd
+from robot_dynamics.contact.impact import impact, sticking_impact
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import (
     Contacts,
@@ -30,6 +31,7 @@ from robot_dynamics.robot import Robot
 
 FLOOR = plane((0.1, 0.0, -0.2), (0.1, 0.2, 1.0))
 SMALL = 1e-5
+END = ("body", (0, 0, 0))  # of a cable
 
 
 @pytest.fixture(scope="module")
@@ -166,16 +168,35 @@ def test_no_contacts_are_free_motion():
     ("make", "words"),
     [
         (lambda: PointContact("foot", "body", (0, 0, np.nan)), "point of contact 'foot'"),
-        (lambda: PointContact("foot", "body", radius=-0.1), "radius of -0.1 m"),
+        (lambda: PointContact("foot", "body", radius=-0.1), "radius of contact 'foot' is -0.1"),
         (lambda: PointContact("a", "b", radius=0.1, shape=disc(0.1)), "a shape and a radius"),
-        (lambda: ellipsoid(0.1, 0.0, 0.1), "half axes"),
-        (lambda: disc(0.1, (0, 0, 0)), "a disc of"),
+        (lambda: ellipsoid(0.1, 0.0, 0.1), "half axis of an ellipsoid is 0.0"),
+        (lambda: ellipsoid(0.1, np.nan, 0.1), "half axis of an ellipsoid is nan"),
+        (lambda: disc(0.1, (0, 0, 0)), r"axis of a disc is \(0, 0, 0\)"),
+        (lambda: disc("wide"), "radius of a disc is 'wide'"),
         (lambda: Material(-0.1), "friction of -0.1"),
         (lambda: Material(0.1, restitution=1.5), "restitution 1.5"),
         (lambda: Material("rubber"), "friction of a material is 'rubber'"),
         (lambda: Material(0.1, restitution=None), "restitution of a material is None"),
-        (lambda: cable("rope", 0.0, ("body", (0, 0, 0)), ("body", (0, 0, 0))), "cable 'rope'"),
+        (lambda: cable("rope", 0.0, END, END), "length of cable 'rope' is 0.0"),
+        (lambda: cable("rope", "1", END, END), "length of cable 'rope' is '1'"),
+        (lambda: cable("rope", 1.0, "body", "ball"), "cable 'rope' is fixed to 'body'"),
+        (lambda: cable("rope", 1.0, END, ("ball", (0, 0))), "cable 'rope' on 'ball' has shape"),
+        (lambda: cable("rope", 1.0, END, END), "both ends of cable 'rope' are on 'body'"),
         (lambda: vertices(PointContact("face", "body"), [[0, 0]]), "shape"),
+        (lambda: vertices(PointContact("face", "body"), "here"), "of contact 'face' are 'here'"),
+        (lambda: vertices("face", [[0, 0, 0]]), "vertices of 'face'"),
+        (lambda: outline([[0, 0, np.nan]]), "points of a face"),
+        (lambda: joint_limits("robot"), "of 'robot', expected a Robot"),
+        (lambda: PointContact(3, "body"), "name of a contact is 3"),
+        (lambda: PointContact("a", None), "link of contact 'a' is None"),
+        (lambda: PointContact("a", "body", on=3), "link that contact 'a' is on is 3"),
+        (lambda: PointContact("a", "body", radius="2 cm"), "radius of contact 'a' is '2 cm'"),
+        (lambda: PointContact("a", "body", surface=3), "surface of contact 'a' is 3"),
+        (lambda: PointContact("a", "body", shape=3), "shape of contact 'a' is 3"),
+        (lambda: Inequality("x", 3), "phi of inequality 'x' is 3"),
+        (lambda: Inequality(None, abs), "name of an inequality is None"),
+        (lambda: Contacts("robot", [PointContact("a", "body")]), "contacts of 'robot'"),
         (lambda: Contacts(floating(), []), "no contacts"),
         (lambda: Contacts(floating(), [PointContact("a", "body")] * 2), "two contacts"),
         (lambda: Contacts(floating(), [PointContact("a", "body", on="body")]), "one body"),
@@ -189,6 +210,48 @@ def test_bad_contacts_are_refused(make, words):
     """With one sentence that says what was expected."""
     with pytest.raises(ArgumentError, match=words):
         make()
+
+
+def no_z(p):
+    """Raise an error, as a function with a slip of the pen does."""
+    return p.z - p["z"]
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        (PointContact("a", "body", surface=no_z), "surface of contact 'a' fails .*subscriptable"),
+        (PointContact("a", "body", surface=lambda r: r), "surface of contact 'a' returns Vector3"),
+        (
+            PointContact("a", "body", surface=lambda r: -r.z if r.x > 0 else 0),
+            "'a' fails .*branch",
+        ),
+        (PointContact("a", "body", shape=lambda d: None), "shape of contact 'a' returns None"),
+        (Inequality("x", no_z), "phi of inequality 'x' fails"),
+        (Inequality("x", lambda p: None), "phi of inequality 'x' returns None"),
+        (Inequality("x", lambda p: p.point("body", (0, 0)).z), r"point \(0, 0\) of 'body'"),
+    ],
+)
+def test_functions_that_fail_are_named(item, words):
+    """Whose it is, what it raised or returned, and what it should have made of what."""
+    with pytest.raises(ArgumentError, match=f"{words}.*, expected .* function of a"):
+        Contacts(floating(), [item])
+
+
+def test_states_that_are_none_are_refused():
+    """Not the contact is to blame for a quaternion of zeros, or for numbers that are missing."""
+    contacts, still = Contacts(floating(), [PointContact("a", "body")]), np.zeros(6)
+    for q, qd, words in (
+        (np.zeros(7), still, "quaternion x y z w of joint .* is zero"),
+        (np.zeros(3), still, "q has shape"),
+        (at(0, 0, 1), np.full(6, np.nan), "qd has entries"),
+        ("here", still, "q is 'here'"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            contacts(q, qd)
+    for wrong in (lambda: impact([], still, still), lambda: sticking_impact(3, still, still)):
+        with pytest.raises(ArgumentError, match=r"expected Contacts\(robot"):
+            wrong()
 
 
 def test_what_is_not_finite_is_named():

@@ -110,16 +110,23 @@ class SteppedContacts:
         self._rubs = bool(self._friction.any())
         self.motion = ContactMotion(RobotScene(model, items))
         self.motion.start(q0, qd0)
-        there = self.motion.terms.at(q0, qd0)
+        with np.errstate(all="ignore"):  # what is not finite is told
+            there = self.motion.terms.at(q0, qd0)
         normals = there.J[self.motion.terms.holding :: self.motion.terms.width]
         own = ~self.motion.terms.seen  # those of shapes are always good
         points = [item for item in items if not isinstance(item, ShapeContact)]
         require_normals(points, there.gaps[own], normals[own], there.axes[own])
         name, depth = self.motion.deepest()
+        self._inequalities = {item.name for item in items if isinstance(item, Inequality)}
         if depth > DEEP:
+            place = f"{model.name}: at the start"
+            if name in self._inequalities:
+                raise ArgumentError(
+                    f"{place} phi of {name!r} is {-depth:.3g}, expected {-DEEP:g} or more."
+                )
             raise ArgumentError(
-                f"{model.name}: at the start {name!r} is {1e3 * depth:.3g} mm deep in what it "
-                f"touches, expected {1e3 * DEEP:g} mm at most."
+                f"{place} {name!r} is {1e3 * depth:.3g} mm deep in what it touches, expected "
+                f"{1e3 * DEEP:g} mm at most."
             )
         self._tick, self._forces = 0, np.zeros(len(self.motion.forces.force))
         self._told: set[str] = set()  # contacts that are lost
@@ -144,8 +151,9 @@ class SteppedContacts:
         motion, model = self.motion, self.robot.model
         force = joint_forces(self.robot, motion.q, tau, wrenches)
         h = self.period / self.substeps
-        for _ in range(self.substeps):
-            motion.advance(h, force, self._drag)
+        with np.errstate(over="ignore", invalid="ignore"):  # of velocities without bound
+            for _ in range(self.substeps):
+                motion.advance(h, force, self._drag)
         if not (fastest := motion.fastest) < FASTEST:
             raise SimulationError(
                 f"{model.name}: the simulated motion ended in period {self._tick + 1}: a velocity "
@@ -156,12 +164,13 @@ class SteppedContacts:
         for name in motion.lost():
             if name not in self._told:
                 self._told.add(name)
+                deep = f"more than {1e3 * DEEP:g} mm deep in something rigid"
                 _logger.warning(
-                    "%s: contact %r is more than %g mm deep in something rigid after %.6g s and "
-                    "does not push any more; expected a shorter step, or a slower motion.",
+                    "%s: contact %r is %s after %.6g s and does not push any more; expected a "
+                    "shorter step, or a slower motion.",
                     model.name,
                     name,
-                    1e3 * DEEP,
+                    f"below {-DEEP:g}" if name in self._inequalities else deep,
                     (self._tick + 1) * self.period,
                 )
         if motion.residual > _MISSED and not self._warned:

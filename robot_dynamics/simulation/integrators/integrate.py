@@ -13,7 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.contact.points import Contacts, Inequality, PointContact, named_contacts
-from robot_dynamics.dynamics.arguments import finite_vector, positive_number
+from robot_dynamics.dynamics.arguments import (
+    finite_vector,
+    positive_number,
+    require_orientations,
+)
 from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales, model_length
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model.moved_inertia import require_inertia
@@ -214,10 +218,12 @@ def closed_start(
         method: Of `integrate`; "stabilised" starts with open loops as well.
 
     Raises:
-        ArgumentError: If a shape is wrong, a number is not finite, or loops are open.
+        ArgumentError: If a shape is wrong, a number is not finite, a quaternion is zero, or loops
+            are open.
     """
     model = robot.model
     state = _start_of("q", q, model.nq), _start_of("qd", qd, model.nv)
+    require_orientations(model, state[0])
     if any(part.ndim > 1 for part in state):
         state = _as_many(*state)
     length, closed = model_length(model), max(_OPEN, closing_tolerance(model))

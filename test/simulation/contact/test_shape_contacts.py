@@ -325,6 +325,9 @@ def test_shapes_of_a_description():
     for _ in range(5):
         sim.step(np.zeros(6))
     assert_allclose(sum(c.force[2] for c in sim.contacts), 0.5 * G, rtol=1e-9)
+    wrong = text.replace('<sphere radius="0.04"/>', '<sphere radius="four"/>')
+    with pytest.raises(RobotDynamicsError, match=r":7: link 'cup': radius has 'four'.* left out"):
+        contacts_of(load_description(wrong), [("cup", "world")])
     with pytest.raises(UnknownNameError, match="saucer"):
         contacts_of(description, [("saucer", "world")])
 
@@ -358,13 +361,17 @@ def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch, tmp_path):
         (lambda: Solid.sphere("body", [0.1]), "expected 1 positive"),
         (lambda: Solid.convex("body", [[0, 0, 0], [1, 0]]), "four at least"),
         (lambda: Solid.sphere("body", 0.1, "here"), "pose of the sphere on 'body'"),
-        (lambda: Solid.sphere(None, 0.1), "expected the name of a link"),
+        (lambda: Solid.sphere(None, 0.1), "link of a sphere is None"),
+        (lambda: Solid("body", ["box"], (1, 1, 1)), r"\['box'\] on 'body'"),
+        (lambda: ShapeContact(3, ball, floor), "name of a contact is 3"),
         (lambda: ShapeContact("c", ball, floor, points=2.5), "points of contact 'c' is 2.5"),
         (lambda: contacts_of(floating(), [("body", floor)]), "what `load_description` returns"),
     ):
         with pytest.raises(ArgumentError, match=words):
             make()
     (tmp_path / "one.urdf").write_text('<robot name="one"><link name="one"/></robot>')
+    with pytest.raises(ArgumentError, match="None are to touch"):
+        contacts_of(load_description(tmp_path / "one.urdf"), None)
     for pair in (("one",), ("one", "one", "one"), "one", ("one", None)):
         with pytest.raises(ArgumentError, match="expected pairs of links or solids"):
             contacts_of(load_description(tmp_path / "one.urdf"), [pair])
@@ -376,6 +383,9 @@ def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch, tmp_path):
         ShapeContact("c", ball, "floor")
     with pytest.raises(ArgumentError, match="parts of one body"):
         rd.Simulation(floating(), contacts=[ShapeContact("c", ball, ball)])
+    corner = PointContact("c 1", "body")  # called as a point of the shapes is
+    with pytest.raises(ArgumentError, match="two contacts are called 'c 1'"):
+        rd.Simulation(floating(), contacts=[ShapeContact("c", ball, floor, points=2), corner])
     contact = ShapeContact("ball", ball, floor)
     with pytest.raises(ArgumentError, match=r"'ball' is 50 mm deep .* expected 1 mm at most"):
         rd.Simulation(floating(), contacts=[contact], q=at(0, 0, 0.05))
