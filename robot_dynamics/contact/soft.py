@@ -15,17 +15,27 @@ and along the surface, f_stick = -K_t x - D_t v being what would make the patch 
 
 Hunt and Crossley's contact is the case D = K d times a constant. The functions of forces are those
 of the book, for any forward dynamics. Those of steps are the same laws at the end of a time step,
-impulse P over velocity u, which no stiffness makes unstable.
+impulse P = start - slope u over the velocity u there, which no stiffness makes unstable.
+
+The book's surface is at rest. Where it belongs to a link that moves, x is kept in the link's
+coordinates and turns with it; where its normal turns against the link, along what is curved, x
+turns with the normal and keeps its length.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.compile.routine import Mask, Matrix, Tensor, Vector, routine
+
 Array = NDArray[np.float64]
+
+# Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
+# of a face that tilts a little in its springs would else push against one another without bound.
+_SHEAR = 1e-3
 
 
 def normal_force(stiffness: ArrayLike, damping: ArrayLike, depth: Array, rate: Array) -> Array:
@@ -68,49 +78,143 @@ def friction_force(
     return force, -(stiffness * x + force) / damping  # (11.77)
 
 
-class StepLaw(NamedTuple):
-    """P = start - slope u: impulse over the velocity at a step's end.
-
-    Attributes:
-        slope: (...,) [kg].
-        start: (...,) [N s].
-    """
-
-    slope: Array
-    start: Array
+@routine
+def normal_slope(stiffness: float, damping: float, h: float) -> float:
+    """Return the slope [kg] of the normal law of a step by the trapezoidal rule; see below."""
+    return h * (0.5 * damping + 0.25 * h * stiffness)
 
 
-def normal_step(stiffness: Array, damping: Array, depth: Array, speed: Array, h: float) -> StepLaw:
-    """Return the normal law of a step by the trapezoidal rule, u separating if positive.
+@routine
+def normal_start(stiffness: float, damping: float, depth: float, speed: float, h: float) -> float:
+    """Return the start [N s] of the normal law of a step, u separating if positive.
 
     With the depth d of the middle and the speed w = -u into it,
     P = h K (d + h (w+ - w) / 4) + h D (w + w+) / 2.
 
     Args:
-        stiffness: K (c,).
-        damping: D (c,); of Hunt and Crossley's contact K d times a constant.
-        depth: d (c,).
-        speed: w at the start of the step (c,).
+        stiffness: K.
+        damping: D; of Hunt and Crossley's contact K d times a constant.
+        depth: d.
+        speed: w at the start of the step.
         h: The step [s].
     """
-    half = 0.5 * damping
-    spring = 0.25 * h * stiffness
-    return StepLaw(h * (half + spring), h * (stiffness * depth + (half - spring) * speed))
+    return h * (stiffness * depth + (0.5 * damping - 0.25 * h * stiffness) * speed)
 
 
-def tangential_step(stiffness: Array, damping: Array, x: Array, h: float) -> StepLaw:
-    """Return the law of sticking of a step, f_stick at its end.
+@routine
+def tangential_slope(stiffness: float, damping: float, h: float) -> float:
+    """Return the slope [kg] of the law of sticking, f_stick at the end; -h K_t x starts it."""
+    return h * (damping + h * stiffness)
+
+
+@routine
+def displaced(stiffness: float, damping: float, x: float, force: float, h: float) -> float:
+    """Return a displacement after a step with a force, by (11.77) at its end."""
+    return (damping * x - h * force) / (damping + h * stiffness)
+
+
+@routine
+def give_way(
+    h: Vector, gap: Vector, before: Vector, J: Matrix, HJ: Matrix, within: Mask, pressed: Mask,
+    elastic: Mask, stiffness: Vector, loss: Vector, damping: Vector, left: Vector, patch: Vector,
+    gives: Mask, shear_stiffness: Vector, shear_damping: Vector, axes: Tensor, sheared: Matrix,
+    force: Vector, holding: int, width: int, x: Matrix, compliance: Vector, c: Vector,
+    touching: Mask,
+) -> None:  # fmt: skip
+    """Write the rows of soft contacts, u + (P - start) / slope = 0 where they push, and x.
 
     Args:
-        stiffness: K_t (c,).
-        damping: D_t (c,).
-        x: Displacements (c, 2).
-        h: The step [s].
+        h: The step (1,).
+        gap: In its middle (c,).
+        before: Velocities of all rows at its start (m,).
+        J: Rows (m, nv).
+        HJ: H^-1 J^T, transposed (m, nv).
+        within: Which contacts are on their faces (c,).
+        pressed: Which of them pushed in the last step (c,).
+        elastic: Which give way along their normals (c,).
+        stiffness: K (c,).
+        loss: D of Hunt and Crossley's contacts, over K d (c,).
+        damping: D of the others (c,).
+        left: Part of a displacement z that is left after half a step (c,).
+        patch: z of those with a damper (c,).
+        gives: Which give way along their surfaces, g of them (c,).
+        shear_stiffness: K_t (g,).
+        shear_damping: D_t (g,).
+        axes: Of their tangents, in the coordinates of the body that has the surface (g, 2, 3).
+        sheared: Displacements there (g, 3).
+        force: Along all rows in the last step (m,).
+        holding: Number of rows before those of contacts.
+        width: Rows of each contact.
+        x: Displacements along the tangents (g, 2).
+        compliance: R (m,).
+        c: Velocities without impulses (m,).
+        touching: Which contacts may push (c,).
     """
-    return StepLaw(h * (damping + h * stiffness), -h * stiffness[:, None] * x)
+    for i in range(len(compliance)):
+        compliance[i] = 0.0
+    g = 0
+    for i in range(len(gap)):
+        n = holding + i * width
+        if elastic[i]:
+            depth = max(-gap[i], 0.0)
+            # A patch that is still deeper than the body does not touch it.
+            reached = pressed[i] or depth > left[i] * patch[i]
+            touching[i] = depth > 0.0 and within[i] and reached
+            if touching[i]:
+                K, D = stiffness[i], stiffness[i] * depth * loss[i] + damping[i]
+                slope = normal_slope(K, D, h[0])
+                compliance[n] = 1.0 / slope
+                c[n] -= normal_start(K, D, depth, -before[n], h[0]) / slope
+            if touching[i] and not gives[i]:
+                # A stiff spring along the face: u + R (P - P of the step before) = 0.
+                for k in range(n + 1, n + width):
+                    R = 0.0
+                    for j in range(J.shape[1]):
+                        R += _SHEAR * J[k, j] * HJ[k, j]
+                    compliance[k] = R
+                    c[k] -= R * h[0] * force[k]
+        if gives[i]:
+            size, along = 0.0, 0.0
+            for k in range(2):
+                x[g, k] = 0.0
+                for j in range(3):
+                    x[g, k] += axes[g, k, j] * sheared[g, j]
+                along += x[g, k] * x[g, k]
+            for j in range(3):
+                size += sheared[g, j] * sheared[g, j]
+            # It turns with the normal; by more than 60 degrees that is another place.
+            turn = sqrt(size / along) if 4.0 * along > size else 1.0
+            slope = tangential_slope(shear_stiffness[g], shear_damping[g], h[0])
+            for k in range(2):
+                x[g, k] = turn * x[g, k]
+                compliance[n + 1 + k] = 1.0 / slope
+                c[n + 1 + k] += h[0] * shear_stiffness[g] * x[g, k] / slope
+            g += 1
 
 
-def displaced(stiffness: Array, damping: Array, x: Array, force: Array, h: float) -> Array:
-    """Return displacements (c, 2) after a step with forces (c, 2), by (11.77) at its end."""
-    K, D = stiffness[:, None], damping[:, None]
-    return np.asarray((D * x - h * force) / (D + h * K))
+@routine
+def move_patches(
+    h: Vector, gap: Vector, after: Vector, pressed: Mask, damping: Vector, left: Vector,
+    patch: Vector, gives: Mask, shear_stiffness: Vector, shear_damping: Vector, axes: Tensor,
+    x: Matrix, force: Vector, holding: int, width: int, sheared: Matrix,
+) -> None:  # fmt: skip
+    """Move patches over a step along with what touches them; see `give_way`.
+
+    `after` are the velocities of all rows at its end, `pressed` those that push in it, `force`
+    what they push with.
+    """
+    g = 0
+    for i in range(len(gap)):
+        n = holding + i * width
+        if damping[i] > 0.0:
+            depth = max(-0.5 * h[0] * after[n] - gap[i], 0.0)
+            patch[i] = depth if pressed[i] else left[i] * left[i] * patch[i]
+        if gives[i]:
+            K, D = shear_stiffness[g], shear_damping[g]
+            for j in range(3):
+                sheared[g, j] = 0.0
+            for k in range(2):
+                moved = displaced(K, D, x[g, k], force[n + 1 + k], h[0])
+                for j in range(3):
+                    sheared[g, j] += moved * axes[g, k, j]
+            g += 1

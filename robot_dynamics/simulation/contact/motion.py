@@ -21,7 +21,7 @@ from robot_dynamics.compile.routine import Indices, Mask, Matrix, Tensor, Vector
 from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
 from robot_dynamics.contact.shapes import SeenPoint
-from robot_dynamics.contact.soft import displaced, normal_step, relaxed, tangential_step
+from robot_dynamics.contact.soft import give_way, move_patches, relaxed
 from robot_dynamics.contact.solver import (
     ContactSolver,
     Residuals,
@@ -60,9 +60,6 @@ _LARGE_CORRECTION = 1e-6  # [m or rad]
 _CLOSE_ENOUGH = 1e-12  # [m or rad], what is open by less in a step is not corrected
 _WEAK_SHIFT = 1e-6  # of the diagonal, for rows that nearly depend on one another
 _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
-# Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
-# of a face that tilts a little in its springs would else push against one another without bound.
-_SHEAR = 1e-3
 # Hinges and lines resist by their rates at a step's end: foreseen ones, and where these are off by
 # this part of Coulomb friction the step is tried anew, as often as this at most.
 _OFF_COULOMB = 0.01
@@ -131,15 +128,14 @@ class ContactMotion:
             ]
         )
         self._damping = np.array([m.damping if m.elastic else 0.0 for _, m, _ in touches])
-        self._any_damping = bool(self._damping.any())
         shear = np.array([m.tangential_stiffness for _, m, _ in touches])
         self._gives = np.isfinite(shear)  # along the surface
-        self._any_gives = bool(self._gives.any())
         self._shear_stiffness = shear[self._gives]
-        self._shear_damping = np.array(
-            [m.tangential_damping for _, m, _ in touches if np.isfinite(m.tangential_stiffness)]
-        )
-        self._any_elastic = bool(self._elastic.any())
+        self._shear_damping = np.array([m.tangential_damping for _, m, _ in touches])[self._gives]
+        # What is left of a patch after half a step, and of which step.
+        self._left, self._left_of = np.zeros(c), np.nan
+        self._x = np.zeros((len(self._shear_stiffness), 2))
+        self._any_soft = bool(self._elastic.any() or self._gives.any())
         face = [scene.contacts[i].face for i in scene.pushing]
         self._face = np.full((c, 2), np.inf)
         self._face[: len(face)] = np.array(face).reshape(-1, 2)
@@ -183,7 +179,8 @@ class ContactMotion:
         self.near = np.full((int(self.terms.seen.sum()), 3), np.nan)
         self._stepped = False
         self._patch = np.zeros(c)  # how deep surfaces with a damper still are [m]
-        self._sheared = np.zeros((int(self._gives.sum()), 2))  # x of those that give way [m]
+        # Of those that give way along the surface, in the coordinates of the body that has it [m].
+        self._sheared = np.zeros((len(self._shear_stiffness), 3))
         self._resisted = np.zeros(len(self.terms.resisting))  # over rates, by hinges and lines
         self._rates = np.zeros(len(self.terms.resisting))  # of hinges and lines that resist
         self._gaining = np.zeros_like(self._rates)  # by how much they change [rad/s^2, m/s^2]
@@ -202,6 +199,18 @@ class ContactMotion:
             self._h, terms.before, terms.after, terms.gaps, terms.places, self._face,
             self._deep, self._elastic, self.pressed, self.forces.force, b, w, solver.c, solver.P,
             self._gaps, self._within, solver.touching, self._arriving,
+        )  # fmt: skip
+        self._give_way = give_way.bind(
+            self._h, terms.gaps, terms.before, terms.J, terms.HJ, self._within, self.pressed,
+            self._elastic, self._stiffness, self._loss, self._damping, self._left, self._patch,
+            self._gives, self._shear_stiffness, self._shear_damping, terms.patches,
+            self._sheared, self.forces.force, b, w, self._x, solver.compliance, solver.c,
+            solver.touching,
+        )  # fmt: skip
+        self._move_patches = move_patches.bind(
+            self._h, terms.gaps, self._after, self.pressed, self._damping, self._left,
+            self._patch, self._gives, self._shear_stiffness, self._shear_damping, terms.patches,
+            self._x, self.forces.force, b, w, self._sheared,
         )  # fmt: skip
         self._end_step = end_step.bind(
             self._h, self._v, self._acceleration, terms.free, terms.HJ, terms.J, solver.P,
@@ -377,59 +386,14 @@ class ContactMotion:
         state = self.q, self.v, at_v, self._force, self._drag, h
         self.terms(*state, *more, near=self.near, out=self._output)
         self._arrives = self._begin_step()
-        if self._any_elastic:
-            self._press_elastic(h)
-        if self._any_gives:
-            self._shear(h)
+        if self._any_soft:
+            if h != self._left_of:
+                one = np.ones(len(self._left))
+                self._left[:] = relaxed(self._stiffness, self._damping, one, 0.5 * h)
+                self._left_of = h
+            self._give_way()
         self._solver.run()
         self._end_step()
-
-    def _press_elastic(self, h: float) -> None:
-        """Make rows of elastic normals: u + P / slope - start / slope = 0 where they push."""
-        terms, solver = self._terms, self._solver
-        solver.compliance[:] = 0.0
-        depth = np.maximum(-terms.gaps, 0.0)
-        pressing = self._elastic & (depth > 0.0) & self._within
-        if self._any_damping:
-            # A patch that is still deeper than the body does not touch it.
-            left = relaxed(self._stiffness, self._damping, self._patch, 0.5 * h)
-            pressing &= self.pressed | (depth > left)
-        if pressing.any():
-            K, d = self._stiffness[pressing], depth[pressing]
-            damping = K * d * self._loss[pressing] + self._damping[pressing]
-            at = self._normals[pressing]
-            law = normal_step(K, damping, d, -terms.before[at], h)
-            solver.compliance[at] += 1.0 / law.slope
-            solver.c[at] -= law.start / law.slope
-            # A stiff spring along the face: u + R (P - P of the step before) = 0 while it sticks.
-            at = self._normals[pressing & ~self._gives]
-            for row in (at + i for i in range(1, self._w)):
-                R = _SHEAR * np.einsum("ik,ik->i", terms.J[row], terms.HJ[row])
-                solver.compliance[row] += R
-                solver.c[row] -= R * h * self.forces.force[row]
-        solver.touching[:] = np.where(self._elastic, pressing, solver.touching)
-
-    def _shear(self, h: float) -> None:
-        """Make rows of patches that give way along the surface: u + (P - start) / slope = 0."""
-        law = tangential_step(self._shear_stiffness, self._shear_damping, self._sheared, h)
-        at = self._normals[self._gives]
-        for i in (1, 2):
-            self._solver.compliance[at + i] = 1.0 / law.slope
-            self._solver.c[at + i] -= law.start[:, i - 1] / law.slope
-
-    def _relax(self, h: float) -> None:
-        """Move the patches of soft surfaces along with what touches them."""
-        if self._any_damping:
-            speed = -0.5 * h * self._after[self._normals]
-            depth = np.maximum(speed - self._terms.gaps, 0.0)
-            left = relaxed(self._stiffness, self._damping, self._patch, h)
-            self._patch = np.where(self.pressed & (self._damping > 0.0), depth, left)
-        if self._any_gives:
-            rows = self._normals[self._gives]
-            force = np.stack([self.forces.force[rows + 1], self.forces.force[rows + 2]], axis=1)
-            self._sheared = displaced(
-                self._shear_stiffness, self._shear_damping, self._sheared, force, h
-            )
 
     def _accept(self, h: float, *, smooth: bool) -> None:
         """Go on to the end of the step that was tried."""
@@ -447,7 +411,8 @@ class ContactMotion:
         self._smooth[0] = smooth
         self._take_step()
         self.residual = max(self.residual, self._solver.residual)
-        self._relax(h)
+        if self._any_soft:
+            self._move_patches()
         if len(self.near):
             there = np.isfinite(terms.gaps[:, None])
             self.near = np.where(there, terms.places, np.nan)[self.terms.seen]

@@ -25,12 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.contact.points import contact_geometry
+from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
+from robot_dynamics.model import WORLD
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import add, dot, factor, is_zero, transposed_times
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
@@ -61,6 +62,8 @@ class StepTerms(NamedTuple):
         along: Rows of the rates of hinges and lines that resist (g, nv).
         pads: Moments of the pads on the object, about x and y of their contacts (p, 2).
         pad_force: What they make of the joints (nv,).
+        patches: Tangents of contacts that give way along the surface, in the coordinates of the
+            body that has it (g, 2, 3).
     """
 
     q: Array
@@ -78,6 +81,7 @@ class StepTerms(NamedTuple):
     along: Array
     pads: Array
     pad_force: Array
+    patches: Array
 
 
 class Output(NamedTuple):
@@ -111,6 +115,8 @@ class ContactTerms:
             scene.contacts[i].contact.directions.shape[1] for i in scene.holding
         )
         self.opening = len(scene.touches)
+        stiffness = [material.tangential_stiffness for _, material, _ in scene.touches]
+        self._giving = np.flatnonzero(np.isfinite(stiffness)).tolist()
         self.resisting = tuple(one for one in scene.environment_joints if one.resists)
         self.seen = np.array([isinstance(p, SeenPoint) for p in scene.points], dtype=bool)
         self._manifolds = Manifolds(scene.model, scene.shapes) if scene.shapes else None
@@ -138,6 +144,7 @@ class ContactTerms:
             "along": np.zeros((len(self.resisting), nv)),
             "pads": np.zeros((len(scene.pads), 2)),
             "pad_force": np.zeros(nv),
+            "patches": np.zeros((len(self._giving), 2, 3)),
         }
         self._rest = np.zeros(nv)
         none = np.zeros(len(self.resisting)), np.zeros(len(scene.pads))
@@ -239,6 +246,7 @@ class ContactTerms:
                 "along": along,
                 "pads": pads,
                 "pad_force": pad_force if pads else [],
+                "patches": [geometry.tangents[c] for c in self._giving],
             }
             return {name: value for name, value in outputs.items() if value}
 
@@ -272,6 +280,7 @@ class _Geometry:
         self.error: list[Scalar] = []
         self.places: list[list[Scalar]] = []
         self.axes: list[list[list[Scalar]]] = []
+        self.tangents: list[list[list[Scalar]]] = []  # where their surface is at rest
         self.gaps: list[Scalar] = []
         self.turns: list[list[list[Scalar]]] = []
         opening: list[list[list[Scalar]]] = []
@@ -303,6 +312,7 @@ class _Geometry:
                 opening.append([rows[5], rows[3], rows[4], [x * scale for x in rows[2]]])
                 self.places.append([-x for x in place])
                 self.axes.append(np.eye(3).tolist())
+                self.tangents.append(np.eye(3)[:2].tolist())
                 self.gaps.append(-place.z)
                 self._fingers.append((list(inverse.E.rows[2]), rows[:2]))
         for point in scene.points:
@@ -310,6 +320,9 @@ class _Geometry:
             opening.append([*of.rows, [0.0] * scene.model.nv])
             self.places.append(list(of.place))
             self.axes.append(of.axes)
+            base = WORLD if isinstance(point, Inequality) else point.base
+            E = Rotation.identity() if base == WORLD else self._X0[base].E
+            self.tangents.append([[*(E * Vector3.of(t))] for t in of.axes[:2]])
             self.gaps.append(of.gap)
         self.J += [row for rows in opening for row in rows[:width]]
 

@@ -15,16 +15,19 @@ from support.touching import at, floating
 import robot_dynamics as rd
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import PointContact
+from robot_dynamics.contact.shapes import ShapeContact, Solid
 from robot_dynamics.contact.soft import (
     displaced,
     friction_force,
     normal_force,
-    normal_step,
+    normal_slope,
+    normal_start,
     relaxed,
-    tangential_step,
+    tangential_slope,
 )
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.simulation.contact.report import Touch
 
 G, M = 9.81, 2.0
@@ -60,26 +63,21 @@ def test_the_laws_are_those_of_the_book():
 @pytest.mark.book("K5")
 def test_steps_are_the_laws_at_a_small_step():
     """P = start - slope u is h f of the state in the middle of the step, or at its end."""
-    h, depth, speed, after = 1e-6, np.array([1e-3]), np.array([0.2]), 0.1
-    law = normal_step(np.array([K]), np.array([D]), depth, speed, h)
-    P = law.start + law.slope * after
-    assert_allclose(P / h, normal_force(K, D, depth, np.array([0.15])), rtol=1e-4)
+    h, depth, speed, after = 1e-6, 1e-3, 0.2, 0.1
+    P = normal_start(K, D, depth, speed, h) + normal_slope(K, D, h) * after
+    assert_allclose(P / h, normal_force(K, D, np.array(depth), np.array(0.15)), rtol=1e-4)
     # Of a long step it is the mean of the forces at both ends, the depth going on by mean speed.
-    long, first = 1e-2, depth - 0.5e-2 * speed
-    law, mean = (
-        normal_step(np.array([K]), np.array([D]), depth, speed, long),
-        0.5 * (speed - after),
-    )
+    long, first, mean = 1e-2, depth - 0.5e-2 * speed, 0.5 * (speed - after)
+    P = normal_start(K, D, depth, speed, long) - normal_slope(K, D, long) * after
     exact = K * (first + 0.5 * long * mean) + D * mean
-    assert_allclose((law.start - law.slope * after) / long, exact, rtol=1e-12)
-    x, v = np.array([[1e-4, -2e-4]]), np.array([0.01, 0.02])
-    along = tangential_step(np.array([KT]), np.array([DT]), x, h)
-    P = along.start - along.slope[:, None] * v
+    assert_allclose(P / long, exact, rtol=1e-12)
+    x, v = np.array([1e-4, -2e-4]), np.array([0.01, 0.02])
     for mu in (100.0, 0.01):
-        force, rate = friction_force(KT, DT, mu, 50.0, x[0], v)
-        moved = displaced(np.array([KT]), np.array([DT]), x, force[None], h)
-        assert_allclose((moved - x)[0] / h, rate, rtol=2e-3)
-    assert_allclose(P[0] / h, friction_force(KT, DT, 100.0, 50.0, x[0], v)[0], rtol=1e-3)
+        force, rate = friction_force(KT, DT, mu, 50.0, x, v)
+        moved = [displaced(KT, DT, one, f, h) for one, f in zip(x, force, strict=True)]
+        assert_allclose((moved - x) / h, rate, rtol=2e-3)
+    P = -h * KT * x - tangential_slope(KT, DT, h) * v
+    assert_allclose(P / h, friction_force(KT, DT, 100.0, 50.0, x, v)[0], rtol=1e-3)
 
 
 @pytest.mark.book("K5")
@@ -183,3 +181,49 @@ def test_bad_materials_are_refused(how):
     """With one sentence."""
     with pytest.raises(ArgumentError, match="tangential stiffness"):
         Material(0.5, stiffness=1e4, restitution=0.5, **how)
+
+
+@pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.6, 0.0, 0.8)])
+@pytest.mark.parametrize("shape", [False, True], ids=["point", "shape"])
+def test_a_patch_turns_with_its_surface(axis, shape):
+    """A slider that leans on its patch does so on a table that turns as on one at rest.
+
+    Seen from the table there is the centrifugal force alone besides.
+    """
+    if shape:
+        pytest.importorskip("mujoco", minversion="3.17")
+    force, rate, sunk = 5.0, 4.0, 1e-3
+    material = dataclasses.replace(SOFT, tangential_damping=200.0)  # it comes to rest
+    links = [LinkElement("world"), LinkElement("table", 1.0, (0, 0, 0), np.eye(3) * 1e7)]
+    links.append(LinkElement("slider", M, (0, 0, 0), np.eye(3) * 1e-3))
+    low = pose((0, 0, -sunk))
+    joints = (
+        JointElement("turn", "revolute", "world", "table", axis=axis),
+        JointElement("slide", "prismatic", "table", "slider", low, (1.0, 0.0, 0.0)),
+    )
+    mechanism = Mechanism("turntable", tuple(links), joints)
+    contact: PointContact | ShapeContact = PointContact(
+        "point", "slider", surface=plane((0, 0, 0), (0, 0, 1)), on="table", material=material
+    )
+    if shape:
+        ball = Solid.sphere("slider", 0.1, pose((0, 0, 0.1)))
+        contact = ShapeContact("point", ball, Solid.plane("table"), material)
+    off = []
+    for w in (0.0, rate):
+        sim = rd.Simulation(
+            rd.Robot.from_mechanism(mechanism, gravity=(0.0, 0.0, 0.0)),
+            contacts=[contact],
+            qd=[w, 0.0],
+            period=0.005,
+        )
+        for _ in range(100):  # 1.9 turns
+            seen = sim.step([0.0, force])
+        (found,) = sim.contacts
+        assert found.state is Touch.STICKING
+        assert_allclose(found.force[2], K * sunk, rtol=1e-6)
+        assert abs(seen.q[0] - 0.5 * w) < 1e-6
+        off.append(seen.q[1])
+    # Along x it is M w^2 (x - a_x (a_x x - a_z sunk)).
+    across, along = rate**2 * (1.0 - axis[0] ** 2), rate**2 * axis[0] * axis[2] * sunk
+    expected = [force / KT, (force + M * along) / (KT - M * across)]
+    assert_allclose(off, expected, rtol=1e-6)  # what is left of its way there
