@@ -16,7 +16,7 @@ from robot_dynamics.app.run import chosen_scenario, make_plant
 from robot_dynamics.app.scenario import Scenario, build_system, true_system
 from robot_dynamics.contact.points import Inequality, PointContact
 from robot_dynamics.contact.shapes import ShapeContact
-from robot_dynamics.contact.solver import Residuals
+from robot_dynamics.contact.solver import Cone, Residuals
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
@@ -129,6 +129,9 @@ class Simulation:
             the world and of other links, with friction, restitution and compliance, limits of
             joints, cables. The motion is then that of time steps with impulses
             (docs/contact.md); `contacts` of the simulation has the forces.
+        cone: Of the friction of these contacts: "round", Coulomb's and the default, or "pyramid",
+            `|f_1| <= mu f_n` and `|f_2| <= mu f_n` along the tangents of each contact, as engines
+            for games have it: up to 41 % more between them.
 
     Raises:
         RobotDynamicsError: If the scenario or the start is refused, or the engine is not
@@ -146,6 +149,7 @@ class Simulation:
         qd: ArrayLike | None = None,
         step: float | None = None,
         contacts: Iterable[PointContact | Inequality | ShapeContact] | None = None,
+        cone: Cone | None = None,
     ) -> None:
         self.scenario: Scenario | None = None
         self.joint_names: tuple[str, ...]
@@ -156,16 +160,20 @@ class Simulation:
         if isinstance(scenario, Robot):
             _refuse("a robot", "a scenario", plant=plant, overrides=overrides or None)
             if contacts is None:
+                _refuse("no contacts", "contacts", cone=cone)
                 self._plant = SteppedRobot(scenario, period, q, qd, step)
             else:
-                self._plant = SteppedContacts(scenario, contacts, period, q, qd, step)
+                self._plant = SteppedContacts(
+                    scenario, contacts, period, q, qd, step, "round" if cone is None else cone
+                )
             self.arms, self.period = scenario, self._plant.period
             self.joint_names = scenario.model.joint_names
             self.effort_limits = scenario.model.limits()["effort"]
         else:
             _refuse(
-                "a scenario", "a robot", period=period, q=q, qd=qd, step=step, contacts=contacts
-            )
+                "a scenario", "a robot", period=period, q=q, qd=qd, step=step, contacts=contacts,
+                cone=cone,
+            )  # fmt: skip
             scenario = chosen_scenario(scenario, plant, overrides)
             self.scenario, self.period = scenario, scenario.control.period
             system = true_system(scenario, build_system(scenario))

@@ -15,10 +15,17 @@ equations with kinks,
     normals:          F = P_n - max(y_n, 0)
     tangents:         F = P_t - y_t min(1, mu max(y_n, 0) / |y_t|)
 
-which vanish exactly if the laws are met. All directions of a disc have one r, the smallest. A
+which vanish exactly if the laws are met. All directions of a disc have one r, the smallest.
+Pyramids of four sides, on request, have the law of each direction by itself,
+
+    |P_k| <= mu P_n;  F = P_k - min(max(y_k, -mu max(y_n, 0)), mu max(y_n, 0)),
+
+so that impulses reach sqrt(2) mu P_n at the corners. A
 semi-smooth Newton method solves them, which ends exactly, after one or two linear systems if it
 starts from the impulses of the step before; steps that do not bring F down are taken in part.
 Where it does not end, sweeps over the contacts (projected block Gauss-Seidel) bring it nearer.
+Where these do not help, as with much friction between very different masses, Newton's method goes
+on with other r, drawn over many decades: solutions stay, but traps of |F| do not.
 
 With W = J H^-1 J^T + R, of compliances R, a slope of the equations is N + A r J H^-1 J^T, A being
 that of the projection and N = 1 - A + A r R of one contact each. A Newton step is hence
@@ -30,7 +37,7 @@ a linear system of the size of the velocities, however many contacts there are.
 In terms of cones: with the velocity u' = (u_n + mu |u_t|, u_t), P is in the friction cone, u' in
 its dual, and P . u' = 0 (de Saxce). This complementarity of cones is not that of a quadratic
 program, which would lift what slides. `residuals` says how well impulses meet it, and
-`pyramid_impulses` solves the same with pyramids in the place of cones, by another method.
+`pyramid_impulses` solves the same with pyramids of any number of sides, by another method.
 
 Rows that depend on one another leave impulses open, such as those of four corners of one face. W
 is then singular; a shift of R in the slopes alone chooses impulses near those of the start.
@@ -39,17 +46,20 @@ is then singular; a shift of R in the slopes alone chooses impulses near those o
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile.routine import Mask, Matrix, Vector, routine, zeros
 from robot_dynamics.contact.complementarity import copositive_complementarity
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 
 Array = NDArray[np.float64]
 
+#: Friction cones: round ones, or pyramids |P_k| <= mu P_n along each tangent.
+Cone = Literal["round", "pyramid"]
+CONES = ("round", "pyramid")
 #: What is added to R in slopes, in parts of the mean diagonal of W. Rows may depend on one
 #: another; motion along impulses that they leave open, and which rounding gives, would else turn
 #: tangential ones from system to system.
@@ -62,6 +72,11 @@ _NEWTON = 20  # linear systems before sweeps are asked
 _SHORTEST = 0.01  # part of a Newton step
 _SWEEPS = 60
 _ROUNDS = 4
+# Then other r, which lead elsewhere: a few are enough if masses differ by 1e6 and mu is above one.
+_RESTARTS = 500
+_AFRESH = 8  # one of so many begins at other impulses, the others at those of the one before
+_ENOUGH = 1e-9  # part of the largest impulse that is no reason to try them
+_NEAR = 1e-6  # F that the r of before bring to zero
 
 
 class Residuals(NamedTuple):
@@ -83,7 +98,14 @@ class Residuals(NamedTuple):
     holding: float
 
 
-def residuals(u: Array, P: Array, friction: Array, holding: int = 0, width: int = 3) -> Residuals:
+def residuals(
+    u: Array,
+    P: Array,
+    friction: Array,
+    holding: int = 0,
+    width: int = 3,
+    cone: Cone = "round",
+) -> Residuals:
     """Return how well impulses meet the laws.
 
     Args:
@@ -92,10 +114,13 @@ def residuals(u: Array, P: Array, friction: Array, holding: int = 0, width: int 
         friction: mu of each contact (c,).
         holding: Number of rows that hold, b.
         width: Rows of each contact, w.
+        cone: "round", or "pyramid": then the size of an impulse is its largest component, and that
+            of slip the sum of both.
     """
     of_u, of_P = u[holding:].reshape(-1, width), P[holding:].reshape(-1, width)
-    normal, slip = of_P[:, 0], np.linalg.norm(of_u[:, 1:], axis=1)
-    size = np.linalg.norm(of_P[:, 1:], axis=1)
+    pyramid = cone_is_pyramid(cone)
+    normal, slip = of_P[:, 0], np.linalg.norm(of_u[:, 1:], ord=1 if pyramid else 2, axis=1)
+    size = np.linalg.norm(of_P[:, 1:], ord=np.inf if pyramid else 2, axis=1)
     work = np.einsum("ci,ci->c", of_P[:, 1:], of_u[:, 1:]) + friction * normal * slip
 
     def largest(values: Array) -> float:
@@ -110,6 +135,17 @@ def residuals(u: Array, P: Array, friction: Array, holding: int = 0, width: int 
     )
 
 
+def cone_is_pyramid(cone: str) -> bool:
+    """Return whether a cone is a pyramid.
+
+    Raises:
+        UnknownNameError: If it is neither that nor round.
+    """
+    if cone not in CONES:
+        raise UnknownNameError("cone", str(cone), CONES)
+    return cone == "pyramid"
+
+
 def pyramid_impulses(
     W: Array, c: Array, friction: Array, sides: int = 16, holding: int = 0
 ) -> Array:
@@ -117,7 +153,9 @@ def pyramid_impulses(
 
     The complementarity problem of Stewart and Trinkle (1996), for comparison and for problems of
     few contacts: it needs no start and is exact for its pyramids, whose tangential impulses are
-    up to 1 - cos(pi / sides) too small, and directions as far off as half a side.
+    up to 1 - cos(pi / sides) too small, and directions as far off as half a side. Four sides are
+    `|P_1| + |P_2| <= mu P_n`; turned by 45 degrees, with sqrt(2) mu, they are the `cone="pyramid"`
+    of time steps.
 
     Args:
         W: (b + 3 c, b + 3 c), rows that hold independent of each other.
@@ -162,6 +200,7 @@ class ContactSolver:
         friction: mu of each contact that opens (c,).
         width: Rows of each of those, w: normal, tangents, and spin or not.
         freedoms: Velocities that they move, nv.
+        cone: "round" or "pyramid".
 
     Attributes:
         H: Inertia matrix (nv, nv).
@@ -172,10 +211,12 @@ class ContactSolver:
         P: Impulses to start from, then those found (m,).
         touching: Which contacts may push (c,); the others have no impulse.
         pressed: Which contacts push (c,).
-        slipping: Which of them are at the edge of their disc (c,).
+        slipping: Which of them are at the edge of their disc or square (c,).
     """
 
-    def __init__(self, holding: int, friction: Array, width: int, freedoms: int) -> None:
+    def __init__(
+        self, holding: int, friction: Array, width: int, freedoms: int, cone: Cone = "round"
+    ) -> None:
         mu = np.array(friction, dtype=float)
         m, n, contacts = holding + width * len(mu), freedoms, len(mu)
         self.H, self.J, self.HJ = np.zeros((n, n)), np.zeros((m, n)), np.zeros((m, n))
@@ -185,7 +226,7 @@ class ContactSolver:
         #: Solves the problem that the attributes state; returns how many linear systems it took.
         self.run = solve_contacts.bind(
             self.H, self.J, self.HJ, self.c, self.compliance, self.P, self.touching, mu, holding,
-            width, self.pressed, self.slipping, self._error,
+            width, cone_is_pyramid(cone), self.pressed, self.slipping, self._error,
         )  # fmt: skip
 
     @property
@@ -197,18 +238,20 @@ class ContactSolver:
 @routine
 def solve_contacts(
     H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, P: Vector, touching: Mask,
-    mu: Vector, holding: int, width: int, pressed: Mask, slipping: Mask, error: Vector,
+    mu: Vector, holding: int, width: int, pyramid: bool, pressed: Mask, slipping: Mask,
+    error: Vector,
 ) -> int:  # fmt: skip
     """Replace impulses P by those that meet the laws; return how many systems it took."""
     m, nv, contacts = len(P), len(H), len(mu)
     r = zeros(m)
     u = zeros(m)
     F = zeros(m)
-    along = zeros(m)  # directions of slip
+    along = zeros(m)  # directions of slip; of pyramids signs of components that do, others zero
     best = zeros(m)
     last = zeros(m)
     way = zeros(m)
     z = zeros(nv)
+    own = zeros(m)  # r, while others are tried
     ratio = zeros(contacts)  # of slipping impulses to trial ones; 1 sticks, -1 is open
     factored = zeros(contacts)  # the ratios that A was factored with
     A = zeros(nv, nv)
@@ -219,13 +262,13 @@ def solve_contacts(
                 P[k] = 0.0
     shift = scales(J, HJ, compliance, holding, width, r)
     error[0] = _INFINITE
-    systems = 0
-    for around in range(_ROUNDS):
+    systems, seed, other = 0, 1, False
+    for around in range(_ROUNDS + _RESTARTS):
         known, count, part, before = False, 0, 1.0, _INFINITE
         while True:
             velocities(J, HJ, c, compliance, P, z, u)
-            left = contact_laws(u, c, P, r, touching, mu, holding, width, F, ratio, along)
-            if left < error[0] or systems == 0:
+            left = contact_laws(u, c, P, r, touching, mu, holding, width, pyramid, F, ratio, along)
+            if (left < error[0] and not other) or systems == 0:
                 error[0] = left
                 for k in range(m):
                     best[k] = P[k]
@@ -254,8 +297,8 @@ def solve_contacts(
             for k in range(m):
                 last[k] = P[k]
             if not newton_step(
-                H, J, compliance, r, shift, mu, holding, width, F, ratio, along, known, A, order,
-                z, P,
+                H, J, compliance, r, shift, mu, holding, width, pyramid, F, ratio, along, known,
+                A, order, z, P,
             ):  # fmt: skip
                 break
             for k in range(m):
@@ -263,13 +306,55 @@ def solve_contacts(
             known, part, before = True, 1.0, size
             count += 1
             systems += 1
-        for k in range(m):
-            P[k] = best[k]
-        if error[0] <= TOLERANCE:
+        enough = TOLERANCE if around < _ROUNDS - 1 else _ENOUGH
+        if error[0] <= enough or not error[0] < _INFINITE:
             break
         if around < _ROUNDS - 1:
-            sweep(H, J, HJ, c, compliance, r, shift, touching, mu, holding, width, A, order, z, P)
+            for k in range(m):
+                P[k] = best[k]
+            sweep(
+                H, J, HJ, c, compliance, r, shift, touching, mu, holding, width, pyramid, A,
+                order, z, P,
+            )  # fmt: skip
+        elif other and left < _NEAR:
+            other = False
+            for k in range(m):
+                r[k] = own[k]
+        else:
+            if not other and around < _ROUNDS:
+                for k in range(m):
+                    own[k] = r[k]
+            other = True
+            afresh = around % _AFRESH == _AFRESH - 1
+            seed = redrawn(seed, own, c, touching, holding, width, afresh, r, P)
+    for k in range(m):
+        P[k] = best[k]
     return systems
+
+
+@routine
+def redrawn(
+    seed: int, own: Vector, c: Vector, touching: Mask, holding: int, width: int, afresh: bool,
+    r: Vector, P: Vector,
+) -> int:  # fmt: skip
+    """Draw other r, and impulses if `afresh`; return the next seed."""
+    m, size = len(P), 0.0
+    for k in range(m):
+        size += own[k] * abs(c[k]) / m
+    for k in range(m):
+        if k < holding or (k - holding) % width < 2:  # one r for all tangents
+            seed = seed * 16807 % 2147483647  # Park and Miller, 1988
+            odds = seed / (2147483647.0 - seed)
+        r[k] = own[k] * odds * odds
+        if afresh:
+            seed = seed * 16807 % 2147483647
+            P[k] = size * (2.0 * seed / 2147483647.0 - 1.0) * odds
+            if k >= holding:
+                if (k - holding) % width == 0:
+                    P[k] = abs(P[k])
+                if not touching[(k - holding) // width]:
+                    P[k] = 0.0
+    return seed
 
 
 @routine
@@ -316,7 +401,7 @@ def velocities(
 @routine
 def contact_laws(
     u: Vector, c: Vector, P: Vector, r: Vector, touching: Mask, mu: Vector, holding: int,
-    width: int, F: Vector, ratio: Vector, along: Vector,
+    width: int, pyramid: bool, F: Vector, ratio: Vector, along: Vector,
 ) -> float:  # fmt: skip
     """Write F, and what slips how; return the largest of F in parts of the largest impulse."""
     largest, worst = _TINY, 0.0
@@ -339,8 +424,17 @@ def contact_laws(
             ratio[i] = radius / size if size > radius else 1.0
             F[n] = P[n] - pushing
             for k in range(n + 1, end):
-                F[k] = P[k] - ratio[i] * along[k]
-                along[k] = along[k] / max(size, _TINY)
+                if pyramid:
+                    F[k] = P[k] - min(max(along[k], -radius), radius)
+                    ratio[i] = 1.0 if k == n + 1 else ratio[i]
+                    if abs(along[k]) > radius or mu[i] == 0.0:
+                        ratio[i] = min(ratio[i], radius / max(abs(along[k]), _TINY))
+                        along[k] = 1.0 if along[k] > 0.0 else -1.0
+                    else:
+                        along[k] = 0.0
+                else:
+                    F[k] = P[k] - ratio[i] * along[k]
+                    along[k] = along[k] / max(size, _TINY)
         else:
             for k in range(n, end):
                 F[k] = P[k]
@@ -360,8 +454,8 @@ def larger(a: float, b: float) -> float:
 @routine
 def newton_step(
     H: Matrix, J: Matrix, compliance: Vector, r: Vector, shift: float, mu: Vector, holding: int,
-    width: int, F: Vector, ratio: Vector, along: Vector, known: bool, A: Matrix, order: Vector,
-    z: Vector, P: Vector,
+    width: int, pyramid: bool, F: Vector, ratio: Vector, along: Vector, known: bool, A: Matrix,
+    order: Vector, z: Vector, P: Vector,
 ) -> bool:  # fmt: skip
     """Add dP to P; `known` if A has the factors already. Return whether there is a dP."""
     nv, m = len(z), len(P)
@@ -387,7 +481,7 @@ def newton_step(
             for k in range(n, n + width):
                 g[k] = F[k]
         else:
-            slipping_slopes(n, ratio[i], mu[i], along, r, compliance, shift, F, N)
+            slipping_slopes(n, ratio[i], mu[i], pyramid, along, r, compliance, shift, F, N)
             for k in range(width):
                 for j in range(width):
                     B[n + k, j] = N[k, width + j]
@@ -433,8 +527,8 @@ def slope_row(J: Matrix, B: Matrix, i: int, first: int, length: int, row: Vector
 
 @routine
 def slipping_slopes(
-    n: int, ratio: float, mu: float, along: Vector, r: Vector, compliance: Vector, shift: float,
-    F: Vector, N: Matrix,
+    n: int, ratio: float, mu: float, pyramid: bool, along: Vector, r: Vector, compliance: Vector,
+    shift: float, F: Vector, N: Matrix,
 ) -> None:  # fmt: skip
     """Write N^-1 (N, A r, F) of a contact that slips, its rows beginning at n."""
     w = N.shape[0]
@@ -445,6 +539,8 @@ def slipping_slopes(
                 a = 1.0 if j == 0 else 0.0
             elif j == 0:
                 a = mu * along[n + k]
+            elif pyramid:
+                a = 1.0 if k == j and along[n + k] == 0.0 else 0.0
             else:
                 a = ratio * ((1.0 if k == j else 0.0) - along[n + k] * along[n + j])
             N[k, w + j] = a * r[n + j]
@@ -511,8 +607,8 @@ def substitute(A: Matrix, order: Vector, x: Vector) -> None:
 @routine
 def sweep(
     H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, r: Vector, shift: float,
-    touching: Mask, mu: Vector, holding: int, width: int, A: Matrix, order: Vector, z: Vector,
-    P: Vector,
+    touching: Mask, mu: Vector, holding: int, width: int, pyramid: bool, A: Matrix, order: Vector,
+    z: Vector, P: Vector,
 ) -> None:  # fmt: skip
     """Go over the contacts, each solved with the others held; what holds is solved at once."""
     nv = len(z)
@@ -553,7 +649,11 @@ def sweep(
             size = sqrt(size)
             radius = mu[i] * P[n]
             for k in range(n + 1, n + width):
-                push(HJ, z, P, k, u[k] if size <= radius else u[k] * (radius / size))
+                if pyramid:
+                    u[k] = min(max(u[k], -radius), radius)
+                elif size > radius:
+                    u[k] = u[k] * (radius / size)
+                push(HJ, z, P, k, u[k])
 
 
 @routine

@@ -190,11 +190,42 @@ def test_as_many_contacts_as_one_likes():
     assert found.slipping.sum() > 10
 
 
+@pytest.mark.parametrize("cone", ["round", "pyramid"])
+@pytest.mark.parametrize("holding", [0, 3])
+def test_much_friction_between_very_different_masses(cone, holding):
+    """Masses of 1 to 1e6 and mu from 1 to 2: of 40 problems each 39 at least are solved to 1e-9.
+
+    All have a solution, since contacts at rest are possible (Acary and others, 2011). Newton's
+    method and sweeps miss a quarter of them, by up to 15 %. One miss is left to rounding: how many
+    tries a problem takes is chance.
+    """
+    size, taken, missed = 11 + holding, [], 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, holding])
+        J, mu = rng.normal(size=(holding + 12, size)), rng.uniform(1.0, 2.0, 4)
+        H = np.diag([1.0, 1e6, *10 ** rng.uniform(0.0, 6.0, size - 2)])
+        c = J @ rng.normal(size=size)
+        found, systems = solved(ContactSolver(holding, mu, 3, size, cone), H, J, c)
+        taken.append(systems)
+        W, P = delassus(H, J), found.P
+        if found.residual > 1e-9:
+            missed += 1
+            continue
+        # Rounding of W P, times impulses where laws are of work.
+        left = residuals(W @ P + c, P, mu, holding, cone=cone)
+        speed = 1e-9 * (1.0 + (np.abs(W) @ np.abs(P)).max())
+        assert max(left.separation, left.holding) < speed
+        assert left.cone < 1e-9 * (1.0 + np.abs(P).max())
+        assert max(left.complementarity, left.dissipation) < speed * (1.0 + np.abs(P).max())
+    assert missed <= 1
+    assert sum(systems > 80 for systems in taken) > 3
+
+
 ROWS = 2 + 4 * 3
 FRICTION = np.array([0.5, 0.3, 0.0])
 
 
-def laws(J, c, P, touching):
+def laws(J, c, P, touching, pyramid=False):
     """Return F, ratios and directions of two rows that hold and three contacts with spin.
 
     With them r and the shift of slopes; H is the unit matrix.
@@ -202,27 +233,32 @@ def laws(J, c, P, touching):
     r, F, along, u, z = (np.zeros(ROWS) for _ in range(5))
     shift, ratio, none = scales(J, J, np.zeros(ROWS), 2, 4, r), np.zeros(3), np.zeros(ROWS)
     velocities(J, J, c, none, P, z, u)
-    contact_laws(u, c, P, r, np.array(touching, dtype=bool), FRICTION, 2, 4, F, ratio, along)
+    touching = np.array(touching, dtype=bool)
+    contact_laws(u, c, P, r, touching, FRICTION, 2, 4, pyramid, F, ratio, along)
     return F, ratio, along, r, shift
 
 
-def test_newton_steps_are_those_of_the_slopes():
+@pytest.mark.parametrize("pyramid", [False, True])
+def test_newton_steps_are_those_of_the_slopes(pyramid):
     """Wherever impulses are: G dP = -F with G of differences, but for the shift."""
     rng = np.random.default_rng(0)
     modes = set()
     for _ in range(30):
         J, c, P = rng.normal(size=(ROWS, ROWS)), rng.normal(size=ROWS), rng.normal(size=ROWS)
         touching = [True, rng.integers(0, 2), True]
-        F, ratio, along, r, shift = laws(J, c, P, touching)
+        F, ratio, along, r, shift = laws(J, c, P, touching, pyramid)
         modes |= set(np.sign(ratio) + (ratio == 1.0))
         h = 1e-6 * np.eye(ROWS)
-        ends = [np.array([laws(J, c, P + s * x, touching)[0] for x in h]).T for s in (1, -1)]
+        ends = [
+            np.array([laws(J, c, P + s * x, touching, pyramid)[0] for x in h]).T for s in (1, -1)
+        ]
         G = (ends[0] - ends[1]) / 2e-6
         after, A, order = P.copy(), np.zeros((ROWS, ROWS)), np.zeros(ROWS)
         eye, none, z = np.eye(ROWS), np.zeros(ROWS), np.zeros(ROWS)
         assert newton_step(
-            eye, J, none, r, shift, FRICTION, 2, 4, F, ratio, along, False, A, order, z, after
-        )
+            eye, J, none, r, shift, FRICTION, 2, 4, pyramid, F, ratio, along, False, A, order, z,
+            after,
+        )  # fmt: skip
         left = G @ (after - P) + F
         # The shift is 1e-7 of W; it weighs as much more as the step is larger than F.
         assert np.abs(left).max() < 1e-5 * max(1.0, np.abs(after - P).max())
@@ -270,6 +306,40 @@ def test_pyramids_with_more_sides_come_near_cones(holding):
             errors.append(np.abs(P - exact.P).max() / np.abs(exact.P).max())
         assert errors[1] < 0.1
         assert errors[1] <= errors[0] + 1e-9
+
+
+@pytest.mark.parametrize(("holding", "width"), [(0, 3), (4, 3), (2, 4)])
+def test_the_laws_of_pyramids_are_met(holding, width):
+    """60 random problems each: each tangent, and the spin, has Coulomb's law by itself."""
+    rng = np.random.default_rng(width)
+    corners = 0
+    for _ in range(60):
+        mu = rng.uniform(0.0, 1.0, 3)
+        H, J, c = problem(rng, holding, 3, width, 20)
+        found, _ = solved(ContactSolver(holding, mu, width, 20, "pyramid"), H, J, c)
+        W, P = delassus(H, J), found.P
+        assert found.residual <= TOLERANCE
+        scale = 1.0 + np.abs(P).max() * max(1.0, np.abs(W).max())
+        assert max(residuals(W @ P + c, P, mu, holding, width, "pyramid")) < 1e-8 * scale
+        u, p = (W @ P + c)[holding:].reshape(-1, width), P[holding:].reshape(-1, width)
+        for k in range(1, width):  # as one contact with one tangent, in a row of its own
+            most = mu * p[:, 0]
+            assert np.all(np.abs(p[:, k]) <= most + 1e-9 * scale)
+            assert np.abs(p[:, k] * u[:, k] + most * np.abs(u[:, k])).max() < 1e-8 * scale
+        corners += int(np.sum(np.linalg.norm(p[:, 1:], axis=1) > 1.2 * mu * p[:, 0] + 1e-6))
+    assert corners > 10  # where round cones allow no such impulse
+
+
+def test_pyramids_are_those_of_lemkes_method():
+    """Its diamonds of four sides, turned by 45 degrees and sqrt(2) as large."""
+    rng = np.random.default_rng(11)
+    turn = np.kron(np.eye(2), [[1, 0, 0], [0, 0.5**0.5, 0.5**0.5], [0, -(0.5**0.5), 0.5**0.5]])
+    for _ in range(20):
+        J, c, mu = rng.normal(size=(6, 9)), rng.normal(size=6), rng.uniform(0.1, 0.6, 2)
+        W, c[::3] = J @ J.T, -rng.uniform(0.5, 2.0, 2)
+        found, _ = solved(ContactSolver(0, mu, 3, 9, "pyramid"), np.eye(9), J, c)
+        P = turn.T @ pyramid_impulses(turn @ W @ turn.T, turn @ c, 2.0**0.5 * mu, 4)
+        assert_allclose(found.P, P, atol=1e-8 * np.abs(P).max())
 
 
 def test_residuals_see_what_is_wrong():

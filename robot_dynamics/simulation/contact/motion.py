@@ -23,6 +23,7 @@ from robot_dynamics.contact.points import Inequality, PlacedPoint
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.contact.soft import give_way, move_patches, relaxed
 from robot_dynamics.contact.solver import (
+    Cone,
     ContactSolver,
     Residuals,
     factorise,
@@ -83,6 +84,7 @@ class ContactMotion:
 
     Args:
         scene: The scene.
+        cone: Of friction, "round" or "pyramid".
 
     Attributes:
         q: Positions (nq,).
@@ -106,14 +108,14 @@ class ContactMotion:
         "_anchored", "_rates", "_gaining", "_patch", "_sheared",
     )  # fmt: skip
 
-    def __init__(self, scene: Scene | RobotScene) -> None:
-        self.scene, self.terms = scene, ContactTerms(scene)
+    def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
+        self.scene, self.terms, self._cone = scene, ContactTerms(scene), cone
         b, w, c = self.terms.holding, self.terms.width, self.terms.opening
         self._b, self._w, self._rows = b, w, b + w * c
         touches = scene.touches
         self._friction = np.array([t[2].friction for t in touches])
         nv = scene.model.nv
-        self._solver = solver = ContactSolver(b, self._friction, w, nv)
+        self._solver = solver = ContactSolver(b, self._friction, w, nv, cone)
         # Terms of a step, and of a state.
         self._output = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
         self._terms, self._here = self._output.terms, self.terms.output()
@@ -463,7 +465,7 @@ class ContactMotion:
         # What is still on its way to a surface may close.
         rows = np.concatenate([np.ones(self._b, dtype=bool), np.repeat(touching, self._w)])
         friction = self._friction[touching]
-        return residuals(self._after[rows], solver.P[rows], friction, self._b, self._w)
+        return residuals(self._after[rows], solver.P[rows], friction, self._b, self._w, self._cone)
 
     @property
     def books(self) -> EnergyBooks:

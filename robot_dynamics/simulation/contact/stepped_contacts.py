@@ -23,6 +23,7 @@ from robot_dynamics.contact.points import (
     require_normals,
 )
 from robot_dynamics.contact.shapes import ShapeContact
+from robot_dynamics.contact.solver import Cone
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.errors import ArgumentError
@@ -79,8 +80,10 @@ class SteppedContacts:
             `Robot.assemble` closes the loops.
         qd: Velocities (nv,) there; at rest by default.
         step: Longest time step [s]; a quarter of a millisecond by default.
+        cone: Of friction, "round" or "pyramid"; see `rd.Simulation`.
 
     Raises:
+        UnknownNameError: If there is no such cone.
         ArgumentError: If an argument does not fit, the start is open, or something is deep in
             something rigid there.
         RobotDynamicsError: If a joint moves no inertia; it names the link that lacks it.
@@ -94,6 +97,7 @@ class SteppedContacts:
         q: ArrayLike | None = None,
         qd: ArrayLike | None = None,
         step: float | None = None,
+        cone: Cone = "round",
     ) -> None:
         model = robot.model
         require_inertia(model)
@@ -108,7 +112,7 @@ class SteppedContacts:
             self._damping, self._friction = model.damping, model.friction
             model = model.replace(joint_friction=False)
         self._rubs = bool(self._friction.any())
-        self.motion = ContactMotion(RobotScene(model, items))
+        self.motion = ContactMotion(RobotScene(model, items), cone)
         self.motion.start(q0, qd0)
         with np.errstate(all="ignore"):  # what is not finite is told
             there = self.motion.terms.at(q0, qd0)

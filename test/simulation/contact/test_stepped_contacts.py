@@ -17,7 +17,7 @@ import robot_dynamics as rd
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import Inequality, PointContact, disc, ellipsoid, joint_limits
 from robot_dynamics.contact.surfaces import plane
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
 from robot_dynamics.scalar.functions import absolute
 from robot_dynamics.simulation.contact.report import Touch
@@ -93,6 +93,28 @@ def test_the_angle_of_repose_is_arctan_mu():
     way = np.linalg.norm(moving.observation.q[:3] - q[:3])
     assert_allclose(way, 0.5 * down * 0.2**2, rtol=1e-2)  # of 2e-7 m, summed over 800 steps
     assert {c.state for c in moving.contacts} == {Touch.SLIDING}
+
+
+def test_pyramids_resist_more_between_their_tangents():
+    """A block stops on v^2 / (2 mu g) along a tangent, and sqrt(2) sooner between two of them."""
+    mu, v, one = 0.3, 0.8, np.array([1.0, 1.0]) / np.sqrt(2.0)
+    ways = {}
+    for name, direction in (("along", np.array([1.0, 0.0])), ("between", one)):
+        contacts = corners(HALF, Material(mu))
+        qd = [0, 0, 0, *(v * direction), 0]
+        sim = rd.Simulation(
+            floating(), contacts=contacts, q=at(0, 0, 0.05), qd=qd, period=0.01, cone="pyramid"
+        )
+        for _ in range(40):
+            sim.step(np.zeros(6))
+            assert max(sim.contact_residuals) < 1e-9
+        ways[name] = sim.observation.q[:2] @ direction
+    assert_allclose(ways["along"], v * v / (2 * mu * G), atol=1e-6)
+    assert_allclose(ways["between"], ways["along"] / np.sqrt(2.0), atol=1e-6)
+    with pytest.raises(UnknownNameError, match="unknown cone 'square'; expected one of round, py"):
+        rd.Simulation(floating(), contacts=contacts, q=at(0, 0, 0.05), cone="square")
+    with pytest.raises(ArgumentError, match="cone belongs to contacts"):
+        rd.Simulation(floating(), cone="pyramid")
 
 
 def test_what_flies_at_a_floor_meets_the_laws():
