@@ -8,7 +8,7 @@ import contextlib
 import ctypes
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.compile import cache
 from robot_dynamics.compile.chain import Chain
 from robot_dynamics.compile.emission import emit_module
-from robot_dynamics.compile.errors import CompilerError
+from robot_dynamics.compile.errors import CompilerError, ShapeError
 from robot_dynamics.compile.host import (
     Host,
     find_host,
@@ -149,6 +149,37 @@ class Kernel:
             ShapeError: If the block has another length.
         """
         return self._make_function(self._block(parameters))
+
+    def bind_arrays(
+        self,
+        parameters: ArrayLike | None,
+        inputs: Sequence[NDArray[np.float64]],
+        outputs: Sequence[NDArray[np.float64]],
+    ) -> Callable[[], Any]:
+        """Return a function without arguments that reads and writes these arrays in place.
+
+        Args:
+            parameters: The parameter block, as for `bind`.
+            inputs: One state, in the order of the ports.
+            outputs: To write to; they may not overlap with others.
+
+        Raises:
+            ShapeError: If an array is no contiguous one of its port's shape, or the block has
+                another length.
+        """
+        block = self._block(parameters)
+        arrays = [*inputs, *outputs]
+        ports = [*self.ports.inputs, *self.ports.outputs]
+        fit = [
+            array.shape == shape and array.dtype == np.float64 and array.flags.c_contiguous
+            for array, (_, shape) in zip(arrays, ports, strict=True)
+        ]
+        if not all(fit):
+            name, shape = ports[fit.index(False)]
+            raise ShapeError(f"{self.name}: expected a contiguous array {shape} of {name}.")
+        if self._make_loop is None:
+            return partial(self._make_function(block), *inputs, out=tuple(outputs))
+        return self._make_loop(block).bind(arrays)
 
     def chain(self, parameters: ArrayLike | None = None) -> Chain:
         """Return the function that applies this kernel again and again to its own results.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -187,6 +188,16 @@ class MachineLoop:
         ]
         self._lengths = [length for shape in shapes for length in shape]
 
+    def bind(self, arrays: Sequence[NDArray[np.float64]]) -> Callable[[], Any]:
+        """Return a function without arguments that evaluates one state, in contiguous arrays."""
+        given = self._arguments(1, [array.ctypes.data for array in arrays], self.sizes)
+        bound = partial(self._loop, *given)
+        bound.kept = (self, arrays)  # type: ignore[attr-defined]
+        entry = (self._loop, *given[:3])
+        places = [ctypes.cast(each, ctypes.c_void_p).value for each in entry]
+        bound.entry = (*places, given[3])  # type: ignore[attr-defined]
+        return bound
+
     def __call__(self, count: int, addresses: Sequence[int], steps: Sequence[int]) -> None:
         """Evaluate `count` states.
 
@@ -195,9 +206,15 @@ class MachineLoop:
             addresses: Of the first state of every input and output, in order.
             steps: Bytes from each state to the next, likewise.
         """
+        self._loop(*self._arguments(count, addresses, steps))
+
+    def _arguments(
+        self, count: int, addresses: Sequence[int], steps: Sequence[int]
+    ) -> tuple[Any, Any, Any, int]:
+        """Return what the loop is called with."""
         dimensions = [count, *self._lengths]
         strides = [*steps, *self._strides]
-        self._loop(
+        return (
             (ctypes.c_void_p * len(addresses))(*addresses),
             (ctypes.c_ssize_t * len(dimensions))(*dimensions),
             (ctypes.c_ssize_t * len(strides))(*strides),

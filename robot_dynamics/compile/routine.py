@@ -20,6 +20,10 @@ Understood are numbers, truth values, elements of arrays, `+ - * / // %`, compar
 routines, and outside of loops `x = zeros(n)` or `zeros(n, m)` for arrays of its own. Indices are
 not checked and count from the front, `//` and `%` are of what is not negative, and what is divided
 by zero is infinite. Arrays that are written to may not overlap with others.
+
+What is bound to its arrays already, routines and kernels (`Kernel.bind_arrays`), another routine
+takes as a `Call` and calls without arguments: steps that are compiled one by one run one after the
+other without Python between them. Any other function of Python can be such a `Call` as well.
 """
 
 from __future__ import annotations
@@ -50,6 +54,7 @@ Matrix = NDArray[np.float64]
 Tensor = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.int64]
+Call = Callable[[], Any]
 
 # Element type in LLVM, in NumPy, and number of dimensions.
 _ARRAYS = {
@@ -59,6 +64,9 @@ _ARRAYS = {
     "Mask": ("i8", np.bool_, 1),
     "Indices": ("i64", np.int64, 1),
 }
+# A function of four pointers, and what it is called with; fewer are those that it takes. What it
+# returns is left aside.
+_CALL = ["ptr"] * 5
 _SCALARS = {"float": "double", "int": "i64", "bool": "i1"}
 _RESULTS = {"double": ctypes.c_double, "i64": ctypes.c_int64, "i1": ctypes.c_bool, "void": None}
 _FLOAT = {ast.Add: "fadd contract", ast.Sub: "fsub contract", ast.Mult: "fmul contract",
@@ -118,7 +126,7 @@ class Routine:
         """Return a function without arguments that reads and writes these arrays in place.
 
         Args:
-            arguments: Contiguous arrays, and numbers, as the function declares them.
+            arguments: Contiguous arrays, numbers and functions, as the function declares them.
 
         Raises:
             CompilerError: If an argument or the function is not what is understood.
@@ -129,11 +137,13 @@ class Routine:
         if self._machine is None:
             self._definition = Definition(self)
             self._machine = load_object(self._object(host), host)
+        arguments = tuple(map(_entered, arguments))
         table = self._table(arguments)
         result = _RESULTS[self._definition.result]
         function = ctypes.CFUNCTYPE(result, ctypes.c_void_p)(self._machine.address)
         bound = partial(function, ctypes.c_void_p(ctypes.addressof(table)))
         bound.kept = (table, arguments, self._machine)  # type: ignore[attr-defined]
+        bound.entry = (self._machine.address, ctypes.addressof(table))  # type: ignore[attr-defined]
         return bound
 
     def _table(self, arguments: tuple[Any, ...]) -> Any:
@@ -143,6 +153,12 @@ class Routine:
             raise CompilerError(f"{self.__name__}: expected {len(parameters)} arguments.")
         words: list[int] = []
         for (name, kind), given in zip(parameters, arguments, strict=True):
+            if kind == "Call":
+                entry = getattr(given, "entry", None)
+                if entry is None:
+                    raise CompilerError(f"{self.__name__}: {name} is no function.")
+                words += [*entry, *[0] * (len(_CALL) - len(entry))]
+                continue
             if kind in _ARRAYS:
                 _, element, rank = _ARRAYS[kind]
                 fits = isinstance(given, np.ndarray) and given.flags.c_contiguous
@@ -172,6 +188,15 @@ class Routine:
         return code
 
 
+def _entered(given: Any) -> Any:
+    """Return an argument; a function of Python alone as one that machine code can call."""
+    if not callable(given) or hasattr(given, "entry"):
+        return given
+    back = ctypes.CFUNCTYPE(None)(given)
+    back.entry = (ctypes.cast(back, ctypes.c_void_p).value,)  # type: ignore[attr-defined]
+    return back
+
+
 def zeros(*shape: int) -> Any:
     """Return an array of zeros, which a routine frees when it returns."""
     return np.zeros(shape)
@@ -181,7 +206,7 @@ def routine(function: Callable[..., Any]) -> Routine:
     """Return a function as a routine; its parameters say what they are.
 
     They are `Vector`, `Matrix`, `Tensor` of floating-point numbers, `Mask`, `Indices`, `float`,
-    `int` or `bool`; it returns one of the last three or None.
+    `int`, `bool` or `Call`; it returns a number, a truth value or None.
     """
     return Routine(function)
 
@@ -210,10 +235,9 @@ def _module(entry: Routine) -> str:
     definition, writer = Definition(entry), Writer()
     words, at = [], 0
     for _, kind in definition.parameters:
-        rank = _ARRAYS[kind][2] if kind in _ARRAYS else 0
-        for j, of in enumerate(["ptr", *["i64"] * rank] if rank else [_SCALARS[kind]]):
-            words.append(f"{of} {writer.load(of, writer.offset('%table', 8 * (at + j)))}")
-        at += 1 + rank
+        for of in _types(kind):
+            words.append(f"{of} {writer.load(of, writer.offset('%table', 8 * at))}")
+            at += 1
     call = f"call {definition.result} @{entry.__name__}({', '.join(words)})"
     if definition.result == "void":
         writer.do(call)
@@ -231,6 +255,13 @@ def _module(entry: Routine) -> str:
             f"}}\ndefine void @{PREPARE}(ptr %a, ptr %b, ptr %c) {{\n  ret void\n}}\n",
         ]
     )
+
+
+def _types(kind: str) -> list[str]:
+    """Return LLVM's types of what a parameter is passed as."""
+    if kind == "Call":
+        return _CALL
+    return ["ptr", *["i64"] * _ARRAYS[kind][2]] if kind in _ARRAYS else [_SCALARS[kind]]
 
 
 def _function(of: Routine, functions: dict[Routine, str]) -> None:
@@ -251,13 +282,20 @@ class _Body:
         self._loops: list[tuple[str, str]] = []  # where `continue` and `break` go
         self._own: list[str] = []  # arrays that are freed where it returns
         self._open = True  # whether the basic block goes on
+        self._calls: dict[str, list[str]] = {}  # functions, each with what it is called with
+        # What is called may change arrays.
+        calls = any(kind == "Call" for _, kind in definition.parameters)
+        own = "" if calls else "noalias "
         signature = []
         for name, kind in definition.parameters:
             if kind in _ARRAYS:
                 element, _, rank = _ARRAYS[kind]
                 lengths = [f"%{name}.{axis}" for axis in range(rank)]
                 self._arrays[name] = element, lengths
-                signature += [f"ptr noalias %{name}.a", *(f"i64 {length}" for length in lengths)]
+                signature += [f"ptr {own}%{name}.a", *(f"i64 {length}" for length in lengths)]
+            elif kind == "Call":
+                self._calls[name] = [f"ptr %{name}.{i}" for i in range(len(_CALL))]
+                signature += self._calls[name]
             else:
                 signature.append(f"{_SCALARS[kind]} %{name}.a")
                 self._assign(name, (_SCALARS[kind], f"%{name}.a"))
@@ -562,6 +600,10 @@ class _Body:
         name = getattr(node.func, "id", "")
         if name == "len" and getattr(node.args[0], "id", "") in self._arrays:
             return "i64", self._arrays[node.args[0].id][1][0]  # type: ignore[attr-defined]
+        if name in self._calls:
+            function, *given = self._calls[name]
+            self._writer.do(f"call void {function.removeprefix('ptr ')}({', '.join(given)})")
+            return "void", ""
         called = self._of.function.__globals__.get(name)
         if isinstance(called, Routine):
             return self._called(called, node)
@@ -593,6 +635,8 @@ class _Body:
                 if (element, len(lengths)) != (_ARRAYS[kind][0], _ARRAYS[kind][2]):
                     self._refuse(node)
                 words += [f"ptr %{name}.a", *(f"i64 {length}" for length in lengths)]
+            elif kind == "Call":
+                words += self._calls.get(getattr(argument, "id", "")) or self._refuse(node)
             else:
                 words.append(f"{_SCALARS[kind]} {self._as(_SCALARS[kind], self._value(argument))}")
         call = f"call {definition.result} @{called.__name__}({', '.join(words)})"

@@ -212,6 +212,7 @@ class ContactSolver:
         touching: Which contacts may push (c,); the others have no impulse.
         pressed: Which contacts push (c,).
         slipping: Which of them are at the edge of their disc or square (c,).
+        error: How far the equations are from being met, in parts of the largest impulse (1,).
     """
 
     def __init__(
@@ -222,17 +223,17 @@ class ContactSolver:
         self.H, self.J, self.HJ = np.zeros((n, n)), np.zeros((m, n)), np.zeros((m, n))
         self.c, self.compliance, self.P = np.zeros(m), np.zeros(m), np.zeros(m)
         self.touching, self.pressed, self.slipping = (np.zeros(contacts, bool) for _ in range(3))
-        self._error = np.zeros(1)
+        self.error = np.zeros(1)
         #: Solves the problem that the attributes state; returns how many linear systems it took.
         self.run = solve_contacts.bind(
             self.H, self.J, self.HJ, self.c, self.compliance, self.P, self.touching, mu, holding,
-            width, cone_is_pyramid(cone), self.pressed, self.slipping, self._error,
+            width, cone_is_pyramid(cone), self.pressed, self.slipping, self.error,
         )  # fmt: skip
 
     @property
     def residual(self) -> float:
-        """How far the equations are from being met, in parts of the largest impulse."""
-        return float(self._error[0])
+        """The error."""
+        return float(self.error[0])
 
 
 @routine

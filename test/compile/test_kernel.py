@@ -58,6 +58,21 @@ def kernel(program, request):
 PARAMETERS = np.array([0.3, -0.2, 1.7])
 
 
+def test_arrays_in_place(program, kernel):
+    """Bound to arrays it reads and writes those, whatever they hold then."""
+    q, m, s = np.zeros(3), np.zeros((2, 3)), np.zeros(())
+    out = [np.zeros(shape) for shape in kernel.outputs.values()]
+    run = kernel.bind_arrays(PARAMETERS, [q, m, s], out)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        q[:], m[:], s[...] = rng.normal(size=3), rng.normal(size=(2, 3)), rng.normal()
+        run()
+        for own, expected in zip(out, kernel.bind(PARAMETERS)(q, m, s), strict=True):
+            assert np.array_equal(own, expected)
+    with pytest.raises(ShapeError, match=r"expected a contiguous array \(2, 3\) of m"):
+        kernel.bind_arrays(PARAMETERS, [q, m.T, s], out)
+
+
 def states(count, seed=0):
     random = np.random.default_rng(seed)
     return (

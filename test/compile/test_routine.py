@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.compile import CompilerError
+from robot_dynamics.compile import CompilerError, compile_program, trace
 from robot_dynamics.compile.routine import (
+    Call,
     Indices,
     Mask,
     Matrix,
@@ -91,6 +92,30 @@ def corner(n: int) -> float:
     return A[n - 1, n - 1]
 
 
+@routine
+def doubled(x: Vector) -> bool:
+    """Change an array that the caller has as well."""
+    for i in range(len(x)):
+        x[i] = 2.0 * x[i]
+    return True
+
+
+@routine
+def twice(run: Call, x: Vector, seen: Vector) -> None:
+    """Call a function and look at what it did, twice."""
+    for _ in range(2):
+        x[0] = x[0] + 1.0
+        run()
+        seen[0] = 10.0 * seen[0] + x[0]
+
+
+@routine
+def both(first: Call, second: Call, x: Vector, seen: Vector) -> None:
+    """Hand a function on."""
+    twice(first, x, seen)
+    second()
+
+
 def arguments(rng):
     """Return arguments of `everything`."""
     return (
@@ -121,6 +146,40 @@ def test_a_linear_system(n):
         assert_allclose(b, expected, rtol=1e-11, atol=1e-12)
     A[:] = 0.0
     assert not run()
+
+
+@pytest.mark.parametrize("kind", ["routine", "kernel", "Python"])
+def test_functions_that_a_routine_calls(kind):
+    """They change arrays of the routine, which sees that; what is called is compiled or not."""
+    x, seen = np.array([1.0, 3.0]), np.zeros(1)
+    program = trace(lambda a, _: {"x": [2.0 * each for each in a]}, "double", {"a": 2})
+    kernel, a = compile_program(program), np.zeros(2)
+    run = {
+        "routine": doubled.bind(x),
+        "kernel": kernel.bind_arrays(None, [a], [x]),
+        "Python": lambda: np.multiply(x, 2.0, out=x),
+    }[kind]
+    ends = []
+
+    def end():
+        ends.append(x.copy())
+        a[:] = x
+
+    bound = both.bind(run, end, x, seen)
+    bound()
+    if kind == "kernel":  # of what `a` holds, which is zero
+        assert seen[0] == 0.0
+        assert_allclose(ends, [[0.0, 0.0]])
+    else:
+        assert seen[0] == 4.0 * 10 + 10.0
+        assert_allclose(ends, [[10.0, 12.0]])
+    if kind == "kernel":
+        a[:] = 5.0, 6.0
+        bound()
+        assert seen[0] == 110.0
+        assert_allclose(ends[1], [10.0, 12.0])
+    with pytest.raises(CompilerError, match="run is no function"):
+        twice.bind(None, x, seen)
 
 
 def test_arrays_of_its_own_are_not_on_the_stack():

@@ -43,6 +43,10 @@ class Manifolds:
     They are those of the middle of a step of length h, where the velocity v at its start leads.
     The normal is unit and points to the first solid.
 
+    Attributes:
+        count: Number of slots.
+        seen: What was found last (n, 7).
+
     Args:
         model: The mechanism.
         contacts: What may touch.
@@ -81,10 +85,10 @@ class Manifolds:
         self._found, self._sides = np.zeros(1, np.int64), np.zeros(most, np.int64)
         self._gaps, self._places = np.zeros(most), np.zeros((most, 3))
         self._axes = np.zeros((most, 9))
-        self._last, self._seen = np.zeros((self.count, 3)), np.zeros((self.count, 7))
+        self._last, self.seen = np.zeros((self.count, 3)), np.zeros((self.count, 7))
         self._take = take_points.bind(
             self._found, self._sides, self._gaps, self._places, self._axes, self._last,
-            ends[:-1].copy(), rooms, self._seen,
+            ends[:-1].copy(), rooms, self.seen,
         )  # fmt: skip
 
     def __call__(self, q: Array, v: Array, h: float, last: Array) -> Array:
@@ -106,7 +110,7 @@ class Manifolds:
         self._sides[:n], self._gaps[:n] = contact.geom[:, 0], contact.dist
         self._places[:n], self._axes[:n] = contact.pos, contact.frame
         self._take()
-        return self._seen
+        return self.seen
 
     def _placing(self, model: Model) -> Any:
         """Return compiled `(q, v, h) -> (k, 3, 4)`: where bodies are in mid-step."""

@@ -17,7 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile.routine import Indices, Mask, Matrix, Tensor, Vector, routine, zeros
+from robot_dynamics.compile.routine import (
+    Call,
+    Indices,
+    Mask,
+    Matrix,
+    Tensor,
+    Vector,
+    routine,
+    zeros,
+)
 from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
 from robot_dynamics.contact.shapes import SeenPoint
@@ -65,6 +74,7 @@ _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 # this part of Coulomb friction the step is tried anew, as often as this at most.
 _OFF_COULOMB = 0.01
 _PASSES = 8
+_INFINITE, _NOWHERE = float("inf"), float("nan")
 
 
 class ContactForces(NamedTuple):
@@ -87,12 +97,11 @@ class ContactMotion:
         cone: Of friction, "round" or "pyramid".
 
     Attributes:
-        q: Positions (nq,).
-        v: Velocities (nv,).
+        q: Positions (nq,), changed in place.
+        v: Velocities (nv,), changed in place.
         impacts: Number of impacts at each contact that opens (c,).
         pressed: Which of these push (c,).
         slipping: Which of these slip (c,).
-        residual: The largest error of the contact laws since the start, in parts of an impulse.
         correction: Size of the last correction of positions [m or rad].
         pads: Moments of the pads on the object over the last step, about x and y of their contacts
             (p, 2) [N m].
@@ -103,9 +112,9 @@ class ContactMotion:
 
     #: What changes from step to step.
     STATE = (
-        "q", "v", "impacts", "pressed", "slipping", "residual", "correction", "forces", "resisted",
-        "pads", "near", "_work", "_totals", "_of_pads", "_acceleration", "_trusted", "_anchors",
-        "_anchored", "_rates", "_gaining", "_patch", "_sheared",
+        "q", "v", "impacts", "pressed", "slipping", "_residual", "correction", "forces",
+        "resisted", "pads", "near", "_work", "_totals", "_of_pads", "_acceleration", "_trusted",
+        "_anchors", "_anchored", "_rates", "_gaining", "_patch", "_sheared",
     )  # fmt: skip
 
     def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
@@ -150,9 +159,14 @@ class ContactMotion:
         self._padded = self._normals[[c for c, _ in scene.pads]]
         self._coulomb = np.array([one.friction for one in self.terms.resisting])
         self._resists = bool(self._coulomb.any())
+        self._shown = np.flatnonzero(self.terms.seen)  # points of shapes, among contacts
         # Of a step that is tried.
         self._h, self._smooth = np.zeros(1), np.zeros(1, dtype=bool)
-        self._v, self._end, self._force, self._drag = (np.zeros(nv) for _ in range(4))
+        self._at_v, self._end, self._move_by = (np.zeros(nv) for _ in range(3))
+        self._force, self._drag = np.zeros(nv), np.zeros(nv)
+        self._pressing = np.zeros(len(self._padded))
+        # All that such a step takes is compiled.
+        self._plain = not self._padded.size and not self.terms.resisting
         self._after, self._gaps = np.zeros(self._rows), np.zeros(c)
         # Of an impact: impulses that may give energy, and what velocities change by.
         self._bouncing, self._change = np.zeros(self._rows), np.zeros(nv)
@@ -173,13 +187,12 @@ class ContactMotion:
         self._of_pads, self.pads = 0.0, np.zeros((len(self._padded), 2))
         self.impacts = np.zeros(c, dtype=np.int64)
         self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
-        self.residual, self.correction = 0.0, 0.0
+        self._residual, self.correction = np.zeros(1), 0.0
         self.forces = ContactForces(np.zeros(self._rows), np.zeros(self._rows))
         self._acceleration, self._trusted = np.zeros(len(self.v)), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
-        self.near = np.full((int(self.terms.seen.sum()), 3), np.nan)
-        self._stepped = False
+        self.near = np.full((len(self._shown), 3), np.nan)
         self._patch = np.zeros(c)  # how deep surfaces with a damper still are [m]
         # Of those that give way along the surface, in the coordinates of the body that has it [m].
         self._sheared = np.zeros((len(self._shear_stiffness), 3))
@@ -194,36 +207,59 @@ class ContactMotion:
     def bind(self) -> None:
         """Let the compiled parts of a step work on the arrays that the state is made of now.
 
-        They change them in place; positions and velocities alone are new ones after each step.
+        They change them in place.
         """
         terms, solver, b, w = self._terms, self._solver, self._b, self._w
+        self._stepped = False
+        more = [each for each in (self._resisted, self._pressing) if each.size]
+        h = self._h.reshape(())
+        self._evaluate = self.terms.bind(
+            self.q, self.v, self._at_v, self._force, self._drag, h, *more, out=self._output
+        )
         self._begin_step = begin_step.bind(
             self._h, terms.before, terms.after, terms.gaps, terms.places, self._face,
             self._deep, self._elastic, self.pressed, self.forces.force, b, w, solver.c, solver.P,
             self._gaps, self._within, solver.touching, self._arriving,
         )  # fmt: skip
-        self._give_way = give_way.bind(
-            self._h, terms.gaps, terms.before, terms.J, terms.HJ, self._within, self.pressed,
-            self._elastic, self._stiffness, self._loss, self._damping, self._left, self._patch,
-            self._gives, self._shear_stiffness, self._shear_damping, terms.patches,
-            self._sheared, self.forces.force, b, w, self._x, solver.compliance, solver.c,
-            solver.touching,
-        )  # fmt: skip
-        self._move_patches = move_patches.bind(
-            self._h, terms.gaps, self._after, self.pressed, self._damping, self._left,
-            self._patch, self._gives, self._shear_stiffness, self._shear_damping, terms.patches,
-            self._x, self.forces.force, b, w, self._sheared,
-        )  # fmt: skip
+        self._give_way = self._move_patches = nothing.bind()
+        if self._any_soft:
+            self._give_way = give_way.bind(
+                self._h, terms.gaps, terms.before, terms.J, terms.HJ, self._within, self.pressed,
+                self._elastic, self._stiffness, self._loss, self._damping, self._left,
+                self._patch, self._gives, self._shear_stiffness, self._shear_damping,
+                terms.patches, self._sheared, self.forces.force, b, w, self._x,
+                solver.compliance, solver.c, solver.touching,
+            )  # fmt: skip
+            self._move_patches = move_patches.bind(
+                self._h, terms.gaps, self._after, self.pressed, self._damping, self._left,
+                self._patch, self._gives, self._shear_stiffness, self._shear_damping,
+                terms.patches, self._x, self.forces.force, b, w, self._sheared,
+            )  # fmt: skip
         self._end_step = end_step.bind(
-            self._h, self._v, self._acceleration, terms.free, terms.HJ, terms.J, solver.P,
+            self._h, self.v, self._acceleration, terms.free, terms.HJ, terms.J, solver.P,
             terms.before, self._gaps, self._within, self._elastic, self.pressed, b, w, self._end,
             self._after, self._astray, self._closing, self._fastest,
         )  # fmt: skip
         self._take_step = take_step.bind(
-            self._h, self._smooth, self._force, self._drag, self._v, self._end, terms.before,
+            self._h, self._smooth, self._force, self._drag, self.v, self._end, terms.before,
             self._after, solver.P, solver.pressed, solver.slipping, terms.places, self._stays,
             self._elastic, b, w, self._work, self._totals, self._acceleration, self.forces.force,
             self.pressed, self.slipping, self.impacts, self._anchors, self._anchored,
+        )  # fmt: skip
+
+        self._attempt_step = attempt_step.bind(
+            self._h, self.v, self._acceleration, self._at_v, self._evaluate, self._begin_step,
+            self._give_way, solver.run, self._end_step,
+        )  # fmt: skip
+        self._accept_step = accept_step.bind(
+            self._h, self._end, self._move_by, self.v,
+            self.terms.bind_move(terms.q, self._move_by, self.q), self._take_step,
+            self._move_patches, solver.error, self._residual, terms.gaps, terms.places,
+            self._shown, self.near,
+        )  # fmt: skip
+        self._ordinary_step = ordinary_step.bind(
+            self._attempt_step, self._accept_step, self._h, self._arriving, self._astray,
+            self._closing, self._fastest,
         )  # fmt: skip
 
         self._gained = energy_gained.bind(
@@ -270,6 +306,11 @@ class ContactMotion:
         return [self.scene.touches[c][0] for c in np.flatnonzero(deep)]
 
     @property
+    def residual(self) -> float:
+        """The largest error of the contact laws since the start, in parts of an impulse."""
+        return float(self._residual[0])
+
+    @property
     def fastest(self) -> float:
         """The largest velocity at the end of the last step [m/s, rad/s]."""
         return float(self._fastest[0])
@@ -285,10 +326,17 @@ class ContactMotion:
         """
         left, events = h, 0
         self._force[:] = force
+        self._stepped = True
         while left > 1e-9 * h:
-            self._v[:], self._drag[:] = self.v, friction(self.v)
+            self._drag[:] = friction(self.v)
             length = min(left, self._trusted)
-            self._attempt(length)
+            self._smooth[0] = events == 0
+            if not self._plain:
+                self._attempt(length)
+            elif self._is_ordinary(length):
+                self._trusted = 2.0 * length
+                left -= length
+                continue
             # Bias forces are those of a velocity that was foreseen for the middle of the step. By
             # how far the step ends elsewhere than that would lead tells how right they are.
             while not self._astray[0] <= _ASTRAY and length > 1.01 * h / _SHORTEST:
@@ -296,10 +344,10 @@ class ContactMotion:
                 self._attempt(length)
             self._trusted = 2.0 * length
             if not self._fastest[0] < FASTEST:
-                self.v = self._end.copy()
+                self.v[:] = self._end
                 return
             if events < _MOST_EVENTS:
-                if self._arrives:
+                if self._arriving.any():
                     self._impact(self._arriving.copy())
                     events += 1
                     continue
@@ -344,12 +392,12 @@ class ContactMotion:
             # Contacts that nearly depend on one another ask for large motions for little.
             self._shift[0] = _WEAK_SHIFT
             self.correction = self._closing_motion()
-        self.q = self.terms.move(self.q, self._move)
+        self.q[:] = self.terms.move(self.q, self._move)
         if large and self._b:
             # What holds is closed whatever contacts want.
             self._everything[0], self._shift[0] = False, _SHIFT
             self._close()
-            self.q = self.terms.move(self.q, self._move)
+            self.q[:] = self.terms.move(self.q, self._move)
 
     def _close(self) -> float:
         """Find the motion that closes what is open at the present positions; return its size."""
@@ -360,18 +408,32 @@ class ContactMotion:
     def _on_face(self, terms: StepTerms) -> Mask:
         return np.asarray((np.abs(terms.places[:, :2]) <= self._face).all(axis=1))
 
+    def _is_ordinary(self, h: float) -> bool:
+        """Take a plain step if nothing happens in it; return whether that was so."""
+        self._prepare(h)
+        return bool(self._ordinary_step())
+
+    def _prepare(self, h: float) -> None:
+        """Find what compiled steps of length h take from elsewhere."""
+        self._h[0] = h
+        if self._any_soft and h != self._left_of:
+            one = np.ones(len(self._left))
+            self._left[:] = relaxed(self._stiffness, self._damping, one, 0.5 * h)
+            self._left_of = h
+        self.terms.look(self.q, self.v, h, self.near)
+
     def _attempt(self, h: float) -> None:
         """Find what a step of length h would do."""
         self._h[0] = h
         if self._rates.size:
-            self._resisted = self._rub(self._rates + h * self._gaining)
+            self._resisted[:] = self._rub(self._rates + h * self._gaining)
         self._resisted_by(h)
         for _ in range(_PASSES if self._resists else 0):
             rates = self._terms.along @ self._end
             rub = self._rub(rates)
             if (np.abs((rub - self._resisted) * rates) <= _OFF_COULOMB * self._coulomb).all():
                 break
-            self._resisted = rub
+            self._resisted[:] = rub
             self._resisted_by(h)
 
     def _rub(self, rates: Array) -> Array:
@@ -381,26 +443,21 @@ class ContactMotion:
 
     def _resisted_by(self, h: float) -> None:
         """Find what a step would do where hinges and lines resist with `_resisted` (g,)."""
-        more = [self._resisted] if self._resisted.size else []
-        if self._padded.size:
-            more.append(self.forces.force[self._padded])
-        at_v = self.v + 0.5 * h * self._acceleration
-        state = self.q, self.v, at_v, self._force, self._drag, h
-        self.terms(*state, *more, near=self.near, out=self._output)
-        self._arrives = self._begin_step()
-        if self._any_soft:
-            if h != self._left_of:
-                one = np.ones(len(self._left))
-                self._left[:] = relaxed(self._stiffness, self._damping, one, 0.5 * h)
-                self._left_of = h
-            self._give_way()
+        self._prepare(h)
+        if self._plain:
+            self._attempt_step()
+            return
+        self._pressing[:] = self.forces.force[self._padded]
+        self._at_v[:] = self.v + 0.5 * h * self._acceleration
+        self._evaluate()
+        self._begin_step()
+        self._give_way()
         self._solver.run()
         self._end_step()
 
     def _accept(self, h: float, *, smooth: bool) -> None:
         """Go on to the end of the step that was tried."""
-        terms, end = self._terms, self._end.copy()
-        self.q = self.terms.move(terms.q, 0.5 * h * end)
+        terms, end = self._terms, self._end
         mean = 0.5 * (self.v + end)
         if self._padded.size:
             self.pads = terms.pads.copy()
@@ -411,14 +468,7 @@ class ContactMotion:
             self.resisted = -self._resisted * self._rates
             self._totals[1] += h * float(self.resisted @ (along @ mean))
         self._smooth[0] = smooth
-        self._take_step()
-        self.residual = max(self.residual, self._solver.residual)
-        if self._any_soft:
-            self._move_patches()
-        if len(self.near):
-            there = np.isfinite(terms.gaps[:, None])
-            self.near = np.where(there, terms.places, np.nan)[self.terms.seen]
-        self.v, self._stepped = end, True
+        self._accept_step()
 
     def _impact(self, arriving: Mask) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
@@ -445,9 +495,9 @@ class ContactMotion:
             solve(np.zeros_like(bounce))
             self._take_no_gain()
             self._gained()
-        self.v = self.v + self._change
+        self.v += self._change
         self._rates, self._gaining = terms.along @ self.v, np.zeros_like(self._rates)
-        self.residual = max(self.residual, residual)
+        self._residual[0] = max(self.residual, residual)
         self._work += solver.P * (terms.before + self._after)
         self.impacts += speed > SLOW
         self.forces.impulse[:] += solver.P
@@ -524,6 +574,62 @@ def without_gain(
         s = 2.0 * loss / (b + sqrt(b * b + 4.0 * a * loss))
         for i in range(len(P)):
             P[i] += s * bouncing[i]
+
+
+@routine
+def nothing() -> None:
+    """Do nothing, where steps have no such part."""
+
+
+@routine
+def attempt_step(
+    h: Vector, v: Vector, acceleration: Vector, at_v: Vector, terms: Call, begin: Call,
+    give_way: Call, solve: Call, end: Call,
+) -> None:  # fmt: skip
+    """Find what a step would do."""
+    for k in range(len(v)):
+        at_v[k] = v[k] + 0.5 * h[0] * acceleration[k]
+    terms()
+    begin()
+    give_way()
+    solve()
+    end()
+
+
+@routine
+def accept_step(
+    h: Vector, end: Vector, way: Vector, v: Vector, move: Call, take: Call,
+    move_patches: Call, error: Vector, residual: Vector, gap: Vector, place: Matrix,
+    shown: Indices, near: Matrix,
+) -> None:  # fmt: skip
+    """Go on to the end of the step that was tried."""
+    for k in range(len(v)):
+        way[k] = 0.5 * h[0] * end[k]
+    move()
+    take()
+    move_patches()
+    residual[0] = larger(residual[0], error[0])
+    for i in range(len(shown)):
+        for k in range(3):
+            near[i, k] = place[shown[i], k] if gap[shown[i]] < _INFINITE else _NOWHERE
+    for k in range(len(v)):
+        v[k] = end[k]
+
+
+@routine
+def ordinary_step(
+    attempt: Call, accept: Call, h: Vector, arriving: Mask, astray: Vector, closing: Vector,
+    fastest: Vector,
+) -> bool:  # fmt: skip
+    """Try a step, and take it if it needs not be shorter and nothing arrives or closes in it."""
+    attempt()
+    for i in range(len(arriving)):
+        if arriving[i]:
+            return False
+    if not (astray[0] <= _ASTRAY and fastest[0] < FASTEST) or closing[0] < h[0]:
+        return False
+    accept()
+    return True
 
 
 @routine

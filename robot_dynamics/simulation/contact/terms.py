@@ -120,15 +120,17 @@ class ContactTerms:
         self.resisting = tuple(one for one in scene.environment_joints if one.resists)
         self.seen = np.array([isinstance(p, SeenPoint) for p in scene.points], dtype=bool)
         self._manifolds = Manifolds(scene.model, scene.shapes) if scene.shapes else None
+        self._found = [] if self._manifolds is None else [self._manifolds.seen]
         self._unseen = np.full((int(self.seen.sum()), 3), np.nan)
         program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
-        self._kernel = load_kernel(
-            b"contact\0" + program.fingerprint, lambda: program, lanes=1
-        ).bind(pack(scene.model))
+        self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
+        self._block = pack(scene.model)
+        self._kernel = self._compiled.bind(self._block)
         move = trace(self._moved, "move", {"q": scene.model.nq, "step": scene.model.nv})
+        self._moving = load_kernel(b"move\0" + move.fingerprint, lambda: move, lanes=1)
         #: `(q, step) -> q` moves positions by velocities times time (nv,).
-        self.move: Any = load_kernel(b"move\0" + move.fingerprint, lambda: move, lanes=1).bind()
+        self.move: Any = self._moving.bind()
         k, b, c = len(scene.contacts), self.holding, self.opening
         rows, nv = b + self.width * c, scene.model.nv
         self._absent = {
@@ -166,9 +168,8 @@ class ContactTerms:
 
         `more` are `rub` if anything resists, then `pressed` if there are pads; see the class.
         """
-        given: Sequence[Array] = more or self._none
-        if self._manifolds is not None:
-            given = [*given, self._manifolds(q, v, h, self._unseen if near is None else near)]
+        self.look(q, v, h, near)
+        given = [*(more or self._none), *self._found]
         if out is not None:
             self._kernel(q, v, at_v, force, drag, h, *given, out=out.targets)
             return out.terms
@@ -176,6 +177,24 @@ class ContactTerms:
         if len(self._names) == len(StepTerms._fields):
             return StepTerms._make(outputs)
         return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
+
+    def look(self, q: Array, v: Array, h: float, near: Array | None) -> None:
+        """Find out where shapes touch in the middle of a step; see the class."""
+        if self._manifolds is not None:
+            self._manifolds(q, v, h, self._unseen if near is None else near)
+
+    def bind(self, *given: Array, out: Output) -> Any:
+        """Return a function without arguments that evaluates the terms on arrays, in place.
+
+        Args:
+            given: As of a call; where shapes touch is what `look` found last.
+            out: What it writes.
+        """
+        return self._compiled.bind_arrays(self._block, [*given, *self._found], out.targets)
+
+    def bind_move(self, q: Array, step: Array, out: Array) -> Any:
+        """Return `move` as a function without arguments, which works on these arrays."""
+        return self._moving.bind_arrays(None, [q, step], [out])
 
     def at(
         self, q: Array, v: Array, near: Array | None = None, out: Output | None = None

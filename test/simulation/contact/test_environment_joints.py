@@ -80,7 +80,7 @@ def test_a_hinge_bears_what_a_physical_pendulum_needs():
         motion.start(q, swung(8.0))
         axis, worst, turned = frame[:3, 2], 0.0, 0.0
         for _ in range(round(0.2 / step)):
-            q0, v0 = motion.q, motion.v
+            q0, v0 = motion.q.copy(), motion.v.copy()
             motion.advance(step, np.zeros(6), np.zeros_like)
             middle = motion.terms.move(q0, 0.25 * step * (v0 + motion.v))
             R, c, p = placed(middle)
