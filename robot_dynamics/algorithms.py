@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from robot_dynamics.compile.kernel import load_kernel
+from robot_dynamics.compile.kernel import load_kernel, shared_kernel
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import trace
 from robot_dynamics.dynamics.center_of_mass import (
@@ -531,7 +531,7 @@ def bound(
         more: Parameters besides the model's.
     """
     key = algorithm.encode() + b"\0" + model.structure_key
-    return load_kernel(key, build, lanes=lanes).bind([*pack(model), *more])
+    return shared_kernel(key, build, lanes).bind([*pack(model), *more])
 
 
 def traced(

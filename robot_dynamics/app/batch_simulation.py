@@ -35,6 +35,7 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.batch_plant import BatchPlant, PlantCell
 from robot_dynamics.simulation.rigid_motion import RigidMotion
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
+from robot_dynamics.spatial import Inertia
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -296,8 +297,19 @@ class BatchSimulation:
         return PlantCell.of(motion, scenario.plant)
 
     def _true_system(self, scenario: Scenario) -> GraspSystem:
-        system = true_system(scenario, self._believed)
-        return _of_variable_links(system) if self._variable_links else system
+        if not self._variable_links:
+            return true_system(scenario, self._believed)
+        # Arms of other masses, without reading their descriptions again.
+        plant = replace(scenario.plant, link_mass_scale=1.0)
+        system = true_system(replace(scenario, plant=plant), self._of_variable_links)
+        return _with_links_scaled(system, scenario.plant.link_mass_scale)
+
+    @cached_property
+    def _of_variable_links(self) -> GraspSystem:
+        """What is believed, with the inertia of every link as a parameter of programs."""
+        model = self._believed.model
+        names = {body.name for body in model.bodies}
+        return replace(self._believed, model=replace(model, variable=model.variable | names))
 
     # -- stepping -----------------------------------------------------------------------------
 
@@ -857,8 +869,11 @@ def _checked(parameters: Mapping[str, ArrayLike], count: int) -> dict[str, NDArr
     return found
 
 
-def _of_variable_links(system: GraspSystem) -> GraspSystem:
-    """Return a system in which the inertia of every link is a parameter of programs."""
-    model = system.model
-    names = {body.name for body in model.bodies}
-    return replace(system, model=replace(model, variable=model.variable | names))
+def _with_links_scaled(system: GraspSystem, scale: float) -> GraspSystem:
+    """Return a system with masses and inertias of the arms' links multiplied by a number."""
+    links = {
+        body.name: Inertia.of([scale * value for value in body.inertia.components()])
+        for i, body in enumerate(system.model.bodies)
+        if i not in system.object_bodies
+    }
+    return replace(system, model=system.model.replace(inertia=links))

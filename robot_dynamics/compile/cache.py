@@ -78,7 +78,7 @@ def _versions() -> tuple[str, ...]:
 
 def load(entry: str) -> tuple[dict[str, Any], bytes] | None:
     """Return the metadata and the object code of an entry; None if it cannot be read."""
-    folder = _folder()
+    folder = folder_of_kernels()
     if folder is None:
         return None
     path = folder / (entry + _SUFFIX)
@@ -95,7 +95,7 @@ def load(entry: str) -> tuple[dict[str, Any], bytes] | None:
 
 def store(entry: str, metadata: dict[str, Any], code: bytes) -> None:
     """Write an entry, or do nothing if that is not possible."""
-    folder = _folder()
+    folder = folder_of_kernels()
     if folder is None:
         return
     try:
@@ -107,7 +107,8 @@ def store(entry: str, metadata: dict[str, Any], code: bytes) -> None:
         _logger.warning("The compiled kernel is not kept in %s: %s", folder, error)
 
 
-def _folder() -> Path | None:
+def folder_of_kernels() -> Path | None:
+    """Return where entries are; None if there is no such place, or the cache is turned off."""
     if os.environ.get("ROBOT_DYNAMICS_CACHE", "1") == "0":
         return None
     chosen = os.environ.get("ROBOT_DYNAMICS_CACHE_DIR")

@@ -39,6 +39,10 @@ from robot_dynamics.compile.ufunc import UfuncTemplate, can_be_ufunc, ufuncs_wor
 
 _logger = logging.getLogger(__name__)
 
+_MOST_SHARED = 32  # kernels that are kept, of some hundred kilobytes
+_shared: dict[Any, Kernel] = {}
+_sharing = threading.Lock()
+
 
 class ObjectCode(NamedTuple):
     """Object code of a program, as it is kept on disk.
@@ -272,6 +276,30 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
         "prepared": code.prepared,
     }
     cache.store(entry, metadata, code.content)
+    return kernel
+
+
+def shared_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
+    """Return what `load_kernel` does, without another look at the disk for one of the last.
+
+    Kernels have no state: models of one structure bind their own numbers to the same one.
+
+    Args:
+        key: As for `load_kernel`, as are the others.
+        build: Makes the program.
+        lanes: The lanes of its code.
+    """
+    host, folder = _usable_host(), cache.folder_of_kernels()
+    if host is None or folder is None:
+        return load_kernel(key, build, lanes)
+    place = (key, host, _width(lanes, host), folder, most_operations())
+    with _sharing:
+        kernel = _shared.pop(place, None)
+    kernel = kernel or load_kernel(key, build, lanes)
+    with _sharing:
+        _shared[place] = kernel  # as the last one used
+        while len(_shared) > _MOST_SHARED:
+            _shared.pop(next(iter(_shared)))
     return kernel
 
 

@@ -15,7 +15,8 @@ loop K_II / s with the same hold and delay.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, pi, sqrt
+from functools import lru_cache
+from math import hypot, inf, pi, sin, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,8 +118,9 @@ def _with_hold(w: float, gains: PidGains, period: float) -> float:
     """Return the crossover that the hold's own loss of gain makes of the crossover `w`."""
 
     def excess(x: float) -> float:
-        numerator = np.hypot(gains.integral - gains.derivative * x * x, gains.proportional * x)
-        return float(numerator * np.sinc(x * period / (2.0 * pi)) - x**3)
+        numerator = hypot(gains.integral - gains.derivative * x * x, gains.proportional * x)
+        half = 0.5 * x * period
+        return numerator * (sin(half) / half if half else 1.0) - x**3
 
     high = w if period == 0.0 else min(w, 2.0 * pi / period)  # the hold passes nothing there
     low = 1e-3 * high
@@ -242,6 +244,7 @@ def check_gains(settings: ControlSettings) -> None:
         raise GainError(force, K, largest, circumstances, "1/s")
 
 
+@lru_cache(maxsize=256)
 def _bears(gains: PidGains, period: float, delay_periods: int) -> bool:
     """Return whether the sampled loop is stable, and with one more period of delay as well."""
     return delay_margin(gains, period, delay_periods) >= period and all(

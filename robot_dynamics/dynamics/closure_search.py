@@ -117,16 +117,24 @@ class ClosureSearch:
         step = np.zeros(self.model.nv)
         if not np.any(free):
             return step
-        metric = None if self.metric is None else self.metric(q)
-        part = metric_root(metric, self.columns, free)
-        rows = np.asarray(np.linalg.solve(part, J[:, free].T).T, dtype=float)
+        if self.metric is None:
+            part, rows = None, J[:, free] / self.columns[free]
+        else:
+            part = metric_root(self.metric(q), self.columns, free)
+            rows = np.asarray(np.linalg.solve(part, J[:, free].T).T, dtype=float)
         for _ in range(2):  # the second time along the limits that the first would cross
             if len(bars):
-                along = null_space(np.linalg.solve(part, bars[:, free].T).T)
+                barred = bars[:, free]
+                if part is None:
+                    along = null_space(barred / self.columns[free])
+                else:
+                    along = null_space(np.linalg.solve(part, barred.T).T)
                 change = along @ self.damped(rows @ along, residual, damping)
             else:
                 change = self.damped(rows, residual, damping)
-            step[free] = np.linalg.solve(part.T, change)
+            step[free] = (
+                change / self.columns[free] if part is None else np.linalg.solve(part.T, change)
+            )
             crossed = self.limits.barriers(q, step)
             if not len(crossed):
                 break

@@ -10,6 +10,8 @@ components of the rotation vector from the joint's zero.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
@@ -35,17 +37,28 @@ class PositionLimits:
         self.lower = bounds["lower"] if enforced else -none
         self.upper = bounds["upper"] if enforced else none
         self._bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
+        pairs = [*zip(model.q_slices, model.v_slices, strict=True)]
+        plain = [(q, v) for q, v in pairs if q.stop - q.start == v.stop - v.start]
+        self._turned = [(q, v) for q, v in pairs if q.stop - q.start != v.stop - v.start]
+        # A quaternion is made a rotation vector where that has bounds alone: it takes a while.
+        self._limited = [(q, v) for q, v in self._turned if self._bounded[v].any()]
+        self._plain_q, self._plain_v = (
+            np.array([i for at in each for i in range(at.start, at.stop)], dtype=np.intp)
+            for each in (zip(*plain, strict=True) if plain else ((), ()))
+        )
 
     def values(self, q: Array) -> Array:
-        """Return the coordinates (nv,) that are bounded, of positions (nq,)."""
-        result = np.empty(self.model.nv)
-        for at_q, at_v in zip(self.model.q_slices, self.model.v_slices, strict=True):
+        """Return the coordinates (nv,) that may be bounded, of positions (nq,)."""
+        return self._values(q, self._turned)
+
+    def _values(self, q: Array, turned: Sequence[tuple[slice, slice]]) -> Array:
+        """Return the coordinates (nv,), zero for joints with a quaternion that are not given."""
+        result = np.zeros(self.model.nv)
+        result[self._plain_v] = q[self._plain_q]
+        for at_q, at_v in turned:
             part = q[at_q]
-            if len(part) == at_v.stop - at_v.start:
-                result[at_v] = part
-            else:
-                turn = Rotation.from_quat(part[-4:]).as_rotvec()
-                result[at_v] = np.concatenate([turn, part[:-4]])
+            turn = Rotation.from_quat(part[-4:]).as_rotvec()
+            result[at_v] = np.concatenate([turn, part[:-4]])
         return result
 
     def clipped(self, q: Array, free: NDArray[np.bool_]) -> Array:
@@ -53,15 +66,14 @@ class PositionLimits:
         result = q.copy()
         if not np.any(self._bounded & free):
             return result
-        values = self.values(q)
+        values = self._values(q, self._limited)
         inside = np.where(free, np.clip(values, self.lower, self.upper), values)
-        for at_q, at_v in zip(self.model.q_slices, self.model.v_slices, strict=True):
+        result[self._plain_q] = inside[self._plain_v]
+        for at_q, at_v in self._limited:
             if np.array_equal(inside[at_v], values[at_v]):
                 continue  # a quaternion would only lose digits
             part = inside[at_v]
-            if len(q[at_q]) != len(part):
-                part = np.concatenate([part[3:], Rotation.from_rotvec(part[:3]).as_quat()])
-            result[at_q] = part
+            result[at_q] = np.concatenate([part[3:], Rotation.from_rotvec(part[:3]).as_quat()])
         return result
 
     def barriers(self, q: Array, step: Array) -> Array:
@@ -69,7 +81,7 @@ class PositionLimits:
 
         A row is the rate of the coordinate; steps orthogonal to it run along the bound.
         """
-        values = self.values(q)
+        values = self._values(q, self._limited)
         reached = (values <= self.lower) | (values >= self.upper)
         rows = []
         for i in np.flatnonzero(reached & self._bounded):

@@ -9,6 +9,8 @@ longer than all the others together; if one is, the loop stays open at least by 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -87,6 +89,7 @@ def _slack(
     return np.inf
 
 
+@lru_cache(maxsize=256)
 def _origins_meet(kind: JointType) -> bool:
     """Return whether a joint's frames have one origin at all its positions."""
     if not kind.carries:

@@ -16,7 +16,6 @@ from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import Model
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.typical_length import typical_length
-from robot_dynamics.spatial import Transform
 
 Array = NDArray[np.float64]
 
@@ -35,7 +34,7 @@ def model_length(model: Model) -> float:
 
     It is 1 m for a model all of whose joints are in one point.
     """
-    return typical_length(_distance(X) for X in _placements(model))
+    return typical_length(model.placement_distances)
 
 
 def closing_tolerance(model: Model) -> float:
@@ -54,7 +53,7 @@ def tree_length(model: Model) -> float:
 
     The frames of loop joints may be parameters of compiled code.
     """
-    return typical_length(_distance(body.placement) for body in model.bodies)
+    return typical_length(model.placement_distances[: len(model.bodies)])
 
 
 def model_reach(model: Model) -> float:
@@ -62,28 +61,22 @@ def model_reach(model: Model) -> float:
 
     Rounding errors of positions are this times the precision of numbers.
     """
-    return float(sum(_distance(X) for X in _placements(model)))
+    return float(sum(model.placement_distances))
 
 
 def constraint_scales(model: Model, length: float) -> Array:
     """Return what makes each row (n^c,) of K a displacement: `length` for rotations, else 1."""
-    turning = [row.rotational for loop in model.loops for row in loop.type.rows]
-    turning += [coupling.rotational for coupling in model.couplings]
-    return np.where(turning, length, 1.0) if turning else np.ones(0)
+    return np.where(model.turning_constraints, length, 1.0)
 
 
 def coordinate_scales(model: Model, length: float) -> Array:
     """Return what makes velocities (nv,) comparable: `length` for rotations, else 1."""
-    scales: list[float] = []
-    for body in model.bodies:
-        scales += freedom_scales(body.joint.type, length)
-    return np.array(scales, dtype=float)
+    return np.where(model.turning_freedoms, length, 1.0)
 
 
 def freedom_scales(kind: JointType, length: float) -> list[float]:
     """Return for each freedom of a joint type `length` if it turns, else 1."""
-    columns = kind.subspace(kind.neutral())
-    return [length if any(float(x) != 0.0 for x in c.angular) else 1.0 for c in columns]
+    return [length if turns else 1.0 for turns in kind.turning]
 
 
 def coordinate_names(model: Model) -> tuple[str, ...]:
@@ -121,12 +114,3 @@ def constraint_groups(model: Model) -> list[tuple[str, slice]]:
         start += len(loop.type.rows)
     rest = constraint_names(model)[start:]
     return groups + [(name, slice(i, i + 1)) for i, name in enumerate(rest, start)]
-
-
-def _placements(model: Model) -> list[Transform]:
-    ends = [(lo.predecessor_placement, lo.successor_placement) for lo in model.loops]
-    return [body.placement for body in model.bodies] + [X for pair in ends for X in pair]
-
-
-def _distance(X: Transform) -> float:
-    return float(np.linalg.norm([float(value) for value in X.r]))

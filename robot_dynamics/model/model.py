@@ -18,6 +18,12 @@ from robot_dynamics.model.couplings import Coupling
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.spatial import Inertia, Scalar, Transform
 
+#: What is found of joints and their connection, which `Model.replace` leaves alone.
+_OF_STRUCTURE = (
+    "nq", "nv", "constraint_count", "holonomic", "turning_constraints", "turning_freedoms",
+    "unilateral", "tree", "clusters", "constraint_blocks", "q_slices", "v_slices", "joint_names",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Body:
@@ -130,6 +136,25 @@ class Model:
         """Which constraints are on positions (n^c,); the others are on velocities alone."""
         of_loops = [row.holonomic for loop in self.loops for row in loop.type.rows]
         return np.array(of_loops + [True] * len(self.couplings), dtype=bool)
+
+    @cached_property
+    def turning_constraints(self) -> NDArray[np.bool_]:
+        """Which constraints are on rotations (n^c,); the others are on displacements."""
+        of_loops = [row.rotational for loop in self.loops for row in loop.type.rows]
+        return np.array(of_loops + [c.rotational for c in self.couplings], dtype=bool)
+
+    @cached_property
+    def placement_distances(self) -> tuple[float, ...]:
+        """Distances [m] between the frames of each placement: of bodies, then of loop joints."""
+        ends = [(lo.predecessor_placement, lo.successor_placement) for lo in self.loops]
+        every = [body.placement for body in self.bodies] + [X for pair in ends for X in pair]
+        return tuple(float(np.linalg.norm([float(value) for value in X.r])) for X in every)
+
+    @cached_property
+    def turning_freedoms(self) -> NDArray[np.bool_]:
+        """Which velocities turn a body (nv,); the others only move it."""
+        types = [body.joint.type for body in self.bodies]
+        return np.array([turns for kind in types for turns in kind.turning], dtype=bool)
 
     @cached_property
     def unilateral(self) -> NDArray[np.bool_]:
@@ -348,7 +373,7 @@ class Model:
             if not np.isfinite(values).all():
                 raise ArgumentError(f"gravity {values} has entries that are not finite.")
             new_gravity = values  # type: ignore[assignment]
-        return replace(
+        changed = replace(
             self,
             gravity=new_gravity,
             joint_friction=self.joint_friction if joint_friction is None else joint_friction,
@@ -362,6 +387,15 @@ class Model:
                 for loop in self.loops
             ),
         )
+        kept = set(_OF_STRUCTURE)
+        if not before and not after:
+            kept.add("placement_distances")
+        same_friction = changed.joint_friction == self.joint_friction
+        if same_friction and {*inertia, *before, *after} <= self.variable:
+            kept.add("structure_key")
+        # What follows from the structure alone is known already, and stays as it is.
+        vars(changed).update((name, vars(self)[name]) for name in kept & vars(self).keys())
+        return changed
 
     @cached_property
     def structure_key(self) -> bytes:

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_dynamics.compile import cache, load_kernel, trace
+from robot_dynamics.compile import cache, kernel, load_kernel, trace
 from robot_dynamics.compile.host import find_host
+from robot_dynamics.compile.kernel import shared_kernel
 from robot_dynamics.scalar.functions import sin
 
 pytestmark = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
@@ -249,10 +250,10 @@ def test_default_folder_follows_xdg(monkeypatch, tmp_path):
     monkeypatch.delenv("ROBOT_DYNAMICS_CACHE", raising=False)
     monkeypatch.delenv("ROBOT_DYNAMICS_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
-    assert cache._folder() == tmp_path / "x" / "robot_dynamics"
+    assert cache.folder_of_kernels() == tmp_path / "x" / "robot_dynamics"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache._folder() == tmp_path / ".cache" / "robot_dynamics"
+    assert cache.folder_of_kernels() == tmp_path / ".cache" / "robot_dynamics"
 
 
 def test_oldest_files_are_removed(folder, monkeypatch):
@@ -278,6 +279,26 @@ def test_a_warm_load_builds_nothing(folder):
     for _ in range(5):
         load_kernel(b"key", build)
     assert build.calls == 1
+
+
+def test_shared_kernels_do_not_look_at_the_disk(folder, monkeypatch):
+    """Models of one structure have one kernel in a process, of which the last ones are kept."""
+    monkeypatch.setattr(kernel, "_shared", {})
+    monkeypatch.setattr(kernel, "_MOST_SHARED", 2)
+    build = Builder()
+    first = shared_kernel(b"a", build)
+    stored(folder).unlink()
+    assert shared_kernel(b"a", build) is first
+    check(first)
+    assert shared_kernel(b"a", build, lanes=1) is not first
+    assert shared_kernel(b"a", build) is first
+    shared_kernel(b"b", build)  # the other with one lane was used longest ago
+    assert shared_kernel(b"a", build) is first
+    assert build.calls == 3
+    shared_kernel(b"a", build, lanes=1)
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE_DIR", str(folder / "other"))
+    assert shared_kernel(b"a", build) is not first
+    assert build.calls == 4
 
 
 def test_source_hash_is_taken_once():

@@ -19,7 +19,7 @@ from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
-from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout, law_parameters
+from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout, law_constants
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram
 from robot_dynamics.control.hybrid.named_forces import (
     contact_forces,
@@ -45,6 +45,7 @@ from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model.parameters import pack
 
 Array = NDArray[np.float64]
 
@@ -155,13 +156,15 @@ class HybridLaw(PlannedLaw):
         self._more = (self._object_sensor,) if self.senses else ()
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.drive_limits
+        holding = holding_force(reference, self.hybrid_system, layout.reference)
+        self._constants = law_constants(self.hybrid_system, self.distribution, holding)
         self._row_given: Array | None = None
         self._begin(system.posture)
 
     @property
     def block(self) -> Array:
         """The parameters of the kernel at present."""
-        return self._block(self.gains)
+        return self._parameters.copy()
 
     @property
     def memory(self) -> Array:
@@ -666,10 +669,10 @@ class HybridLaw(PlannedLaw):
     def _set_gains(self, gains: HybridGains) -> None:
         """Let the law have these gains."""
         self.gains = gains
-        self._law = self.kernel.bind(self._block(gains))
+        self._parameters = self._block(gains)
+        self._law = self.kernel.bind(self._parameters)
         self._effort = gains.effort[self._order]
 
     def _block(self, gains: HybridGains) -> Array:
         """Return the parameters of the kernel with some gains."""
-        holding = holding_force(self.reference, self.hybrid_system, self.layout.reference)
-        return law_parameters(self.hybrid_system, gains, self.distribution, holding)
+        return np.concatenate([pack(self.hybrid_system.arms), gains.pack(), self._constants])

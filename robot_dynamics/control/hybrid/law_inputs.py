@@ -164,11 +164,18 @@ def law_parameters(
     distribution: ForceDistribution,
     holding: Array | None = None,
 ) -> Array:
-    """Return the parameter block of `hybrid_law_program`.
+    """Return the parameter block of `hybrid_law_program`: model, gains, and `law_constants`."""
+    constants = law_constants(system, distribution, holding)
+    return np.concatenate([pack(system.arms), gains.pack(), constants])
+
+
+def law_constants(
+    system: HybridSystem, distribution: ForceDistribution, holding: Array | None = None
+) -> Array:
+    """Return the part of the parameter block that follows the gains; see `LawConstants`.
 
     Args:
         system: Arms, object, contacts and surfaces.
-        gains: Gains and limits.
         distribution: Sharing of forces and internal forces.
         holding: Internal force (m,) without which contacts that only push let the object fall: a
             part of what holds everything up. None by default.
@@ -180,7 +187,7 @@ def law_parameters(
     matrices = [W, distribution.share, distribution.internal, distribution.recovery]
     matrices += [maps.velocity, maps.position, maps.undetermined]
     places = [pack_contact_frame(contact, np.asarray(held.center)) for contact in system.contacts]
-    parts = [pack(system.arms), gains.pack(), *about, *places, *(m.ravel() for m in matrices)]
+    parts = [*about, *places, *(m.ravel() for m in matrices)]
     parts.append(wrench_map(system.free_directions, np.asarray(held.center, dtype=float)).ravel())
     parts.append(np.zeros(distribution.internal.shape[1]) if holding is None else holding)
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])

@@ -301,7 +301,7 @@ class Contact:
         """Return the wrenches (6, d) on the object, about its frame's origin and in its axes."""
         R, p = self.pose[:3, :3], self.pose[:3, 3]
         turned = np.vstack([R @ self.directions[:3], R @ self.directions[3:]])
-        turned[:3] += np.cross(p, turned[3:], axisa=0, axisb=0, axisc=0)
+        turned[:3] += _cross(p, turned[3:])
         return turned
 
 
@@ -313,8 +313,14 @@ def wrench_map(contacts: Sequence[Contact], center: Array) -> Array:
         center: The point in the object [m]: its centre of mass.
     """
     W = np.hstack([contact.on_object() for contact in contacts])
-    W[:3] -= np.cross(np.asarray(center), W[3:], axisa=0, axisb=0, axisc=0)
+    W[:3] -= _cross(np.asarray(center), W[3:])
     return W
+
+
+def _cross(p: Array, columns: Array) -> Array:
+    """Return p x each column (3, d); `np.cross` takes 40 us to find its axes."""
+    (x, y, z), (a, b, c) = p, columns
+    return np.array([y * c - z * b, z * a - x * c, x * b - y * a])
 
 
 def contact_wrenches(contacts: Sequence[Contact], forces: Array) -> Array:

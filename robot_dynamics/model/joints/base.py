@@ -236,6 +236,12 @@ class JointType(ABC):
         return tuple(str(number) for number in range(1, self.nv + 1))
 
     @property
+    def turning(self) -> tuple[bool, ...]:
+        """Whether each freedom (nv,) turns the successor."""
+        columns = self.subspace(self.neutral())
+        return tuple(any(float(x) != 0.0 for x in c.angular) for c in columns)
+
+    @property
     def parameters(self) -> dict[str, object]:
         """The parameters that tell it from other joints of its kind."""
         if not dataclasses.is_dataclass(self):
