@@ -81,7 +81,7 @@ def run(motion, seconds: float, step: float = 2.5e-4, force=None, after=None) ->
     nv = len(motion.v)
     force = np.zeros(nv) if force is None else force
     for i in range(round(seconds / step)):
-        motion.advance(step, force, np.zeros_like)
+        motion.advance(step, force)
         if i % 8 == 7:
             motion.correct()
         if after is not None:

@@ -10,7 +10,6 @@ spring by the trapezoidal rule, so that no step is too long for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import sqrt
 from typing import NamedTuple
 
@@ -41,6 +40,7 @@ from robot_dynamics.contact.solver import (
     substitute,
     velocities,
 )
+from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.model import WORLD
 from robot_dynamics.simulation.contact.report import EnergyBooks
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
@@ -107,6 +107,10 @@ class ContactMotion:
             (p, 2) [N m].
         resisted: What hinges and lines that resist did so with over the last step, on the object
             along what they leave (g,) [N m or N].
+        damping: Friction of joints over their velocities (nv,) [N m s/rad or N s/m]: zero unless
+            it is set in place.
+        friction: Coulomb friction of joints (nv,) [N m or N], likewise.
+        friction_velocity: Below it Coulomb friction fades (1,) [rad/s or m/s].
         near: Where points of shapes were in the last step (s, 3) [m], NaN where there was none.
     """
 
@@ -165,6 +169,8 @@ class ContactMotion:
         self._at_v, self._end, self._move_by = (np.zeros(nv) for _ in range(3))
         self._force, self._drag = np.zeros(nv), np.zeros(nv)
         self._pressing = np.zeros(len(self._padded))
+        self.damping, self.friction = np.zeros(nv), np.zeros(nv)
+        self.friction_velocity = np.array([FRICTION_VELOCITY])
         # All that such a step takes is compiled.
         self._plain = not self._padded.size and not self.terms.resisting
         self._after, self._gaps = np.zeros(self._rows), np.zeros(c)
@@ -173,7 +179,8 @@ class ContactMotion:
         self._within, self._arriving = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
         self._astray, self._closing, self._fastest = np.zeros(1), np.zeros(1), np.zeros(1)
         # Of a correction: whether contacts take part, the shift, the motion, errors, which rows.
-        self._everything, self._shift, self._move = np.zeros(1, bool), np.zeros(1), np.zeros(nv)
+        self._everything, self._shift, self._move = np.ones(1, bool), np.zeros(1), np.zeros(nv)
+        self._open, self._any_deep = np.zeros(1), np.zeros(1, bool)
         self._error, self._part = np.zeros(self._rows), np.zeros(self._rows, dtype=bool)
         self.start(scene.model.neutral())
 
@@ -189,6 +196,7 @@ class ContactMotion:
         self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
         self._residual, self.correction = np.zeros(1), 0.0
         self.forces = ContactForces(np.zeros(self._rows), np.zeros(self._rows))
+        self._struck = False  # since forces were taken
         self._acceleration, self._trusted = np.zeros(len(self.v)), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
@@ -247,15 +255,31 @@ class ContactMotion:
             self.pressed, self.slipping, self.impacts, self._anchors, self._anchored,
         )  # fmt: skip
 
+        there = self._here.terms
+        self._open_now, self._open_here = (
+            open_by.bind(
+                h, self._after, at.error, at.gaps, at.places, at.axes, self._anchors,
+                self.pressed, self._anchored, self._elastic, self._gives, w, self._everything,
+                self._error, self._part, self._open,
+            )
+            for h, at in ((self._h, terms), (np.zeros(1), there))
+        )  # fmt: skip
+        self._closing_motion = closing_motion.bind(
+            there.H, there.J, there.HJ, self._error, self._part, self._shift, self._move
+        )
+        self._foresee = foresee.bind(
+            self._h, self.v, self._acceleration, self.damping, self.friction,
+            self.friction_velocity, self._at_v, self._drag,
+        )  # fmt: skip
         self._attempt_step = attempt_step.bind(
-            self._h, self.v, self._acceleration, self._at_v, self._evaluate, self._begin_step,
-            self._give_way, solver.run, self._end_step,
+            self._foresee, self._evaluate, self._begin_step, self._give_way, solver.run,
+            self._end_step,
         )  # fmt: skip
         self._accept_step = accept_step.bind(
             self._h, self._end, self._move_by, self.v,
             self.terms.bind_move(terms.q, self._move_by, self.q), self._take_step,
-            self._move_patches, solver.error, self._residual, terms.gaps, terms.places,
-            self._shown, self.near,
+            self._move_patches, self._open_now, solver.error, self._residual, self._elastic,
+            terms.gaps, terms.places, self._shown, self.near, self._any_deep,
         )  # fmt: skip
         self._ordinary_step = ordinary_step.bind(
             self._attempt_step, self._accept_step, self._h, self._arriving, self._astray,
@@ -270,18 +294,6 @@ class ContactMotion:
             terms.J, terms.HJ, terms.after, terms.before, self._bouncing, solver.P,
             solver.compliance, self._change, self._after,
         )  # fmt: skip
-        there = self._here.terms
-        self._open_now, self._open_here = (
-            open_by.bind(
-                h, self._after, at.error, at.gaps, at.places, at.axes, self._anchors,
-                self.pressed, self._anchored, self._elastic, self._gives, w, self._everything,
-                self._error, self._part,
-            )
-            for h, at in ((self._h, terms), (np.zeros(1), there))
-        )  # fmt: skip
-        self._closing_motion = closing_motion.bind(
-            there.H, there.J, there.HJ, self._error, self._part, self._shift, self._move
-        )
 
     def deepest(self) -> tuple[str, float]:
         """Return the name of the rigid contact that is closed deepest, and how deep [m].
@@ -299,10 +311,9 @@ class ContactMotion:
 
     def lost(self) -> list[str]:
         """Return the names of rigid contacts that were too deep to push in the last step."""
-        gaps = self._terms.gaps
-        if not gaps.size or not np.fmin.reduce(gaps) < -DEEP:
+        if not self._any_deep[0]:
             return []
-        deep = (gaps < -DEEP) & ~self._elastic
+        deep = (self._terms.gaps < -DEEP) & ~self._elastic
         return [self.scene.touches[c][0] for c in np.flatnonzero(deep)]
 
     @property
@@ -315,20 +326,17 @@ class ContactMotion:
         """The largest velocity at the end of the last step [m/s, rad/s]."""
         return float(self._fastest[0])
 
-    def advance(self, h: float, force: Array, friction: Callable[[Array], Array]) -> None:
+    def advance(self, h: float, force: Array) -> None:
         """Go on by a step.
 
         Args:
             h: Its length [s].
             force: On the joints (nv,), held over the step.
-            friction: Returns of velocities (nv,) the friction of joints over them (nv,),
-                [N m s/rad or N s/m]. A blow within the step changes it.
         """
         left, events = h, 0
         self._force[:] = force
         self._stepped = True
         while left > 1e-9 * h:
-            self._drag[:] = friction(self.v)
             length = min(left, self._trusted)
             self._smooth[0] = events == 0
             if not self._plain:
@@ -362,11 +370,16 @@ class ContactMotion:
             self._accept(length, smooth=events == 0)
             left -= length
 
-    def take_forces(self) -> ContactForces:
-        """Return forces and impulses, and begin to add up impulses anew."""
+    def take_forces(self, period: float) -> Array:
+        """Return the forces of the last step along all rows (b + w c,).
+
+        Impulses of impacts since they were taken last are in them, as a mean over a period [s].
+        """
         force, impulse = self.forces
-        taken = ContactForces(force.copy(), impulse.copy())
-        impulse[:] = 0.0
+        if not self._struck:
+            return force.copy()
+        taken = force + impulse / period
+        impulse[:], self._struck = 0.0, False
         return taken
 
     def correct(self) -> None:
@@ -380,9 +393,9 @@ class ContactMotion:
         correction does not spin it.
         """
         self.correction = 0.0
-        self._everything[0], self._shift[0] = True, _SHIFT
+        self._shift[0] = _SHIFT
         # Known from the middle of the last step: nothing is to be evaluated where all is closed.
-        if self._stepped and self._open_now() <= _CLOSE_ENOUGH:
+        if self._stepped and self._open[0] <= _CLOSE_ENOUGH:
             return
         self.correction = self._close()
         if not self.correction:
@@ -397,6 +410,7 @@ class ContactMotion:
             # What holds is closed whatever contacts want.
             self._everything[0], self._shift[0] = False, _SHIFT
             self._close()
+            self._everything[0] = True
             self.q[:] = self.terms.move(self.q, self._move)
 
     def _close(self) -> float:
@@ -448,7 +462,7 @@ class ContactMotion:
             self._attempt_step()
             return
         self._pressing[:] = self.forces.force[self._padded]
-        self._at_v[:] = self.v + 0.5 * h * self._acceleration
+        self._foresee()
         self._evaluate()
         self._begin_step()
         self._give_way()
@@ -501,6 +515,7 @@ class ContactMotion:
         self._work += solver.P * (terms.before + self._after)
         self.impacts += speed > SLOW
         self.forces.impulse[:] += solver.P
+        self._struck = True
         # What did not bounce is closed from now on.
         self.pressed |= arriving & ((speed <= SLOW) | pressed)
 
@@ -582,13 +597,25 @@ def nothing() -> None:
 
 
 @routine
-def attempt_step(
-    h: Vector, v: Vector, acceleration: Vector, at_v: Vector, terms: Call, begin: Call,
-    give_way: Call, solve: Call, end: Call,
+def foresee(
+    h: Vector, v: Vector, acceleration: Vector, damping: Vector, friction: Vector,
+    friction_velocity: Vector, at_v: Vector, drag: Vector,
 ) -> None:  # fmt: skip
-    """Find what a step would do."""
+    """Write velocities for the middle of a step, and the friction of joints over velocities."""
+    least = friction_velocity[0] * friction_velocity[0]
     for k in range(len(v)):
         at_v[k] = v[k] + 0.5 * h[0] * acceleration[k]
+        drag[k] = damping[k]
+        if friction[k] != 0.0:
+            drag[k] += friction[k] / sqrt(v[k] * v[k] + least)
+
+
+@routine
+def attempt_step(
+    foresee: Call, terms: Call, begin: Call, give_way: Call, solve: Call, end: Call
+) -> None:
+    """Find what a step would do."""
+    foresee()
     terms()
     begin()
     give_way()
@@ -599,8 +626,8 @@ def attempt_step(
 @routine
 def accept_step(
     h: Vector, end: Vector, way: Vector, v: Vector, move: Call, take: Call,
-    move_patches: Call, error: Vector, residual: Vector, gap: Vector, place: Matrix,
-    shown: Indices, near: Matrix,
+    move_patches: Call, open_by: Call, error: Vector, residual: Vector, elastic: Mask,
+    gap: Vector, place: Matrix, shown: Indices, near: Matrix, any_deep: Mask,
 ) -> None:  # fmt: skip
     """Go on to the end of the step that was tried."""
     for k in range(len(v)):
@@ -608,7 +635,12 @@ def accept_step(
     move()
     take()
     move_patches()
+    open_by()
     residual[0] = larger(residual[0], error[0])
+    any_deep[0] = False
+    for i in range(len(gap)):
+        if gap[i] < -DEEP and not elastic[i]:
+            any_deep[0] = True
     for i in range(len(shown)):
         for k in range(3):
             near[i, k] = place[shown[i], k] if gap[shown[i]] < _INFINITE else _NOWHERE
@@ -743,9 +775,9 @@ def take_step(
 def open_by(
     h: Vector, after: Vector, holds: Vector, gap: Vector, place: Matrix, axes: Tensor,
     anchors: Matrix, pressed: Mask, anchored: Mask, elastic: Mask, gives: Mask, width: int,
-    everything: Mask, error: Vector, takes_part: Mask,
-) -> float:  # fmt: skip
-    """Write what rows are open by at the end of a step, and which rows; return the largest.
+    everything: Mask, error: Vector, takes_part: Mask, widest: Vector,
+) -> None:  # fmt: skip
+    """Write what rows are open by at the end of a step, which rows, and the largest.
 
     Of what holds or, of `everything`, of contacts that push or stick as well. What they are open
     by in the middle, where the terms are, is as large at most.
@@ -770,7 +802,7 @@ def open_by(
             largest = larger(largest, abs(error[i]))
             error[i] += 0.5 * h[0] * after[i]
             largest = larger(largest, abs(error[i]))
-    return largest
+    widest[0] = largest
 
 
 @routine

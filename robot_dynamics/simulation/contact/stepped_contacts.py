@@ -25,7 +25,6 @@ from robot_dynamics.contact.points import (
 from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone
 from robot_dynamics.dynamics.arguments import positive_number
-from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
@@ -44,6 +43,7 @@ _logger = logging.getLogger(__name__)
 STEP = 2.5e-4
 # Impulses that miss the laws of contact by more than this, in parts of the largest, are logged.
 _MISSED = 1e-6
+_NO_WRENCHES = np.zeros((0, 6))
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ class SteppedContacts:
         longest = STEP if step is None else positive_number("step", step)
         self.substeps = max(1, int(np.ceil(self.period / longest * (1.0 - 1e-9))))
         # Friction of joints is a part of the step, which it makes no shorter.
-        self._damping, self._friction = np.zeros(model.nv), np.zeros(model.nv)
+        damping, friction = np.zeros(model.nv), np.zeros(model.nv)
         if model.joint_friction:
-            self._damping, self._friction = model.damping, model.friction
+            damping, friction = model.damping, model.friction
             model = model.replace(joint_friction=False)
-        self._rubs = bool(self._friction.any())
         self.motion = ContactMotion(RobotScene(model, items), cone)
+        self.motion.damping[:], self.motion.friction[:] = damping, friction
         self.motion.start(q0, qd0)
         with np.errstate(all="ignore"):  # what is not finite is told
             there = self.motion.terms.at(q0, qd0)
@@ -157,7 +157,7 @@ class SteppedContacts:
         h = self.period / self.substeps
         with np.errstate(over="ignore", invalid="ignore"):  # of velocities without bound
             for _ in range(self.substeps):
-                motion.advance(h, force, self._drag)
+                motion.advance(h, force)
         if not (fastest := motion.fastest) < FASTEST:
             raise SimulationError(
                 f"{model.name}: the simulated motion ended in period {self._tick + 1}: a velocity "
@@ -177,7 +177,7 @@ class SteppedContacts:
                     f"below {-DEEP:g}" if name in self._inequalities else deep,
                     (self._tick + 1) * self.period,
                 )
-        if motion.residual > _MISSED and not self._warned:
+        if not self._warned and motion.residual > _MISSED:
             self._warned = True
             _logger.warning(
                 "%s: impulses miss the laws of contact by %.2g of the largest after %.6g s; "
@@ -186,8 +186,7 @@ class SteppedContacts:
                 motion.residual,
                 (self._tick + 1) * self.period,
             )
-        taken = motion.take_forces()
-        self._forces = taken.force + taken.impulse / self.period
+        self._forces = motion.take_forces(self.period)
         self._tick += 1
         return self._measurement()
 
@@ -253,12 +252,6 @@ class SteppedContacts:
         names = "\0".join(name for name, _, _ in self.motion.scene.touches)
         return self.robot.model.structure_key + names.encode()
 
-    def _drag(self, v: Array) -> Array:
-        """Return the friction of joints over their velocities, at these (nv,)."""
-        if not self._rubs:
-            return self._damping
-        return self._damping + self._friction / np.sqrt(v * v + FRICTION_VELOCITY**2)
-
     def _measurement(self) -> Measurement:
         time, motion = self._tick * self.period, self.motion
-        return Measurement(self._tick, time, motion.q, motion.v, np.zeros((0, 6)))
+        return Measurement(self._tick, time, motion.q, motion.v, _NO_WRENCHES)

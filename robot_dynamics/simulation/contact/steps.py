@@ -19,7 +19,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
-from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactForces, ContactMotion
+from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactMotion
 from robot_dynamics.simulation.contact.report import (
     ContactReport,
     EnergyBooks,
@@ -73,6 +73,9 @@ class ContactSteps:
         self.substeps = _substeps(settings, period)
         self._h = period / self.substeps
         self.steps = ContactMotion(scene)
+        self.steps.damping[drives.v_index] = drives.damping
+        self.steps.friction[drives.v_index] = drives.friction
+        self.steps.friction_velocity[0] = drives.friction_velocity
         self.robot = Robot(scene.model)
         model = scene.system.model
         at = [model.joint_index(name) for name in scene.system.passive_joint_names]
@@ -114,12 +117,12 @@ class ContactSteps:
         force = np.zeros(len(steps.v)) if force is None else force
         force[self.drives.v_index] += torque
         for _ in range(self.substeps):
-            steps.advance(self._h, force, self._friction)
+            steps.advance(self._h, force)
         fastest = np.abs(steps.v).max()
         if not fastest < FASTEST:
             raise RobotDynamicsError(f"a velocity of {fastest:.3g} m/s or rad/s")
         steps.correct()
-        self._forces = steps.take_forces()
+        self._forces = steps.take_forces(self._period)
 
     def state(self) -> tuple[Mapping[str, Any], ...]:
         """Return copies of what changes."""
@@ -131,14 +134,6 @@ class ContactSteps:
         restore(self.steps, state[1])
         self.steps.bind()
         self.sensed()
-
-    def _friction(self, v: Array) -> Array:
-        """Return the friction of joints over their velocities, at these (nv,)."""
-        drives, drag = self.drives, np.zeros(len(v))
-        rate = v[drives.v_index]
-        smooth = np.sqrt(rate * rate + drives.friction_velocity**2)
-        drag[drives.v_index] = drives.damping + drives.friction / smooth
-        return drag
 
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
@@ -177,19 +172,21 @@ class ContactSteps:
 
     def _measured(self) -> Array:
         """Return forces and moments along all rows, impacts as a mean over the period."""
-        return self._forces.force + self._forces.impulse / self._period
+        return self._forces
 
-    def _resting_forces(self) -> ContactForces:
+    def _resting_forces(self) -> Array:
         """Return the forces at rest, arms on their brakes: those nearest to the shared load.
 
         Statics leaves them open where contacts hold, and where fingers on brakes might squeeze.
         """
         motion = self.steps
         motion.forces.force[:] = self._shared_load()
-        drag = np.zeros(len(motion.v))
-        drag[self.scene.system.v_index] = _BRAKES
-        motion.advance(self._h, np.zeros(len(motion.v)), lambda v: drag)
-        forces = motion.take_forces()
+        damping, friction = motion.damping.copy(), motion.friction.copy()
+        motion.damping[:] = motion.friction[:] = 0.0
+        motion.damping[self.scene.system.v_index] = _BRAKES
+        motion.advance(self._h, np.zeros(len(motion.v)))
+        forces = motion.take_forces(self._period)
+        motion.damping[:], motion.friction[:] = damping, friction
         motion.start(self._start)
         return forces
 

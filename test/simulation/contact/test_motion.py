@@ -74,7 +74,7 @@ def test_only_what_is_open_is_corrected(radius, corrected):
     at = motion.terms.at
     motion.terms.at = lambda *given: evaluated.append(given) or at(*given)
     for _ in range(100):
-        motion.advance(1e-3, np.zeros(6), np.zeros_like)
+        motion.advance(1e-3, np.zeros(6))
         motion.correct()
         sizes.append(motion.correction)
     assert len(evaluated) == (100 if corrected else 0)
@@ -275,7 +275,7 @@ def test_a_turning_slide_is_against_the_slip():
     motion.start(start, v)
     force = np.zeros(8)
     force[scene.system.v_index] = squeeze
-    motion.advance(2.5e-4, force, np.zeros_like)
+    motion.advance(2.5e-4, force)
     # t is against (v, (gamma / mu) omega) of length mu N.
     slip = np.array([0.4, gamma / mu * 10.0])
     t = -mu * squeeze * slip / np.linalg.norm(slip)
@@ -330,14 +330,9 @@ def test_friction_of_a_joint_that_was_struck_is_that_of_its_speed():
     finger, box = 1, scene.system.object_v.start + 3
     q[0], q[finger], v[box] = q[0] - 0.5, q[finger] - 1e-3, 1.0
     motion.start(q, v)
-
-    def friction(rates):
-        drag = np.zeros(len(rates))
-        drag[finger] = 20.0 / np.hypot(rates[finger], 0.05)
-        return drag
-
+    motion.friction[finger], motion.friction_velocity[0] = 20.0, 0.05
     while not motion.impacts.any():
-        motion.advance(2.5e-4, np.zeros(len(v)), friction)
+        motion.advance(2.5e-4, np.zeros(len(v)))
     given, lost = 2.0 * MASS / (MASS + 0.3), 20.0 * 2.5e-4 / 0.3
     assert given - 1.01 * lost < abs(motion.v[finger]) < given + 1e-9
 
@@ -364,7 +359,7 @@ def test_impacts_with_friction_never_give_energy():
         arrival, before = float(seen.before[0]), energy()
         if arrival > -0.05:
             continue
-        motion.advance(1e-7, rest, np.zeros_like)
+        motion.advance(1e-7, rest)
         gained = energy() - before
         assert gained < 1e-9 * before  # rounding, and a step of 1e-7 s
         leaving = float((seen.J @ motion.v)[0]) / -arrival
@@ -405,7 +400,7 @@ def test_impacts_of_two_points_on_what_is_held_never_give_energy():
         before, arrival = energy(), seen.before[[12, 15]]  # after the rows of the grasps
         if arrival.max() > -0.05:
             continue
-        motion.advance(1e-7, rest, np.zeros_like)
+        motion.advance(1e-7, rest)
         gained, leaving = energy() - before, (seen.J @ motion.v)[[12, 15]]
         assert gained < 1e-9 * before  # rounding, and a step of 1e-7 s
         assert np.abs(K @ motion.v).max() < 1e-4  # m/s, which change within the step
