@@ -865,6 +865,11 @@ def _checked(parameters: Mapping[str, ArrayLike], count: int) -> dict[str, NDArr
             )
         if values.dtype.kind not in "biuf" or not math.isfinite(float(np.abs(values).sum())):
             raise ArgumentError(f"parameter {key!r}: expected finite numbers.")
+        if values.dtype.kind == "f" and key.endswith(("_periods", ".seed")):
+            raise ArgumentError(
+                f"parameter {key!r} has numbers of the type {values.dtype}, expected whole ones: "
+                "np.asarray(values, dtype=int)."
+            )
         found[key] = values
     return found
 

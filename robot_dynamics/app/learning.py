@@ -24,7 +24,7 @@ from robot_dynamics.app.batch_simulation import BatchObservation, BatchSimulatio
 from robot_dynamics.app.metrics import squeezes
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 
 try:
     import gymnasium
@@ -40,6 +40,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _PACE_RATE = 5.0  # by which the pace along the path may change in a second
+_OPTIONS = ("reset_mask", "parameters")  # of `reset`
 _FORCE_S = 0.2  # time in which the squeeze changes over the whole of its range
 
 
@@ -190,6 +191,7 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
 
         Raises:
             ArgumentError: If the mask, the seeds or parameters have another shape.
+            UnknownNameError: If there is no such option.
             RobotDynamicsError: If a cell cannot start with its parameters.
         """
         if seed is not None and not isinstance(seed, (int, np.integer)):
@@ -199,6 +201,9 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         else:
             super().reset(seed=None if seed is None else int(seed))
             given = [None] * self.num_envs
+        for name in options or {}:
+            if name not in _OPTIONS:
+                raise UnknownNameError("option", str(name), _OPTIONS)
         chosen = np.ones(self.num_envs, dtype=bool)
         if options and "reset_mask" in options:
             chosen = np.asarray(options["reset_mask"])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.run import chosen_scenario, make_plant
 from robot_dynamics.app.scenario import Scenario, build_system, true_system
-from robot_dynamics.contact.points import Inequality, PointContact
+from robot_dynamics.contact.points import Inequality, PointContact, named_contacts
 from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone, Residuals
 from robot_dynamics.errors import ArgumentError
@@ -104,6 +105,9 @@ class Simulation:
         sim = rd.Simulation(robot, period=0.002, q=q, qd=qd)
         seen = sim.step(torque)
 
+    A simulation can be copied and pickled, for processes of a pool, and goes on from its state bit
+    for bit. It is built anew there; functions of contacts have to be in modules for that.
+
     Attributes:
         scenario: What is simulated; None of a robot.
         period: Control period [s].
@@ -159,6 +163,10 @@ class Simulation:
         self._plant: Plant | SteppedRobot | SteppedContacts
         if isinstance(scenario, Robot):
             _refuse("a robot", "a scenario", plant=plant, overrides=overrides or None)
+            contacts = None if contacts is None else named_contacts(contacts)
+            self._arguments = copy.deepcopy(
+                {"period": period, "q": q, "qd": qd, "step": step, "contacts": contacts}
+            )
             if contacts is None:
                 _refuse("no contacts", "contacts", cone=cone)
                 self._plant = SteppedRobot(scenario, period, q, qd, step)
@@ -175,7 +183,7 @@ class Simulation:
                 cone=cone,
             )  # fmt: skip
             scenario = chosen_scenario(scenario, plant, overrides)
-            self.scenario, self.period = scenario, scenario.control.period
+            self.scenario, self.period, self._arguments = scenario, scenario.control.period, {}
             system = true_system(scenario, build_system(scenario))
             self.joint_names = tuple(system.joint_names)
             self.arm_names = tuple(arm.name for arm in system.arms)
@@ -184,6 +192,14 @@ class Simulation:
             self._plant = make_plant(scenario, system)
 
         self.reset()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.scenario or self.arms, self._arguments, self.state
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        what, arguments, now = state
+        self.__init__(what, **arguments)  # type: ignore[misc]
+        self.state = now
 
     def reset(self) -> Observation:
         """Return to the start at rest, brakes on; noise and faults begin anew."""

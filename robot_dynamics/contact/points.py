@@ -120,11 +120,20 @@ def ellipsoid(a: float, b: float, c: float) -> Shape:
     """Return the shape of an ellipsoid with these half axes [m] along the link's axes."""
     a, b, c = (positive_number("half axis of an ellipsoid", axis) for axis in (a, b, c))
 
-    def farthest(d: Vector3) -> Vector3:
-        w = Vector3(a * a * d.x, b * b * d.y, c * c * d.z)
-        return w * (1.0 / sqrt(w.dot(d)))
+    return _Ellipsoid(a, b, c)
 
-    return farthest
+
+@dataclass(frozen=True)
+class _Ellipsoid:
+    """The farthest point of an ellipsoid with these half axes."""
+
+    a: float
+    b: float
+    c: float
+
+    def __call__(self, d: Vector3) -> Vector3:
+        w = Vector3(self.a * self.a * d.x, self.b * self.b * d.y, self.c * self.c * d.z)
+        return w * (1.0 / sqrt(w.dot(d)))
 
 
 def disc(radius: float, axis: Sequence[float] = (0.0, 0.0, 1.0)) -> Shape:
@@ -132,11 +141,19 @@ def disc(radius: float, axis: Sequence[float] = (0.0, 0.0, 1.0)) -> Shape:
     radius = positive_number("radius of a disc", radius)
     along = Vector3.of(unit_vector("axis of a disc", axis).tolist())
 
-    def farthest(d: Vector3) -> Vector3:
-        across = d - along * along.dot(d)
-        return across * (radius / sqrt(across.dot(across) + _FLAT))
+    return _Disc(radius, along)
 
-    return farthest
+
+@dataclass(frozen=True)
+class _Disc:
+    """The farthest point of a thin disc about an axis of unit length."""
+
+    radius: float
+    along: Vector3
+
+    def __call__(self, d: Vector3) -> Vector3:
+        across = d - self.along * self.along.dot(d)
+        return across * (self.radius / sqrt(across.dot(across) + _FLAT))
 
 
 class Posture:
@@ -244,7 +261,7 @@ def cable(
         ArgumentError: If an argument does not fit, or both points are of one link.
     """
     length = positive_number(f"length of cable {name!r}", length)
-    ends: list[tuple[str, list[float]]] = []
+    ends: list[tuple[str, Sequence[float]]] = []
     for end in (first, second):
         if not (isinstance(end, (tuple, list)) and len(end) == 2 and isinstance(end[0], str)):
             raise ArgumentError(
@@ -257,11 +274,19 @@ def cable(
             f"both ends of cable {name!r} are on {ends[0][0]!r}, expected two links."
         )
 
-    def slack(posture: Posture) -> Scalar:
-        between = posture.point(*ends[0]) - posture.point(*ends[1])
-        return length - sqrt(between.dot(between) + _FLAT * length * length)
+    return Inequality(name, _Cable(length, *ends).slack, restitution)
 
-    return Inequality(name, slack, restitution)
+
+class _Cable(NamedTuple):
+    """How much of a cable is left between two points."""
+
+    length: float
+    first: tuple[str, Sequence[float]]
+    second: tuple[str, Sequence[float]]
+
+    def slack(self, posture: Posture) -> Scalar:
+        between = posture.point(*self.first) - posture.point(*self.second)
+        return self.length - sqrt(between.dot(between) + _FLAT * self.length * self.length)
 
 
 def vertices(contact: PointContact, points: ArrayLike) -> tuple[PointContact, ...]:
@@ -570,6 +595,9 @@ class Contacts:
         self._kernel = load_kernel(
             b"points\0" + program.fingerprint, lambda: program, lanes=1
         ).bind(np.zeros(1))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Contacts, (self.robot, self.items)
 
     def __call__(self, q: Array, qd: Array) -> ContactTerms:
         """Return all contacts at positions q (nq,) and velocities qd (nv,).

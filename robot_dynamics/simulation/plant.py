@@ -128,13 +128,13 @@ class PlantState:
         tick: Number of control periods since the start.
         plant: Which plants can take it: engine and joints.
         parts: Variables of the plant, its faults, its sensors and its engine.
-        history: The hash of the states before.
+        history: SHA-256 over the states before.
     """
 
     tick: int
     plant: tuple[str, ...]
     parts: tuple[Mapping[str, Any], ...]
-    history: Any
+    history: bytes
 
 
 class Plant(ABC):
@@ -189,7 +189,7 @@ class Plant(ABC):
         self._tick = 0
         self._torque = np.zeros(len(self.system.joint_names))
         self._begin()
-        self._hash = hashlib.sha256()
+        self._hash = b""
         # From a measurement to the action of the torque computed from it; none at first.
         self._delayed: deque[Array | None] = deque([None] * self._delay_periods)
         self.faults.reset()
@@ -209,7 +209,7 @@ class Plant(ABC):
             copied(self._sensors, Sensors.STATE),
             *self._engine_state(),
         )
-        return PlantState(self._tick, self._identity, parts, self._hash.copy())
+        return PlantState(self._tick, self._identity, parts, self._hash)
 
     @state.setter
     def state(self, state: PlantState) -> None:
@@ -218,7 +218,7 @@ class Plant(ABC):
         own, faults, sensors, *engine = state.parts
         for part, of in ((own, self), (faults, self.faults), (sensors, self._sensors)):
             restore(of, part)
-        self._hash = state.history.copy()
+        self._hash = state.history
         self._restore_engine(engine)
 
     @property
@@ -257,8 +257,11 @@ class Plant(ABC):
             self._run(limited, pushes)
         self._tick += 1
         self.faults.move(self._tick)
+        # Of the hash before and the state: so what it goes on from can be copied and pickled.
+        hashed = hashlib.sha256(self._hash)
         for part in self._state():
-            self._hash.update(part.data)
+            hashed.update(part.data)
+        self._hash = hashed.digest()
         return self._measurement()
 
     def _with_planned(self, wrenches: Mapping[str, Array]) -> dict[str, Array]:
@@ -286,8 +289,8 @@ class Plant(ABC):
         return ()
 
     def state_hash(self) -> str:
-        """Return a SHA-256 over the states of all control instants since `reset`."""
-        return self._hash.hexdigest()
+        """Return a SHA-256 over the states of all control instants since `reset`, as a chain."""
+        return self._hash.hex()
 
     @abstractmethod
     def _begin(self) -> None:

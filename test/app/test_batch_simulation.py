@@ -288,6 +288,7 @@ def test_rows_of_the_caller_are_followed(plain):
         ("lift_box", {"cell.object.xyz": np.zeros((2, 3))}, (), "a key of plant or control"),
         ("lift_box", {"plant.object_mass_scale": [1.0]}, (), "one value for each cell"),
         ("lift_box", {"plant.object_mass_scale": [1.0, np.nan]}, (), "finite numbers"),
+        ("lift_box", {"plant.command_delay_periods": [1.0, 2.0]}, (), "expected whole ones"),
         ("lift_box", {"plant.step_s": [0.001, 0.002]}, (), "'step_s'"),
     ],
 )

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 
 pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env
@@ -112,6 +112,8 @@ def test_parameters_are_drawn_anew_for_each_episode():
     assert envs.batch.parameters["plant.object_mass_scale"][1] == 1.05
     with pytest.raises(ArgumentError, match="one value for each cell"):
         envs.reset(options={"parameters": given})
+    with pytest.raises(UnknownNameError, match="did you mean 'parameters'"):
+        envs.reset(options={"paramters": given})
     one = CellEnv("lift_box", reward=reward, parameters={"plant.object_mass_scale": [1.0]})
     one.reset(options={"parameters": given})
     assert one.batch.parameters["plant.object_mass_scale"][0] == 1.05

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -43,22 +45,27 @@ def test_it_does_what_simulate_does(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["lift_box", "tray", "fold", "wipe"])
 def test_it_goes_on_from_a_state_bit_for_bit(name, engine):
-    """Grasps that hold, slip, an object with a joint, surfaces; also after other motions."""
+    """Grasps that hold, slip, an object with a joint, surfaces; also after other motions, and as a
+    copy that was pickled, for a process of a pool.
+    """
     sim = rd.Simulation(name, engine, overrides=IMPERFECT if name == "lift_box" else ())
     commands = torques(sim, 40)
     for torque in commands[:15]:
         sim.step(torque)
-    state = sim.state
+    state, pickled = sim.state, pickle.dumps(sim)
     first = [sim.step(torque) for torque in commands[15:]]
+    hashed = sim._plant.state_hash()
     reports = sim.contacts
     sim.reset()
     sim.step(commands[0])
     sim.state = state
     assert sim.observation is state.observation
-    again = [sim.step(torque) for torque in commands[15:]]
-    for one, other in zip(first, again, strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
-    assert [r.impacts for r in reports] == [r.impacts for r in sim.contacts]
+    for same in (sim, pickle.loads(pickled)) if name in ("lift_box", "wipe") else (sim,):
+        again = [same.step(torque) for torque in commands[15:]]
+        for one, other in zip(first, again, strict=True):
+            assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+        assert [r.impacts for r in reports] == [r.impacts for r in same.contacts]
+        assert same._plant.state_hash() == hashed
 
 
 @pytest.mark.slow

@@ -89,7 +89,8 @@ def _run(options: argparse.Namespace) -> int:
                 allow_code=options.allow_code,
             )
     except KeyboardInterrupt:
-        print(f"what was found is in {journal}: the same command goes on from there.")
+        if journal.exists():
+            print(f"what was found is in {journal}: the same command goes on from there.")
         raise
     found = sensitivity(result)
     written = [write_table(result, folder / "samples.parquet")]

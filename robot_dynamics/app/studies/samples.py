@@ -48,7 +48,8 @@ class Results:
 
     Args:
         path: The file; it is made if it is not there.
-        subject: What the results are of (JSON values). Results of anything else are not taken up.
+        subject: What the results are of (JSON values), see `take_up`; if it is not known yet, the
+            file is only kept from others until it is.
 
     Raises:
         OutputError: If the file cannot be used, another process has it, or it has results of
@@ -58,10 +59,19 @@ class Results:
         known: Results by the number of their sample.
     """
 
-    def __init__(self, path: Path, subject: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, subject: Mapping[str, Any] | None = None) -> None:
         self.path = path
         self.known: dict[int, dict[str, Any]] = {}
         self._file = _open_alone(path)
+        if subject is not None:
+            self.take_up(subject)
+
+    def take_up(self, subject: Mapping[str, Any]) -> None:
+        """Read what is known of a subject (JSON values), or begin a file of it.
+
+        Raises:
+            OutputError: If the file has results of something else; it is closed then.
+        """
         try:
             self._file.seek(0)
             text = self._file.read()
@@ -74,7 +84,7 @@ class Results:
                 self._file.write(json.dumps(dict(subject)) + "\n")
                 self._file.flush()
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
     def _read(self, lines: list[str], subject: dict[str, Any]) -> None:
@@ -98,7 +108,9 @@ class Results:
         self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; one without a subject is taken away."""
+        if not self._file.closed and not os.fstat(self._file.fileno()).st_size:
+            self.path.unlink(missing_ok=True)
         self._file.close()
 
 

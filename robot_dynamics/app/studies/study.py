@@ -8,7 +8,7 @@ import hashlib
 import shlex
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -355,39 +355,40 @@ def run_study(
     """
     design = design_of(study)
     scenario = checked_scenario(study, design)
-    tell(0.0, "the scenario without variations")
-    # First and here: it compiles what all samples need, and shows which figures there are.
-    nominal, figures, report = run_nominal(study, scenario, allow_code=allow_code)
-    version = find_version()
-    task = Task(scenario, figures, study.duration_s, allow_code, version)
-    subject = {
-        "study": study.name,
-        "seed": study.seed,
-        "sampling": study.sampling,
-        **({} if study.sampling in EXTENSIBLE else {"samples": design.count}),
-        "vary": {key: _given(drawn) for key, drawn in study.vary.items()},
-        "duration_s": study.duration_s,
-        "figures": list(figures),
-        "version": version,
-        "scenario": hashlib.sha256(scenario.text().encode()).hexdigest(),
-        "files": _files_digest(scenario),
-    }
-    results = Results(journal, subject)
-    left = [number for number in range(design.count) if number not in results.known]
-    singly = ""
-    if len(left) >= FEWEST_AT_ONCE:
-        tell(0.0, "whether samples can be advanced at once")
-        singly = why_single(task, [design.values(number) for number in left[:_PROBED]], report)
+    # First of all: another process may have the file.
+    with closing(Results(journal)) as results:
+        tell(0.0, "the scenario without variations")
+        # First and here: it compiles what all samples need, and shows which figures there are.
+        nominal, figures, report = run_nominal(study, scenario, allow_code=allow_code)
+        version = find_version()
+        task = Task(scenario, figures, study.duration_s, allow_code, version)
+        subject = {
+            "study": study.name,
+            "seed": study.seed,
+            "sampling": study.sampling,
+            **({} if study.sampling in EXTENSIBLE else {"samples": design.count}),
+            "vary": {key: _given(drawn) for key, drawn in study.vary.items()},
+            "duration_s": study.duration_s,
+            "figures": list(figures),
+            "version": version,
+            "scenario": hashlib.sha256(_text_anywhere(scenario).encode()).hexdigest(),
+            "files": _files_digest(scenario),
+        }
+        results.take_up(subject)
+        left = [number for number in range(design.count) if number not in results.known]
+        singly = ""
+        if len(left) >= FEWEST_AT_ONCE:
+            tell(0.0, "whether samples can be advanced at once")
+            singly = why_single(task, [design.values(number) for number in left[:_PROBED]], report)
 
-    def told(done: float, doing: str) -> None:
-        failed = sum(
-            one["outcome"] != GOOD
-            for number, one in results.known.items()
-            if number < design.count  # there may be more, of an earlier and larger study
-        )
-        tell(done, f"{doing}, {failed} failed")
+        def told(done: float, doing: str) -> None:
+            failed = sum(
+                one["outcome"] != GOOD
+                for number, one in results.known.items()
+                if number < design.count  # there may be more, of an earlier and larger study
+            )
+            tell(done, f"{doing}, {failed} failed")
 
-    try:
         samples = run_samples(
             run_sample,
             design.count,
@@ -403,15 +404,13 @@ def run_study(
             jobs=jobs,
             scheduler=scheduler,
         )
-    finally:
-        results.close()
     return StudyResult(
         study, scenario, design, figures, nominal, samples, version, allow_code, singly
     )
 
 
-def _files_digest(scenario: Scenario) -> str:
-    """Return the digest of the files that a scenario names: robots, object, and own code."""
+def _named_files(scenario: Scenario) -> list[str]:
+    """Return the files that a scenario names: robots, object, and own code."""
     held = scenario.cell.object
     law = scenario.control.law.rpartition(":")[0]
     named = [
@@ -420,8 +419,21 @@ def _files_digest(scenario: Scenario) -> str:
         held.joint.urdf if held.joint else "",
         law if law.endswith(".py") else "",
     ]
+    return [path for path in named if path]
+
+
+def _text_anywhere(scenario: Scenario) -> str:
+    """Return the text of a scenario without the folders of its files: other checkouts go on."""
+    text = scenario.text()
+    for path in sorted(_named_files(scenario), key=len, reverse=True):
+        text = text.replace(path, Path(path).name)
+    return text
+
+
+def _files_digest(scenario: Scenario) -> str:
+    """Return the digest of what is in the files that a scenario names."""
     digest = hashlib.sha256()
-    for path in filter(None, named):
+    for path in _named_files(scenario):
         digest.update(hashlib.sha256(Path(path).read_bytes()).digest())
     return digest.hexdigest()
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from contextlib import closing
 from dataclasses import replace
+from unittest.mock import Mock
 
 import jsonschema
 import numpy as np
@@ -21,6 +23,7 @@ from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.app.scenario_schema import json_schema, reference_page
 from robot_dynamics.app.studies.design import design_of
 from robot_dynamics.app.studies.report import summary, worst_sample
+from robot_dynamics.app.studies.samples import Results
 from robot_dynamics.app.studies.settings import StudySettings, load_study, shipped_studies
 from robot_dynamics.app.studies.study import (
     OUTCOMES,
@@ -284,8 +287,21 @@ def test_a_study_goes_on_where_it_stopped(tmp_path, result):
         run_study(replace(study, seed=4), journal, nothing, jobs=1)
 
 
+def test_a_study_that_is_running_is_not_begun_twice(tmp_path, monkeypatch):
+    """A second process is refused before it runs the scenario; what fails there leaves no file."""
+    journal = tmp_path / "samples.jsonl"
+    study = load_study(study_file(tmp_path))
+    refused = RobotDynamicsError("no run is to be made")
+    monkeypatch.setattr("robot_dynamics.app.studies.study.run_nominal", Mock(side_effect=refused))
+    with closing(Results(journal)), pytest.raises(OutputError, match="another process"):
+        run_study(study, journal, nothing, jobs=1)
+    with pytest.raises(RobotDynamicsError, match="no run"):
+        run_study(study, journal, nothing, jobs=1)
+    assert not journal.exists()
+
+
 def test_files_that_changed_are_something_else(tmp_path):
-    """Of the robots or the object: the same names, and other masses."""
+    """Of the robots or the object: the same names, and other masses. Where they are is free."""
     box = tmp_path / "box.urdf"
     box.write_text((share_directory() / "urdf" / "box.urdf").read_text(encoding="utf-8"))
     fixed = {**yaml.safe_load(STUDY)["fixed"], "cell.object.urdf": str(box)}
@@ -293,6 +309,10 @@ def test_files_that_changed_are_something_else(tmp_path):
     journal = tmp_path / "samples.jsonl"
     run_study(study, journal, nothing, jobs=1)
     text = box.read_text(encoding="utf-8")
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "moved" / "box.urdf").write_text(text)
+    fixed["cell.object.urdf"] = str(tmp_path / "moved" / "box.urdf")
+    run_study(load_study(study_file(tmp_path, samples=1, fixed=fixed)), journal, nothing, jobs=1)
     box.write_text(re.sub(r'(<mass value=")[^"]*', r"\g<1>4.5", text), encoding="utf-8")
     assert box.read_text(encoding="utf-8") != text
     with pytest.raises(OutputError, match="files is"):

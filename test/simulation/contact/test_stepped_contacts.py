@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,15 @@ from support.touching import at, corners, floating
 
 import robot_dynamics as rd
 from robot_dynamics.contact.material import Material
-from robot_dynamics.contact.points import Inequality, PointContact, disc, ellipsoid, joint_limits
+from robot_dynamics.contact.points import (
+    Contacts,
+    Inequality,
+    PointContact,
+    cable,
+    disc,
+    ellipsoid,
+    joint_limits,
+)
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
@@ -321,6 +331,23 @@ def test_a_state_is_taken_up_bit_for_bit():
     assert (first == [sim.step(np.zeros(6)).q for _ in range(20)][-1]).all()
     sim.reset()
     assert sim.observation.time == 0.0
+    rope, soft = (
+        cable("rope", 0.6, ("body", (0, 0, 0)), ("world", (0, 0, 1))),
+        Material(0.4, 1e4, 0.5),
+    )
+    coin = PointContact("coin", "body", shape=disc(0.05), material=soft)
+    egg = PointContact("egg", "body", (0, 0, 0.1), shape=ellipsoid(0.1, 0.2, 0.1))
+    sim = rd.Simulation(floating(), contacts=(c for c in (rope, coin, egg)), q=at(0, 0, 0.41))
+    for _ in range(20):
+        sim.step(np.zeros(6))
+    pickled, copied = pickle.loads(pickle.dumps(sim)), copy.deepcopy(sim)
+    ends = [[s.step(np.ones(6)).q for _ in range(50)][-1] for s in (sim, pickled, copied)]
+    assert (ends[0] == ends[1]).all()
+    assert (ends[0] == ends[2]).all()
+    assert (pickled.reset().q == sim.reset().q).all()
+    contacts = Contacts(floating(), [rope])
+    again = pickle.loads(pickle.dumps(contacts))
+    assert (again(ends[0], np.zeros(6)).gap == contacts(ends[0], np.zeros(6)).gap).all()
     other = rd.Simulation(floating(), contacts=[PointContact("other", "body")], q=at(0, 0, 1))
     with pytest.raises(ArgumentError, match="another simulation"):
         other.state = state
