@@ -365,9 +365,7 @@ def scales(
     """Write r of each row, and return the shift."""
     m, total = len(r), 0.0
     for i in range(m):
-        r[i] = compliance[i]
-        for k in range(J.shape[1]):
-            r[i] += J[i, k] * HJ[i, k]
+        r[i] = compliance[i] + product(J, HJ, i)
         total += r[i]
     shift = SHIFT * total / m
     for i in range(m):
@@ -393,10 +391,37 @@ def velocities(
             for k in range(len(z)):
                 z[k] += P[i] * HJ[i, k]
     for i in range(len(P)):
-        total = compliance[i] * P[i] + c[i]
-        for k in range(len(z)):
-            total += J[i, k] * z[k]
-        u[i] = total
+        u[i] = compliance[i] * P[i] + c[i] + along_row(J, i, z)
+
+
+@routine
+def along_row(J: Matrix, i: int, z: Vector) -> float:
+    """Return the product of a row and a vector, in four sums that do not wait for one another."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    n = len(z) - len(z) % 4
+    for k in range(0, n, 4):
+        a += J[i, k] * z[k]
+        b += J[i, k + 1] * z[k + 1]
+        c += J[i, k + 2] * z[k + 2]
+        d += J[i, k + 3] * z[k + 3]
+    for k in range(n, len(z)):
+        a += J[i, k] * z[k]
+    return (a + c) + (b + d)
+
+
+@routine
+def product(J: Matrix, HJ: Matrix, i: int) -> float:
+    """Return the product of row i of both, likewise."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    n = J.shape[1] - J.shape[1] % 4
+    for k in range(0, n, 4):
+        a += J[i, k] * HJ[i, k]
+        b += J[i, k + 1] * HJ[i, k + 1]
+        c += J[i, k + 2] * HJ[i, k + 2]
+        d += J[i, k + 3] * HJ[i, k + 3]
+    for k in range(n, J.shape[1]):
+        a += J[i, k] * HJ[i, k]
+    return (a + c) + (b + d)
 
 
 @routine
@@ -464,6 +489,7 @@ def newton_step(
     g = zeros(m)
     N = zeros(width, 2 * width + 1)
     row = zeros(nv)
+    symmetric = True  # B is diagonal where nothing slips with friction
     for k in range(nv):
         z[k] = 0.0
         if not known:
@@ -481,7 +507,13 @@ def newton_step(
         elif ratio[i] < 0.0:
             for k in range(n, n + width):
                 g[k] = F[k]
+        elif mu[i] == 0.0:
+            B[n, 0] = 1.0 / (compliance[n] + shift)
+            g[n] = F[n] / r[n] * B[n, 0]
+            for k in range(n + 1, n + width):
+                g[k] = F[k]
         else:
+            symmetric = False
             slipping_slopes(n, ratio[i], mu[i], pyramid, along, r, compliance, shift, F, N)
             for k in range(width):
                 for j in range(width):
@@ -490,29 +522,51 @@ def newton_step(
     for i in range(m):
         first = i if i < holding else i - (i - holding) % width
         length = 1 if i < holding else width
-        if not known:
+        if not known and not symmetric:
             slope_row(J, B, i, first, length, row)
             for k in range(nv):
                 if J[i, k] != 0.0:
                     for j in range(nv):
                         A[k, j] += J[i, k] * row[j]
+        elif not known and i == first:
+            add_squares(J, B, i, length, A)
         if g[i] != 0.0:
             for k in range(nv):
                 z[k] -= J[i, k] * g[i]
-    if not known and not factorise(A, order):
-        return False
-    substitute(A, order, z)
+    if symmetric:
+        if not known and not factorise_symmetric(A):
+            return False
+        substitute_symmetric(A, z)
+    else:
+        if not known and not factorise(A, order):
+            return False
+        substitute(A, order, z)
     for i in range(m):
         first = i if i < holding else i - (i - holding) % width
         length = 1 if i < holding else width
         P[i] -= g[i]
         for j in range(length):
             if B[i, j] != 0.0:
-                rate = 0.0
-                for k in range(nv):
-                    rate += J[first + j, k] * z[k]
-                P[i] -= B[i, j] * rate
+                P[i] -= B[i, j] * along_row(J, first + j, z)
     return True
+
+
+@routine
+def add_squares(J: Matrix, B: Matrix, first: int, length: int, A: Matrix) -> None:
+    """Add J^T B J of a contact with diagonal B to the lower triangle of A, three rows at once."""
+    for i in range(first, first + length - length % 3, 3):
+        x, y, z = B[i, i - first], B[i + 1, i + 1 - first], B[i + 2, i + 2 - first]
+        for k in range(len(A)):
+            f, g, h = x * J[i, k], y * J[i + 1, k], z * J[i + 2, k]
+            if f != 0.0 or g != 0.0 or h != 0.0:
+                for j in range(k + 1):
+                    A[k, j] += f * J[i, j] + g * J[i + 1, j] + h * J[i + 2, j]
+    for i in range(first + length - length % 3, first + length):
+        for k in range(len(A)):
+            f = B[i, i - first] * J[i, k]
+            if f != 0.0:
+                for j in range(k + 1):
+                    A[k, j] += f * J[i, j]
 
 
 @routine
@@ -556,6 +610,38 @@ def slipping_slopes(
     for k in range(w):
         for j in range(w, 2 * w + 1):
             N[k, j] = N[k, j] / N[k, k]
+
+
+@routine
+def factorise_symmetric(A: Matrix) -> bool:
+    """Replace the lower triangle of A by L and D, A = L^T D L; return False if it is not positive.
+
+    What branches of a tree do not share stays zero (Table 6.3).
+    """
+    for k in range(len(A) - 1, -1, -1):
+        if not A[k, k] > 0.0:
+            return False
+        part = 1.0 / A[k, k]
+        for i in range(k - 1, -1, -1):
+            if A[k, i] != 0.0:
+                f = part * A[k, i]
+                for j in range(i + 1):
+                    A[i, j] -= f * A[k, j]
+                A[k, i] = f
+    return True
+
+
+@routine
+def substitute_symmetric(A: Matrix, x: Vector) -> None:
+    """Replace x by A^-1 x, of L and D."""
+    for k in range(len(x) - 1, -1, -1):
+        for j in range(k):
+            x[j] -= A[k, j] * x[k]
+    for k in range(len(x)):
+        y = x[k] / A[k, k]
+        for j in range(k):
+            y -= A[k, j] * x[j]
+        x[k] = y
 
 
 @routine
@@ -660,10 +746,7 @@ def sweep(
 @routine
 def rate(J: Matrix, c: Vector, compliance: Vector, P: Vector, z: Vector, i: int) -> float:
     """Return u of a row."""
-    total = compliance[i] * P[i] + c[i]
-    for k in range(len(z)):
-        total += J[i, k] * z[k]
-    return total
+    return compliance[i] * P[i] + c[i] + along_row(J, i, z)
 
 
 @routine

@@ -34,10 +34,12 @@ from robot_dynamics.contact.solver import (
     Cone,
     ContactSolver,
     Residuals,
-    factorise,
+    along_row,
+    factorise_symmetric,
     larger,
+    product,
     residuals,
-    substitute,
+    substitute_symmetric,
     velocities,
 )
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
@@ -710,10 +712,7 @@ def end_step(
             for k in range(len(v)):
                 end[k] += P[i] * HJ[i, k]
     for i in range(len(P)):
-        rate = 0.0
-        for k in range(len(v)):
-            rate += J[i, k] * end[k]
-        after[i] = rate
+        after[i] = along_row(J, i, end)
     astray[0] = 0.0
     for k in range(len(v)):
         fastest[0] = larger(fastest[0], abs(end[k]))
@@ -819,15 +818,13 @@ def closing_motion(
         if takes_part[i]:
             largest = max(largest, abs(error[i]))
             count += 1
-            for k in range(nv):
-                trace += J[i, k] * HJ[i, k]
+            trace += product(J, HJ, i)
     for k in range(nv):
         move[k] = 0.0
     if largest <= 1e-15:
         return 0.0
     # (H + J^T J / s) z = -J^T e / s
     A = zeros(nv, nv)
-    order = zeros(nv)
     weight = count / (part[0] * trace)
     for k in range(nv):
         for j in range(nv):
@@ -836,11 +833,15 @@ def closing_motion(
         if takes_part[i]:
             for k in range(nv):
                 if J[i, k] != 0.0:
-                    move[k] -= weight * J[i, k] * error[i]
-                    for j in range(nv):
-                        A[k, j] += weight * J[i, k] * J[i, j]
-    factorise(A, order)
-    substitute(A, order, move)
+                    slope = weight * J[i, k]
+                    move[k] -= slope * error[i]
+                    for j in range(k + 1):
+                        A[k, j] += slope * J[i, j]
+    if not factorise_symmetric(A):
+        for k in range(nv):
+            move[k] = 0.0
+        return 0.0
+    substitute_symmetric(A, move)
     largest = 0.0
     for k in range(nv):
         largest = max(largest, abs(move[k]))
