@@ -31,7 +31,7 @@ def summary(result: StudyResult) -> list[str]:
     """Return the lines that a terminal shows of a study."""
     lines = [f"{result.study.name}: {_rate(result)}"]
     if result.singly:
-        lines.append(f"  one run at a time: {result.singly}")
+        lines.append(f"  one run at a time in each process: {result.singly}")
     counts = Counter(sample["outcome"] for sample in result.samples)
     lines += [
         f"  {count} {outcome}: {OUTCOMES[outcome]}"

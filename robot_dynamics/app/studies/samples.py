@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any, TextIO
 
 from robot_dynamics.app.output_files import OutputError, require_parent
@@ -37,6 +38,7 @@ _SENT = 1000  # samples, or blocks of them, that a cluster has at a time
 #: Of a block: enough to keep a processor's vector lanes busy, few enough to share them out.
 _LARGEST_BLOCK, _LARGEST_BLOCK_OF_CLUSTER = 64, 16
 _CONNECT_S = 10
+_SAID_AFTER_S = 5.0
 _SHOWN, _BEFORE = 60, 30  # characters of two values that differ, and of those before they do
 
 
@@ -193,12 +195,15 @@ def run_samples(
     """
     unknown = [number for number in range(count) if number not in results.known]
 
+    began = monotonic()
+
     def keep(numbers: Sequence[int], found: Sequence[dict[str, Any]]) -> None:
         for number, result in zip(numbers, found, strict=True):
             if number not in results.known:  # Ctrl-C may come while they are kept
                 results.add({"sample": number, **result})
         done = sum(known < count for known in results.known)
-        tell(done / count, f"{done} of {count} samples")
+        left = time_left(monotonic() - began, done - known, count - done)
+        tell(done / count, f"{done} of {count} samples{left}")
 
     def call(numbers: tuple[int, ...]) -> Call:
         if len(numbers) == 1 or block is None:
@@ -244,6 +249,23 @@ def run_samples(
             else:
                 keep(numbers, [lost("its process was ended, each time that it ran.")])
     return [results.known[number] for number in range(count)]
+
+
+def time_left(elapsed: float, done: int, left: int) -> str:
+    """Return in words how long samples will take that are left, by those that are done.
+
+    Args:
+        elapsed: Since they began [s]; nothing is said of the first seconds.
+        done: How many since then.
+        left: How many are left.
+    """
+    if not (left > 0 and done > 0 and elapsed > _SAID_AFTER_S):
+        return ""
+    seconds = elapsed * left / done
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds > 1.5 * size:
+            return f", about {seconds / size:.2g} {unit} left"
+    return f", about {seconds:.0f} s left"
 
 
 def _one(sample: Sample, given: tuple[Any, ...]) -> list[dict[str, Any]]:

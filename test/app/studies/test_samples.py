@@ -17,7 +17,7 @@ from support.samples import deadly, refused, squared, struck, struck_block
 from waiting import PATIENCE_S
 
 from robot_dynamics.app.output_files import OutputError
-from robot_dynamics.app.studies.samples import Results, run_samples
+from robot_dynamics.app.studies.samples import Results, run_samples, time_left
 from robot_dynamics.errors import RobotDynamicsError
 
 SUBJECT = {"study": "squares"}
@@ -63,6 +63,22 @@ def test_known_samples_are_not_run_again(tmp_path):
     again = Results(path, SUBJECT)
     assert sorted(again.known) == [0, 1, 2]
     again.close()
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "done", "left", "words"),
+    [
+        (4.0, 1, 99, ""),  # too early to say
+        (60.0, 0, 99, ""),  # all that are known were known before
+        (60.0, 100, 0, ""),
+        (10.0, 2, 10, ", about 50 s left"),
+        (10.0, 5, 100, ", about 3.3 min left"),
+        (20.0, 10, 5000, ", about 2.8 h left"),
+    ],
+)
+def test_how_long_the_rest_takes(elapsed, done, left, words):
+    """Samples that are left take as long each as those that are done."""
+    assert time_left(elapsed, done, left) == words
 
 
 @pytest.mark.parametrize(
@@ -125,7 +141,7 @@ def test_an_interruption_loses_nothing(tmp_path):
     path = tmp_path / "results.jsonl"
     program = (
         "from pathlib import Path\n"
-        "from robot_dynamics.app.studies.samples import Results, run_samples\n"
+        "from robot_dynamics.app.studies.samples import Results, run_samples, time_left\n"
         "from support.samples import slow\n"
         "if __name__ == '__main__':\n"
         f"    results = Results(Path({str(path)!r}), {SUBJECT!r})\n"
