@@ -120,6 +120,8 @@ class Guard:
         self._other_guard = OtherGuard()
         self._create_topics(values["joint_state_topics"])
         self._diagnostics, self._log = Diagnostics(node, scenario.name), SentenceLog(node)
+        if not self._lockstep and (sentence := _raised(values)):
+            node.get_logger().warning(sentence)
         node.get_logger().info(
             f"configured: {scenario.name}, {values['mode'].replace('_', ' ')}; takes over after "
             f"{self._monitor.timeout:g} s without a heartbeat"
@@ -481,6 +483,17 @@ def _timeouts(values: Mapping[str, Any]) -> tuple[float, float]:
     """
     beats, commands = values["heartbeat_timeout"], values["command_timeout"]
     return beats, max(commands, beats) if commands > 0.0 else np.inf
+
+
+def _raised(values: Mapping[str, Any]) -> str:
+    """Return the sentence on a `command_timeout` that is raised; empty if it is not."""
+    given, taken = values["command_timeout"], _timeouts(values)[1]
+    if not 0.0 < given < taken:
+        return ""
+    return (
+        f"command_timeout of {given:g} s is shorter than heartbeat_timeout, expected {taken:g} s "
+        "or more; it is that now."
+    )
 
 
 def main() -> None:

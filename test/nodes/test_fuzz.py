@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import string
+import time
 import warnings
 
 import numpy as np
@@ -22,6 +23,7 @@ from robot_dynamics.errors import RobotDynamicsError
 
 SCENARIO = load_scenario("lift_box")
 PERIOD = SCENARIO.control.period
+LONGEST_S = 120.0  # of a long test
 LOOP = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 
 NUMBERS = st.one_of(
@@ -142,6 +144,34 @@ def play(actions, clock):
     assert all(messages.refusals)  # in words
 
 
+def bounded(capfd, count, drawn, check):
+    """Check so many examples, or those that `LONGEST_S` is enough for, and say how far it is.
+
+    What failed is made smaller without a bound.
+    """
+    done, failed, end = 0, False, time.monotonic() + LONGEST_S
+
+    @settings(max_examples=count, **{**LOOP, "derandomize": False})
+    @given(one=drawn)
+    def every(one):
+        nonlocal done, failed
+        if time.monotonic() > end and not failed:
+            return
+        try:
+            check(one)
+        except BaseException:
+            failed = True
+            raise
+        done += 1
+        if done % 50 == 0:
+            with capfd.disabled():
+                print(f"{done} of {count} examples", flush=True)
+
+    every()
+    with capfd.disabled():
+        print(f"{done} examples", flush=True)
+
+
 @pytest.mark.parametrize("clock", [LockstepClock, WallClock])
 @settings(max_examples=8, **LOOP)
 @example(  # found by the long run: the fallback's damping was no number
@@ -159,13 +189,10 @@ def test_messages(actions, clock):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("clock", [LockstepClock, WallClock])
-@settings(max_examples=2000, **{**LOOP, "derandomize": False})
-@given(actions=st.lists(ACTIONS, max_size=60))
-def test_many_messages(actions, clock):
-    """Proves the same of 250 times as many, and others every time."""
-    play(actions, clock)
+def test_many_messages(clock, capfd):
+    """Proves the same of up to 250 times as many, and others every time."""
+    bounded(capfd, 2000, st.lists(ACTIONS, max_size=60), lambda actions: play(actions, clock))
 
 
 SECTIONS = ("control", "safety", "plant", "reference", "acceptance", "cell")
@@ -246,12 +273,9 @@ def test_scenarios(document, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
-@settings(max_examples=400, **{**LOOP, "derandomize": False})
-@given(document=documents())
-def test_many_scenarios(document, tmp_path_factory):
-    """Proves the same of fifty times as many, and others every time."""
-    run(document, tmp_path_factory.mktemp("fuzz"))
+def test_many_scenarios(capfd, tmp_path_factory):
+    """Proves the same of up to fifty times as many, and others every time."""
+    bounded(capfd, 400, documents(), lambda one: run(one, tmp_path_factory.mktemp("fuzz")))
 
 
 @settings(max_examples=60, **LOOP)

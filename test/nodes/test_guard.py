@@ -32,6 +32,7 @@ from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.control.clock import tick_of
 from robot_dynamics.nodes.conversions import NumberWriter, read_command, read_time
+from robot_dynamics.nodes.guard import _raised, _timeouts
 from robot_dynamics.nodes.heartbeat import Beat, GuardReport, GuardState
 from robot_dynamics.nodes.topics import STREAM
 
@@ -362,3 +363,15 @@ def test_in_lockstep_time_waits_for_it(start, witness):
     # The reference's own reaches 1.52 rad/s; had periods gone by without an answer, above 3.
     assert speed < 1.6
     witness.require_good_torques()
+
+
+@pytest.mark.parametrize(
+    ("commands", "taken", "words"),
+    [(0.1, 0.2, "0.1 s is shorter"), (0.3, 0.3, ""), (0.0, np.inf, "")],
+)
+def test_a_command_timeout_below_that_of_heartbeats_is_told(commands, taken, words):
+    """It is raised, which is said."""
+    values = {"heartbeat_timeout": 0.2, "command_timeout": commands}
+    assert _timeouts(values) == (0.2, taken)
+    assert words in _raised(values)
+    assert bool(_raised(values)) == bool(words)

@@ -97,6 +97,6 @@ def test_it_shows_what_the_topics_tell(nodes, monkeypatch):
 def test_what_is_refused(capsys):
     """Either a run that one names, or one that is there."""
     assert main(["view", "lift_box", "--topics"]) == 2
-    assert "expected no WHAT" in capsys.readouterr().err
+    assert "expected nothing beside it, not lift_box" in capsys.readouterr().err
     assert main(["view"]) == 2
     assert "nothing to show" in capsys.readouterr().err

@@ -163,10 +163,15 @@ def _view_topics(options: argparse.Namespace) -> NoReturn:
     from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.visual.shapes import VisualError, require_trimesh
 
+    beside = [options.what] * (options.what is not None) + ["--live"] * options.live
+    beside += ["--set"] * bool(options.overrides)
+    if beside:
+        raise VisualError(
+            f"--topics shows nodes that run, of a NAMESPACE after it; expected nothing beside it, "
+            f"not {' '.join(beside)}."
+        )
     require_ros()
     require_trimesh()
-    if options.what is not None or options.live or options.overrides:
-        raise VisualError("--topics shows what runs; expected no WHAT, --live or --set beside it.")
     words = ["--namespace", options.topics, "--host", options.host, "--port", str(options.port)]
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "robot_dynamics.nodes.viewer", *words])
