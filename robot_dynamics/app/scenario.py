@@ -29,7 +29,7 @@ from robot_dynamics.app.cell import (
 from robot_dynamics.app.controllers import anchored
 from robot_dynamics.app.robot_folder import SCENARIO, shipped_robots
 from robot_dynamics.control.control_law import ObjectPlan
-from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo_gains
+from robot_dynamics.control.gains import delay_margins
 from robot_dynamics.control.reference import Reference, plan_reference
 from robot_dynamics.control.rotation_path import from_rpy
 from robot_dynamics.control.settings import (
@@ -212,18 +212,14 @@ class Scenario:
         The controller refuses servos that do not bear the delay it believes in; a plant with
         another one may be simulated, but whoever reads of its divergence has to know why.
         """
-        period, delay = self.control.period, self.plant.command_delay_periods
-        gains, force = servo_gains(self.control.object), self.control.internal_force.bandwidth
-        margins = {
-            "control.object": delay_margin(gains, period, delay),
-            "control.internal_force": force_delay_margin(force, period, delay),
-        }
+        delay = self.plant.command_delay_periods
         if delay <= self.control.command_delay_periods or self.control.law not in LAW_FACTS:
             return []  # the controller's own check is stricter, or the servos are not used
         return [
-            f"plant.command_delay_periods is {delay}, with which the servo {servo} is unstable; "
+            f"plant.command_delay_periods is {delay}, with which the servo control.{servo} is "
+            "unstable; "
             f"expected a delay shorter by {-1e3 * margin:.2g} ms, or a lower bandwidth."
-            for servo, margin in margins.items()
+            for servo, margin in delay_margins(self.control, delay).items()
             if margin < 0.0
         ]
 

@@ -21,6 +21,7 @@ from math import hypot, inf, pi, sin, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.settings import (
     ControlSettings,
     HandSettings,
@@ -88,6 +89,31 @@ def posture_gains(settings: PostureSettings | HandSettings) -> PidGains:
     """
     w, zeta = settings.bandwidth, settings.damping_ratio
     return PidGains(w * w, 2.0 * zeta * max(w, LEAST_DAMPED_BANDWIDTH))
+
+
+def jointed_servos(own: JointedControlSettings) -> dict[str, PidGains]:
+    """Return the servos of a jointed object's parts and of the arms' posture, by their keys."""
+    return {
+        "jointed.position": PidGains(own.position_gain, own.velocity_gain, own.position_integral),
+        "jointed.posture": PidGains(own.posture_gain, own.posture_damping),
+    }
+
+
+def delay_margins(settings: ControlSettings, delay_periods: float) -> dict[str, float]:
+    """Return how much further delay each servo of the object and its forces bears [s], by its key.
+
+    Args:
+        settings: The gains.
+        delay_periods: Periods between a measurement and the torque computed from it.
+    """
+    servos = {"object": servo_gains(settings.object)}
+    force, K = "internal_force", settings.internal_force.bandwidth
+    if settings.law_facts.jointed:
+        servos = jointed_servos(settings.jointed)
+        force, K = "jointed.force_integral", settings.jointed.force_integral
+    period = settings.period
+    margins = {key: delay_margin(gains, period, delay_periods) for key, gains in servos.items()}
+    return {**margins, force: force_delay_margin(K, period, delay_periods)}
 
 
 def delay_margin(gains: PidGains, period: float = 0.0, delay_periods: float = 0.0) -> float:
@@ -217,12 +243,7 @@ def check_gains(settings: ControlSettings) -> None:
     circumstances = f"at {settings.rate_hz:g} Hz with {counted(delay, 'period')} of command delay"
     if settings.law_facts.jointed:
         own = settings.jointed
-        servos = {
-            "jointed.position": PidGains(
-                own.position_gain, own.velocity_gain, own.position_integral
-            ),
-            "jointed.posture": PidGains(own.posture_gain, own.posture_damping),
-        }
+        servos = jointed_servos(own)
         bandwidths = [sqrt(gains.proportional) for gains in servos.values()]
         force, K = "jointed.force_integral", own.force_integral
     else:
