@@ -181,10 +181,10 @@ def compare_quadrupeds(rounds: int) -> None:
     machines: dict[str, Ours | Theirs] = {"ours": Ours(), "MuJoCo": Theirs()}
     for machine in machines.values():
         stand(machine, 0.0, 500)
-    us = dict.fromkeys(machines, np.inf)
+    us: dict[str, list[float]] = {name: [] for name in machines}
     for _ in range(rounds):
         for name, machine in machines.items():
-            us[name] = min(us[name], stand(machine, 0.0, 500))
+            us[name].append(stand(machine, 0.0, 500))
     model, data = machines["MuJoCo"].model, machines["MuJoCo"].data  # type: ignore[union-attr]
     begin = time.thread_time_ns()
     mujoco.mj_step(model, data, 2000)
@@ -198,7 +198,8 @@ def compare_quadrupeds(rounds: int) -> None:
         _, after = machine.feet()
         slip = np.linalg.norm(after - before, axis=1).max()
         print(
-            f"  {name:8} {us[name]:6.1f} us a step, {pushed:6.1f} us pushed;"
+            f"  {name:8} {min(us[name]):6.1f} us a step, {np.median(us[name]):6.1f} in the median,"
+            f" {pushed:6.1f} us pushed;"
             f" {1e6 * max(0.0, -gaps.min()):9.3g} um deep,"
             f" {1e6 * slip:9.3g} um off after a push of 0.5 s"
         )

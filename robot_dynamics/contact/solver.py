@@ -75,7 +75,7 @@ _ROUNDS = 4
 # Then other r, which lead elsewhere: a few are enough if masses differ by 1e6 and mu is above one.
 _RESTARTS = 500
 _AFRESH = 8  # one of so many begins at other impulses, the others at those of the one before
-_ENOUGH = 1e-9  # part of the largest impulse that is no reason to try them
+_ENOUGH = 1e-7  # part of the largest impulse that is no reason to try them
 _NEAR = 1e-6  # F that the r of before bring to zero
 
 
