@@ -10,6 +10,7 @@ slot whose last place is nearest. A slot without a point is infinitely far away.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,11 @@ _MOST = 50  # points of a pair in MuJoCo
 # Of MuJoCo: before it, convex bodies that are apart had other points than those that touch.
 _OLDEST = (3, 17)
 _TOLERANCE = "1e-10"  # of convex distances [m]
+# Gaps of boxes by their faces, which MuJoCo finds, are right if they are those of the nearest
+# points to this part, or to 1e-9 m.
+_ALIKE = 1e-4
+# Two points as near as this [m] tell no direction; boxes larger by that touch where these will.
+_NEAR = 1e-6
 
 
 class Manifolds:
@@ -71,7 +77,7 @@ class Manifolds:
         except ValueError as error:
             raise RobotDynamicsError(f"MuJoCo refuses a shape: {error}.") from error
         self._data = mujoco.MjData(self._model)
-        self._collide = mujoco.mj_collision
+        self._collide, self._distance = mujoco.mj_collision, mujoco.mj_geomDistance
         # MuJoCo moves the frames of convex hulls to their centres.
         turns = Rotation.from_quat(np.roll(self._model.geom_quat, -1, axis=1)).as_matrix()
         frames = np.zeros((len(solids), 3, 4))
@@ -86,6 +92,14 @@ class Manifolds:
         self._gaps, self._places = np.zeros(most), np.zeros((most, 3))
         self._axes = np.zeros((most, 9))
         self._last, self.seen = np.zeros((self.count, 3)), np.zeros((self.count, 7))
+        boxes = [i for i, one in enumerate(contacts) if one.first.kind == one.second.kind == "box"]
+        self._boxes, self._ends = np.array(boxes, np.int64), np.zeros(6)
+        self._apart, self._firsts = (np.zeros(len(boxes), np.int64) for _ in range(2))
+        self._faces = np.zeros(len(boxes))
+        self._find_apart = boxes_apart.bind(
+            self._boxes, data.geom_xpos, self._model.geom_rbound, self._found, self._sides,
+            self._gaps, self._apart, self._firsts, self._faces,
+        )  # fmt: skip
         self._take = take_points.bind(
             self._found, self._sides, self._gaps, self._places, self._axes, self._last,
             ends[:-1].copy(), rooms, self.seen,
@@ -109,8 +123,47 @@ class Manifolds:
         self._found[0], self._last[:] = n, last
         self._sides[:n], self._gaps[:n] = contact.geom[:, 0], contact.dist
         self._places[:n], self._axes[:n] = contact.pos, contact.frame
+        if len(self._boxes):
+            for i in range(self._find_apart()):
+                self._part_boxes(int(self._apart[i]), int(self._firsts[i]), float(self._faces[i]))
         self._take()
         return self.seen
+
+    def _part_boxes(self, pair: int, first: int, by_faces: float) -> None:
+        """Put the nearest points of two boxes in the place of those of their faces, if nearer.
+
+        Args:
+            pair: Which pair.
+            first: Its first point among those that were found, -1 if there is none.
+            by_faces: The least gap of these.
+        """
+        one, other = 2 * pair, 2 * pair + 1
+        gap = self._distance(self._model, self._data, one, other, MARGIN, self._ends)
+        if gap < MARGIN and abs(by_faces - gap) <= _ALIKE * gap + 1e-9:
+            return
+        if first < 0:
+            first = int(self._found[0])
+            self._found[0], self._sides[first] = first + 1, one
+        for i in range(first, int(self._found[0])):
+            if self._sides[i] // 2 == pair:
+                self._gaps[i] = _NOWHERE
+        ends = self._ends.reshape(2, 3)
+        place = 0.5 * (ends[0] + ends[1])
+        if gap <= _NEAR:
+            sizes = self._model.geom_size[one]
+            sizes += 2.0 * _NEAR
+            self._collide(self._model, self._data)
+            sizes -= 2.0 * _NEAR
+            contact = self._data.contact
+            of_pair = np.flatnonzero(contact.geom[:, 0] // 2 == pair)
+            deepest = of_pair[contact.dist[of_pair].argmin()]
+            n, place = contact.frame[deepest, :3], contact.pos[deepest]
+            turn = self._data.geom_xmat[one].reshape(3, 3)
+            gap = contact.dist[deepest] + 2.0 * _NEAR * float(np.abs(n @ turn).sum())
+        else:
+            n = (ends[1] - ends[0]) / gap
+        if gap < MARGIN:
+            self._gaps[first], self._places[first], self._axes[first, :3] = gap, place, n
 
     def _placing(self, model: Model) -> Any:
         """Return compiled `(q, v, h) -> (k, 3, 4)`: where bodies are in mid-step."""
@@ -146,6 +199,35 @@ def place_solids(
                 for k in range(3):
                     turn += poses[body, i, k] * frames[g, k, j]
                 turns[g, 3 * i + j] = turn
+
+
+@routine
+def boxes_apart(
+    boxes: Indices, places: Matrix, reach: Vector, found: Indices, sides: Indices, gaps: Vector,
+    apart: Indices, firsts: Indices, least: Vector,
+) -> int:  # fmt: skip
+    """Write which pairs of boxes may be near and do not touch; return how many.
+
+    With them the first point of each, -1 if there is none, and the least gap of its points.
+    """
+    count = 0
+    for b in range(len(boxes)):
+        pair = boxes[b]
+        one, other = 2 * pair, 2 * pair + 1
+        off = 0.0
+        for k in range(3):
+            off += (places[one, k] - places[other, k]) * (places[one, k] - places[other, k])
+        if sqrt(off) < reach[one] + reach[other] + MARGIN:
+            firsts[count], least[count] = -1, _NOWHERE
+            for i in range(found[0]):
+                if sides[i] // 2 == pair:
+                    if firsts[count] < 0:
+                        firsts[count] = i
+                    least[count] = min(least[count], gaps[i])
+            if least[count] > 0.0:
+                apart[count] = pair
+                count += 1
+    return count
 
 
 @routine
