@@ -134,7 +134,10 @@ class NodeUnderTest:
 
 @pytest.fixture(scope="module")
 def start_node(domain, tmp_path_factory):
-    """Return a function that starts a node; all of them are ended after the module."""
+    """Return a function that starts a node; all of them are ended after the module, if not before.
+
+    Topics are those of the module: a node that is left hears those of the next test.
+    """
     started = []
 
     def start(name, **options):

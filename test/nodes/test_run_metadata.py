@@ -164,6 +164,8 @@ def test_a_recorded_bag_of_the_topics_can_be_read(ros, start_node, tmp_path):
         for _ in range(100):
             recorder.listen()
         recorder.close()
+        for one in (simulator, controller):  # a controller that is left answers other states too
+            one.end()
     own = load_merged(output)
     recorded = load_recording(bag)
     assert len(own) == PERIODS
