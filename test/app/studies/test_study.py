@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import re
 import shlex
 from contextlib import closing
@@ -450,3 +451,36 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_table(tmp_path, name):
     lines = (tmp_path / "there.jsonl").read_text(encoding="utf-8").splitlines()
     numbers = sorted(json.loads(line)["sample"] for line in lines[1:])
     assert numbers == list(range(here.design.count))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("scenario", "figure", "seconds"),
+    [
+        ("wipe", "contact_force_max_n", 1.2),
+        ("fold", "internal_force_error_max_n", 0.3),
+        ("comply", "object_position_error_max_m", 0.3),
+    ],
+)
+def test_what_is_not_compiled_together_runs_on_all_cores(tmp_path, scenario, figure, seconds):
+    """Contacts, joints and compliance: two processes, one killed midway; nothing is lost."""
+    text = (
+        f"scenario: {scenario}\nsamples: 32\nduration_s: {seconds}\nfigures: [{figure}]\n"
+        "vary:\n  plant.object_mass_scale: {uniform: [0.9, 1.1]}\n"
+    )
+    study = load_study(study_file(tmp_path, text))
+    killed = []
+
+    def tell(done, doing):
+        children = multiprocessing.active_children()
+        if 0.2 < done < 0.8 and not killed and len(children) == 2:
+            killed.append(children[0].pid)
+            children[0].kill()
+
+    there = run_study(study, tmp_path / "there.jsonl", tell, jobs=2)
+    here = run_study(study, tmp_path / "here.jsonl", nothing, jobs=1)
+    assert killed
+    assert there.singly
+    assert there.samples == here.samples
+    lines = (tmp_path / "there.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sorted(json.loads(line)["sample"] for line in lines[1:]) == [*range(32)]
