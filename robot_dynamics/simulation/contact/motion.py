@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time stepping of a scene: velocities jump by impulses, impacts are met where they happen.
 
-A step is Moreau's: terms at its middle, impulses that fulfil the laws of contact at its end. A
+A step is Moreau's: terms at its middle, impulses that fulfil the laws of contact at its end, or in
+its mean where contacts stay. A
 rigid contact that would close within it ends the step there; its impact is a problem of its own,
 with Newton's restitution, and takes no time. Elastic contacts are Hunt and Crossley's, their
 spring by the trapezoidal rule, so that no step is too long for them.
@@ -66,6 +67,12 @@ SLOW = 1e-3
 FASTEST = 1e6
 # A step is halved where it would end this far [m, rad] from where its bias forces were taken ...
 _ASTRAY = 1e-4
+# Accelerations [m/s^2, rad/s^2] that curved surfaces may begin to ask for in one step.
+_BEND = 10.0
+_DAMPED = 0.0625  # part of the swing of velocities from step to step that is taken from them
+_MOST_TAKEN = 1e-3  # part of the kinetic energy that a period's error may cost
+_STEADY = 1e-12  # [m/s, rad/s]
+_TINY = 1e-300
 _SHORTEST = 16  # ... into as many parts at most
 _MOST_EVENTS = 12  # in a step; what closes beyond that closes at the step's end
 _LARGE_CORRECTION = 1e-6  # [m or rad]
@@ -119,8 +126,9 @@ class ContactMotion:
     #: What changes from step to step.
     STATE = (
         "q", "v", "impacts", "pressed", "slipping", "_residual", "correction", "forces",
-        "resisted", "pads", "near", "_work", "_totals", "_of_pads", "_acceleration", "_trusted",
-        "_anchors", "_anchored", "_rates", "_gaining", "_patch", "_sheared",
+        "resisted", "pads", "near", "_work", "_totals", "_account", "_acceleration", "_foreseen",
+        "_known", "_trusted", "_anchors", "_anchored", "_rates", "_gaining", "_patch", "_sheared",
+        "_leaving", "_slowing", "_fresh",
     )  # fmt: skip
 
     def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
@@ -176,6 +184,8 @@ class ContactMotion:
         # All that such a step takes is compiled.
         self._plain = not self._padded.size and not self.terms.resisting
         self._after, self._gaps = np.zeros(self._rows), np.zeros(c)
+        self._offset = np.zeros(self._rows)  # s of the laws of u+ + s
+        self._energy = np.zeros(2)  # kinetic and potential
         # Of an impact: impulses that may give energy, and what velocities change by.
         self._bouncing, self._change = np.zeros(self._rows), np.zeros(nv)
         self._within, self._arriving = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
@@ -192,14 +202,16 @@ class ContactMotion:
         self.q = np.array(q, dtype=float)
         self.v = np.zeros(self.scene.model.nv) if v is None else np.array(v, dtype=float)
         self._work = np.zeros(self._rows)
-        self._totals = np.zeros(2)  # work of drives and of the friction of joints
-        self._of_pads, self.pads = 0.0, np.zeros((len(self._padded), 2))
+        self._totals = np.zeros(3)  # work of drives, of the friction of joints, and of pads
+        self.pads = np.zeros((len(self._padded), 2))
         self.impacts = np.zeros(c, dtype=np.int64)
         self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
         self._residual, self.correction = np.zeros(1), 0.0
         self.forces = ContactForces(np.zeros(self._rows), np.zeros(self._rows))
         self._struck = False  # since forces were taken
-        self._acceleration, self._trusted = np.zeros(len(self.v)), np.inf
+        # Of the last step, and what it says of the next; whether it is known.
+        self._acceleration, self._foreseen = np.zeros(len(self.v)), np.zeros(len(self.v))
+        self._known, self._trusted = np.zeros(1, dtype=bool), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
         self.near = np.full((len(self._shown), 3), np.nan)
@@ -210,9 +222,19 @@ class ContactMotion:
         self._rates = np.zeros(len(self.terms.resisting))  # of hinges and lines that resist
         self._gaining = np.zeros_like(self._rates)  # by how much they change [rad/s^2, m/s^2]
         self.resisted = np.zeros_like(self._rates)
-        if self._rates.size:
-            self._rates = self.terms.at(self.q, self.v).along @ self.v
+        # Velocities of rows at the end of the last step, by how much slip changed within it, and
+        # whether they were taken where the next step begins.
+        self._leaving, self._slowing = np.zeros(self._rows), np.full(c, np.inf)
+        self._fresh = np.ones(1, dtype=bool)
+        if self.v.any():
+            there = self.terms.at(self.q, self.v)
+            self._rates, self._leaving = there.along @ self.v, there.before.copy()
+            self.slipping = self._slips(self._leaving)
+        # Energy, work that may be positive, and that of what is rigid; taken at a period's end.
+        self._account = np.zeros(3)
         self.bind()
+        self._find_energy()
+        self._account[0] = self._energy.sum()
 
     def bind(self) -> None:
         """Let the compiled parts of a step work on the arrays that the state is made of now.
@@ -228,8 +250,10 @@ class ContactMotion:
         )
         self._begin_step = begin_step.bind(
             self._h, terms.before, terms.after, terms.gaps, terms.places, self._face,
-            self._deep, self._elastic, self.pressed, self.forces.force, b, w, solver.c, solver.P,
-            self._gaps, self._within, solver.touching, self._arriving,
+            self._deep, self._elastic, self.pressed, self.slipping, self.forces.force,
+            self._leaving, self._slowing, self._fresh, terms.J, self._acceleration,
+            self._foreseen, b, w, self._offset, solver.c, solver.P, self._gaps, self._within,
+            solver.touching, self._arriving,
         )  # fmt: skip
         self._give_way = self._move_patches = nothing.bind()
         if self._any_soft:
@@ -246,15 +270,22 @@ class ContactMotion:
                 terms.patches, self._x, self.forces.force, b, w, self._sheared,
             )  # fmt: skip
         self._end_step = end_step.bind(
-            self._h, self.v, self._acceleration, terms.free, terms.HJ, terms.J, solver.P,
+            self._h, self.v, self._foreseen, terms.free, terms.HJ, terms.J, solver.P,
             terms.before, self._gaps, self._within, self._elastic, self.pressed, b, w, self._end,
             self._after, self._astray, self._closing, self._fastest,
         )  # fmt: skip
         self._take_step = take_step.bind(
             self._h, self._smooth, self._force, self._drag, self.v, self._end, terms.before,
-            self._after, solver.P, solver.pressed, solver.slipping, terms.places, self._stays,
-            self._elastic, b, w, self._work, self._totals, self._acceleration, self.forces.force,
-            self.pressed, self.slipping, self.impacts, self._anchors, self._anchored,
+            self._after, self._offset, solver.P, solver.pressed, solver.slipping, terms.places,
+            self._stays, self._elastic, b, w, self._work, self._totals, self._acceleration,
+            self._foreseen, self._known, self.forces.force, self.pressed, self.slipping,
+            self.impacts, self._anchors, self._anchored, self._leaving, self._slowing,
+            self._fresh,
+        )  # fmt: skip
+        self._find_energy = self.terms.bind_energy(self.q, self.v, self._energy)
+        self._take_gain = take_gain.bind(
+            self._find_energy, self._energy, self._account, self._work, self._totals,
+            self._elastic, b, w, self.v,
         )  # fmt: skip
 
         there = self._here.terms
@@ -270,7 +301,7 @@ class ContactMotion:
             there.H, there.J, there.HJ, self._error, self._part, self._shift, self._move
         )
         self._foresee = foresee.bind(
-            self._h, self.v, self._acceleration, self.damping, self.friction,
+            self._h, self.v, self._foreseen, self.damping, self.friction,
             self.friction_velocity, self._at_v, self._drag,
         )  # fmt: skip
         self._attempt_step = attempt_step.bind(
@@ -394,6 +425,12 @@ class ContactMotion:
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
         correction does not spin it.
         """
+        self._close_all()
+        if self._fastest[0] > SLOW:
+            self._take_gain()
+
+    def _close_all(self) -> None:
+        """Move positions to where nothing is open."""
         self.correction = 0.0
         self._shift[0] = _SHIFT
         # Known from the middle of the last step: nothing is to be evaluated where all is closed.
@@ -477,7 +514,7 @@ class ContactMotion:
         mean = 0.5 * (self.v + end)
         if self._padded.size:
             self.pads = terms.pads.copy()
-            self._of_pads += h * float(terms.pad_force @ mean)
+            self._totals[2] += h * float(terms.pad_force @ mean)
         if self._rates.size:
             along = terms.along
             self._rates, self._gaining = along @ end, along @ (end - self.v) / h
@@ -520,6 +557,13 @@ class ContactMotion:
         self._struck = True
         # What did not bounce is closed from now on.
         self.pressed |= arriving & ((speed <= SLOW) | pressed)
+        self._leaving[:], self._slowing[:], self._fresh[0] = self._after, np.inf, True
+        self.slipping[closed] = (solver.slipping & self._slips(self._after))[closed]
+
+    def _slips(self, rates: Array) -> Mask:
+        """Return which contacts slip at velocities of rows (b + w c,)."""
+        tangential = rates[self._b :].reshape(-1, self._w)[:, 1:]
+        return np.asarray((np.abs(tangential) > NO_SLIP).any(axis=1))
 
     def residuals(self) -> Residuals:
         """Return how well the impulses of the last step meet the laws of contact."""
@@ -544,7 +588,7 @@ class ContactMotion:
             joint_friction=float(self._totals[1]),
             contact_friction=float(work[b:].sum() - normal.sum()),
             impacts=float(normal[~self._elastic].sum()),
-            elastic=float(normal[self._elastic].sum()) + self._of_pads,
+            elastic=float(normal[self._elastic].sum() + self._totals[2]),
             holding=float(work[:b].sum()),
         )
 
@@ -669,17 +713,23 @@ def ordinary_step(
 @routine
 def begin_step(
     h: Vector, before: Vector, after: Vector, gap: Vector, place: Matrix, face: Matrix,
-    deep: Vector, elastic: Mask, pressed: Mask, force: Vector, holding: int, width: int,
-    c: Vector, P: Vector, gaps: Vector, within: Mask, touching: Mask, arriving: Mask,
+    deep: Vector, elastic: Mask, pressed: Mask, slipping: Mask, force: Vector, leaving: Vector,
+    slowing: Vector, fresh: Mask, J: Matrix, acceleration: Vector, foreseen: Vector, holding: int,
+    width: int, offset: Vector, c: Vector, P: Vector, gaps: Vector, within: Mask, touching: Mask,
+    arriving: Mask,
 ) -> bool:  # fmt: skip
     """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
 
     Return whether anything arrives.
+
+    What holds does so in the mean of the step, u- + u+ = 0, both along the rows of its middle:
+    where these turn that is right to second order, and impulses, P (u- + u+) / 2, take no energy
+    and give none. Rigid contacts likewise: their laws are those of u+ + s, with s = u- where they
+    stick or slip on. What bends more in a step than surfaces do is a new corner, which stops.
     """
     arrives = False
     for i in range(len(c)):
-        # What holds does so in the mean of the step, and takes no energy from it.
-        c[i] = after[i] + before[i] if i < holding else after[i]
+        offset[i] = before[i] if i < holding else 0.0
         P[i] = force[i] * h[0]
     for i in range(len(gap)):
         rate = before[holding + i * width]
@@ -694,7 +744,57 @@ def begin_step(
         arriving[i] = touching[i] and not pressed[i] and not elastic[i] and rate < 0.0
         if arriving[i]:
             arrives = True
+        if touching[i] and not elastic[i]:
+            n = holding + i * width
+            bend = _BEND * h[0]
+            # What separates may come back, and is stopped then: to stop it here gives energy.
+            offset[n] = max(rate, -2.0 * abs(leaving[n]) - bend if pressed[i] else 0.0)
+            slip, last = 0.0, 0.0
+            for k in range(n + 1, n + width):
+                slip += before[k] * before[k]
+                last += leaving[k] * leaving[k]
+            slip, part = sqrt(slip), 0.0
+            if (pressed[i] or fresh[0]) and not slipping[i]:
+                part = min(1.0, (2.0 * sqrt(last) + bend) / max(slip, _TINY))
+            elif pressed[i] and slip > 2.0 * slowing[i]:
+                # It does not stop in this step: friction is against the mean slip.
+                part = 1.0
+            for k in range(n + 1, n + width):
+                offset[k] = part * before[k]
+            # What rests stops at once, and its impulses are those of the step before.
+            for k in range(n, n + width):
+                if abs(offset[k]) < NO_SLIP:
+                    offset[k] = 0.0
+    damp(h[0], J, acceleration, foreseen, before, force, holding, offset)
+    for i in range(len(c)):
+        c[i] = after[i] + offset[i]
     return arrives
+
+
+@routine
+def damp(
+    h: float, J: Matrix, acceleration: Vector, foreseen: Vector, before: Vector, force: Vector,
+    holding: int, offset: Vector,
+) -> None:  # fmt: skip
+    """Damp velocities that swing about those that rows ask for, where that takes energy.
+
+    A mean of zero says nothing of velocities that change sign with each step: what they do so by
+    is the second difference, h times that of accelerations.
+    """
+    swing = zeros(len(acceleration))
+    rate = zeros(len(offset))
+    largest, power = 0.0, 0.0
+    for k in range(len(swing)):
+        swing[k] = _DAMPED * h * (foreseen[k] - acceleration[k])
+        largest = max(largest, abs(swing[k]))
+    if largest > _STEADY:
+        for i in range(holding, len(offset)):
+            if offset[i] != 0.0 and offset[i] == before[i]:
+                for k in range(len(swing)):
+                    rate[i] += J[i, k] * swing[k]
+                power += force[i] * rate[i]
+        for i in range(len(offset) if power <= 0.0 else 0):
+            offset[i] -= rate[i]
 
 
 @routine
@@ -734,10 +834,11 @@ def end_step(
 @routine
 def take_step(
     h: Vector, smooth: Mask, force: Vector, drag: Vector, v: Vector, end: Vector, before: Vector,
-    after: Vector, P: Vector, pushes: Mask, slips: Mask, place: Matrix, stays: Mask,
-    elastic: Mask, holding: int, width: int, work: Vector, totals: Vector, acceleration: Vector,
-    forces: Vector, pressed: Mask, slipping: Mask, impacts: Indices, anchors: Matrix,
-    anchored: Mask,
+    after: Vector, offset: Vector, P: Vector, pushes: Mask, slips: Mask, place: Matrix,
+    stays: Mask, elastic: Mask, holding: int, width: int, work: Vector, totals: Vector,
+    acceleration: Vector, foreseen: Vector, known: Mask, forces: Vector, pressed: Mask,
+    slipping: Mask, impacts: Indices, anchors: Matrix, anchored: Mask, leaving: Vector,
+    slowing: Vector, fresh: Mask,
 ) -> None:  # fmt: skip
     """Enter a step into the books, and change what the next step depends on."""
     for k in range(len(v)):
@@ -747,6 +848,8 @@ def take_step(
     for i in range(len(P)):
         work[i] += P[i] * (before[i] + after[i])
         forces[i] = P[i] / h[0]
+        leaving[i] = after[i]
+    fresh[0] = False
     same = smooth[0]
     for i in range(len(pushes)):
         n = holding + i * width
@@ -755,10 +858,17 @@ def take_step(
         if elastic[i] and pushes[i] and not pressed[i] and before[n] < -SLOW:
             impacts[i] += 1
         pressed[i] = pushes[i]
-        fastest = 0.0
+        fastest, change = 0.0, 0.0
         for k in range(n + 1, n + width):
-            fastest = max(fastest, abs(after[k]))
-        slipping[i] = slips[i] and fastest > NO_SLIP
+            fastest = max(fastest, abs(after[k] + offset[k]))
+            change += (after[k] - before[k]) * (after[k] - before[k])
+        slowing[i] = sqrt(change)
+        slips_on = slips[i] and fastest > NO_SLIP
+        if pushes[i] and slips_on != slipping[i]:
+            same = False
+            for k in range(n + 1, n + width if not slips_on else 0):
+                leaving[k] = 0.0  # what stopped may not go back
+        slipping[i] = slips_on
         # Where contacts began to stick.
         sticking = pressed[i] and stays[i] and not slipping[i]
         if sticking and not anchored[i]:
@@ -767,7 +877,41 @@ def take_step(
         anchored[i] = sticking
     # For the next step's bias forces, unless contacts have just changed: then none is known.
     for k in range(len(v)):
-        acceleration[k] = (end[k] - v[k]) / h[0] if same else 0.0
+        now = (end[k] - v[k]) / h[0] if same else 0.0
+        foreseen[k] = 2.0 * now - acceleration[k] if same and known[0] else now
+        acceleration[k] = now
+    known[0] = same
+
+
+@routine
+def take_gain(
+    find_energy: Call, energy: Vector, account: Vector, work: Vector, totals: Vector,
+    elastic: Mask, holding: int, width: int, v: Vector,
+) -> None:  # fmt: skip
+    """Slow all motion down by what steps and corrections gave since this was done last.
+
+    That is what energy grew by beyond the work of drives, of friction and of elastic contacts.
+    What is rigid does none that counts but what it takes. A small part is taken at most, of motion
+    that all but rests: it may not be kept from starting.
+    """
+    find_energy()
+    active, rigid = totals[0] + totals[1] + totals[2], 0.0
+    for i in range(len(work)):
+        if i >= holding and elastic[(i - holding) // width]:
+            active += 0.5 * work[i]
+        else:
+            rigid += 0.5 * work[i]
+    now = energy[0] + energy[1]
+    gain = now - account[0] - (active - account[1]) - min(rigid - account[2], 0.0)
+    if gain > 0.0 and energy[0] > 0.0:
+        taken = min(gain, _MOST_TAKEN * energy[0])
+        part = sqrt(1.0 - taken / energy[0])
+        for k in range(len(v)):
+            v[k] *= part
+        now -= taken
+    account[0] = now
+    account[1] = active
+    account[2] = rigid
 
 
 @routine

@@ -28,6 +28,7 @@ from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
+from robot_dynamics.dynamics.energy import energies
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
@@ -131,6 +132,9 @@ class ContactTerms:
         self._moving = load_kernel(b"move\0" + move.fingerprint, lambda: move, lanes=1)
         #: `(q, step) -> q` moves positions by velocities times time (nv,).
         self.move: Any = self._moving.bind()
+        inputs = {"q": scene.model.nq, "v": scene.model.nv}
+        energy = trace(self._energy, "energy", inputs, block_size(scene.model))
+        self._energies = load_kernel(b"energy\0" + energy.fingerprint, lambda: energy, lanes=1)
         k, b, c = len(scene.contacts), self.holding, self.opening
         rows, nv = b + self.width * c, scene.model.nv
         self._absent = {
@@ -196,6 +200,10 @@ class ContactTerms:
         """Return `move` as a function without arguments, which works on these arrays."""
         return self._moving.bind_arrays(None, [q, step], [out])
 
+    def bind_energy(self, q: Array, v: Array, out: Array) -> Any:
+        """Return a function that writes kinetic and potential energy (2,) [J] of these arrays."""
+        return self._energies.bind_arrays(self._block, [q, v], [out])
+
     def at(
         self, q: Array, v: Array, near: Array | None = None, out: Output | None = None
     ) -> StepTerms:
@@ -209,6 +217,10 @@ class ContactTerms:
         own |= {name: np.zeros_like(value) for name, value in self._absent.items()}
         terms = StepTerms(**{**own, **arrays})
         return Output(terms, tuple(getattr(terms, name) for name in self._names))
+
+    def _energy(self, q: Any, v: Any, block: Any) -> dict[str, Any]:
+        model = self.scene.model
+        return {"energy": [*energies(model, q, v, unpack(model, block))]}
 
     def _moved(self, q: Any, step: Any, _: Any) -> dict[str, Any]:
         model = self.scene.model
