@@ -513,6 +513,7 @@ class ContactTerms(NamedTuple):
         rate: phi' = T^T qd (m,).
         drift: What T changes by, Tdot^T qd (m,): phi'' = T^T qdd + drift.
         along: Rows of the relative velocity along two tangents (m, 2, nv).
+        along_drift: What these change by, times qd (m, 2).
         place: Where points are in the world (m, 3) [m].
         axes: Tangents and normal in the world, t1, t2, n (m, 3, 3).
     """
@@ -522,6 +523,7 @@ class ContactTerms(NamedTuple):
     rate: Array
     drift: Array
     along: Array
+    along_drift: Array
     place: Array
     axes: Array
 
@@ -609,13 +611,13 @@ class Contacts:
         model = self.robot.model
         q, qd = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
         with np.errstate(all="ignore"):  # what is not finite is told
-            gap, rows, rate, drift, along, place, axes = self._kernel(q, qd)
+            gap, rows, rate, drift, along, along_drift, place, axes = self._kernel(q, qd)
         try:
             require_normals(self.items, gap, rows, axes)
         except ArgumentError:
             require_orientations(model, q)  # then it is not the surface's fault
             raise
-        return ContactTerms(gap, rows.T, rate, drift, along, place, axes)
+        return ContactTerms(gap, rows.T, rate, drift, along, along_drift, place, axes)
 
     def _program(self) -> Program:
         model = self.robot.model
@@ -630,15 +632,19 @@ class Contacts:
             here = geometry(q)
 
             def rates(at: list[Scalar]) -> list[Scalar]:
-                return [dot(of.rows[0], qd) for of in geometry(at)]
+                found = geometry(at)
+                return [dot(of.rows[k], qd) for k in range(3) for of in found]
 
             rate, drift = directional_derivative(rates, q, model.position_rate(q, qd))
+            m = len(here)
+            along_drift = drift[m : 2 * m], drift[2 * m :]
             return {
                 "gap": [of.gap for of in here],
                 "T": [of.rows[0] for of in here],
-                "rate": rate,
-                "drift": drift,
+                "rate": rate[: len(here)],
+                "drift": drift[: len(here)],
                 "along": [of.rows[1:] for of in here],
+                "along_drift": [list(of) for of in zip(*along_drift, strict=True)],
                 "place": [list(of.place) for of in here],
                 "axes": [of.axes for of in here],
             }

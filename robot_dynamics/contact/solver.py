@@ -210,6 +210,9 @@ class ContactSolver:
         compliance: R, by how much rows give way to their own impulses (m,).
         P: Impulses to start from, then those found (m,).
         touching: Which contacts may push (c,); the others have no impulse.
+        slide: Directions of slip that are known (m,): unit vectors along the tangents of contacts
+            that resist with -mu P_n along them whatever u_t is; zero of all others. For round
+            cones.
         pressed: Which contacts push (c,).
         slipping: Which of them are at the edge of their disc or square (c,).
         error: How far the equations are from being met, in parts of the largest impulse (1,).
@@ -222,12 +225,13 @@ class ContactSolver:
         m, n, contacts = holding + width * len(mu), freedoms, len(mu)
         self.H, self.J, self.HJ = np.zeros((n, n)), np.zeros((m, n)), np.zeros((m, n))
         self.c, self.compliance, self.P = np.zeros(m), np.zeros(m), np.zeros(m)
+        self.slide = np.zeros(m)
         self.touching, self.pressed, self.slipping = (np.zeros(contacts, bool) for _ in range(3))
         self.error = np.zeros(1)
         #: Solves the problem that the attributes state; returns how many linear systems it took.
         self.run = solve_contacts.bind(
-            self.H, self.J, self.HJ, self.c, self.compliance, self.P, self.touching, mu, holding,
-            width, cone_is_pyramid(cone), self.pressed, self.slipping, self.error,
+            self.H, self.J, self.HJ, self.c, self.compliance, self.P, self.touching, self.slide,
+            mu, holding, width, cone_is_pyramid(cone), self.pressed, self.slipping, self.error,
         )  # fmt: skip
 
     @property
@@ -239,8 +243,8 @@ class ContactSolver:
 @routine
 def solve_contacts(
     H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, P: Vector, touching: Mask,
-    mu: Vector, holding: int, width: int, pyramid: bool, pressed: Mask, slipping: Mask,
-    error: Vector,
+    slide: Vector, mu: Vector, holding: int, width: int, pyramid: bool, pressed: Mask,
+    slipping: Mask, error: Vector,
 ) -> int:  # fmt: skip
     """Replace impulses P by those that meet the laws; return how many systems it took."""
     m, nv, contacts = len(P), len(H), len(mu)
@@ -268,7 +272,9 @@ def solve_contacts(
         known, count, part, before = False, 0, 1.0, _INFINITE
         while True:
             velocities(J, HJ, c, compliance, P, z, u)
-            left = contact_laws(u, c, P, r, touching, mu, holding, width, pyramid, F, ratio, along)
+            left = contact_laws(
+                u, c, P, r, touching, slide, mu, holding, width, pyramid, F, ratio, along
+            )
             if (left < error[0] and not other) or systems == 0:
                 error[0] = left
                 for k in range(m):
@@ -314,8 +320,8 @@ def solve_contacts(
             for k in range(m):
                 P[k] = best[k]
             sweep(
-                H, J, HJ, c, compliance, r, shift, touching, mu, holding, width, pyramid, A,
-                order, z, P,
+                H, J, HJ, c, compliance, r, shift, touching, slide, mu, holding, width, pyramid,
+                A, order, z, P,
             )  # fmt: skip
         elif other and left < _NEAR:
             other = False
@@ -426,8 +432,8 @@ def product(J: Matrix, HJ: Matrix, i: int) -> float:
 
 @routine
 def contact_laws(
-    u: Vector, c: Vector, P: Vector, r: Vector, touching: Mask, mu: Vector, holding: int,
-    width: int, pyramid: bool, F: Vector, ratio: Vector, along: Vector,
+    u: Vector, c: Vector, P: Vector, r: Vector, touching: Mask, slide: Vector, mu: Vector,
+    holding: int, width: int, pyramid: bool, F: Vector, ratio: Vector, along: Vector,
 ) -> float:  # fmt: skip
     """Write F, and what slips how; return the largest of F in parts of the largest impulse."""
     largest, worst = _TINY, 0.0
@@ -441,16 +447,21 @@ def contact_laws(
         pushing = P[n] - r[n] * u[n]
         ratio[i] = -1.0
         if touching[i] and pushing > 0.0:
-            size = 0.0
+            size, slides = 0.0, False
             for k in range(n + 1, end):
                 along[k] = P[k] - r[k] * u[k]
                 size += along[k] * along[k]
+                slides = slides or slide[k] != 0.0
             size = sqrt(size)
             radius = mu[i] * pushing
             ratio[i] = radius / size if size > radius else 1.0
             F[n] = P[n] - pushing
             for k in range(n + 1, end):
-                if pyramid:
+                if slides:
+                    ratio[i] = 0.0
+                    along[k] = -slide[k]
+                    F[k] = P[k] - radius * along[k]
+                elif pyramid:
                     F[k] = P[k] - min(max(along[k], -radius), radius)
                     ratio[i] = 1.0 if k == n + 1 else ratio[i]
                     if abs(along[k]) > radius or mu[i] == 0.0:
@@ -694,8 +705,8 @@ def substitute(A: Matrix, order: Vector, x: Vector) -> None:
 @routine
 def sweep(
     H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, r: Vector, shift: float,
-    touching: Mask, mu: Vector, holding: int, width: int, pyramid: bool, A: Matrix, order: Vector,
-    z: Vector, P: Vector,
+    touching: Mask, slide: Vector, mu: Vector, holding: int, width: int, pyramid: bool, A: Matrix,
+    order: Vector, z: Vector, P: Vector,
 ) -> None:  # fmt: skip
     """Go over the contacts, each solved with the others held; what holds is solved at once."""
     nv = len(z)
@@ -729,14 +740,17 @@ def sweep(
                 continue
             n = holding + i * width
             push(HJ, z, P, n, max(P[n] - r[n] * rate(J, c, compliance, P, z, n), 0.0))
-            size = 0.0
+            size, slides = 0.0, False
             for k in range(n + 1, n + width):
                 u[k] = P[k] - r[k] * rate(J, c, compliance, P, z, k)
                 size += u[k] * u[k]
+                slides = slides or slide[k] != 0.0
             size = sqrt(size)
             radius = mu[i] * P[n]
             for k in range(n + 1, n + width):
-                if pyramid:
+                if slides:
+                    u[k] = -radius * slide[k]
+                elif pyramid:
                     u[k] = min(max(u[k], -radius), radius)
                 elif size > radius:
                     u[k] = u[k] * (radius / size)

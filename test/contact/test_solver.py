@@ -234,7 +234,7 @@ def laws(J, c, P, touching, pyramid=False):
     shift, ratio, none = scales(J, J, np.zeros(ROWS), 2, 4, r), np.zeros(3), np.zeros(ROWS)
     velocities(J, J, c, none, P, z, u)
     touching = np.array(touching, dtype=bool)
-    contact_laws(u, c, P, r, touching, FRICTION, 2, 4, pyramid, F, ratio, along)
+    contact_laws(u, c, P, r, touching, none, FRICTION, 2, 4, pyramid, F, ratio, along)
     return F, ratio, along, r, shift
 
 

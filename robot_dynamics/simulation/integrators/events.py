@@ -198,26 +198,33 @@ class EventSteps:
         if not (self._active or model.constraint_count):
             return q, qd
         terms, metric = self._contacts(q, qd), Metric(self._robot, q, qd)
-        normals = metric.of_force(terms.T[:, self._active])
-        across = terms.T[:, self._active]
 
-        def closed(loops: Array, gaps: Array) -> Array:
-            """Return the motion (nv,) that takes both away."""
+        def closed(loops: Array, rows: Array, rates: Array) -> Array:
+            """Return the least motion (nv,) that takes both away."""
             x = metric.along_loops(-loops)
-            rest = -gaps - across.T @ metric.motion(x)
-            x = x + normals @ solve(normals.T @ normals, rest, assume_a="pos")
-            return metric.motion(x)
+            across = metric.of_force(rows.T).T
+            sizes = np.linalg.norm(across, axis=1)
+            sizes[sizes <= _DEPENDENT * sizes.max(initial=0.0)] = np.inf  # what cannot move
+            rest = -rates - rows @ metric.motion(x)
+            more = np.linalg.lstsq(across / sizes[:, None], rest / sizes, rcond=_DEPENDENT)[0]
+            return metric.motion(x + more)
 
         _, loops = self._robot.closure(q)
         loops = np.where(model.holonomic, loops, 0.0)
-        move = closed(loops, terms.gap[self._active])
+        normals = terms.T[:, self._active].T
+        move = closed(loops, normals, terms.gap[self._active])
         moved = np.array(model.integrate(q.tolist(), move.tolist()), dtype=float)
         speeds = metric.loop_rates(qd)
         self.effort = replace(
             self.effort,
             correction=max(self.effort.correction, float(np.abs(loops).max(initial=0.0))),
         )
-        return moved, qd + closed(speeds, terms.rate[self._active])
+        rows = np.vstack([normals, self._sticking(terms)])
+        return moved, qd + closed(speeds, rows, rows @ qd)
+
+    def _sticking(self, terms: ContactTerms) -> Array:
+        """Return rows of the velocities (k, nv) that friction keeps zero."""
+        return np.zeros((0, terms.T.shape[0]))
 
     def _count(self) -> None:
         self.effort = replace(self.effort, steps=self.effort.steps + 1)
@@ -226,14 +233,7 @@ class EventSteps:
 
     def _first_event(self, step: _Step) -> tuple[float, set[int], set[int]]:
         """Return the part of a step until its first event, and who closes or lets go there."""
-        before = self._contacts(step.q, step.qd)
-        after = self._contacts(*step.end)
-        found: list[tuple[float, int, bool]] = []
-        for i in range(len(self._contacts.names)):
-            if i in self._active:
-                continue
-            if (part := self._closing(step, i, before, after)) is not None:
-                found.append((part, i, True))
+        found = [(part, i, True) for part, i in self._closings(step)]
         if self._active:
             last = self._rates(step.time + step.h, *step.end)
             force = last.force
@@ -249,6 +249,13 @@ class EventSteps:
         same = {(i, closes) for p, i, closes in found if p <= part + 1e-12}
         closing = {i for i, closes in same if closes}
         return part, closing, {i for i, closes in same if not closes}
+
+    def _closings(self, step: _Step) -> list[tuple[float, int]]:
+        """Return the parts of a step at which gaps become negative, and whose they are."""
+        before, after = self._contacts(step.q, step.qd), self._contacts(*step.end)
+        others = [i for i in range(len(self._contacts.names)) if i not in self._active]
+        parts = [(self._closing(step, i, before, after), i) for i in others]
+        return [(part, i) for part, i in parts if part is not None]
 
     def _closing(
         self, step: _Step, i: int, before: ContactTerms, after: ContactTerms
@@ -298,14 +305,10 @@ class EventSteps:
         touching = set(self._current) | closing | set(np.flatnonzero(terms.gap <= CLOSED).tolist())
         hit = sorted(i for i in touching if terms.rate[i] < _STILL or i in self._current)
         if hit and terms.rate[hit].min() < -_STILL:
-            at = self._equations(q, qd, terms, hit, np.zeros(len(qd)))
             before = terms.rate[hit]
             e = np.where(before < -self._rest_speed, self._contacts.restitution[hit], 0.0)
-            try:
-                impulse = newton_impulses(at.M, before, e)
-            except RobotDynamicsError as error:
-                raise Trouble(time, str(error).rstrip(".")) from error
-            qd = qd + at.metric.motion(at.normals @ impulse)
+            impulse, change = self._blow(time, q, qd, terms, hit, e)
+            qd = qd + change
             after = self._contacts(q, qd)
             for place, i in enumerate(hit):
                 if impulse[place] > 0.0 and before[place] < -self._rest_speed:
@@ -319,6 +322,17 @@ class EventSteps:
         resting = [i for i in sorted(touching) if abs(terms.rate[i]) <= _STILL]
         self._choose(time, q, qd, resting, set())
         return self._projected(q, qd)
+
+    def _blow(
+        self, time: float, q: Array, qd: Array, terms: ContactTerms, hit: list[int], e: Array
+    ) -> tuple[Array, Array]:
+        """Return impulses along the normals (k,) of what is hit, and what velocities change by."""
+        at = self._equations(q, qd, terms, hit, np.zeros(len(qd)))
+        try:
+            impulse = newton_impulses(at.M, terms.rate[hit], e)
+        except RobotDynamicsError as error:
+            raise Trouble(time, str(error).rstrip(".")) from error
+        return impulse, at.metric.motion(at.normals @ impulse)
 
     def _let_go(self, time: float, q: Array, qd: Array, letting_go: set[int]) -> None:
         """Find the sets anew where a force became negative."""

@@ -26,6 +26,7 @@ from robot_dynamics.simulation.integrators.adaptive import AdaptiveSteps
 from robot_dynamics.simulation.integrators.batch import BatchSteps
 from robot_dynamics.simulation.integrators.events import REST_SPEED, EventSteps
 from robot_dynamics.simulation.integrators.fixed_steps import FixedSteps
+from robot_dynamics.simulation.integrators.friction import FrictionSteps
 from robot_dynamics.simulation.integrators.method import Force, Method
 from robot_dynamics.simulation.integrators.trajectory import (
     Effort,
@@ -101,9 +102,9 @@ def integrate(
         tolerance: Error of a step that "adaptive" admits, relative and absolute.
         stabilisation_time: T_stab of Baumgarte's method [s] (section 8.3).
         outputs: Number of equal intervals between outputs.
-        contacts: What may touch, rigid and without friction (docs/contact.md): "projection" of one
-            state goes on from event to event, steps shortened to each. `Trajectory.events` has
-            them.
+        contacts: What may touch, rigid, with Coulomb friction or without (docs/contact.md):
+            "projection" of one state goes on from event to event, steps shortened to each.
+            `Trajectory.events` has them.
         rest_speed: Impacts slower than this leave a contact closed [m/s].
         progress: Called with the time reached and the duration [s] after every output.
 
@@ -150,8 +151,9 @@ def integrate(
     h = duration / outputs / substeps
     if items:
         touching = Contacts(robot, items)
-        _require_smooth(touching)
-        run = EventSteps(robot, how.scheme, force, h, touching, state, rest_speed)
+        _require_rigid(touching)
+        events = FrictionSteps if touching.friction.any() else EventSteps
+        run = events(robot, how.scheme, force, h, touching, state, rest_speed)
     elif batch:
         run = BatchSteps(robot, how, force, h, state[0], limit, length)
     elif method == "adaptive":
@@ -191,18 +193,13 @@ def integrate(
     return so_far()
 
 
-def _require_smooth(contacts: Contacts) -> None:
+def _require_rigid(contacts: Contacts) -> None:
     """Refuse contacts with what goes from event to event has no law for."""
     for item in contacts.items:
-        material, has = item.material, ""
-        if material.friction.friction > 0.0:
-            has = f"a friction of {material.friction.friction:g}"
-        elif material.elastic:
-            has = f"a stiffness of {material.stiffness:g} N/m"
-        if has:
+        if item.material.elastic:
             raise ArgumentError(
-                f"contact {item.name!r} has {has}, expected a rigid one without friction, "
-                "Material(0.0), from event to event; rd.Simulation has both."
+                f"contact {item.name!r} has a stiffness of {item.material.stiffness:g} N/m, "
+                "expected a rigid one from event to event; rd.Simulation has soft ones."
             )
 
 

@@ -50,7 +50,8 @@ class ContactEvent(NamedTuple):
 
     Attributes:
         time: When [s].
-        kind: "impact", "closed" if it stays closed from then on, "open" if it no longer does.
+        kind: "impact", "closed" if it stays closed from then on, "open" if it no longer does; with
+            friction also "stick", and "slip" where it begins to from rest.
         name: Of the contact.
         before: phi' before an impact [m/s].
         after: phi' after it [m/s].

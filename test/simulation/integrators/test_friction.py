@@ -1,0 +1,199 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motion from event to event with Coulomb friction: stops, slips, rolling, impacts, stick-slip."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+from support.touching import at, corners, floating
+
+import robot_dynamics as rd
+from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.points import PointContact
+from robot_dynamics.contact.surfaces import plane
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
+from robot_dynamics.simulation.integrators.trajectory import IntegrationError
+
+G = 9.81
+HALF = (0.1, 0.1, 0.05)
+
+
+def times_of(motion, kind):
+    return np.array([event.time for event in motion.events if event.kind == kind])
+
+
+def never_gains(motion):
+    return np.diff(motion.energy).max() <= 1e-12 * np.abs(motion.energy).max()
+
+
+@pytest.mark.parametrize(("angle", "order"), [(0.0, 5), (0.7, 4)])
+def test_a_sliding_block_stops_where_and_when_it_should(angle, order):
+    """v^2 / (2 mu g) and v / (mu g) to 1e-9, on four corners of which three would be enough."""
+    mu, v = 0.3, np.array([np.cos(angle), np.sin(angle)])
+    motion = rd.integrate(
+        floating(), at(0, 0, 0.05), [0, 0, 0, *v, 0], 0.4, contacts=corners(HALF, Material(mu)),
+        step=0.05, outputs=4, order=order,
+    )  # fmt: skip
+    assert_allclose(motion.q[-1], at(*(v / (2 * mu * G)), 0.05), atol=1e-9)
+    assert_allclose(motion.qd[-1], 0.0, atol=1e-12)
+    stops = times_of(motion, "stick")
+    assert len(stops) == 4
+    assert_allclose(stops, 1.0 / (mu * G), rtol=0, atol=1e-9)
+    assert never_gains(motion)
+
+
+def test_the_angle_of_repose_is_arctan_mu():
+    """1e-7 below it a block rests, 1e-7 above it goes the way of the difference to 1e-5 of it."""
+    mu, time = 0.4, 0.1
+    for more in (-1e-7, 1e-7):
+        angle = np.arctan(mu) + more
+        q = [0.05 * np.sin(angle), 0, 0.05 * np.cos(angle), 0, np.sin(angle / 2), 0]
+        q = np.array([*q, np.cos(angle / 2)])
+        slope = plane((0, 0, 0), (np.sin(angle), 0, np.cos(angle)))
+        motion = rd.integrate(
+            floating(), q, np.zeros(6), time, contacts=corners(HALF, Material(mu), surface=slope),
+            step=0.02, outputs=2, order=4,
+        )  # fmt: skip
+        way = 0.5 * G * (np.sin(angle) - mu * np.cos(angle)) * time**2
+        found = np.linalg.norm(motion.q[-1, :3] - q[:3])
+        assert_allclose(found, max(way, 0.0), rtol=1e-5, atol=1e-14)
+        assert len(times_of(motion, "slip" if more > 0 else "stick")) == 4
+
+
+def test_a_ball_slides_and_then_rolls():
+    """From 2 v / (7 mu g) on with 5/7 of its speed, to 1e-9; a ball with side spin curves."""
+    mu, r, v, m = 0.2, 0.1, 1.0, 2.0
+    I = 0.4 * m * r * r
+    robot = floating(m, (I, I, I))
+    ball = PointContact("ball", "body", radius=r, material=Material(mu))
+    for spin in (0.0, 3.0):
+        motion = rd.integrate(
+            robot, at(0, 0, r), [spin, 0, 0, v, 0, 0], 0.4, contacts=[ball], step=0.02, outputs=4
+        )
+        slip = np.array([v, r * spin])  # of the ball's lowest point
+        size = np.hypot(*slip)
+        assert_allclose(times_of(motion, "stick"), 2 * size / (7 * mu * G), rtol=0, atol=1e-9)
+        T = robot.pose("body", motion.q[-1])
+        rolling = np.array([v, 0.0]) - 2 / 7 * slip
+        assert_allclose((T[:3, :3] @ motion.qd[-1, 3:])[:2], rolling, atol=1e-9)
+        assert never_gains(motion)
+
+
+def test_a_rod_that_falls_over_slips_where_statics_says():
+    """Its foot holds until |F| = mu N: the angle of both in closed form, to 1e-8 rad."""
+    m, L, mu, start = 1.5, 0.8, 0.3, 0.2
+    inertia = m * L * L / 12
+    robot = floating(m, (inertia, inertia, 1e-4))
+    foot = PointContact("foot", "body", (0, 0, -L / 2), material=Material(mu))
+
+    def needed(a):
+        w2, rate = 3 * G / L * (np.cos(start) - np.cos(a)), 1.5 * G / L * np.sin(a)
+        F = m * L / 2 * (rate * np.cos(a) - w2 * np.sin(a))
+        N = m * (G - L / 2 * (rate * np.sin(a) + w2 * np.cos(a)))
+        return abs(F) - mu * N
+
+    where = np.linspace(start, 1.5, 500)
+    slips = brentq(needed, start, where[np.argmax([needed(a) > 0 for a in where])], xtol=1e-14)
+    q = at(L / 2 * np.sin(start), 0, L / 2 * np.cos(start))
+    q[4], q[6] = np.sin(start / 2), np.cos(start / 2)
+    motion = rd.integrate(robot, q, np.zeros(6), 0.5, contacts=[foot], step=0.02, outputs=10)
+    time = times_of(motion, "slip")[0]
+    until = rd.integrate(robot, q, np.zeros(6), time, contacts=[foot], step=0.02, outputs=1)
+    assert_allclose(2 * np.arctan2(until.q[-1, 4], until.q[-1, 6]), slips, atol=1e-8)
+    assert_allclose(motion.energy[:4], motion.energy[0], rtol=1e-9)  # while it sticks
+    assert never_gains(motion)
+
+
+def belt_and_block(k, belt_speed):
+    """Return a block on a spring that lies on a belt, which is too heavy to be slowed down."""
+    links = (LinkElement("world"), LinkElement("belt", 1e9, (0, 0, 0), np.eye(3)))
+    links += (LinkElement("lift", 1e-3, (0, 0, 0), np.eye(3)),)
+    links += (LinkElement("block", 1.0, (0, 0, 0), np.eye(3)),)
+    joints = (
+        JointElement("belt", "prismatic", "world", "belt", pose((0, 0, 0)), (1.0, 0.0, 0.0)),
+        JointElement("up", "prismatic", "world", "lift", pose((0, 0, 0)), (0.0, 0.0, 1.0)),
+        JointElement("along", "prismatic", "lift", "block", pose((0, 0, 0)), (1.0, 0.0, 0.0)),
+    )
+    return rd.Robot.from_mechanism(Mechanism("belt", links, joints)), [0.0, 0.0, 0.0], belt_speed
+
+
+def test_a_block_on_a_belt_sticks_and_slips():
+    """Times at which it sticks and slips, and where it is between, in closed form to 1e-8."""
+    k, v, mu = 40.0, 0.3, 0.4
+    robot, q, _ = belt_and_block(k, v)
+    belt = PointContact(
+        "block", "block", on="belt", surface=plane((0, 0, 0), (0, 0, 1)), material=Material(mu)
+    )
+
+    def spring(time, q, qd):
+        return np.array([0.0, 0.0, -k * q[2]])
+
+    motion = rd.integrate(
+        robot, q, [v, 0, 0], 0.75, tau=spring, contacts=[belt], step=0.025, outputs=15
+    )
+    load = mu * 1.001 * G  # of block and lift
+    x, w = load / k, np.sqrt(k)  # where friction holds it, and its frequency
+    sticks = np.arcsin(v / (x * w)) / w
+    at_stick = x * (1 - np.cos(w * sticks))
+    slips = sticks + (x - at_stick) / v
+    assert_allclose(times_of(motion, "stick"), sticks, rtol=0, atol=1e-8)
+    assert_allclose(times_of(motion, "slip"), [0.0, slips], rtol=0, atol=1e-8)
+    t = motion.t
+    expected = np.where(
+        t < sticks, x * (1 - np.cos(w * t)),
+        np.where(t < slips, at_stick + v * (t - sticks), x + v / w * np.sin(w * (t - slips))),
+    )  # fmt: skip
+    assert_allclose(motion.q[:, 2], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(("speed", "slides"), [(1.0, False), (6.0, True)])
+def test_a_ball_bounces_with_friction(speed, slides):
+    """It leaves with e of its speed, and slip that is stopped or has lost 7/2 mu (1 + e) v_n."""
+    mu, e, r, m, h = 0.3, 0.6, 0.1, 2.0, 0.5
+    I = 0.4 * m * r * r
+    ball = PointContact("ball", "body", radius=r, material=Material(mu, restitution=e))
+    down = np.sqrt(2 * G * h)
+    motion = rd.integrate(
+        floating(m, (I, I, I)), at(0, 0, h + r), [0, 0, 0, speed, 0, 0], 0.4, contacts=[ball],
+        step=0.05, outputs=4,
+    )  # fmt: skip
+    assert_allclose(times_of(motion, "impact"), np.sqrt(2 * h / G), rtol=0, atol=1e-9)
+    lost = mu * (1 + e) * down if slides else 2 / 7 * speed
+    turn = motion.qd[-1, 1]
+    assert_allclose(turn, lost * m * r / I, rtol=1e-9)
+    assert_allclose(motion.events[0].after, e * down, rtol=1e-9)
+    assert never_gains(motion)
+
+
+def test_a_box_that_falls_on_a_corner_comes_to_rest():
+    """With impacts, slips and sticks of all corners on the way; energy is never gained."""
+    q = at(0, 0, 0.16)
+    q[3:] = np.array([0.1, 0.2, 0.0, 0.95]) / np.linalg.norm([0.1, 0.2, 0.0, 0.95])
+    motion = rd.integrate(
+        floating(), q, [0, 0, 0, 0.5, 0, 0], 0.8, contacts=corners(HALF, Material(0.5)),
+        step=0.02, outputs=8, order=4, rest_speed=1e-2,
+    )  # fmt: skip
+    assert {"impact", "stick", "slip", "closed"} <= {event.kind for event in motion.events}
+    assert_allclose(motion.q[-1, 2], 0.05, atol=1e-8)
+    assert_allclose(motion.qd[-1], 0.0, atol=1e-8)
+    assert np.diff(motion.energy).max() < 1e-7 * motion.energy[0]  # of the scheme of order 4
+
+
+def test_what_jams_or_gives_way_is_refused():
+    """Painleve's rod with much friction has no forces, which is said."""
+    m, L, mu, a = 1.0, 1.0, 2.0, 0.9  # a: angle to the vertical; it slides on its leading tip
+    inertia = m * L * L / 12
+    robot = floating(m, (inertia, inertia, 1e-4))
+    q = at(0, 0, L / 2 * np.cos(a))
+    q[4], q[6] = np.sin(a / 2), np.cos(a / 2)
+    foot = PointContact("tip", "body", (0, 0, -L / 2), material=Material(mu))
+    R = robot.pose("body", q)[:3, :3]
+    with pytest.raises(IntegrationError, match="no forces keep apart what touches at 'tip'"):
+        rd.integrate(robot, q, [0, 0, 0, *(R.T @ [-3.0, 0, 0])], 0.1, contacts=[foot], order=4)
+    soft = PointContact("tip", "body", material=Material(0.3, stiffness=1e4, restitution=0.5))
+    with pytest.raises(ArgumentError, match="a stiffness of 10000 N/m"):
+        rd.integrate(robot, q, np.zeros(6), 0.1, contacts=[soft])
