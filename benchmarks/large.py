@@ -276,6 +276,12 @@ def _matrices(bodies: int, rounds: int) -> list[Row]:
             lambda: (symmetric(data.Minv),),
             "pin.computeMinverse",
         ),
+        "coriolis_matrix": (
+            lambda: (open_robot.coriolis_matrix(q, qd, out=matrices[0]),),
+            lambda: pin.computeCoriolisMatrix(theirs, data, q, qd),
+            lambda: (data.C,),
+            "pin.computeCoriolisMatrix",
+        ),
         "regressor": (
             lambda: (open_robot.inverse_dynamics_regressor(q, qd, tau, out=regressor),),
             lambda: pin.computeJointTorqueRegressor(theirs, data, q, qd, tau),
@@ -296,7 +302,7 @@ def _matrices(bodies: int, rounds: int) -> list[Row]:
         seconds = _cold_seconds(ours)
         found = ours()
         peers()
-        solved = algorithm not in ("rnea_derivatives", "regressor")
+        solved = algorithm not in ("rnea_derivatives", "coriolis_matrix", "regressor")
         error = max(
             float(np.abs(a - b).max() / np.abs(b).max() / (condition if solved else 1.0))
             for a, b in zip(found, results(), strict=True)

@@ -12,11 +12,10 @@ from robot_dynamics.algorithms import inverse_dynamics_program, traced
 from robot_dynamics.compile.columns import by_columns
 from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.tracing import call, trace
+from robot_dynamics.compile.tracing import call
 from robot_dynamics.dynamics.articulated_factors import (
     articulated_factors,
     columns_in_base,
-    solve_with_columns,
 )
 from robot_dynamics.dynamics.closed_loop import (
     closed_loop_accelerations,
@@ -360,7 +359,7 @@ def regressor_columns_program(model: Model) -> Program:
 
 
 def factor_columns_program(model: Model) -> Program:
-    """What `factor_solve_program` has as parameters, and the pivot of H (), of q."""
+    """Factors of H (nv, 18), see `columns_in_base`, and the pivot of H (), of q."""
 
     def run(q: Any, block: Any) -> dict[str, Any]:
         Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
@@ -371,16 +370,6 @@ def factor_columns_program(model: Model) -> Program:
         }
 
     return traced(model, run, "factor_columns", q=model.nq)
-
-
-def factor_solve_program(model: Model) -> Program:
-    """H^-1 b (nv,) of b; the parameters are the factors of H at a state."""
-    freedoms = [at.stop - at.start for at in model.v_slices]
-
-    def run(b: Any, columns: Any) -> dict[str, Any]:
-        return {"x": solve_with_columns(model, columns, b)}
-
-    return trace(run, "factor_solve", {"b": model.nv}, sum(n * (12 + n) for n in freedoms))
 
 
 def loop_terms_program(model: Model) -> Program:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +34,7 @@ class PlainFunction:
         self._ports, self._evaluate = ports, evaluate
         self.__name__, self.__doc__ = ports.name, ports.document
         self.nin, self.nout = len(ports.inputs), len(ports.outputs)
+        self._input_sizes, self._output_sizes = ports.input_sizes, ports.output_sizes
         self.signature = ports.signature
 
     def __repr__(self) -> str:
@@ -52,23 +54,20 @@ class PlainFunction:
             ShapeError: If an array has another shape than declared.
         """
         ports = self._ports
-        for array in arrays[: self.nin]:
-            if not np.can_cast(np.asarray(array).dtype, np.float64, "same_kind"):
-                raise TypeError(
-                    f"{ports.name}: expected real numbers, got {np.asarray(array).dtype}."
-                )
-        inputs, batch = stack_inputs(ports, arrays[: self.nin])
+        inputs, batch = self._stacked(arrays[: self.nin])
         targets, batch = self._targets(arrays[self.nin :], out, batch)
-        count = int(np.prod(batch, dtype=np.int64))
+        count = prod(batch)
         rows = [
-            np.ascontiguousarray(np.broadcast_to(value, (*batch, size))).reshape(count, size)
-            for value, size in zip(inputs, ports.input_sizes, strict=True)
+            np.ascontiguousarray(
+                value if value.shape[:-1] == batch else np.broadcast_to(value, (*batch, size))
+            ).reshape(count, size)
+            for value, size in zip(inputs, self._input_sizes, strict=True)
         ]
         results = [
             target.reshape(count, size)
             if target is not None and _can_be_filled(target, rows)
             else np.empty((count, size))
-            for target, size in zip(targets, ports.output_sizes, strict=True)
+            for target, size in zip(targets, self._output_sizes, strict=True)
         ]
         if count and results:
             self._evaluate(rows, results)
@@ -81,6 +80,25 @@ class PlainFunction:
                 value = target
             outputs.append(value if value.ndim or target is not None else value[()])
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _stacked(
+        self, given: Sequence[ArrayLike]
+    ) -> tuple[list[NDArray[np.float64]], tuple[int, ...]]:
+        """Return the inputs as `stack_inputs` does, at once if they are those of one state."""
+        if len(given) == self.nin:
+            one = [
+                array.reshape(-1)
+                for array, (_, shape) in zip(given, self._ports.inputs, strict=True)
+                if type(array) is np.ndarray and array.dtype == np.float64 and array.shape == shape
+            ]
+            if len(one) == self.nin:
+                return one, ()
+        for array in given:
+            if not np.can_cast(np.asarray(array).dtype, np.float64, "same_kind"):
+                raise TypeError(
+                    f"{self._ports.name}: expected real numbers, got {np.asarray(array).dtype}."
+                )
+        return stack_inputs(self._ports, given)
 
     def _targets(
         self, positional: Sequence[Any], out: Any, batch: tuple[int, ...]
@@ -125,7 +143,7 @@ def _can_be_filled(target: NDArray[Any], inputs: Sequence[NDArray[np.float64]]) 
 
 def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     try:
-        return np.broadcast_shapes(shape, target) == target
+        return shape == target or np.broadcast_shapes(shape, target) == target
     except ValueError:
         return False
 

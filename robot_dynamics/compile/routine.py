@@ -55,6 +55,7 @@ Tensor = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 Call = Callable[[], Any]
+Table = NDArray[np.int64]
 
 # Element type in LLVM, in NumPy, and number of dimensions.
 _ARRAYS = {
@@ -63,6 +64,7 @@ _ARRAYS = {
     "Tensor": ("double", np.float64, 3),
     "Mask": ("i8", np.bool_, 1),
     "Indices": ("i64", np.int64, 1),
+    "Table": ("i64", np.int64, 2),
 }
 # A function of four pointers, and what it is called with; fewer are those that it takes. What it
 # returns is left aside.
@@ -116,7 +118,7 @@ class Routine:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
-        self._machine: Any = None
+        self._entry: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Evaluate."""
@@ -134,16 +136,17 @@ class Routine:
         host = None if interpretation_forced() else find_host()
         if host is None:
             return partial(self.function, *arguments)
-        if self._machine is None:
+        if self._entry is None:
             self._definition = Definition(self)
             self._machine = load_object(self._object(host), host)
+            result = _RESULTS[self._definition.result]
+            self._entry = ctypes.CFUNCTYPE(result, ctypes.c_void_p)(self._machine.address)
         arguments = tuple(map(_entered, arguments))
         table = self._table(arguments)
-        result = _RESULTS[self._definition.result]
-        function = ctypes.CFUNCTYPE(result, ctypes.c_void_p)(self._machine.address)
-        bound = partial(function, ctypes.c_void_p(ctypes.addressof(table)))
+        address = ctypes.addressof(table)
+        bound = partial(self._entry, address)
         bound.kept = (table, arguments, self._machine)  # type: ignore[attr-defined]
-        bound.entry = (self._machine.address, ctypes.addressof(table))  # type: ignore[attr-defined]
+        bound.entry = (self._machine.address, address)  # type: ignore[attr-defined]
         return bound
 
     def _table(self, arguments: tuple[Any, ...]) -> Any:
@@ -164,12 +167,13 @@ class Routine:
                 fits = isinstance(given, np.ndarray) and given.flags.c_contiguous
                 if not fits or given.dtype != element or given.ndim != rank:
                     raise CompilerError(f"{self.__name__}: {name} is no contiguous {kind}.")
-                words += [given.ctypes.data, *given.shape]
+                words += [given.__array_interface__["data"][0], *given.shape]
             elif kind == "float":
                 words += struct.unpack("<q", struct.pack("<d", given))
             else:
                 words.append(int(given))
-        return (ctypes.c_int64 * len(words))(*words)
+        content = struct.pack(f"{len(words)}q", *words)
+        return (ctypes.c_int64 * len(words)).from_buffer_copy(content)
 
     def _object(self, host: Host) -> bytes:
         function = self.function
@@ -205,8 +209,8 @@ def zeros(*shape: int) -> Any:
 def routine(function: Callable[..., Any]) -> Routine:
     """Return a function as a routine; its parameters say what they are.
 
-    They are `Vector`, `Matrix`, `Tensor` of floating-point numbers, `Mask`, `Indices`, `float`,
-    `int`, `bool` or `Call`; it returns a number, a truth value or None.
+    They are `Vector`, `Matrix`, `Tensor` of floating-point numbers, `Mask`, `Indices`, `Table` of
+    whole numbers, `float`, `int`, `bool` or `Call`; it returns a number, a truth value or None.
     """
     return Routine(function)
 

@@ -17,7 +17,7 @@ from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.functions import minimum
-from robot_dynamics.scalar.linear_algebra import is_zero, times
+from robot_dynamics.scalar.linear_algebra import is_zero
 from robot_dynamics.spatial import Force, Motion, Scalar, Transform
 
 
@@ -112,64 +112,23 @@ def articulated_factors(
     return ArticulatedFactors(model, Xup, S, bodies, inverse, smallest)
 
 
-def columns_in_base(factors: ArticulatedFactors, X0: Sequence[Transform]) -> list[Scalar]:
-    """Return what `solve_with_columns` reads: for each body S_i, U_i and D_i^-1, by columns.
+def columns_in_base(factors: ArticulatedFactors, X0: Sequence[Transform]) -> list[list[Scalar]]:
+    """Return S_i, (U D^-1)_i and row i of D^-1 (nv, 18) of each freedom, in base coordinates.
+
+    There nothing is transformed from body to body, and many vectors are solved for with them. A
+    row of D^-1 has zeros behind the freedoms of the joint.
 
     Args:
         factors: Of the inertia matrix.
         X0: Transforms from the base to each body.
     """
-    block: list[Scalar] = []
+    rows: list[list[Scalar]] = []
     for X, S, body in zip(X0, factors.S, factors.bodies, strict=True):
-        for columns in (S, body.U):
-            block += [x for column in columns for x in X.inverse_times(column).components()]
-        for k in range(len(S)):
-            block += body.D.solve([float(k == i) for i in range(len(S))])
-    return block
-
-
-def solve_with_columns(model: Model, block: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    """Return H^-1 b (nv,) in base coordinates, where nothing is transformed from body to body.
-
-    Many vectors b share one block, which has a place for every 13 numbers a joint of one freedom.
-
-    Args:
-        model: The mechanism; its loops are left open.
-        block: As `columns_in_base` returns it.
-        b: Joint forces (nv,).
-    """
-    S: list[list[Motion]] = []
-    U: list[list[Force]] = []
-    inverses: list[list[Sequence[Scalar]]] = []
-    start = 0
-    for at in model.v_slices:
-        n = at.stop - at.start
-        rows = [block[k : k + 6] for k in range(start, start + 12 * n, 6)]
-        S.append([Motion.of(row) for row in rows[:n]])
-        U.append([Force.of(row) for row in rows[n:]])
-        start += 12 * n
-        inverses.append([block[k : k + n] for k in range(start, start + n * n, n)])
-        start += n * n
-    rates: list[list[Scalar]] = [[] for _ in S]
-    f: list[Force | None] = [None] * len(S)
-    for i in reversed(range(len(S))):
-        parent, u, felt = model.bodies[i].parent, list(b[model.v_slices[i]]), f[i]
-        if felt is not None:
-            u = [x - s.dot(felt) for x, s in zip(u, S[i], strict=True)]
-        rates[i] = times(inverses[i], u)
-        if parent != WORLD:
-            for column, rate in zip(U[i], rates[i], strict=True):
-                felt = column * rate if felt is None else felt + column * rate
-            others = f[parent]
-            f[parent] = felt if others is None or felt is None else others + felt
-    x: list[Scalar] = []
-    a: list[Motion] = []
-    for i, body in enumerate(model.bodies):
-        own = rates[i]
-        if body.parent != WORLD:
-            lag = times(inverses[i], [a[body.parent].dot(column) for column in U[i]])
-            own = [rate - part for rate, part in zip(own, lag, strict=True)]
-        x += own
-        moved = combined(S[i], own)
-        a.append(moved if body.parent == WORLD else a[body.parent] + moved)
-    return x
+        for k, s in enumerate(S):
+            inverse = body.D.solve([float(k == i) for i in range(len(S))])
+            gain = Force.zero()
+            for column, value in zip(body.U, inverse, strict=True):
+                gain = gain + column * value
+            vectors = X.inverse_times(s).components(), X.inverse_times(gain).components()
+            rows.append([*vectors[0], *vectors[1], *inverse, *[0.0] * (6 - len(S))])
+    return rows

@@ -30,12 +30,6 @@ GRAVITY = (1.0, -2.0, -9.0)
 TOL = 1e-11
 
 
-@pytest.fixture(autouse=True)
-def _few_rows(monkeypatch):
-    """Cut matrices of some joints into blocks, as those of hundreds are."""
-    monkeypatch.setattr(long_trees, "_BLOCK", 4)
-
-
 def near(ours, theirs, tolerance=TOL):
     """Tell whether all arrays differ by a relative error in the largest norm at most."""
     return all(
@@ -129,6 +123,11 @@ def test_loops(rng, monkeypatch):
     assert pivot == pytest.approx(same, rel=1e-6)
     assert near(found, expected, 1e-9)
     assert not near([1.01 * part for part in found], expected, 1e-9)
+    states = [
+        np.stack([a, b]) for a, b in zip(random_state(rng, short.model), (q, qd, x), strict=True)
+    ]
+    of_batch = long._forward_dynamics_derivatives(*states)
+    assert near([part[1] for part in of_batch], (pivot, *found), 1e-14)
     with pytest.raises(AssemblyError, match="loops are open"):
         long.forward_dynamics_derivatives(q, qd, x)
     with pytest.raises(RobotDynamicsError, match="finite"):
@@ -195,19 +194,17 @@ def assert_pinocchios(rng, count, tolerance):
     assert near([robot.inverse_inertia_matrix(q)], [inverse], tolerance)
 
 
-def test_a_chain_of_70_is_pinocchios(rng, monkeypatch):
-    """Compiled, with blocks as users have them."""
-    monkeypatch.undo()
+def test_a_chain_of_70_is_pinocchios(rng):
+    """Compiled, as users have it."""
     assert_pinocchios(rng, 70, 1e-10)
 
 
 @pytest.mark.slow
-def test_a_chain_and_a_ring_of_300_are_pinocchios(rng, monkeypatch):
+def test_a_chain_and_a_ring_of_300_are_pinocchios(rng):
     """Open, and closed at rest; rounding grows with the condition of H, which is some 1e8."""
     pin = pytest.importorskip("pinocchio", exc_type=ImportError)
     from support.oracle import Pinocchio
 
-    monkeypatch.undo()
     assert_pinocchios(rng, 300, 1e-9)
     chain = random_tree(rng, ["revolute"] * 300, chain=True)
     model, q = build(chain), rng.normal(size=300)
