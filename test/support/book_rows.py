@@ -354,11 +354,11 @@ ROWS: dict[str, Row] = {
         (
             ("contact/soft.py", "np.multiply(damping, rate)", "np.multiply(damping, 1.01 * rate)"),
             ("contact/soft.py", "friction * normal\n", "1.01 * friction * normal\n"),
-            ("contact/soft.py", "(half - spring) * speed", "(half - 1.01 * spring) * speed - 0.01 * half * speed"),
-            ("contact/soft.py", "(stiffness * depth + (half", "(1.01 * stiffness * depth + (half"),
+            ("contact/soft.py", "(0.5 * damping - 0.25 * h * stiffness) * speed", "(0.495 * damping - 0.2525 * h * stiffness) * speed"),
+            ("contact/soft.py", "h * (stiffness * depth + (0.5", "h * (1.01 * stiffness * depth + (0.5"),
             ("contact/soft.py", "np.exp(-rate * time)", "np.exp(-1.01 * rate * time)"),
             ("contact/solver.py", "radius = mu[i] * pushing", "radius = 1.01 * mu[i] * pushing"),
-            ("contact/soft.py", "(D * x - h * force)", "(D * x - 1.01 * h * force)"),
+            ("contact/soft.py", "(damping * x - h * force)", "(damping * x - 1.01 * h * force)"),
         ),
     ),
     "K6": Row(
