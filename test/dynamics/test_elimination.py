@@ -204,9 +204,9 @@ def test_one_kernel_serves_all_states(monkeypatch):
     """Where the choice was made its sizes are parameters: only the order is a part of the code."""
     robot = Robot.from_mechanism(linkages.four_bar())
     keys = []
-    load = algorithms.load_kernel
+    load = algorithms.shared_kernel
     monkeypatch.setattr(
-        algorithms, "load_kernel", lambda key, *a, **o: keys.append(key) or load(key, *a, **o)
+        algorithms, "shared_kernel", lambda key, *a, **o: keys.append(key) or load(key, *a, **o)
     )
     q = robot.assemble().q
     near = robot.assemble(q + np.array([1e-3, 0.0, 0.0]), held=["crank_joint"]).q
