@@ -192,7 +192,7 @@ class ContactMotion:
         self._astray, self._closing, self._fastest = np.zeros(1), np.zeros(1), np.zeros(1)
         # Of a correction: whether contacts take part, the shift, the motion, errors, which rows.
         self._everything, self._shift, self._move = np.ones(1, bool), np.zeros(1), np.zeros(nv)
-        self._open, self._any_deep = np.zeros(1), np.zeros(1, bool)
+        self._open, self._any_lost = np.zeros(1), np.zeros(1, bool)
         self._error, self._part = np.zeros(self._rows), np.zeros(self._rows, dtype=bool)
         self.start(scene.model.neutral())
 
@@ -312,7 +312,7 @@ class ContactMotion:
             self._h, self._end, self._move_by, self.v,
             self.terms.bind_move(terms.q, self._move_by, self.q), self._take_step,
             self._move_patches, self._open_now, solver.error, self._residual, self._elastic,
-            terms.gaps, terms.places, self._shown, self.near, self._any_deep,
+            terms.gaps, terms.places, self._shown, self.near, self._any_lost,
         )  # fmt: skip
         self._ordinary_step = ordinary_step.bind(
             self._attempt_step, self._accept_step, self._h, self._arriving, self._astray,
@@ -342,12 +342,16 @@ class ContactMotion:
         worst = int(np.argmax(depth))
         return self.scene.touches[worst][0], float(depth[worst])
 
-    def lost(self) -> list[str]:
-        """Return the names of rigid contacts that were too deep to push in the last step."""
-        if not self._any_deep[0]:
+    def lost(self) -> list[tuple[str, float]]:
+        """Return the names and gaps of contacts that could not push in the last step.
+
+        Rigid ones that were too deep, and those whose gap was not a number.
+        """
+        if not self._any_lost[0]:
             return []
-        deep = (self._terms.gaps < -DEEP) & ~self._elastic
-        return [self.scene.touches[c][0] for c in np.flatnonzero(deep)]
+        gaps = self._terms.gaps
+        lost = np.isnan(gaps) | ((gaps < -DEEP) & ~self._elastic)
+        return [(self.scene.touches[c][0], float(gaps[c])) for c in np.flatnonzero(lost)]
 
     @property
     def residual(self) -> float:
@@ -673,7 +677,7 @@ def attempt_step(
 def accept_step(
     h: Vector, end: Vector, way: Vector, v: Vector, move: Call, take: Call,
     move_patches: Call, open_by: Call, error: Vector, residual: Vector, elastic: Mask,
-    gap: Vector, place: Matrix, shown: Indices, near: Matrix, any_deep: Mask,
+    gap: Vector, place: Matrix, shown: Indices, near: Matrix, any_lost: Mask,
 ) -> None:  # fmt: skip
     """Go on to the end of the step that was tried."""
     for k in range(len(v)):
@@ -683,10 +687,10 @@ def accept_step(
     move_patches()
     open_by()
     residual[0] = larger(residual[0], error[0])
-    any_deep[0] = False
+    any_lost[0] = False
     for i in range(len(gap)):
-        if gap[i] < -DEEP and not elastic[i]:
-            any_deep[0] = True
+        if not gap[i] >= (-_INFINITE if elastic[i] else -DEEP):  # or not a number
+            any_lost[0] = True
     for i in range(len(shown)):
         for k in range(3):
             near[i, k] = place[shown[i], k] if gap[shown[i]] < _INFINITE else _NOWHERE

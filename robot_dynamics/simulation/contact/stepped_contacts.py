@@ -145,8 +145,9 @@ class SteppedContacts:
     def step(self, tau: ArrayLike, wrenches: Mapping[str, ArrayLike] | None = None) -> Measurement:
         """Advance by one period, as `SteppedRobot.step` does.
 
-        A rigid contact that gets deeper than 1 mm does not push any more; it is logged once, as
-        are the first impulses that miss the laws of contact by more than 1e-6 of the largest.
+        A rigid contact that gets deeper than 1 mm does not push any more, nor does one whose gap
+        is not a number; it is logged once, as are the first impulses that miss the laws of contact
+        by more than 1e-6 of the largest.
 
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
@@ -165,17 +166,21 @@ class SteppedContacts:
                 "shorter step."
             )
         motion.correct()
-        for name in motion.lost():
+        for name, gap in motion.lost():
             if name not in self._told:
                 self._told.add(name)
-                deep = f"more than {1e3 * DEEP:g} mm deep in something rigid"
+                where, expected = "not a number", "a surface that is finite wherever it gets"
+                if gap < 0.0:
+                    deep = f"more than {1e3 * DEEP:g} mm deep in something rigid"
+                    where = f"below {-DEEP:g}" if name in self._inequalities else deep
+                    expected = "a shorter step, or a slower motion"
                 _logger.warning(
-                    "%s: contact %r is %s after %.6g s and does not push any more; expected a "
-                    "shorter step, or a slower motion.",
+                    "%s: contact %r is %s after %.6g s and does not push any more; expected %s.",
                     model.name,
                     name,
-                    f"below {-DEEP:g}" if name in self._inequalities else deep,
+                    where,
                     (self._tick + 1) * self.period,
+                    expected,
                 )
         if not self._warned and motion.residual > _MISSED:
             self._warned = True

@@ -29,7 +29,7 @@ from robot_dynamics.contact.points import (
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
-from robot_dynamics.scalar.functions import absolute
+from robot_dynamics.scalar.functions import absolute, sqrt
 from robot_dynamics.simulation.contact.report import Touch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,6 +78,22 @@ def test_what_does_not_push_any_more_is_told(caplog):
     for _ in range(4):
         sim.step(np.zeros(6))
     assert caplog.text.count("contact 'foot' is more than 1 mm deep") == 1
+
+
+@pytest.mark.parametrize("stiffness", [np.inf, 1e4])
+def test_a_surface_that_ends_is_told(caplog, stiffness):
+    """Where a point slides to there is no square root: the gap is not a number from there on."""
+    material = Material(0.0, stiffness=stiffness, restitution=0.5)
+    foot = PointContact(
+        "foot", "body", surface=lambda p: sqrt(0.01 - p.x) - 0.1 - p.z, material=material
+    )
+    sim = rd.Simulation(floating(), contacts=[foot], qd=[0, 0, 0, 1.0, 0, 0])
+    for _ in range(2):
+        sim.step(np.zeros(6))
+    assert not caplog.text
+    for _ in range(10):
+        sim.step(np.zeros(6))
+    assert caplog.text.count("contact 'foot' is not a number after") == 1
 
 
 def test_impulses_that_miss_the_laws_are_told(caplog):
