@@ -423,7 +423,8 @@ class ContactMotion:
         """Close what holds, is pressed or sticks, by the smallest motion in the metric of H.
 
         Position errors are the time steps' alone: of third order each where contacts stay as they
-        are. Velocities stay. Elastic contacts give way, along the face a little as well.
+        are. Velocities stay but for one factor, by which they lose the energy that this and steps
+        gave. Elastic contacts give way, along the face a little as well.
 
         A soft finger that sticks does not spin about the normal while it tilts, which constrains
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
@@ -935,7 +936,8 @@ def open_by(
         takes_part[i] = i < b
     for i in range(len(gap) if everything[0] else 0):
         n = b + i * width
-        if pressed[i] and not elastic[i]:
+        # The place of a point of shapes may have gone over to another one, which is open.
+        if pressed[i] and not elastic[i] and gap[i] <= STILL_CLOSED:
             error[n] = gap[i]
             takes_part[n] = True
         if anchored[i] and not elastic[i] and not gives[i]:
