@@ -334,6 +334,11 @@ class FrictionSteps(EventSteps):
                         self._direction[i] = before[i]
             self._frozen[:] = False
             found = self._solved(time, q, qd, closed)
+            self._current, self._reached = list(closed), time
+            self._turn(q, qd, found)
+            if self._frozen.any():  # what sticks may slip now
+                found = self._solved(time, q, qd, closed)
+            self._current = []
             self._forces = found.force.ravel().copy()
             for i in closed:
                 rate = found.acceleration[i]
@@ -350,7 +355,6 @@ class FrictionSteps(EventSteps):
                 elif not slides[i] and self._mu[i] > 0.0 and (i not in old or before[i].any()):
                     told.append(("stick", i))
             self._active = list(self._current)
-            self._reached = time
             self._turn(q, qd, found)
         now = set(self._current)
         told = [("closed", i) for i in sorted(now - old)] + told

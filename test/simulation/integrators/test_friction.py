@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 from support.touching import at, corners, floating
 
 import robot_dynamics as rd
@@ -181,6 +182,23 @@ def test_a_box_that_falls_on_a_corner_comes_to_rest():
     assert_allclose(motion.q[-1, 2], 0.05, atol=1e-8)
     assert_allclose(motion.qd[-1], 0.0, atol=1e-8)
     assert np.diff(motion.energy).max() < 1e-7 * motion.energy[0]  # of the scheme of order 4
+
+
+def test_a_corner_that_sticks_may_slip_where_another_turns():
+    """One corner all but stops, its friction turns with its acceleration, and another gives way.
+
+    Found anew with the direction before that, the other would stick and slip without end.
+    """
+    rng, material = np.random.default_rng(4), Material(0.4, restitution=0.3)
+    q = np.array([0, 0, 0.3, *Rotation.random(random_state=rng).as_quat()])
+    qd = [*(3 * rng.normal(size=3)), *(0.5 * rng.normal(size=3))]
+    half = (0.1, 0.1, 0.05)
+    high = [(x, y, 0.05) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    motion = rd.integrate(
+        floating(), q, qd, 0.43, contacts=corners(half, material, more=high), step=4e-3
+    )
+    assert motion.events[-1].time > 0.411
+    assert never_gains(motion)
 
 
 def test_what_jams_or_gives_way_is_refused():
