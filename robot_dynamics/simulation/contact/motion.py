@@ -69,9 +69,7 @@ FASTEST = 1e6
 _ASTRAY = 1e-4
 # Accelerations [m/s^2, rad/s^2] that curved surfaces may begin to ask for in one step.
 _BEND = 10.0
-_DAMPED = 0.0625  # part of the swing of velocities from step to step that is taken from them
 _MOST_TAKEN = 1e-3  # part of the kinetic energy that a period's error may cost
-_STEADY = 1e-12  # [m/s, rad/s]
 _TINY = 1e-300
 _SHORTEST = 16  # ... into as many parts at most
 _MOST_EVENTS = 12  # in a step; what closes beyond that closes at the step's end
@@ -128,7 +126,7 @@ class ContactMotion:
         "q", "v", "impacts", "pressed", "slipping", "_residual", "correction", "forces",
         "resisted", "pads", "near", "_work", "_totals", "_account", "_acceleration", "_foreseen",
         "_known", "_trusted", "_anchors", "_anchored", "_rates", "_gaining", "_patch", "_sheared",
-        "_leaving", "_slowing", "_fresh",
+        "_leaving", "_slowing", "_fresh", "_bending", "_swing",
     )  # fmt: skip
 
     def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
@@ -225,6 +223,8 @@ class ContactMotion:
         # Velocities of rows at the end of the last step, by how much slip changed within it, and
         # whether they were taken where the next step begins.
         self._leaving, self._slowing = np.zeros(self._rows), np.full(c, np.inf)
+        # s of the last step over its length, and by how much u- was off that of the step before.
+        self._bending, self._swing = np.zeros(self._rows), np.zeros(self._rows)
         self._fresh = np.ones(1, dtype=bool)
         if self.v.any():
             there = self.terms.at(self.q, self.v)
@@ -251,8 +251,7 @@ class ContactMotion:
         self._begin_step = begin_step.bind(
             self._h, terms.before, terms.after, terms.gaps, terms.places, self._face,
             self._deep, self._elastic, self.pressed, self.slipping, self.forces.force,
-            self._leaving, self._slowing, self._fresh, terms.J, self._acceleration,
-            self._foreseen, b, w, self._offset, solver.c, solver.P, self._gaps, self._within,
+            self._leaving, self._slowing, self._fresh, self._bending, self._swing, b, w, self._offset, solver.c, solver.P, self._gaps, self._within,
             solver.touching, self._arriving,
         )  # fmt: skip
         self._give_way = self._move_patches = nothing.bind()
@@ -280,7 +279,7 @@ class ContactMotion:
             self._stays, self._elastic, b, w, self._work, self._totals, self._acceleration,
             self._foreseen, self._known, self.forces.force, self.pressed, self.slipping,
             self.impacts, self._anchors, self._anchored, self._leaving, self._slowing,
-            self._fresh,
+            self._fresh, self._bending, self._swing,
         )  # fmt: skip
         self._find_energy = self.terms.bind_energy(self.q, self.v, self._energy)
         self._take_gain = take_gain.bind(
@@ -719,9 +718,8 @@ def ordinary_step(
 def begin_step(
     h: Vector, before: Vector, after: Vector, gap: Vector, place: Matrix, face: Matrix,
     deep: Vector, elastic: Mask, pressed: Mask, slipping: Mask, force: Vector, leaving: Vector,
-    slowing: Vector, fresh: Mask, J: Matrix, acceleration: Vector, foreseen: Vector, holding: int,
-    width: int, offset: Vector, c: Vector, P: Vector, gaps: Vector, within: Mask, touching: Mask,
-    arriving: Mask,
+    slowing: Vector, fresh: Mask, bending: Vector, swing: Vector, holding: int, width: int, offset: Vector,
+    c: Vector, P: Vector, gaps: Vector, within: Mask, touching: Mask, arriving: Mask,
 ) -> bool:  # fmt: skip
     """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
 
@@ -731,6 +729,9 @@ def begin_step(
     where these turn that is right to second order, and impulses, P (u- + u+) / 2, take no energy
     and give none. Rigid contacts likewise: their laws are those of u+ + s, with s = u- where they
     stick or slip on. What bends more in a step than surfaces do is a new corner, which stops.
+
+    A mean of zero says nothing of velocities that change sign with each step. Where u- swings
+    about the last step's s, their mean takes its place, if that takes energy: the swing ends.
     """
     arrives = False
     for i in range(len(c)):
@@ -766,40 +767,20 @@ def begin_step(
                 part = 1.0
             for k in range(n + 1, n + width):
                 offset[k] = part * before[k]
+            power, swings = 0.0, 0.0
+            for k in range(n, n + width):
+                power += force[k] * (offset[k] - h[0] * bending[k])
+                swings += swing[k] * (offset[k] - h[0] * bending[k])
+            if pressed[i] and power < 0.0 and swings < 0.0:
+                for k in range(n, n + width):
+                    offset[k] = 0.5 * (offset[k] + h[0] * bending[k])
             # What rests stops at once, and its impulses are those of the step before.
             for k in range(n, n + width):
                 if abs(offset[k]) < NO_SLIP:
                     offset[k] = 0.0
-    damp(h[0], J, acceleration, foreseen, before, force, holding, offset)
     for i in range(len(c)):
         c[i] = after[i] + offset[i]
     return arrives
-
-
-@routine
-def damp(
-    h: float, J: Matrix, acceleration: Vector, foreseen: Vector, before: Vector, force: Vector,
-    holding: int, offset: Vector,
-) -> None:  # fmt: skip
-    """Damp velocities that swing about those that rows ask for, where that takes energy.
-
-    A mean of zero says nothing of velocities that change sign with each step: what they do so by
-    is the second difference, h times that of accelerations.
-    """
-    swing = zeros(len(acceleration))
-    rate = zeros(len(offset))
-    largest, power = 0.0, 0.0
-    for k in range(len(swing)):
-        swing[k] = _DAMPED * h * (foreseen[k] - acceleration[k])
-        largest = max(largest, abs(swing[k]))
-    if largest > _STEADY:
-        for i in range(holding, len(offset)):
-            if offset[i] != 0.0 and offset[i] == before[i]:
-                for k in range(len(swing)):
-                    rate[i] += J[i, k] * swing[k]
-                power += force[i] * rate[i]
-        for i in range(len(offset) if power <= 0.0 else 0):
-            offset[i] -= rate[i]
 
 
 @routine
@@ -843,7 +824,7 @@ def take_step(
     stays: Mask, elastic: Mask, holding: int, width: int, work: Vector, totals: Vector,
     acceleration: Vector, foreseen: Vector, known: Mask, forces: Vector, pressed: Mask,
     slipping: Mask, impacts: Indices, anchors: Matrix, anchored: Mask, leaving: Vector,
-    slowing: Vector, fresh: Mask,
+    slowing: Vector, fresh: Mask, bending: Vector, swing: Vector,
 ) -> None:  # fmt: skip
     """Enter a step into the books, and change what the next step depends on."""
     for k in range(len(v)):
@@ -854,6 +835,8 @@ def take_step(
         work[i] += P[i] * (before[i] + after[i])
         forces[i] = P[i] / h[0]
         leaving[i] = after[i]
+        swing[i] = before[i] - h[0] * bending[i]
+        bending[i] = offset[i] / h[0]
     fresh[0] = False
     same = smooth[0]
     for i in range(len(pushes)):
