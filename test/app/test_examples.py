@@ -33,7 +33,7 @@ EXPECTED = {
     "tippe_top": [
         "it stood 6 degrees from upright, and stands 16",
         "Jellett's constant is kept to a thousandth: True",
-        "energy falls all the time: True",
+        "never more energy: True",
     ],
     "walker": ["loops stayed closed to 1e-10 m: True"],
     "closure_function": ["y = boom_hinge, bucket_hinge", "largest gap of a loop on the way"],

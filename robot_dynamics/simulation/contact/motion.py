@@ -251,8 +251,9 @@ class ContactMotion:
         self._begin_step = begin_step.bind(
             self._h, terms.before, terms.after, terms.gaps, terms.places, self._face,
             self._deep, self._elastic, self.pressed, self.slipping, self.forces.force,
-            self._leaving, self._slowing, self._fresh, self._bending, self._swing, b, w, self._offset, solver.c, solver.P, self._gaps, self._within,
-            solver.touching, self._arriving,
+            self._leaving, self._slowing, self._fresh, self._bending, self._swing, b, w,
+            self._offset, solver.c, solver.P, self._gaps, self._within, solver.touching,
+            self._arriving,
         )  # fmt: skip
         self._give_way = self._move_patches = nothing.bind()
         if self._any_soft:
@@ -718,8 +719,9 @@ def ordinary_step(
 def begin_step(
     h: Vector, before: Vector, after: Vector, gap: Vector, place: Matrix, face: Matrix,
     deep: Vector, elastic: Mask, pressed: Mask, slipping: Mask, force: Vector, leaving: Vector,
-    slowing: Vector, fresh: Mask, bending: Vector, swing: Vector, holding: int, width: int, offset: Vector,
-    c: Vector, P: Vector, gaps: Vector, within: Mask, touching: Mask, arriving: Mask,
+    slowing: Vector, fresh: Mask, bending: Vector, swing: Vector, holding: int, width: int,
+    offset: Vector, c: Vector, P: Vector, gaps: Vector, within: Mask, touching: Mask,
+    arriving: Mask,
 ) -> bool:  # fmt: skip
     """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
 

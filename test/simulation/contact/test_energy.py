@@ -273,3 +273,25 @@ def test_what_is_open_is_not_pulled_back():
         motion._open[0] = lift
         motion.correct()
         assert abs(motion.q[2] - 0.1 - left) < 1e-9
+
+
+@pytest.mark.parametrize(("push", "step"), [(0.0082, 5e-4), (0.0078, 1e-3)])
+def test_boxes_that_lie_on_one_another_come_to_rest(push, step):
+    """What is left of velocities does not swing from step to step."""
+    size = np.array([0.015, 0.05, 0.1])
+    names = ["a", "b", "c"]
+    inertia = np.diag([1.0, 0.8, 0.2]) * 4e-5
+    links = [LinkElement("world"), *(LinkElement(n, 0.05, (0, 0, 0), inertia) for n in names)]
+    joints = [JointElement(f"{n} free", "floating", "world", n) for n in names]
+    robot = rd.Robot.from_mechanism(Mechanism("row", tuple(links), tuple(joints)))
+    boxes, wood = [Solid.box(n, size) for n in names], Material(0.3)
+    contacts = [ShapeContact(f"{b.link} floor", b, Solid.plane("world"), wood) for b in boxes]
+    contacts += [ShapeContact(f"{a.link} {b.link}", a, b, wood) for a, b in pairwise(boxes)]
+    q = np.concatenate([at(0.05 * i, 0, 0.05) for i in range(len(boxes))])
+    sim = rd.Simulation(robot, contacts=contacts, q=q, period=0.005, step=step)
+    for k in range(200):
+        seen = sim.step(np.zeros(18), {"a": [0, push, 0, 0, 0, 0]} if k < 20 else None)
+    assert (np.abs(seen.q.reshape(3, 7)[:, 4]) > 0.5).all()  # they have fallen
+    assert np.abs(seen.qd).max() < 1e-9
+    force = sum(c.force[2] for c in sim.contacts if "floor" in c.name)
+    assert abs(force - 0.15 * G) < 1e-9
