@@ -49,3 +49,17 @@ def deadly(number):
 def refused(number):
     """Raise what a user is to read."""
     raise ArgumentError(f"sample {number}; expected something else.")
+
+
+class LargeWork:
+    """What samples are given, larger than a pipe takes at once; counts how often it is pickled."""
+
+    def __init__(self, marks):
+        self.marks, self.pickled, self.load = marks, 0, bytes(200_000)
+
+    def __call__(self, number):
+        return self.marks, number
+
+    def __getstate__(self):
+        self.pickled += 1
+        return vars(self)

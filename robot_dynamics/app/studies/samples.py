@@ -8,14 +8,17 @@ import fcntl
 import json
 import multiprocessing
 import os
+import pickle
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from time import monotonic
 from typing import Any, TextIO
 
@@ -182,7 +185,7 @@ def run_samples(
         results: Where they are kept.
         tell: Told how far it is.
         lost: Returns what is kept of a sample that ends its process, of a sentence that says so.
-        given: Returns the arguments of a sample, of its number.
+        given: Returns the arguments of a sample, of its number; other processes have a copy of it.
         block: Runs several samples at once, a function of a module as well; they run one by one
             without. A block whose process is ended runs again, one by one.
         jobs: Processes at a time; None for one a core that this process may use. One runs them
@@ -205,10 +208,7 @@ def run_samples(
         left = time_left(monotonic() - began, done - known, count - done)
         tell(done / count, f"{done} of {count} samples{left}")
 
-    def call(numbers: tuple[int, ...]) -> Call:
-        if len(numbers) == 1 or block is None:
-            return partial(_one, sample, given(numbers[0]))
-        return partial(block, [given(number) for number in numbers])
+    work = _Work(sample, block, given)
 
     known = count - len(unknown)
     tell(known / count, f"{known} of {count} samples")
@@ -221,7 +221,7 @@ def run_samples(
     if scheduler is None and workers <= 1:
         while missing:
             numbers = missing.popleft()
-            keep(numbers, call(numbers)())
+            keep(numbers, work.call(numbers)())
     suspects: deque[tuple[int, ...]] = deque()  # ran when a process ended: one is to blame
     tries: Counter[int] = Counter()
     kept_before = len(results.known)
@@ -229,9 +229,9 @@ def run_samples(
         queue, at_once = (suspects, 1) if suspects else (missing, _AHEAD * workers)
         single = bool(suspects)
         if scheduler is None:
-            executor = _processes(1 if single else workers)
+            executor, call = _processes(1 if single else workers, work), _call_here
         else:
-            executor, at_once = _cluster(scheduler), _SENT
+            executor, call, at_once = _cluster(scheduler), work.call, _SENT
         with executor as pool:
             unfinished = _run_queue(pool, call, queue, at_once, keep)
         for numbers in unfinished:
@@ -268,8 +268,40 @@ def time_left(elapsed: float, done: int, left: int) -> str:
     return f", about {seconds:.0f} s left"
 
 
+@dataclass(frozen=True)
+class _Work:
+    """What each sample is given, and what runs one or several of them."""
+
+    sample: Sample
+    block: Block | None
+    given: Callable[[int], tuple[Any, ...]]
+
+    def call(self, numbers: tuple[int, ...]) -> Call:
+        """Return what runs these samples, with what they are given."""
+        if len(numbers) == 1 or self.block is None:
+            return partial(_one, self.sample, self.given(numbers[0]))
+        return partial(self.block, [self.given(number) for number in numbers])
+
+
 def _one(sample: Sample, given: tuple[Any, ...]) -> list[dict[str, Any]]:
     return [sample(*given)]
+
+
+_work_here: _Work  # in a process that runs samples
+
+
+def _begin_process(path: str) -> None:
+    global _work_here
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _work_here = pickle.loads(Path(path).read_bytes())
+
+
+def _call_here(numbers: tuple[int, ...]) -> Call:
+    return partial(_run_here, numbers)
+
+
+def _run_here(numbers: tuple[int, ...]) -> list[dict[str, Any]]:
+    return _work_here.call(numbers)()
 
 
 def _run_queue(
@@ -328,25 +360,28 @@ def _is_end_of_process(error: BaseException) -> bool:
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[Executor]:
-    """Yield processes with one thread each, which leave Ctrl-C to this one."""
+def _processes(workers: int, work: _Work) -> Iterator[Executor]:
+    """Yield processes with one thread each, which leave Ctrl-C to this one.
+
+    They read their work from a file, and are sent numbers alone: where a process ends before it
+    has read 64 KiB that it is sent, the executor waits for ever.
+    """
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
         # Not forked: threads of this process would be lost on the way.
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, _ignore_interrupts) as pool:
-            yield pool
+        with NamedTemporaryFile(suffix=".pickle") as file:
+            file.write(pickle.dumps(work))
+            file.flush()
+            with ProcessPoolExecutor(workers, context, _begin_process, (file.name,)) as pool:
+                yield pool
     finally:
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

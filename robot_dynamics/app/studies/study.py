@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -394,7 +395,7 @@ def run_study(
             design.count,
             results,
             told,
-            given=lambda number: (task, design.values(number)),
+            given=partial(_task_and_values, task, design),
             block=None if singly or len(left) < FEWEST_AT_ONCE else run_block,
             lost=lambda sentence: {
                 "outcome": "lost",
@@ -436,6 +437,10 @@ def _files_digest(scenario: Scenario) -> str:
     for path in _named_files(scenario):
         digest.update(hashlib.sha256(Path(path).read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _task_and_values(task: Task, design: Design, number: int) -> tuple[Task, dict[str, Any]]:
+    return task, design.values(number)
 
 
 def _given(drawn: Any) -> dict[str, Any]:

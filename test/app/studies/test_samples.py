@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support.samples import deadly, refused, squared, struck, struck_block
+from support.samples import LargeWork, deadly, refused, squared, struck, struck_block
 from waiting import PATIENCE_S
 
 from robot_dynamics.app.output_files import OutputError
@@ -192,16 +192,20 @@ def test_a_process_that_is_killed_costs_nothing(tmp_path):
 
 
 def test_a_block_whose_process_is_killed_runs_one_by_one(tmp_path):
-    """The samples of the other blocks run once, and all results are there in their order."""
+    """The samples of the other blocks run once, and all results are there in their order.
+
+    What is large is not sent with each of them, but in a file: for two processes, then for one.
+    """
     results = Results(tmp_path / "results.jsonl", SUBJECT)
     results.add({"sample": 1, "square": "kept"})
     marks = tmp_path / "marks"
     marks.mkdir()
+    given = LargeWork(str(marks))
     found = run_samples(
-        struck, 9, results, nothing, lost=lost, given=lambda number: (str(marks), number),
-        block=struck_block, jobs=2,
-    )  # fmt: skip
+        struck, 9, results, nothing, lost=lost, given=given, block=struck_block, jobs=2
+    )
     results.close()
+    assert given.pickled == 2
     assert [result["square"] for result in found] == [0, "kept", *(n**2 for n in range(2, 9))]
     begun = [len(list(marks.glob(f"begun-{n}-*"))) for n in range(9)]
     assert begun[1] == 0
