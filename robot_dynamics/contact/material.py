@@ -12,6 +12,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 
 _LEAST = 0.01  # restitution: below it the damping grows without bound
+_OF_ELASTIC = ("damping", "tangential_stiffness", "tangential_damping")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Material:
             if name == "friction" and isinstance(given, FrictionCone):
                 continue
             try:
-                number = float(given)
+                number = float("no" if isinstance(given, str | bytes | bool) else given)
             except (TypeError, ValueError):
                 raise ArgumentError(
                     f"{name} of a material is {given!r:.60}, expected a number."
@@ -66,8 +67,24 @@ class Material:
                 f"{self.damping:g} and {self.tangential_damping:g} N s/m, expected a positive "
                 "stiffness and finite dampers that are not negative."
             )
-        if self.elastic and not self.damping:
+        if not self.elastic:
+            for name in _OF_ELASTIC:
+                if (given := getattr(self, name)) != getattr(Material, name):
+                    raise ArgumentError(
+                        f"{name} of a rigid material is {given:g}, expected a stiffness beside it."
+                    )
+        elif self.damping and self.restitution:
+            raise ArgumentError(
+                f"an elastic material has a damping of {self.damping:g} N s/m and a restitution "
+                f"of {self.restitution:g}, expected one of them: each says what an impact loses."
+            )
+        elif not self.damping:
             dissipation(self.restitution, self.speed)
+        if self.tangential_damping and not np.isfinite(self.tangential_stiffness):
+            raise ArgumentError(
+                f"tangential_damping of a material is {self.tangential_damping:g} N s/m, expected "
+                "a tangential_stiffness beside it: without one nothing gives way."
+            )
 
     @property
     def elastic(self) -> bool:

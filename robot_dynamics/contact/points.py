@@ -693,5 +693,10 @@ def _gap_and_slope(
         return _called(f"phi of inequality {item.name!r}", item.phi, _PHI, Posture(model, at))
 
     by_position = gradient(phi, q)
+    traced = not all(isinstance(at, float) for at in q)
+    if traced and all(isinstance(slope, float) and slope == 0.0 for slope in by_position):
+        raise ArgumentError(
+            f"phi of inequality {item.name!r} is the same at all positions, expected {_PHI}."
+        )
     units = np.eye(model.nv).tolist()
     return phi(q), [dot(by_position, model.position_rate(q, unit)) for unit in units]

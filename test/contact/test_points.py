@@ -230,6 +230,11 @@ def no_z(p):
         (Inequality("x", no_z), "phi of inequality 'x' fails"),
         (Inequality("x", lambda p: None), "phi of inequality 'x' returns None"),
         (Inequality("x", lambda p: p.point("body", (0, 0)).z), r"point \(0, 0\) of 'body'"),
+        (Inequality("x", lambda p: 1.0), "phi of inequality 'x' is the same at all positions"),
+        (
+            Inequality("x", lambda p: p.point("world", (0, 0, 0)).z),
+            "'x' is the same at all positions",
+        ),
     ],
 )
 def test_functions_that_fail_are_named(item, words):

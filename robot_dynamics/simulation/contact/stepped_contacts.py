@@ -122,6 +122,7 @@ class SteppedContacts:
         require_normals(points, there.gaps[own], normals[own], there.axes[own])
         name, depth = self.motion.deepest()
         self._inequalities = {item.name for item in items if isinstance(item, Inequality)}
+        self._shapes = {item.name for item in items if isinstance(item, ShapeContact)}
         if depth > DEEP:
             place = f"{model.name}: at the start"
             if name in self._inequalities:
@@ -145,9 +146,9 @@ class SteppedContacts:
     def step(self, tau: ArrayLike, wrenches: Mapping[str, ArrayLike] | None = None) -> Measurement:
         """Advance by one period, as `SteppedRobot.step` does.
 
-        A rigid contact that gets deeper than 1 mm does not push any more, nor does one whose gap
-        is not a number; it is logged once, as are the first impulses that miss the laws of contact
-        by more than 1e-6 of the largest.
+        A point that gets deeper than 1 mm in something rigid does not push any more, nor does a
+        contact whose gap is not a number. Each is logged once, as is a shape that is as deep, and
+        as are the first impulses that miss the laws of contact by more than 1e-6 of the largest.
 
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
@@ -175,11 +176,12 @@ class SteppedContacts:
                     where = f"below {-DEEP:g}" if name in self._inequalities else deep
                     expected = "a shorter step, or a slower motion"
                 _logger.warning(
-                    "%s: contact %r is %s after %.6g s and does not push any more; expected %s.",
+                    "%s: contact %r is %s after %.6g s%s; expected %s.",
                     model.name,
                     name,
                     where,
                     (self._tick + 1) * self.period,
+                    "" if name in self._shapes else " and does not push any more",
                     expected,
                 )
         if not self._warned and motion.residual > _MISSED:

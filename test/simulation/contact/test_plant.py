@@ -19,9 +19,10 @@ from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
+from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.engine_plant import EnginePlant, SimulationError
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -120,6 +121,24 @@ def test_too_little_squeeze_drops_and_the_simulation_goes_on():
     truth = plant.truth()
     assert truth.object_pose[2] < CELL.start[SYSTEM.object_q][2] - 0.01
     assert np.isfinite(plant.motion.q).all()
+
+
+@pytest.mark.parametrize("stiffness", [np.inf, 1e5])
+def test_a_surface_that_ends_ends_the_simulation(stiffness):
+    """A box that slides down comes to where there is no square root."""
+    end = CELL.start[SYSTEM.object_q][2] - 0.005
+    material = Material(FrictionCone(0.5), stiffness, 0.5)
+    edge = SurfaceContact("edge", lambda p: sqrt(p.z - end) - 100.0, [[0, 0, 0]], material)
+    cell = scene("frictional point", surfaces=(edge,))
+    plant = EnginePlant(cell, CELL.start, PERIOD, settings())
+
+    def run(torque):
+        for _ in range(60):
+            plant.step(torque)
+
+    with pytest.raises(SimulationError, match="a velocity of nan"):
+        run(torques(20.0))
+    assert plant.truth().object_pose[2] < end
 
 
 @pytest.mark.parametrize("e", [0.0, 0.3])

@@ -183,6 +183,26 @@ def test_bad_materials_are_refused(how):
         Material(0.5, stiffness=1e4, restitution=0.5, **how)
 
 
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"damping": 1.0}, "damping of a rigid material is 1, expected a stiffness"),
+        ({"tangential_stiffness": 1e4}, "tangential_stiffness of a rigid material is 10000"),
+        ({"stiffness": 1e4, "damping": 3.0, "restitution": 0.5}, "expected one of them"),
+        (
+            {"stiffness": 1e4, "damping": 3.0, "tangential_damping": 1.0},
+            "expected a tangential_stiffness",
+        ),
+        ({"friction": "0.5"}, "friction of a material is '0.5', expected a number"),
+        ({"stiffness": True}, "stiffness of a material is True, expected a number"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(how, words):
+    """Dampers and springs of what is rigid, two losses of one impact, and texts for numbers."""
+    with pytest.raises(ArgumentError, match=words):
+        Material(**how)
+
+
 @pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.6, 0.0, 0.8)])
 @pytest.mark.parametrize("shape", [False, True], ids=["point", "shape"])
 def test_a_patch_turns_with_its_surface(axis, shape):

@@ -78,6 +78,7 @@ def test_what_does_not_push_any_more_is_told(caplog):
     for _ in range(4):
         sim.step(np.zeros(6))
     assert caplog.text.count("contact 'foot' is more than 1 mm deep") == 1
+    assert "and does not push any more" in caplog.text
 
 
 @pytest.mark.parametrize("stiffness", [np.inf, 1e4])
