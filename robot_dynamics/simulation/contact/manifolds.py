@@ -5,6 +5,8 @@
 Each contact has as many slots as it may have points. A point stays in the slot that it had, so
 that its force can go on from that of the step before: of the points of a contact each takes the
 slot whose last place is nearest. A slot without a point is infinitely far away.
+
+Solids that could pass through each other within a step make it shorter: conservative advancement.
 """
 
 from __future__ import annotations
@@ -19,17 +21,22 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.compile import load_kernel, trace
-from robot_dynamics.compile.routine import Indices, Matrix, Tensor, Vector, routine
+from robot_dynamics.compile.routine import Call, Indices, Matrix, Tensor, Vector, routine
 from robot_dynamics.contact.shapes import ShapeContact, Solid
-from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    body_velocities,
+    joint_transforms,
+)
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model, pose, pose_of
 
 Array = NDArray[np.float64]
 
-#: Points farther apart than this [m] are not looked for: what comes nearer by more than this in a
-#: single time step is seen when it is in already, and pushed out by the correction of positions.
+#: Points farther apart than this [m] are not looked for.
 MARGIN = 0.01
+_FASTER = 1.1  # solids may get faster by this factor within a step, as by turning
+_LEAST = 1e-3  # part of a step that is left of it at least
 _NOWHERE = float("inf")
 _FREE = 1e6  # squared distance from a slot that had no point [m^2]
 _MOST = 50  # points of a pair in MuJoCo
@@ -52,6 +59,7 @@ class Manifolds:
     Attributes:
         count: Number of slots.
         seen: What was found last (n, 7).
+        length: Of the step that it was found for [s].
 
     Args:
         model: The mechanism.
@@ -84,13 +92,30 @@ class Manifolds:
         for i, (link, solid) in enumerate(zip(links, solids, strict=True)):
             moved = pose(self._model.geom_pos[i], turns[i])
             frames[i] = (pose_of(link.placement) @ solid.pose @ moved)[:3]
-        poses = np.tile(np.eye(4)[:3], (len(row), 1, 1))
-        self._kernel, self._poses = self._placing(model), (poses[:-1],)
+        poses, self._h = np.tile(np.eye(4, 6)[:3], (len(row), 1, 1)), np.zeros(())
+        self._q, self._v = np.zeros(model.nq), np.zeros(model.nv)
+        self._move = self._placing(model).bind_arrays(
+            None, [self._q, self._v, self._h], [poses[:-1]]
+        )
         data, most = self._data, _MOST * len(contacts)
         self._place = place_solids.bind(of, poses, frames, data.geom_xpos, data.geom_xmat)
         self._found, self._sides = np.zeros(1, np.int64), np.zeros(most, np.int64)
         self._gaps, self._places = np.zeros(most), np.zeros((most, 3))
         self._axes = np.zeros((most, 9))
+        # How far surfaces are from the middles of solids, and what of that turning moves.
+        planes, balls = (np.array([s.kind == k for s in solids]) for k in ("plane", "sphere"))
+        around = np.where(planes, _NOWHERE, self._model.geom_rbound).reshape(-1, 2)
+        turning = np.where(balls, 0.0, around.ravel()).reshape(-1, 2)
+        # Half the thickness of both may be gone unseen.
+        sizes = self._model.geom_size
+        half = np.where(planes, _NOWHERE, np.where(sizes > 0.0, sizes, _NOWHERE).min(axis=1))
+        self._ways = np.minimum(half.reshape(-1, 2).sum(axis=1), 2.0 * MARGIN)
+        self._speeds, self.length = np.zeros(len(contacts)), 0.0
+        self._find_fast = fast_pairs.bind(
+            self._move, self._place, self._h.reshape(1), of, poses, data.geom_xpos,
+            around.sum(axis=1), turning.min(axis=1), turning.argmin(axis=1), self._ways,
+            self._speeds,
+        )  # fmt: skip
         self._last, self.seen = np.zeros((self.count, 3)), np.zeros((self.count, 7))
         boxes = [i for i, one in enumerate(contacts) if one.first.kind == one.second.kind == "box"]
         self._boxes, self._ends = np.array(boxes, np.int64), np.zeros(6)
@@ -108,7 +133,8 @@ class Manifolds:
     def __call__(self, q: Array, v: Array, h: float, last: Array) -> Array:
         """Return gap, place and normal of each slot (n, 7), gaps infinite where there is no point.
 
-        The array is written anew by the next call.
+        The array is written anew by the next call. The step is made shorter where solids might
+        pass through each other in it.
 
         Args:
             q: Positions (nq,).
@@ -116,8 +142,9 @@ class Manifolds:
             h: Length of the step [s].
             last: Where points were in the step before (n, 3) [m], NaN where there was none.
         """
-        self._kernel(q, v, h, out=self._poses)
-        self._place()
+        self._q[:], self._v[:], self._h[()], self.length = q, v, h, h
+        if self._find_fast():
+            self._shorten()
         self._collide(self._model, self._data)
         n, contact = self._data.ncon, self._data.contact
         self._found[0], self._last[:] = n, last
@@ -128,6 +155,22 @@ class Manifolds:
                 self._part_boxes(int(self._apart[i]), int(self._firsts[i]), float(self._faces[i]))
         self._take()
         return self.seen
+
+    def _shorten(self) -> None:
+        """Make a step so short that no pair comes nearer in it than it is apart, or by its way."""
+        self._h[()] = 0.0
+        self._move()
+        self._place()
+        least = _LEAST * self.length
+        for pair in np.flatnonzero(self._speeds):
+            speed = float(self._speeds[pair])
+            gap = self._distance(
+                self._model, self._data, 2 * pair, 2 * pair + 1, self.length * speed, self._ends
+            )
+            self.length = min(self.length, max(gap, self._ways[pair]) / speed)
+        self._h[()] = self.length = max(float(self.length), least)
+        self._move()
+        self._place()
 
     def _part_boxes(self, pair: int, first: int, by_faces: float) -> None:
         """Put the nearest points of two boxes in the place of those of their faces, if nearer.
@@ -166,20 +209,61 @@ class Manifolds:
             self._gaps[first], self._places[first], self._axes[first, :3] = gap, place, n
 
     def _placing(self, model: Model) -> Any:
-        """Return compiled `(q, v, h) -> (k, 3, 4)`: where bodies are in mid-step."""
+        """Return compiled `(q, v, h) -> (k, 3, 6)`: where bodies are in mid-step, and their rates.
+
+        Rotation, place, angular velocity and that of what is at the origin, in the world.
+        """
 
         def run(q: Any, v: Any, h: Any, _: Any) -> dict[str, Any]:
             middle = model.integrate(q, [0.5 * h * x for x in v])
-            X0 = body_transforms(model, joint_transforms(model, middle))
+            Xup = joint_transforms(model, middle)
+            X0, rates = body_transforms(model, Xup), body_velocities(model, Xup, v, middle)
             poses = []
             for body in self._bodies:
-                R, r = X0[body].E.transpose().rows, list(X0[body].r)
-                poses.append([[*row, x] for row, x in zip(R, r, strict=True)])
+                rate = X0[body].inverse_times(rates[body])
+                columns = zip(X0[body].r, rate.angular, rate.linear, strict=True)
+                rows = zip(X0[body].E.transpose().rows, columns, strict=True)
+                poses.append([[*turn, *rest] for turn, rest in rows])
             return {"poses": poses}
 
         program = trace(run, "placing", {"q": model.nq, "v": model.nv, "h": ()})
         key = b"placing\0" + program.fingerprint
-        return load_kernel(key, lambda: program, lanes=1).bind()
+        return load_kernel(key, lambda: program, lanes=1)
+
+
+@routine
+def fast_pairs(
+    move: Call, place: Call, h: Vector, of: Indices, poses: Tensor, places: Matrix, around: Vector,
+    turning: Vector, turns: Indices, ways: Vector, speeds: Vector,
+) -> bool:  # fmt: skip
+    """Place solids; write speeds of pairs that might go too far in the step, zero of others.
+
+    The nearest points come nearer by their relative velocity along the line between them: at most
+    by that of one solid's middle, and the relative turning times what of its surface that moves.
+    """
+    move()
+    place()
+    found = False
+    for pair in range(len(speeds)):
+        one, other, g = of[2 * pair], of[2 * pair + 1], 2 * pair + turns[pair]
+        speed, turn, apart = 0.0, 0.0, 0.0
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            d = poses[one, k, 5] - poses[other, k, 5]
+            d += (poses[one, i, 4] - poses[other, i, 4]) * places[g, j]
+            d -= (poses[one, j, 4] - poses[other, j, 4]) * places[g, i]
+            speed += d * d
+            d = poses[one, k, 4] - poses[other, k, 4]
+            turn += d * d
+            d = places[2 * pair, k] - places[2 * pair + 1, k]
+            apart += d * d
+        speeds[pair] = _FASTER * (sqrt(speed) + sqrt(turn) * turning[pair])
+        way = h[0] * speeds[pair]
+        if way <= ways[pair] or sqrt(apart) > around[pair] + 0.5 * way:
+            speeds[pair] = 0.0
+        else:
+            found = True
+    return found
 
 
 @routine

@@ -376,34 +376,37 @@ class ContactMotion:
         while left > 1e-9 * h:
             length = min(left, self._trusted)
             self._smooth[0] = events == 0
+            ordinary = self._plain and self._is_ordinary(length)
             if not self._plain:
                 self._attempt(length)
-            elif self._is_ordinary(length):
+            length = float(self._h[0])
+            if ordinary:
                 self._trusted = 2.0 * length
                 left -= length
                 continue
             # Bias forces are those of a velocity that was foreseen for the middle of the step. By
             # how far the step ends elsewhere than that would lead tells how right they are.
             while not self._astray[0] <= _ASTRAY and length > 1.01 * h / _SHORTEST:
-                length *= 0.5
-                self._attempt(length)
+                self._attempt(0.5 * length)
+                length = float(self._h[0])
             self._trusted = 2.0 * length
             if not self._fastest[0] < FASTEST:
                 self.v[:] = self._end
                 return
             if events < _MOST_EVENTS:
+                if not self._arriving.any() and self._closing[0] < length:
+                    events += 1
+                    self._attempt(float(self._closing[0]))
+                    length = float(self._h[0])
+                    if not self._arriving.any():
+                        self._accept(length, smooth=False)
+                        left -= length
+                        continue
+                # Also at a surface that was not the nearest one in the longer step.
                 if self._arriving.any():
                     self._impact(self._arriving.copy())
                     events += 1
                     continue
-                time = float(self._closing[0])
-                if time < length:
-                    events += 1
-                    if time > 0.0:
-                        self._attempt(time)
-                        self._accept(time, smooth=False)
-                        left -= time
-                        continue
             self._accept(length, smooth=events == 0)
             left -= length
 
@@ -472,13 +475,13 @@ class ContactMotion:
         return bool(self._ordinary_step())
 
     def _prepare(self, h: float) -> None:
-        """Find what compiled steps of length h take from elsewhere."""
+        """Find what compiled steps of length h, less if shapes are fast, take from elsewhere."""
+        h = self.terms.look(self.q, self.v, h, self.near)
         self._h[0] = h
         if self._any_soft and h != self._left_of:
             one = np.ones(len(self._left))
             self._left[:] = relaxed(self._stiffness, self._damping, one, 0.5 * h)
             self._left_of = h
-        self.terms.look(self.q, self.v, h, self.near)
 
     def _attempt(self, h: float) -> None:
         """Find what a step of length h would do."""

@@ -170,9 +170,10 @@ class ContactTerms:
     ) -> StepTerms:
         """Return the terms of a step, written to `out` if that is given.
 
-        `more` are `rub` if anything resists, then `pressed` if there are pads; see the class.
+        `more` are `rub` if anything resists, then `pressed` if there are pads; see the class. The
+        step is as long as `look` says.
         """
-        self.look(q, v, h, near)
+        h = self.look(q, v, h, near)
         given = [*(more or self._none), *self._found]
         if out is not None:
             self._kernel(q, v, at_v, force, drag, h, *given, out=out.targets)
@@ -182,10 +183,15 @@ class ContactTerms:
             return StepTerms._make(outputs)
         return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
 
-    def look(self, q: Array, v: Array, h: float, near: Array | None) -> None:
-        """Find out where shapes touch in the middle of a step; see the class."""
-        if self._manifolds is not None:
-            self._manifolds(q, v, h, self._unseen if near is None else near)
+    def look(self, q: Array, v: Array, h: float, near: Array | None) -> float:
+        """Find out where shapes touch in the middle of a step; see the class.
+
+        Return its length: h, or less where they might pass through each other.
+        """
+        if self._manifolds is None:
+            return h
+        self._manifolds(q, v, h, self._unseen if near is None else near)
+        return self._manifolds.length
 
     def bind(self, *given: Array, out: Output) -> Any:
         """Return a function without arguments that evaluates the terms on arrays, in place.
