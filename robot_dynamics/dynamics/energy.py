@@ -11,7 +11,7 @@ from robot_dynamics.dynamics.kinematics import (
     body_velocities,
     joint_transforms,
 )
-from robot_dynamics.dynamics.passive import spring_energy
+from robot_dynamics.dynamics.passive import spring_energies
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Scalar
@@ -31,15 +31,32 @@ def energies(
         qd: Velocities (nv,).
         parameters: Gravity and inertias.
     """
+    kinetic, potential = body_energies(model, q, qd, parameters)
+    return sum(kinetic, start=0.0), sum(potential, start=0.0)
+
+
+def body_energies(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Return the kinetic and potential energy of each body [J]; see `energies`.
+
+    With it are the rotor and the spring of the joint that carries it, and the springs of loop
+    joints whose successor it is, or whose predecessor if that is the world.
+    """
     Xup = joint_transforms(model, q)
-    kinetic: Scalar = 0.0
-    for v, inertia in zip(body_velocities(model, Xup, qd, q), parameters.inertias, strict=True):
-        kinetic = kinetic + v.dot(inertia * v) * 0.5  # Eq 2.67
-    for rate, armature in zip(qd, model.armature.tolist(), strict=True):
-        if armature:
-            kinetic = kinetic + rate * rate * (0.5 * armature)
-    potential: Scalar = 0.0
-    for X, inertia in zip(body_transforms(model, Xup), parameters.inertias, strict=True):
+    kinetic: list[Scalar] = []
+    for v, inertia, at in zip(
+        body_velocities(model, Xup, qd, q), parameters.inertias, model.v_slices, strict=True
+    ):
+        own = v.dot(inertia * v) * 0.5  # Eq 2.67
+        for rate, armature in zip(qd[at], model.armature[at].tolist(), strict=True):
+            if armature:
+                own = own + rate * rate * (0.5 * armature)
+        kinetic.append(own)
+    potential = spring_energies(model, Xup, parameters, q)
+    for i, (X, inertia) in enumerate(
+        zip(body_transforms(model, Xup), parameters.inertias, strict=True)
+    ):
         moment = X.inverse_times(inertia).h  # mass times centre of mass, in the world
-        potential = potential - moment.dot(parameters.gravity)
-    return kinetic, potential + spring_energy(model, Xup, parameters, q)
+        potential[i] = potential[i] - moment.dot(parameters.gravity)
+    return kinetic, potential

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from robot_dynamics.dynamics.loop_frames import loop_frames
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model import Joint, LoopJoint, Model
+from robot_dynamics.model import WORLD, Joint, LoopJoint, Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.scalar.linear_algebra import dot
@@ -78,10 +78,12 @@ def has_passive_forces(model: Model) -> bool:
     )
 
 
-def spring_energy(
+def spring_energies(
     model: Model, Xup: Sequence[Transform], parameters: Parameters, q: Sequence[Scalar]
-) -> Scalar:
-    """Return the energy ½ k (x - x0)^2 of the springs in all joints [J].
+) -> list[Scalar]:
+    """Return the energy ½ k (x - x0)^2 of the springs in all joints [J], by bodies.
+
+    Those of loop joints are with their successors, or their predecessors if those are the world.
 
     Args:
         model: The mechanism.
@@ -89,18 +91,20 @@ def spring_energy(
         parameters: The placements of the loop joints.
         q: Positions (nq,).
     """
-    energy: Scalar = 0.0
-    for body, at in zip(model.bodies, model.q_slices, strict=True):
+    energy: list[Scalar] = [0.0] * len(model.bodies)
+    for i, (body, at) in enumerate(zip(model.bodies, model.q_slices, strict=True)):
         if body.joint.elastic:
             rest = body.joint.of_each_freedom(body.joint.rest)
-            energy = energy + _energy(body.joint, body.joint.type.coordinates_of(q[at]), rest)
+            energy[i] = _energy(body.joint, body.joint.type.coordinates_of(q[at]), rest)
     if not any(loop.elastic for loop in model.loops):
         return energy
     for frame in loop_frames(model, Xup, parameters, q):
         joint = frame.joint
         if joint.elastic:
             rest = joint.type.told_by_placement(joint.of_each_freedom(joint.rest))
-            energy = energy + _energy(joint, joint.type.coordinates(frame.placement, rest), rest)
+            own = _energy(joint, joint.type.coordinates(frame.placement, rest), rest)
+            of = joint.predecessor if joint.successor == WORLD else joint.successor
+            energy[of] = energy[of] + own
     return energy
 
 

@@ -24,7 +24,7 @@ from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
 from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
 from robot_dynamics.dynamics.loop_frames import loop_frames
-from robot_dynamics.dynamics.passive import passive_forces, spring_energy
+from robot_dynamics.dynamics.passive import passive_forces, spring_energies
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import (
     JointElement,
@@ -169,7 +169,7 @@ def test_beyond_a_right_angle_a_loop_joint_pulls_as_a_tree_joint(pitch):
     # The moment's entries are those of 1 / cos(pitch) at most, ten here.
     assert_allclose(S @ moment, of_angles, atol=1e-12)
     energies = [
-        spring_energy(m, joint_transforms(m, at), parameters_of(m), at)
+        sum(spring_energies(m, joint_transforms(m, at), parameters_of(m), at))
         for m, at in ((model, q), (closed, turned))
     ]
     assert_allclose(energies[1], energies[0], rtol=1e-12)
@@ -229,7 +229,8 @@ def test_springs_in_the_tree_are_gradients(kind, rng):
         return 0.5 * np.array(data["stiffness"]) @ x**2
 
     Xup = joint_transforms(model, q)
-    assert_allclose(spring_energy(model, Xup, parameters_of(model), q), energy(q), rtol=1e-14)
+    own = spring_energies(model, Xup, parameters_of(model), q)
+    assert_allclose(sum(own), energy(q), rtol=1e-14)
     found = passive_at(model, q, np.zeros(model.nv))
     # As above, of an energy of a thousand.
     assert_allclose(found, -differentiated(model, q, energy), atol=1e-5)

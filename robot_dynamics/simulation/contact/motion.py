@@ -22,6 +22,7 @@ from robot_dynamics.compile.routine import (
     Indices,
     Mask,
     Matrix,
+    Table,
     Tensor,
     Vector,
     routine,
@@ -45,6 +46,7 @@ from robot_dynamics.contact.solver import (
 )
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.model import WORLD
+from robot_dynamics.simulation.contact.energy_balance import balance_energy
 from robot_dynamics.simulation.contact.report import EnergyBooks
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
@@ -69,7 +71,6 @@ FASTEST = 1e6
 _ASTRAY = 1e-4
 # Accelerations [m/s^2, rad/s^2] that curved surfaces may begin to ask for in one step.
 _BEND = 10.0
-_MOST_TAKEN = 1e-3  # part of the kinetic energy that a period's error may cost
 _TINY = 1e-300
 _SHORTEST = 16  # ... into as many parts at most
 _MOST_EVENTS = 12  # in a step; what closes beyond that closes at the step's end
@@ -126,7 +127,7 @@ class ContactMotion:
         "q", "v", "impacts", "pressed", "slipping", "_residual", "correction", "forces",
         "resisted", "pads", "near", "_work", "_totals", "_account", "_acceleration", "_foreseen",
         "_known", "_trusted", "_anchors", "_anchored", "_rates", "_gaining", "_patch", "_sheared",
-        "_leaving", "_slowing", "_fresh", "_bending", "_swing",
+        "_leaving", "_slowing", "_fresh", "_bending", "_swing", "_touched",
     )  # fmt: skip
 
     def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
@@ -179,11 +180,17 @@ class ContactMotion:
         self._pressing = np.zeros(len(self._padded))
         self.damping, self.friction = np.zeros(nv), np.zeros(nv)
         self.friction_velocity = np.array([FRICTION_VELOCITY])
+        if self._padded.size or self.terms.resisting:
+            self._held = self.terms.groups.of_velocity[self.terms.scene.system.object_v][0]
         # All that such a step takes is compiled.
         self._plain = not self._padded.size and not self.terms.resisting
         self._after, self._gaps = np.zeros(self._rows), np.zeros(c)
         self._offset = np.zeros(self._rows)  # s of the laws of u+ + s
-        self._energy = np.zeros(2)  # kinetic and potential
+        # Of groups: kinetic and potential energy, the islands that they are in, and sums of these.
+        g = len(self.terms.groups.lossless)
+        self._kinetic, self._potential = np.zeros(g), np.zeros(g)
+        self._pushed = np.zeros(g, dtype=bool)  # which something pushes in a step
+        self._island, self._sums = np.zeros(g, dtype=np.int64), np.zeros((g, 4))
         # Of an impact: impulses that may give energy, and what velocities change by.
         self._bouncing, self._change = np.zeros(self._rows), np.zeros(nv)
         self._within, self._arriving = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
@@ -200,7 +207,10 @@ class ContactMotion:
         self.q = np.array(q, dtype=float)
         self.v = np.zeros(self.scene.model.nv) if v is None else np.array(v, dtype=float)
         self._work = np.zeros(self._rows)
-        self._totals = np.zeros(3)  # work of drives, of the friction of joints, and of pads
+        # Work on groups of drives, of the friction of joints, and of pads.
+        groups = self.terms.groups
+        self._totals = np.zeros((len(groups.lossless), 3))
+        self._touched = np.zeros(c, dtype=bool)  # which pushed since energy was looked at
         self.pads = np.zeros((len(self._padded), 2))
         self.impacts = np.zeros(c, dtype=np.int64)
         self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
@@ -209,7 +219,7 @@ class ContactMotion:
         self._struck = False  # since forces were taken
         # Of the last step, and what it says of the next; whether it is known.
         self._acceleration, self._foreseen = np.zeros(len(self.v)), np.zeros(len(self.v))
-        self._known, self._trusted = np.zeros(1, dtype=bool), np.inf
+        self._known, self._trusted = np.zeros(len(self.v), dtype=bool), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
         self.near = np.full((len(self._shown), 3), np.nan)
@@ -231,10 +241,10 @@ class ContactMotion:
             self._rates, self._leaving = there.along @ self.v, there.before.copy()
             self.slipping = self._slips(self._leaving)
         # Energy, work that may be positive, and that of what is rigid; taken at a period's end.
-        self._account = np.zeros(3)
+        self._account = np.zeros_like(self._totals)
         self.bind()
         self._find_energy()
-        self._account[0] = self._energy.sum()
+        self._account[:, 0] = self._kinetic + self._potential
 
     def bind(self) -> None:
         """Let the compiled parts of a step work on the arrays that the state is made of now.
@@ -242,6 +252,7 @@ class ContactMotion:
         They change them in place.
         """
         terms, solver, b, w = self._terms, self._solver, self._b, self._w
+        groups = self.terms.groups
         self._stepped = False
         more = [each for each in (self._resisted, self._pressing) if each.size]
         h = self._h.reshape(())
@@ -280,12 +291,14 @@ class ContactMotion:
             self._stays, self._elastic, b, w, self._work, self._totals, self._acceleration,
             self._foreseen, self._known, self.forces.force, self.pressed, self.slipping,
             self.impacts, self._anchors, self._anchored, self._leaving, self._slowing,
-            self._fresh, self._bending, self._swing,
+            self._fresh, self._bending, self._swing, groups.of_velocity, groups.of_row,
+            groups.joins, self._pushed, self._touched,
         )  # fmt: skip
-        self._find_energy = self.terms.bind_energy(self.q, self.v, self._energy)
-        self._take_gain = take_gain.bind(
-            self._find_energy, self._energy, self._account, self._work, self._totals,
-            self._elastic, b, w, self.v,
+        self._find_energy = self.terms.bind_energy(self.q, self.v, self._kinetic, self._potential)
+        self._balance_energy = balance_energy.bind(
+            self._find_energy, self._kinetic, self._potential, self._account, self._work,
+            self._totals, self._elastic, b, w, groups.of_row, groups.of_velocity, groups.joins,
+            groups.lossless, self._touched, self._island, self._sums, self.v,
         )  # fmt: skip
 
         there = self._here.terms
@@ -435,7 +448,7 @@ class ContactMotion:
         """
         self._close_all()
         if self._fastest[0] > SLOW:
-            self._take_gain()
+            self._balance_energy()
 
     def _close_all(self) -> None:
         """Move positions to where nothing is open."""
@@ -522,12 +535,12 @@ class ContactMotion:
         mean = 0.5 * (self.v + end)
         if self._padded.size:
             self.pads = terms.pads.copy()
-            self._totals[2] += h * float(terms.pad_force @ mean)
+            self._totals[self._held, 2] += h * float(terms.pad_force @ mean)
         if self._rates.size:
             along = terms.along
             self._rates, self._gaining = along @ end, along @ (end - self.v) / h
             self.resisted = -self._resisted * self._rates
-            self._totals[1] += h * float(self.resisted @ (along @ mean))
+            self._totals[self._held, 1] += h * float(self.resisted @ (along @ mean))
         self._smooth[0] = smooth
         self._accept_step()
 
@@ -560,6 +573,7 @@ class ContactMotion:
         self._rates, self._gaining = terms.along @ self.v, np.zeros_like(self._rates)
         self._residual[0] = max(self.residual, residual)
         self._work += solver.P * (terms.before + self._after)
+        self._touched |= solver.P[self._normals] > 0.0
         self.impacts += speed > SLOW
         self.forces.impulse[:] += solver.P
         self._struck = True
@@ -590,13 +604,13 @@ class ContactMotion:
     def books(self) -> EnergyBooks:
         """Where energy went since the start."""
         work, b = 0.5 * self._work, self._b
-        normal = work[self._normals]
+        normal, totals = work[self._normals], self._totals.sum(axis=0)
         return EnergyBooks(
-            drives=float(self._totals[0]),
-            joint_friction=float(self._totals[1]),
+            drives=float(totals[0]),
+            joint_friction=float(totals[1]),
             contact_friction=float(work[b:].sum() - normal.sum()),
             impacts=float(normal[~self._elastic].sum()),
-            elastic=float(normal[self._elastic].sum() + self._totals[2]),
+            elastic=float(normal[self._elastic].sum() + totals[2]),
             holding=float(work[:b].sum()),
         )
 
@@ -826,16 +840,17 @@ def end_step(
 def take_step(
     h: Vector, smooth: Mask, force: Vector, drag: Vector, v: Vector, end: Vector, before: Vector,
     after: Vector, offset: Vector, P: Vector, pushes: Mask, slips: Mask, place: Matrix,
-    stays: Mask, elastic: Mask, holding: int, width: int, work: Vector, totals: Vector,
+    stays: Mask, elastic: Mask, holding: int, width: int, work: Vector, totals: Matrix,
     acceleration: Vector, foreseen: Vector, known: Mask, forces: Vector, pressed: Mask,
     slipping: Mask, impacts: Indices, anchors: Matrix, anchored: Mask, leaving: Vector,
-    slowing: Vector, fresh: Mask, bending: Vector, swing: Vector,
+    slowing: Vector, fresh: Mask, bending: Vector, swing: Vector, of_velocity: Indices,
+    of_row: Indices, joins: Table, pushed: Mask, touched: Mask,
 ) -> None:  # fmt: skip
     """Enter a step into the books, and change what the next step depends on."""
     for k in range(len(v)):
         mean = 0.5 * h[0] * (v[k] + end[k])
-        totals[0] += force[k] * mean
-        totals[1] -= drag[k] * end[k] * mean
+        totals[of_velocity[k], 0] += force[k] * mean
+        totals[of_velocity[k], 1] -= drag[k] * end[k] * mean
     for i in range(len(P)):
         work[i] += P[i] * (before[i] + after[i])
         forces[i] = P[i] / h[0]
@@ -844,13 +859,21 @@ def take_step(
         bending[i] = offset[i] / h[0]
     fresh[0] = False
     same = smooth[0]
+    for g in range(len(pushed)):
+        pushed[g] = False
+    for j in range(len(joins)):
+        if pushes[joins[j, 0]] or pressed[joins[j, 0]]:
+            pushed[joins[j, 1]], pushed[joins[j, 2]] = True, True
     for i in range(len(pushes)):
         n = holding + i * width
+        if pushes[i] or pressed[i]:
+            pushed[of_row[n]] = True
         if pushes[i] != pressed[i]:
             same = False
         if elastic[i] and pushes[i] and not pressed[i] and before[n] < -SLOW:
             impacts[i] += 1
         pressed[i] = pushes[i]
+        touched[i] = touched[i] or pushes[i]
         fastest, change = 0.0, 0.0
         for k in range(n + 1, n + width):
             fastest = max(fastest, abs(after[k] + offset[k]))
@@ -868,43 +891,14 @@ def take_step(
             for k in range(3):
                 anchors[i, k] = place[i, k]
         anchored[i] = sticking
-    # For the next step's bias forces, unless contacts have just changed: then none is known.
+    # For the next step's bias forces, unless contacts have just changed: then none is known of
+    # what they push. What moves freely goes on, also where a step is shorter for others.
     for k in range(len(v)):
-        now = (end[k] - v[k]) / h[0] if same else 0.0
-        foreseen[k] = 2.0 * now - acceleration[k] if same and known[0] else now
+        steady = same or not pushed[of_velocity[k]]
+        now = (end[k] - v[k]) / h[0] if steady else 0.0
+        foreseen[k] = 2.0 * now - acceleration[k] if smooth[0] and steady and known[k] else now
         acceleration[k] = now
-    known[0] = same
-
-
-@routine
-def take_gain(
-    find_energy: Call, energy: Vector, account: Vector, work: Vector, totals: Vector,
-    elastic: Mask, holding: int, width: int, v: Vector,
-) -> None:  # fmt: skip
-    """Slow all motion down by what steps and corrections gave since this was done last.
-
-    That is what energy grew by beyond the work of drives, of friction and of elastic contacts.
-    What is rigid does none that counts but what it takes. A small part is taken at most, of motion
-    that all but rests: it may not be kept from starting.
-    """
-    find_energy()
-    active, rigid = totals[0] + totals[1] + totals[2], 0.0
-    for i in range(len(work)):
-        if i >= holding and elastic[(i - holding) // width]:
-            active += 0.5 * work[i]
-        else:
-            rigid += 0.5 * work[i]
-    now = energy[0] + energy[1]
-    gain = now - account[0] - (active - account[1]) - min(rigid - account[2], 0.0)
-    if gain > 0.0 and energy[0] > 0.0:
-        taken = min(gain, _MOST_TAKEN * energy[0])
-        part = sqrt(1.0 - taken / energy[0])
-        for k in range(len(v)):
-            v[k] *= part
-        now -= taken
-    account[0] = now
-    account[1] = active
-    account[2] = rigid
+        known[k] = steady
 
 
 @routine

@@ -28,13 +28,14 @@ from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
-from robot_dynamics.dynamics.energy import energies
+from robot_dynamics.dynamics.energy import body_energies
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.model import WORLD
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import add, dot, factor, is_zero, transposed_times
+from robot_dynamics.simulation.contact.energy_balance import groups_of
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.manifolds import Manifolds
 from robot_dynamics.simulation.scene import RobotScene, Scene
@@ -124,6 +125,8 @@ class ContactTerms:
         self._found = [] if self._manifolds is None else [self._manifolds.seen]
         self._unseen = np.full((int(self.seen.sum()), 3), np.nan)
         program = self._program()
+        #: Which bodies act on one another whatever touches.
+        self.groups = groups_of(scene.model, self._moves, self.holding, self.width)
         self._names = [name for name, _ in program.ports.outputs]
         self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
         self._block = pack(scene.model)
@@ -206,9 +209,9 @@ class ContactTerms:
         """Return `move` as a function without arguments, which works on these arrays."""
         return self._moving.bind_arrays(None, [q, step], [out])
 
-    def bind_energy(self, q: Array, v: Array, out: Array) -> Any:
-        """Return a function that writes kinetic and potential energy (2,) [J] of these arrays."""
-        return self._energies.bind_arrays(self._block, [q, v], [out])
+    def bind_energy(self, q: Array, v: Array, kinetic: Array, potential: Array) -> Any:
+        """Return a function that writes the energies of groups (g,) [J] of these arrays."""
+        return self._energies.bind_arrays(self._block, [q, v], [kinetic, potential])
 
     def at(
         self, q: Array, v: Array, near: Array | None = None, out: Output | None = None
@@ -226,7 +229,12 @@ class ContactTerms:
 
     def _energy(self, q: Any, v: Any, block: Any) -> dict[str, Any]:
         model = self.scene.model
-        return {"energy": [*energies(model, q, v, unpack(model, block))]}
+        found = body_energies(model, q, v, unpack(model, block))
+        sums = [[0.0] * len(self.groups.lossless) for _ in found]
+        for total, own in zip(sums, found, strict=True):
+            for i, energy in zip(self.groups.of_body.tolist(), own, strict=True):
+                total[i] = total[i] + energy
+        return dict(zip(("kinetic", "potential"), sums, strict=True))
 
     def _moved(self, q: Any, step: Any, _: Any) -> dict[str, Any]:
         model = self.scene.model
@@ -267,6 +275,7 @@ class ContactTerms:
             factors = factor(A)
             free = [x + dx for x, dx in zip(v, factors.solve(push), strict=True)]
             J = [*terms.loops.K, *geometry.J]
+            self._moves = [[not is_zero(x) for x in row] for row in J]
             outputs = {
                 "q": middle,
                 "free": free,
