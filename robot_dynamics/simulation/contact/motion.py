@@ -110,6 +110,7 @@ class ContactMotion:
         impacts: Number of impacts at each contact that opens (c,).
         pressed: Which of these push (c,).
         slipping: Which of these slip (c,).
+        deep: Down to which depth these push if they are rigid (c,) [m].
         correction: Size of the last correction of positions [m or rad].
         pads: Moments of the pads on the object over the last step, about x and y of their contacts
             (p, 2) [N m].
@@ -163,9 +164,10 @@ class ContactMotion:
         face = [scene.contacts[i].face for i in scene.pushing]
         self._face = np.full((c, 2), np.inf)
         self._face[: len(face)] = np.array(face).reshape(-1, 2)
-        # Points of shapes are within them, however deep they are.
-        self._deep = np.full(c, DEEP)
-        self._deep[len(face) :][self.terms.seen] = np.inf
+        # Points of shapes and of round bodies are within what they touch, however deep they are.
+        round_ = [isinstance(p, PlacedPoint) and p.shape is not None for p in scene.points]
+        self.deep = np.full(c, DEEP)
+        self.deep[len(face) :][self.terms.seen | np.array(round_, dtype=bool)] = np.inf
         # What rolls, or touches what moves, has no place to be brought back to.
         self._stays = np.array([True] * len(face) + [_stays(p) for p in scene.points], dtype=bool)
         self._bounded = bool(np.isfinite(self._face).any())
@@ -261,7 +263,7 @@ class ContactMotion:
         )
         self._begin_step = begin_step.bind(
             self._h, terms.before, terms.after, terms.gaps, terms.places, self._face,
-            self._deep, self._elastic, self.pressed, self.slipping, self.forces.force,
+            self.deep, self._elastic, self.pressed, self.slipping, self.forces.force,
             self._leaving, self._slowing, self._fresh, self._bending, self._swing, b, w,
             self._offset, solver.c, solver.P, self._gaps, self._within, solver.touching,
             self._arriving,

@@ -122,7 +122,8 @@ class SteppedContacts:
         require_normals(points, there.gaps[own], normals[own], there.axes[own])
         name, depth = self.motion.deepest()
         self._inequalities = {item.name for item in items if isinstance(item, Inequality)}
-        self._shapes = {item.name for item in items if isinstance(item, ShapeContact)}
+        touches = zip(self.motion.scene.touches, self.motion.deep, strict=True)
+        self._pushing = {touch[0] for touch, deep in touches if deep > DEEP}  # however deep
         if depth > DEEP:
             place = f"{model.name}: at the start"
             if name in self._inequalities:
@@ -147,8 +148,9 @@ class SteppedContacts:
         """Advance by one period, as `SteppedRobot.step` does.
 
         A point that gets deeper than 1 mm in something rigid does not push any more, nor does a
-        contact whose gap is not a number. Each is logged once, as is a shape that is as deep, and
-        as are the first impulses that miss the laws of contact by more than 1e-6 of the largest.
+        contact whose gap is not a number. Each is logged once, as is a shape or a disc that is as
+        deep, and as are the first impulses that miss the laws of contact by more than 1e-6 of the
+        largest.
 
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
@@ -181,7 +183,7 @@ class SteppedContacts:
                     name,
                     where,
                     (self._tick + 1) * self.period,
-                    "" if name in self._shapes else " and does not push any more",
+                    "" if gap < 0.0 and name in self._pushing else " and does not push any more",
                     expected,
                 )
         if not self._warned and motion.residual > _MISSED:

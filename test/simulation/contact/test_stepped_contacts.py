@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import pickle
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,24 @@ def test_what_does_not_push_any_more_is_told(caplog):
         sim.step(np.zeros(6))
     assert caplog.text.count("contact 'foot' is more than 1 mm deep") == 1
     assert "and does not push any more" in caplog.text
+
+
+def test_a_coin_that_falls_flat_stays_on_the_floor(caplog):
+    """Its lowest point goes round the rim by more than a millimetre in long steps, and pushes on.
+
+    One point at a time does not make it lie flat: it rocks.
+    """
+    r, m = 0.012, 0.005
+    coin = PointContact("coin", "body", shape=disc(r))
+    robot = floating(m, m * r * r * np.array([0.25, 0.25, 0.5]))
+    for step, seed in product((2e-3, 4e-3, 8e-3), range(4)):
+        q = [0, 0, 0.3, *Rotation.random(random_state=seed).as_quat()]
+        sim = rd.Simulation(robot, contacts=[coin], q=q, period=8e-3, step=step)
+        for _ in range(100):
+            seen = sim.step(np.zeros(6))
+        assert seen.q[2] > -1e-3
+    assert "contact 'coin' is more than 1 mm deep" in caplog.text
+    assert "does not push any more" not in caplog.text
 
 
 @pytest.mark.parametrize("stiffness", [np.inf, 1e4])
