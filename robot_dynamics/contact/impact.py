@@ -178,7 +178,7 @@ def newton_impulses(M: Array, before: Array, restitution: Array) -> Array:
     found = _no_less(M, before + restitution * closing)
     # That of contacts which were opening, and others push back, does work on what moves.
     if np.any(found[before > 0.0] > 0.0):
-        return _without_gain(M, before, _no_less(M, before), found)
+        return without_gain(M, before, _no_less(M, before), found)
     return found
 
 
@@ -199,10 +199,10 @@ def _poisson(M: Array, before: Array, restitution: Array) -> Array:
     compressed = M @ compression + before
     back = restitution * compression
     more = newton_impulses(M, compressed + M @ back, np.zeros(len(before)))
-    return _without_gain(M, before, compression, compression + back + more)
+    return without_gain(M, before, compression, compression + back + more)
 
 
-def _without_gain(M: Array, before: Array, plain: Array, full: Array) -> Array:
+def without_gain(M: Array, before: Array, plain: Array, full: Array) -> Array:
     """Return the impulses nearest to `full` that give no energy, on the way from plain ones."""
     # The energy along the way is quadratic: no further than to where it is what it was before.
     way, loss = full - plain, -float(plain @ (before + 0.5 * M @ plain))

@@ -619,7 +619,13 @@ class Contacts:
             raise
         return ContactTerms(gap, rows.T, rate, drift, along, along_drift, place, axes)
 
-    def _program(self) -> Program:
+    def moving(
+        self, q: Sequence[Scalar], qd: Sequence[Scalar]
+    ) -> tuple[list[ContactGeometry], list[list[Scalar]], list[list[Scalar]]]:
+        """Return all contacts, and what their rows make of qd (m, 3) and change by, traceable.
+
+        Both along n, t1, t2: the relative velocity, and what its rate is without qdd.
+        """
         model = self.robot.model
         items = [placed(model, item) for item in self.items]
 
@@ -628,23 +634,24 @@ class Contacts:
             X0 = body_transforms(model, Xup)
             return [contact_geometry(model, Xup, X0, q, item) for item in items]
 
+        def rates(at: list[Scalar]) -> list[list[Scalar]]:
+            return [[dot(row, qd) for row in of.rows] for of in geometry(at)]
+
+        rate, drift = directional_derivative(rates, q, model.position_rate(q, qd))
+        return geometry(q), rate, drift
+
+    def _program(self) -> Program:
+        model = self.robot.model
+
         def run(q: Any, qd: Any, _: Any) -> dict[str, Any]:
-            here = geometry(q)
-
-            def rates(at: list[Scalar]) -> list[Scalar]:
-                found = geometry(at)
-                return [dot(of.rows[k], qd) for k in range(3) for of in found]
-
-            rate, drift = directional_derivative(rates, q, model.position_rate(q, qd))
-            m = len(here)
-            along_drift = drift[m : 2 * m], drift[2 * m :]
+            here, rate, drift = self.moving(q, qd)
             return {
                 "gap": [of.gap for of in here],
                 "T": [of.rows[0] for of in here],
-                "rate": rate[: len(here)],
-                "drift": drift[: len(here)],
+                "rate": [of[0] for of in rate],
+                "drift": [of[0] for of in drift],
                 "along": [of.rows[1:] for of in here],
-                "along_drift": [list(of) for of in zip(*along_drift, strict=True)],
+                "along_drift": [of[1:] for of in drift],
                 "place": [list(of.place) for of in here],
                 "axes": [of.axes for of in here],
             }

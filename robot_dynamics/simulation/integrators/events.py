@@ -53,7 +53,7 @@ REST_SPEED = 1e-3
 #: A contact this near [m, or the unit of an inequality] is closed.
 CLOSED = 1e-9
 #: One that opens or closes slower than this [m/s] stays closed.
-_STILL = 1e-9
+STILL = 1e-9
 # Forces below this part of the largest one are rounding.
 _NO_FORCE = 1e-9
 # Normals of which less than this is left by others depend on them.
@@ -62,22 +62,25 @@ _DEPENDENT = 1e-6
 _MOST_AT_ONCE = 50
 
 
-class _Rates(NamedTuple):
-    """The state's derivative, and the forces of active contacts there."""
+class Step(NamedTuple):
+    """A step: where it went from, its length, and its end.
 
-    q: Array
-    qd: Array
-    force: Array
-
-
-class _Step(NamedTuple):
-    """A step: where it went from, its length, its stages, its end and the contacts there."""
+    Attributes:
+        time: At its start [s].
+        q: Positions there (nq,).
+        qd: Velocities there (nv,).
+        h: Its length [s].
+        rates: Derivatives of the state in the stages of the scheme (s, nq + nv).
+        force: Forces of active contacts in the first of them.
+        end: Positions and velocities at the end.
+    """
 
     time: float
     q: Array
     qd: Array
     h: float
-    stages: list[_Rates]
+    rates: Array
+    force: Array
     end: tuple[Array, Array]
 
 
@@ -151,17 +154,23 @@ class EventSteps:
 
     # --- steps -----------------------------------------------------------------------------
 
-    def _rates(self, time: float, q: Array, qd: Array) -> _Rates:
-        """Return the derivative with active contacts as equality constraints."""
-        model, robot = self._robot.model, self._robot
-        tau = self._force(time, q, qd) if callable(self._force) else self._force
-        q_rate = np.array(model.position_rate(q.tolist(), qd.tolist()), dtype=float)
+    def _tau(self, time: float, q: Array, qd: Array) -> Array:
+        """Return the joint forces (nv,)."""
+        return self._force(time, q, qd) if callable(self._force) else self._force
+
+    def _rates(self, time: float, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Return the state's derivative (nq + nv,), and the forces of active contacts.
+
+        Active contacts are equality constraints.
+        """
+        model, robot, tau = self._robot.model, self._robot, self._tau(time, q, qd)
+        q_rate = model.position_rate(q.tolist(), qd.tolist())
         if not self._active:
-            return _Rates(q_rate, np.asarray(robot.forward_dynamics(q, qd, tau)), np.zeros(0))
+            return np.concatenate([q_rate, robot.forward_dynamics(q, qd, tau)]), np.zeros(0)
         at = self._equations(q, qd, self._contacts(q, qd), self._active, tau)
         force = solve(at.M, -at.d, assume_a="pos")
         qdd = at.metric.motion(at.free + at.normals @ force)
-        return _Rates(q_rate, qdd, force)
+        return np.concatenate([q_rate, qdd]), force
 
     def _equations(
         self, q: Array, qd: Array, terms: ContactTerms, which: Sequence[int], tau: Array
@@ -169,25 +178,34 @@ class EventSteps:
         metric = Metric(self._robot, q, qd)
         return equations_of(metric, terms, self._contacts.names, which, tau)
 
-    def _stepped(self, time: float, q: Array, qd: Array, h: float) -> _Step:
+    def _stepped(self, time: float, q: Array, qd: Array, h: float) -> Step:
         """Return a step of a length."""
-        stages: list[_Rates] = []
-        for row, c in zip(self._scheme.A, self._scheme.c, strict=True):
-            stages.append(self._rates(time + c * h, *_moved(q, qd, h, row, stages)))
-        new_q, new_v = _moved(q, qd, h, self._scheme.b, stages)
-        if not np.isfinite(new_q @ new_q + new_v @ new_v):
+        scheme, state = self._scheme, np.concatenate([q, qd])
+        rates, first = np.zeros((len(scheme.b), len(state))), np.zeros(0)
+        for i, (row, c) in enumerate(zip(scheme.A, scheme.c, strict=True)):
+            rates[i], force = self._rates(time + c * h, *self._moved(state, h, row, rates))
+            first = first if i else force
+        end = self._moved(state, h, scheme.b, rates)
+        if not np.isfinite(end[0] @ end[0] + end[1] @ end[1]):
             raise Trouble(time, "motion is unbounded")
-        return _Step(time, q, qd, h, stages, (self._normalized(new_q), new_v))
+        return Step(time, q, qd, h, rates, first, (self._normalized(end[0]), end[1]))
 
-    def _within(self, step: _Step, part: float) -> tuple[Array, Array]:
+    def _within(self, step: Step, part: float) -> tuple[Array, Array]:
         """Return the state within a step, at a part of its length (11.47)."""
         if part >= 1.0:
             return step.end
         weights = interpolation_weights(self._scheme, part)
         if weights is None:
             return self._stepped(step.time, step.q, step.qd, part * step.h).end
-        q, qd = _moved(step.q, step.qd, step.h, weights, step.stages)
+        q, qd = self._moved(np.concatenate([step.q, step.qd]), step.h, weights, step.rates)
         return self._normalized(q), qd
+
+    def _moved(
+        self, state: Array, h: float, weights: Sequence[float], rates: Array
+    ) -> tuple[Array, Array]:
+        """Return positions and velocities moved by weighted rates over a step."""
+        state = state + np.dot(weights, rates[: len(weights)]) * h
+        return state[: self._robot.model.nq], state[self._robot.model.nq :]
 
     def _normalized(self, q: Array) -> Array:
         return np.array(self._robot.model.normalized(q.tolist()), dtype=float)
@@ -231,14 +249,13 @@ class EventSteps:
 
     # --- events ----------------------------------------------------------------------------
 
-    def _first_event(self, step: _Step) -> tuple[float, set[int], set[int]]:
+    def _first_event(self, step: Step) -> tuple[float, set[int], set[int]]:
         """Return the part of a step until its first event, and who closes or lets go there."""
         found = [(part, i, True) for part, i in self._closings(step)]
         if self._active:
-            last = self._rates(step.time + step.h, *step.end)
-            force = last.force
+            _, force = self._rates(step.time + step.h, *step.end)
             least = -_NO_FORCE * max(
-                float(np.abs(force).max()), float(np.abs(step.stages[0].force).max()), 1e-300
+                float(np.abs(force).max()), float(np.abs(step.force).max()), 1e-300
             )
             for place, i in enumerate(self._active):
                 if force[place] < least:
@@ -250,7 +267,7 @@ class EventSteps:
         closing = {i for i, closes in same if closes}
         return part, closing, {i for i, closes in same if not closes}
 
-    def _closings(self, step: _Step) -> list[tuple[float, int]]:
+    def _closings(self, step: Step) -> list[tuple[float, int]]:
         """Return the parts of a step at which gaps become negative, and whose they are."""
         before, after = self._contacts(step.q, step.qd), self._contacts(*step.end)
         others = [i for i in range(len(self._contacts.names)) if i not in self._active]
@@ -258,7 +275,7 @@ class EventSteps:
         return [(part, i) for part, i in parts if part is not None]
 
     def _closing(
-        self, step: _Step, i: int, before: ContactTerms, after: ContactTerms
+        self, step: Step, i: int, before: ContactTerms, after: ContactTerms
     ) -> float | None:
         """Return the part of a step at which a gap becomes negative; None if it does not."""
         g0, g1 = float(before.gap[i]), float(after.gap[i])
@@ -278,7 +295,7 @@ class EventSteps:
         if high is None:
             # Closed from the start, and about to go deeper: at once, or, if it opens by less than
             # what is closed, when it comes back.
-            opens = bool(turns) and float(before.rate[i]) > _STILL
+            opens = bool(turns) and float(before.rate[i]) > STILL
             return min(2.0 * turns[0], low) if opens else 0.0
         if high == 0.0 and g0 <= CLOSED:
             # It has just bounced: the first moment at which it is apart.
@@ -287,13 +304,12 @@ class EventSteps:
             return low if gap(low) < -CLOSED else None
         return float(brentq(gap, high, low, xtol=1e-15, rtol=1e-15))
 
-    def _letting_go(self, step: _Step, place: int, least: float) -> float:
+    def _letting_go(self, step: Step, place: int, least: float) -> float:
         """Return the part of a step at which a force becomes negative."""
 
         def force(part: float) -> float:
             time = step.time + part * step.h
-            found = self._rates(time, *self._within(step, part)).force[place]
-            return float(found) - 0.5 * least
+            return float(self._rates(time, *self._within(step, part))[1][place]) - 0.5 * least
 
         if force(0.0) <= 0.0:
             return 0.0
@@ -303,8 +319,8 @@ class EventSteps:
         """Return the state after a blow at all that is closed, and find the sets anew."""
         terms = self._contacts(q, qd)
         touching = set(self._current) | closing | set(np.flatnonzero(terms.gap <= CLOSED).tolist())
-        hit = sorted(i for i in touching if terms.rate[i] < _STILL or i in self._current)
-        if hit and terms.rate[hit].min() < -_STILL:
+        hit = sorted(i for i in touching if terms.rate[i] < STILL or i in self._current)
+        if hit and terms.rate[hit].min() < -STILL:
             before = terms.rate[hit]
             e = np.where(before < -self._rest_speed, self._contacts.restitution[hit], 0.0)
             impulse, change = self._blow(time, q, qd, terms, hit, e)
@@ -319,7 +335,7 @@ class EventSteps:
                         )
                     )  # fmt: skip
             terms = after
-        resting = [i for i in sorted(touching) if abs(terms.rate[i]) <= _STILL]
+        resting = [i for i in sorted(touching) if abs(terms.rate[i]) <= STILL]
         self._choose(time, q, qd, resting, set())
         return self._projected(q, qd)
 
@@ -344,7 +360,7 @@ class EventSteps:
         """Solve the complementarity problem of closed contacts, and take up both sets."""
         old, self._current, self._active = set(self._current), [], []
         if closed:
-            tau = self._force(time, q, qd) if callable(self._force) else self._force
+            tau = self._tau(time, q, qd)
             at = self._equations(q, qd, self._contacts(q, qd), closed, tau)
             try:
                 found = contact_forces(at)
@@ -375,12 +391,3 @@ class EventSteps:
                 for i in sorted(names)
             ]
 
-
-def _moved(
-    q: Array, qd: Array, h: float, weights: Sequence[float], stages: Sequence[_Rates]
-) -> tuple[Array, Array]:
-    """Return a state moved by weighted rates over a step."""
-    for weight, rates in zip(weights, stages, strict=False):
-        if weight:
-            q, qd = q + weight * h * rates.q, qd + weight * h * rates.qd
-    return q, qd

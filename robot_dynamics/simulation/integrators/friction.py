@@ -4,10 +4,12 @@
 
 Of the contacts that stay closed those that slide resist with mu lambda_n against their slip, which
 changes smoothly; those that stick have the forces of a complementarity of cones between
-accelerations and forces. Both are one problem of `contact.solver` at each stage of a step. Events
-besides gaps that close, at which the sets are found anew, are
+accelerations and forces. Both are one problem of `contact.accelerations` at each stage of a step.
+Events besides gaps that close, at which the sets are found anew, are
 
-- a slip that reaches zero: the contact sticks, or slips the other way;
+- a slip that reaches zero and would reverse: the contact sticks, or slips the other way. One that
+  comes to zero and does not is none: at that moment friction that would hold it is the one that
+  slides, and less than what the contact bears neither before nor after;
 - a contact that opens, or slips from rest, since the forces that would keep it meet their bounds:
   then its acceleration is no longer zero.
 
@@ -19,25 +21,20 @@ Of contacts that share a load forces are those nearest to the ones before.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from robot_dynamics.contact.equations import Metric
+from robot_dynamics.contact.accelerations import ContactAccelerations, ContactState
+from robot_dynamics.contact.equations import NoContactForces
 from robot_dynamics.contact.points import ContactTerms
-from robot_dynamics.contact.solver import ContactSolver
-from robot_dynamics.simulation.contact.motion import without_gain
-from robot_dynamics.simulation.integrators.events import _STILL, EventSteps, _Rates, _Step
+from robot_dynamics.simulation.integrators.events import STILL, EventSteps, Step
 from robot_dynamics.simulation.integrators.trajectory import ContactEvent, Trouble
 
 Array = NDArray[np.float64]
 
-# Accelerations below this part of what they would be without contact forces are zero.
-_NOTHING = 1e-9
-# Forces, in parts of the largest, may miss the laws by so much: beyond it there are none.
-_MISSED = 1e-8
 # A slip that comes down to this part of itself, where it would reverse, has stopped.
 _STRAIGHT = 1e-8
 # A step is no longer than this part of what a slip would take to stop: turns of slips, which those
@@ -48,21 +45,9 @@ _STOPS = 0.25
 _STIFF = 1.0 / 128.0
 # A slip turns by no more in a step than has this cosine.
 _TURN = 0.8
-
-
-class _Solved(NamedTuple):
-    """Forces and accelerations of all contacts along n, t1, t2 (m, 3), and their slip (m, 2).
-
-    `effect` is how much of the acceleration along the tangents forces make (m,), `zero` what of
-    accelerations is rounding.
-    """
-
-    qdd: Array
-    force: Array
-    acceleration: Array
-    slip: Array
-    effect: Array
-    zero: float
+# What opens or slips from rest is known, and whereto, where it does so this often faster than
+# rounding; when it began is where the straight line back is zero.
+_CLEARLY = 100.0
 
 
 class FrictionSteps(EventSteps):
@@ -70,20 +55,19 @@ class FrictionSteps(EventSteps):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        m, nv = len(self._contacts.names), self._robot.model.nv
         self._mu = self._contacts.friction
-        self._solver = ContactSolver(0, self._mu, 3, nv)
-        self._solver.H[:] = np.eye(nv)  # in coordinates of the metric
-        self._forces = np.zeros(3 * m)
+        self._accelerations = ContactAccelerations(self._contacts)
         #: Directions of slip at the start of a step; zero of what sticks or has no friction.
-        self._direction = np.zeros((m, 2))
-        self._frozen = np.zeros(m, dtype=bool)  # whose direction stays over a step
-        self._asked: _Step | None = None
+        self._direction = self._accelerations.direction
+        self._frozen = self._accelerations.frozen  # whose direction stays over a step
+        self._asked: Step | None = None
         self._known: dict[float, tuple[Array, Array]] = {}
         self._reached = 0.0  # time of the end of the last step
         self._stopped: set[int] = set()  # whose slip is zero where the last step ended
+        #: What opens there, None, or slips from rest, in which direction (2,).
+        self._loose: dict[int, Array | None] = {}
 
-    def _within(self, step: _Step, part: float) -> tuple[Array, Array]:
+    def _within(self, step: Step, part: float) -> tuple[Array, Array]:
         """Return the state within a step; several contacts ask for the same ones."""
         if self._asked is not step:
             self._asked, self._known = step, {}
@@ -91,65 +75,29 @@ class FrictionSteps(EventSteps):
             self._known[part] = super()._within(step, part)
         return self._known[part]
 
-    def _rates(self, time: float, q: Array, qd: Array) -> _Rates:
+    def _rates(self, time: float, q: Array, qd: Array) -> tuple[Array, Array]:
         """Return the derivative with the forces of closed contacts."""
-        if not self._current:
-            return super()._rates(time, q, qd)
-        q_rate = np.array(self._robot.model.position_rate(q.tolist(), qd.tolist()), dtype=float)
-        found = self._solved(time, q, qd, self._current)
-        return _Rates(q_rate, found.qdd, found.force[:, 0])
+        return self._solved(time, q, qd, self._current), np.zeros(0)
 
-    def _rows(self, terms: ContactTerms) -> Array:
-        """Return rows of relative velocities along n, t1, t2 (3 m, nv)."""
-        rows = np.concatenate([terms.T.T[:, None], terms.along], axis=1)
-        return np.asarray(rows.reshape(-1, rows.shape[2]))
-
-    def _solved(self, time: float, q: Array, qd: Array, which: list[int]) -> _Solved:
-        """Return forces and accelerations of closed contacts that slide or stick as they do."""
-        terms, metric, solver = self._contacts(q, qd), Metric(self._robot, q, qd), self._solver
-        tau = self._force(time, q, qd) if callable(self._force) else self._force
-        rows, free = self._rows(terms), metric.free(tau)
-        across = metric.of_force(rows.T).T
-        drift = np.concatenate([terms.drift[:, None], terms.along_drift], axis=1).ravel()
-        solver.c[:] = rows @ metric.motion(free) + drift
-        slip = terms.along @ qd
-        slide = np.zeros((len(slip), 3))
-        for i in which:
-            if self._direction[i].any():
-                slide[i, 1:] = self._towards(i, slip[i])
-        solver.slide[:] = slide.ravel()
-        self._solve(across, which, self._forces)
-        if not solver.residual <= _MISSED:
-            names = ", ".join(repr(self._contacts.names[i]) for i in which)
+    def _solved(self, time: float, q: Array, qd: Array, which: list[int]) -> Array:
+        """Return the derivative with forces of contacts that slide or stick as they do."""
+        try:
+            return self._accelerations(q, qd, self._tau(time, q, qd), which)
+        except NoContactForces as error:
             raise Trouble(
                 time,
-                f"no forces keep apart what touches at {names} with its friction: what slides "
-                "jams (Painleve's paradox)",
+                f"{error}: what slides jams (Painleve's paradox)",
                 "less friction, or rd.Simulation, whose impulses may stop it at once",
-            )
-        P = solver.P.copy()
-        x = across.T @ P
-        u = (solver.c + across @ x).reshape(-1, 3)
-        zero = _NOTHING * max(float(np.abs(solver.c.reshape(-1, 3)[which]).max()), 1e-300)
-        effect = np.linalg.norm(u[:, 1:] - solver.c.reshape(-1, 3)[:, 1:], axis=1)
-        return _Solved(metric.motion(free + x), P.reshape(-1, 3), u, slip, effect, zero)
+            ) from error
 
-    def _solve(self, across: Array, which: list[int], start: Array) -> None:
-        """Solve the problem that c and `slide` of the solver state, among some contacts."""
-        solver = self._solver
-        solver.J[:], solver.HJ[:], solver.P[:] = across, across, start
-        solver.touching[:] = False
-        solver.touching[which] = True
-        solver.run()
-        solver.run()  # once more for the last digits, which would turn what slides
+    def _state(self, time: float, q: Array, qd: Array, which: list[int]) -> ContactState:
+        """Return forces, accelerations and slips of all contacts."""
+        self._solved(time, q, qd, which)
+        return self._accelerations.state(which)
 
-    def _towards(self, i: int, slip: Array) -> Array:
-        """Return the direction of a contact's slip (2,), gone on with where it would reverse."""
-        before, size = self._direction[i], float(np.hypot(*slip))
-        along = float(slip @ before)
-        if self._frozen[i] or size == 0.0 or along == 0.0:
-            return before
-        return np.asarray(np.sign(along) / size * slip)
+    def _at(self, step: Step, part: float) -> ContactState:
+        """Return the same within a step."""
+        return self._state(step.time + part * step.h, *self._within(step, part), self._current)
 
     def _sticking(self, terms: ContactTerms) -> Array:
         """Return rows of the velocities (k, nv) that friction keeps zero."""
@@ -160,22 +108,22 @@ class FrictionSteps(EventSteps):
         """Return the state with closed contacts closed, and take up forces and directions."""
         q, qd = super()._projected(q, qd)
         if self._current:
-            found = self._solved(self._reached, q, qd, self._current)
-            self._forces = found.force.ravel().copy()
+            found = self._state(self._reached, q, qd, self._current)
+            self._accelerations.keep()
             self._turn(q, qd, found)
         return q, qd
 
-    def _turn(self, q: Array, qd: Array, found: _Solved) -> None:
+    def _turn(self, q: Array, qd: Array, found: ContactState) -> None:
         """Take up the directions of slips, and which of them are stiff."""
         size = np.hypot(*found.slip.T)
         slides = self._direction.any(axis=1)
-        self._frozen = slides & (size <= _STIFF * self._h * found.effect)
+        self._frozen[:] = slides & (size <= _STIFF * self._h * found.effect)
         free = slides & ~self._frozen
         self._direction[free] = found.slip[free] / size[free, None]
         if self._frozen.any():
             before = self._direction.copy()
             self._direction[self._frozen] = 0.0
-            rest = self._solved(self._reached, q, qd, self._current)
+            rest = self._state(self._reached, q, qd, self._current)
             for i in np.flatnonzero(self._frozen):
                 rate = rest.acceleration[i, 1:]
                 faster = float(np.hypot(*rate)) > rest.zero and float(rate @ before[i]) > 0.0
@@ -183,70 +131,98 @@ class FrictionSteps(EventSteps):
 
     # --- events ----------------------------------------------------------------------------
 
-    def _first_event(self, step: _Step) -> tuple[float, set[int], set[int]]:
+    def _first_event(self, step: Step) -> tuple[float, set[int], set[int]]:
         """Return the part of a step until its first event, and who closes or changes there."""
-        whole, limit = step.h, self._limit(step)
+        whole, limit = step.h, 1.0
+        start = self._at(step, 0.0) if self._current else None
+        if start is not None:
+            limit = self._limit(step, start)
         if limit < 1.0:
             step = self._stepped(step.time, step.q, step.qd, limit * step.h)
         self._reached = step.time + step.h
         found = [(part, i, True) for part, i in self._closings(step)]
-        stopping: list[tuple[float, int, bool]] = []
-        self._stopped = set()
-        if self._current:
+        stopping: list[tuple[float, int]] = []
+        loose: dict[int, Array | None] = {}
+        if start is not None:
             end = self._at(step, 1.0)
-            if self._changes(end):
-                found.append((self._change(step), self._current[0], False))
+            if self._letting(end):
+                part, loose = self._change(step, start, end)
+                found += [(part, i, False) for i in loose]
             for i in self._current:
-                if self._direction[i].any() and (turn := self._turning(step, i, end)) is not None:
+                turn = self._turning(step, i, start, end) if self._direction[i].any() else None
+                if turn is not None:
                     part, stops = turn
-                    stopping.append((part, i, stops))
+                    stopping += [(part, i)] if stops else []
                     found.append((part, i if stops else -1, False))
-        if not found:
-            return limit, set(), set()
-        part = min(found)[0]
+        part = min(found)[0] if found else 1.0
         self._reached = step.time + part * step.h
-        self._stopped = {i for p, i, stops in stopping if stops and p <= part + 1e-12}
+        self._stopped = {i for p, i in stopping if p <= part + 1e-12}
         same = [(i, closes) for p, i, closes in found if p <= part + 1e-12]
-        closing = {i for i, closes in same if closes}
         changing = {i for i, closes in same if not closes and i >= 0}
-        return part * step.h / whole, closing, changing
+        self._loose = {i: way for i, way in loose.items() if i in changing - self._stopped}
+        return part * step.h / whole, {i for i, closes in same if closes}, changing
 
-    def _limit(self, step: _Step) -> float:
+    def _limit(self, step: Step, start: ContactState) -> float:
         """Return the part of a step that the directions of slips allow."""
         slides = self._direction.any(axis=1) & ~self._frozen
         if not slides.any():
             return 1.0
-        found = self._at(step, 0.0)
-        times = np.hypot(*found.slip[slides].T) / np.maximum(found.effect[slides], 1e-300)
+        times = np.hypot(*start.slip[slides].T) / np.maximum(start.effect[slides], 1e-300)
         return min(1.0, _STOPS * float(times.min()) / step.h)
 
-    def _at(self, step: _Step, part: float) -> _Solved:
-        """Return what is solved within a step."""
-        return self._solved(step.time + part * step.h, *self._within(step, part), self._current)
+    def _letting(self, found: ContactState) -> dict[int, Array]:
+        """Return accelerations (3,) of closed contacts that open, and of those that slip from rest.
 
-    def _changes(self, found: _Solved) -> bool:
-        """Return whether a closed contact opens, or one that sticks slips."""
-        of, zero = found.acceleration, found.zero
-        return any(
-            of[i, 0] > zero
-            or (self._mu[i] > 0.0 and not self._direction[i].any() and np.hypot(*of[i, 1:]) > zero)
-            for i in self._current
-        )
+        Of the first along the normal alone, of the others along the tangents.
+        """
+        letting: dict[int, Array] = {}
+        for i in self._current:
+            rate = found.acceleration[i]
+            if rate[0] > found.zero:
+                letting[i] = rate * [1.0, 0.0, 0.0]
+            elif self._mu[i] > 0.0 and not self._direction[i].any():
+                if np.hypot(*rate[1:]) > found.zero:
+                    letting[i] = rate * [0.0, 1.0, 1.0]
+        return letting
 
-    def _change(self, step: _Step) -> float:
-        """Return the part of a step at which something opens or slips from rest."""
-        low, high = 0.0, 1.0
-        if self._changes(self._at(step, 0.0)):
-            return 0.0
+    def _change(
+        self, step: Step, start: ContactState, end: ContactState
+    ) -> tuple[float, dict[int, Array | None]]:
+        """Return the part of a step at which something opens or slips from rest, and what."""
+        low, high, found = 0.0, 1.0, self._letting(end)
+        size = before = max(float(np.linalg.norm(rate)) for rate in found.values())
+        slope = 0.0
+        if self._letting(start):
+            high, found = 0.0, self._letting(start)
         while high - low > 1e-13:
-            middle = 0.5 * (low + high)
-            if self._changes(self._at(step, middle)):
-                high = middle
+            # Accelerations begin at zero and grow: the straight line through the last two.
+            began = high - size / slope if slope > 0.0 else -1.0
+            if size <= _CLEARLY * end.zero and began >= low - (high - low):
+                high = min(max(began, low), high)
+                break
+            width = high - low
+            if low < began < high:
+                near = max(0.25 * width * width, 1e-14)
+                tried = [p for p in (began + near, began - near) if low < p < high]
             else:
-                low = middle
-        return high
+                tried = [0.5 * (low + high)]
+            for part in tried:
+                state = self._at(step, part)
+                if letting := self._letting(state):
+                    before, size = size, max(float(np.linalg.norm(r)) for r in letting.values())
+                    slope, high, found = (before - size) / (high - part), part, letting
+                else:
+                    low = part
+                    break
+        loose = {
+            i: None if rate[0] > 0.0 else rate[1:] / np.hypot(*rate[1:])
+            for i, rate in found.items()
+        }
+        return high, loose
 
-    def _turning(self, step: _Step, i: int, end: _Solved) -> tuple[float, bool] | None:
+    def _turning(
+        self, step: Step, i: int, start: ContactState, end: ContactState
+    ) -> tuple[float, bool] | None:
         """Return the part of a step at which a slip is zero, or turns too far; None if it is not.
 
         And whether it is zero.
@@ -254,8 +230,7 @@ class FrictionSteps(EventSteps):
         before = self._direction[i]
 
         def slip(part: float) -> Array:
-            q, qd = self._within(step, part)
-            return np.asarray(self._contacts(q, qd).along[i] @ qd)
+            return self._at(step, part).slip[i]
 
         def along(part: float) -> float:
             return float(slip(part) @ before)
@@ -265,18 +240,33 @@ class FrictionSteps(EventSteps):
                 return float(slip @ before) <= 0.0
             return float(slip @ before) < _TURN * float(np.hypot(*slip))
 
+        high = 1.0
         if not turned(end.slip[i]):
-            return None
-        low, high = 0.0, 1.0
+            # It may have been zero between: the cubic of slips and accelerations tells where.
+            (g0, g1), (s0, s1) = (
+                (float(x @ before) for x in pair)
+                for pair in (
+                    (start.slip[i], end.slip[i]),
+                    (step.h * start.acceleration[i, 1:], step.h * end.acceleration[i, 1:]),
+                )
+            )
+            if s0 >= 0.0 or s1 <= 0.0:
+                return None
+            cubic = np.poly1d([2 * g0 + s0 - 2 * g1 + s1, -3 * g0 - 2 * s0 + 3 * g1 - s1, s0, g0])
+            least = [x.real for x in cubic.deriv().roots if cubic.deriv(2)(x.real) > 0.0]
+            if not (least and 0.0 < least[0] < 1.0 and along(least[0]) < 0.0):
+                return None
+            high = least[0]
+        low = 0.0
         if not along(0.0) > 0.0:
             # It has just begun.
             low = next((p for p in 0.5 ** np.arange(1, 40) if along(p) > 0.0), 0.0)
-            if low == 0.0:
+            if not 0.0 < low < high:
                 return 0.0, True
-        if end.slip[i] @ before <= 0.0:
-            high = float(brentq(along, low, 1.0, xtol=1e-15, rtol=1e-15))
-            rest, start = float(np.hypot(*slip(high))), float(np.hypot(*slip(0.0)))
-            if self._frozen[i] or rest <= max(_STILL, _STRAIGHT * start):
+        if along(high) <= 0.0:
+            high = float(brentq(along, low, high, xtol=1e-15, rtol=1e-15))
+            rest, first = float(np.hypot(*slip(high))), float(np.hypot(*start.slip[i]))
+            if self._frozen[i] or rest <= max(STILL, _STRAIGHT * first):
                 return high, True
         # It turns within the plane: no event, but a shorter step.
         while turned(slip(high)):
@@ -289,43 +279,24 @@ class FrictionSteps(EventSteps):
         self, time: float, q: Array, qd: Array, terms: ContactTerms, hit: list[int], e: Array
     ) -> tuple[Array, Array]:
         """Return impulses along the normals (k,) of what is hit, and what velocities change by."""
-        metric, solver, rows = Metric(self._robot, q, qd), self._solver, self._rows(terms)
-        across, before = metric.of_force(rows.T).T, rows @ qd
-        solver.slide[:] = 0.0
-        bounce = np.zeros(len(rows))
-        bounce[3 * np.array(hit)] = -e * np.minimum(terms.rate[hit], 0.0)
-
-        def impulses(c: Array) -> Array:
-            solver.c[:] = c
-            self._solve(across, hit, np.zeros(len(c)))
-            if not solver.residual <= _MISSED:
-                names = ", ".join(repr(self._contacts.names[i]) for i in hit)
-                raise Trouble(time, f"no impulses keep apart what touches at {names}")
-            return solver.P.copy()
-
-        P = impulses(before - bounce)
-        after = before + across @ (across.T @ P)
-        if bounce.any() and P @ (before + after) > 0.0:
-            # With friction Newton's restitution may give energy.
-            plain, change = impulses(before), np.zeros(len(qd))
-            without_gain(
-                across, across, before, before, P, plain, np.zeros(len(P)), change,
-                np.zeros(len(P)),
-            )  # fmt: skip
-            P = plain
-        return P[3 * np.array(hit)], metric.motion(across.T @ P)
+        try:
+            impulse, change = self._accelerations.impact(q, qd, hit, e)
+        except NoContactForces as error:
+            raise Trouble(time, str(error)) from error
+        return impulse[hit, 0], change
 
     def _choose(
         self, time: float, q: Array, qd: Array, closed: list[int], letting_go: set[int]
     ) -> None:
         """Find what stays closed, and what of that slides whereto."""
         old, before = set(self._current), self._direction.copy()
+        loose = self._loose if letting_go else {}
         self._current, self._active = [], []
         self._direction[:] = 0.0
         told: list[tuple[str, int]] = []
         if closed:
             slip = self._contacts(q, qd).along @ qd
-            slides = (np.hypot(*slip.T) > _STILL) & (self._mu > 0.0)
+            slides = (np.hypot(*slip.T) > STILL) & (self._mu > 0.0)
             slides[list(self._stopped)] = False
             for i in closed:
                 if slides[i]:
@@ -333,22 +304,23 @@ class FrictionSteps(EventSteps):
                     if self._frozen[i] and before[i].any():
                         self._direction[i] = before[i]
             self._frozen[:] = False
-            found = self._solved(time, q, qd, closed)
+            found = self._state(time, q, qd, closed)
             self._current, self._reached = list(closed), time
             self._turn(q, qd, found)
             if self._frozen.any():  # what sticks may slip now
-                found = self._solved(time, q, qd, closed)
+                found = self._state(time, q, qd, closed)
             self._current = []
-            self._forces = found.force.ravel().copy()
+            self._accelerations.keep()
             for i in closed:
                 rate = found.acceleration[i]
-                if rate[0] > found.zero:
+                begins = loose.get(i, rate[1:])
+                if rate[0] > found.zero or begins is None:
                     self._direction[i] = 0.0
                     continue
                 self._current.append(i)
-                begins = not slides[i] and float(np.hypot(*rate[1:])) > found.zero
-                if begins and self._mu[i] > 0.0:
-                    self._direction[i] = rate[1:] / np.hypot(*rate[1:])
+                size = float(np.hypot(*begins))
+                if not slides[i] and self._mu[i] > 0.0 and size > found.zero:
+                    self._direction[i] = begins / size
                     told.append(("slip", i))
                 elif slides[i] and (i not in old or not before[i].any()):
                     told.append(("slip", i))
