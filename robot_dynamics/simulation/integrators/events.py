@@ -21,7 +21,8 @@ accurate as the step itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -270,7 +271,10 @@ class EventSteps:
     def _closings(self, step: Step) -> list[tuple[float, int]]:
         """Return the parts of a step at which gaps become negative, and whose they are."""
         before, after = self._contacts(step.q, step.qd), self._contacts(*step.end)
-        others = [i for i in range(len(self._contacts.names)) if i not in self._active]
+        # No cubic of gaps and rates is below its ends by more than that.
+        below = 4.0 / 27.0 * step.h * (np.abs(before.rate) + np.abs(after.rate))
+        near = np.flatnonzero(np.minimum(before.gap, after.gap) <= below).tolist()
+        others = [i for i in near if i not in self._active]
         parts = [(self._closing(step, i, before, after), i) for i in others]
         return [(part, i) for part, i in parts if part is not None]
 
@@ -278,31 +282,31 @@ class EventSteps:
         self, step: Step, i: int, before: ContactTerms, after: ContactTerms
     ) -> float | None:
         """Return the part of a step at which a gap becomes negative; None if it does not."""
-        g0, g1 = float(before.gap[i]), float(after.gap[i])
-        s0, s1 = step.h * float(before.rate[i]), step.h * float(after.rate[i])
+        g0 = float(before.gap[i])
         # The cubic of both gaps and rates tells where to look.
-        cubic = np.poly1d([2 * g0 + s0 - 2 * g1 + s1, -3 * g0 - 2 * s0 + 3 * g1 - s1, s0, g0])
-        turns = [float(x.real) for x in cubic.deriv().roots if abs(x.imag) < 1e-12]
-        turns = sorted(x for x in turns if 0.0 < x < 1.0)
+        cubic = Cubic.through(
+            g0, step.h * float(before.rate[i]), float(after.gap[i]), step.h * float(after.rate[i])
+        )
+        turns = cubic.turns()
         low = next((x for x in [*turns, 1.0] if cubic(x) < -CLOSED), None)
         if low is None:
             return None
 
-        def gap(part: float) -> float:
-            return float(self._contacts(*self._within(step, part)).gap[i])
+        def gap(part: float) -> tuple[float, float]:
+            terms = self._contacts(*self._within(step, part))
+            return float(terms.gap[i]), step.h * float(terms.rate[i])
 
-        high = max((x for x in [0.0, *turns] if x < low and cubic(x) > 0.0), default=None)
+        apart = [x for x in [0.0, *turns] if x < low and cubic(x) > 0.0]
+        if apart == [0.0] and g0 <= CLOSED:
+            # It has just bounced: the first moment at which it is apart.
+            apart = [0.5 * min([x for x in turns if x > 0.0], default=low)]
+        high = next((x for x in reversed(apart) if gap(x)[0] > 0.0), None)
         if high is None:
             # Closed from the start, and about to go deeper: at once, or, if it opens by less than
             # what is closed, when it comes back.
             opens = bool(turns) and float(before.rate[i]) > STILL
             return min(2.0 * turns[0], low) if opens else 0.0
-        if high == 0.0 and g0 <= CLOSED:
-            # It has just bounced: the first moment at which it is apart.
-            high = 0.5 * min([x for x in turns if x > 0.0], default=low)
-        if not (gap(low) < 0.0 < gap(high)):
-            return low if gap(low) < -CLOSED else None
-        return float(brentq(gap, high, low, xtol=1e-15, rtol=1e-15))
+        return crossing(gap, high, low) if gap(low)[0] < 0.0 else None
 
     def _letting_go(self, step: Step, place: int, least: float) -> float:
         """Return the part of a step at which a force becomes negative."""
@@ -391,3 +395,46 @@ class EventSteps:
                 for i in sorted(names)
             ]
 
+
+class Cubic(NamedTuple):
+    """a x^3 + b x^2 + c x + d, for x from 0 to 1."""
+
+    a: float
+    b: float
+    c: float
+    d: float
+
+    @classmethod
+    def through(cls, g0: float, s0: float, g1: float, s1: float) -> Cubic:
+        """Return the one with these values and slopes at 0 and at 1."""
+        return cls(2.0 * (g0 - g1) + s0 + s1, 3.0 * (g1 - g0) - 2.0 * s0 - s1, s0, g0)
+
+    def __call__(self, x: float) -> float:
+        return ((self.a * x + self.b) * x + self.c) * x + self.d
+
+    def turns(self) -> list[float]:
+        """Return where its slope is zero between 0 and 1, in order."""
+        inside = self.b * self.b - 3.0 * self.a * self.c
+        if not inside >= 0.0:
+            return []
+        q = -(self.b + math.copysign(math.sqrt(inside), self.b))
+        roots = [up / down for up, down in ((q, 3.0 * self.a), (self.c, q)) if down]
+        return sorted(x for x in roots if 0.0 < x < 1.0)
+
+
+def crossing(value: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
+    """Return where a function, which returns its slope besides, comes down to zero.
+
+    By Newton's method between two places, the value at the first positive and at the other not;
+    where it leads out of what is left between them by their middle.
+    """
+    part = high
+    while True:
+        here, slope = value(part)
+        low, high = (part, high) if here > 0.0 else (low, part)
+        if here == 0.0 or high - low <= 1e-15 * high:
+            return part
+        after = part - here / slope if slope < 0.0 else low
+        if abs(after - part) <= 1e-15 * part:
+            return part
+        part = after if low < after < high else 0.5 * (low + high)

@@ -25,12 +25,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from robot_dynamics.contact.accelerations import ContactAccelerations, ContactState
 from robot_dynamics.contact.equations import NoContactForces
 from robot_dynamics.contact.points import ContactTerms
-from robot_dynamics.simulation.integrators.events import STILL, EventSteps, Step
+from robot_dynamics.simulation.integrators.events import (
+    STILL,
+    Cubic,
+    EventSteps,
+    Step,
+    crossing,
+)
 from robot_dynamics.simulation.integrators.trajectory import ContactEvent, Trouble
 
 Array = NDArray[np.float64]
@@ -235,6 +240,10 @@ class FrictionSteps(EventSteps):
         def along(part: float) -> float:
             return float(slip(part) @ before)
 
+        def along_and_rate(part: float) -> tuple[float, float]:
+            found = self._at(step, part)
+            return float(found.slip[i] @ before), step.h * float(found.acceleration[i, 1:] @ before)
+
         def turned(slip: Array) -> bool:
             if self._frozen[i]:
                 return float(slip @ before) <= 0.0
@@ -243,18 +252,9 @@ class FrictionSteps(EventSteps):
         high = 1.0
         if not turned(end.slip[i]):
             # It may have been zero between: the cubic of slips and accelerations tells where.
-            (g0, g1), (s0, s1) = (
-                (float(x @ before) for x in pair)
-                for pair in (
-                    (start.slip[i], end.slip[i]),
-                    (step.h * start.acceleration[i, 1:], step.h * end.acceleration[i, 1:]),
-                )
-            )
-            if s0 >= 0.0 or s1 <= 0.0:
-                return None
-            cubic = np.poly1d([2 * g0 + s0 - 2 * g1 + s1, -3 * g0 - 2 * s0 + 3 * g1 - s1, s0, g0])
-            least = [x.real for x in cubic.deriv().roots if cubic.deriv(2)(x.real) > 0.0]
-            if not (least and 0.0 < least[0] < 1.0 and along(least[0]) < 0.0):
+            cubic = Cubic.through(*along_and_rate(0.0), *along_and_rate(1.0))
+            least = cubic.turns()[-1:]
+            if not (least and cubic(least[0]) < cubic.d and along(least[0]) < -STILL):
                 return None
             high = least[0]
         low = 0.0
@@ -264,7 +264,7 @@ class FrictionSteps(EventSteps):
             if not 0.0 < low < high:
                 return 0.0, True
         if along(high) <= 0.0:
-            high = float(brentq(along, low, high, xtol=1e-15, rtol=1e-15))
+            high = crossing(along_and_rate, low, high)
             rest, first = float(np.hypot(*slip(high))), float(np.hypot(*start.slip[i]))
             if self._frozen[i] or rest <= max(STILL, _STRAIGHT * first):
                 return high, True
