@@ -107,6 +107,11 @@ class ContactAccelerations:
         self._find()
         if not self._solver.residual <= _MISSED:
             self._contacts(q, qd)  # tells what is not finite
+            start = self._start.copy()
+            self._start[:] = 0.0  # forces of before may lead astray
+            self._find()
+            self._start[:] = start
+        if not self._solver.residual <= _MISSED:
             names = ", ".join(repr(self._contacts.names[i]) for i in which)
             raise NoContactForces(f"no forces keep apart what touches at {names} with its friction")
         return self._rate.copy()

@@ -10,9 +10,11 @@ Active contacts are equality constraints, all others are not looked at. After ea
   complementarity problem says what goes on (dynamic contact loss).
 
 *Current* contacts are those that stay closed, *active* ones a part of them whose normals are
-independent and that has all that push. Bounces that are slower than `rest_speed` end the bouncing
-of a contact (Zeno): it stays closed. That takes energy, at most m rest_speed^2 / 2 each time, and
-never gives any.
+independent and that has all that push. Impacts slower than `rest_speed` end bouncing and rocking
+(Zeno): what touches then, and leaves no faster, stays closed. That takes energy, at most
+m rest_speed^2 / 2 each time, and never gives any. Events that accumulate all the same, more than
+100 steps in a millionth of the longest one, end the integration: the contradiction between
+contacts is told.
 
 The moment of an event is that of the scheme's own interpolation for Euler's and Heun's scheme
 (11.49, 11.51). Schemes of higher order take the step anew with another length, which is as
@@ -22,6 +24,7 @@ accurate as the step itself.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -59,8 +62,10 @@ STILL = 1e-9
 _NO_FORCE = 1e-9
 # Normals of which less than this is left by others depend on them.
 _DEPENDENT = 1e-6
-# Events without time between them: more are a contradiction between contacts.
-_MOST_AT_ONCE = 50
+# So many steps that go no further than this part of the longest one are a contradiction between
+# contacts.
+_MOST_AT_ONCE = 100
+_AT_ONCE = 1e-6
 
 
 class Step(NamedTuple):
@@ -132,7 +137,8 @@ class EventSteps:
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the states at the times after the first."""
-        time, at_once = times[0], 0
+        time = times[0]
+        last: deque[tuple[float, set[int]]] = deque(maxlen=_MOST_AT_ONCE)
         q, qd = self._struck(time, q, qd, set())
         for target in times[1:]:
             while target - time > 1e-12 * self._h:
@@ -140,10 +146,16 @@ class EventSteps:
                 h = left if left < self._h * (1.0 + 1e-9) else self._h
                 step = self._stepped(time, q, qd, h)
                 part, closing, letting_go = self._first_event(step)
-                at_once = at_once + 1 if part * h <= 1e-9 * self._h and part < 1.0 else 0
-                if at_once > _MOST_AT_ONCE:
-                    names = ", ".join(repr(self._contacts.names[i]) for i in closing | letting_go)
-                    raise Trouble(time, f"events of {names} follow each other without time")
+                last.append((time, closing | letting_go))
+                if len(last) == _MOST_AT_ONCE and time - last[0][0] < _AT_ONCE * self._h:
+                    which = sorted(set().union(*(names for _, names in last)))
+                    names = ", ".join(repr(self._contacts.names[i]) for i in which)
+                    raise Trouble(
+                        time,
+                        f"{_MOST_AT_ONCE} events of {names} follow each other in "
+                        f"{time - last[0][0]:.1g} s",
+                        "contacts that agree, a larger rest_speed, or rd.Simulation",
+                    )
                 time = time + part * h if part < 1.0 else (target if h == left else time + h)
                 q, qd = self._projected(*self._within(step, part))
                 self._count()
@@ -218,20 +230,10 @@ class EventSteps:
             return q, qd
         terms, metric = self._contacts(q, qd), Metric(self._robot, q, qd)
 
-        def closed(loops: Array, rows: Array, rates: Array) -> Array:
-            """Return the least motion (nv,) that takes both away."""
-            x = metric.along_loops(-loops)
-            across = metric.of_force(rows.T).T
-            sizes = np.linalg.norm(across, axis=1)
-            sizes[sizes <= _DEPENDENT * sizes.max(initial=0.0)] = np.inf  # what cannot move
-            rest = -rates - rows @ metric.motion(x)
-            more = np.linalg.lstsq(across / sizes[:, None], rest / sizes, rcond=_DEPENDENT)[0]
-            return metric.motion(x + more)
-
         _, loops = self._robot.closure(q)
         loops = np.where(model.holonomic, loops, 0.0)
         normals = terms.T[:, self._active].T
-        move = closed(loops, normals, terms.gap[self._active])
+        move = _taking_away(metric, loops, normals, terms.gap[self._active])
         moved = np.array(model.integrate(q.tolist(), move.tolist()), dtype=float)
         speeds = metric.loop_rates(qd)
         self.effort = replace(
@@ -239,7 +241,7 @@ class EventSteps:
             correction=max(self.effort.correction, float(np.abs(loops).max(initial=0.0))),
         )
         rows = np.vstack([normals, self._sticking(terms)])
-        return moved, qd + closed(speeds, rows, rows @ qd)
+        return moved, qd + _taking_away(metric, speeds, rows, rows @ qd)
 
     def _sticking(self, terms: ContactTerms) -> Array:
         """Return rows of the velocities (k, nv) that friction keeps zero."""
@@ -339,6 +341,12 @@ class EventSteps:
                         )
                     )  # fmt: skip
             terms = after
+            if before.min() >= -self._rest_speed:
+                # What knocks and leaves slowly rests (Zeno).
+                slow = [i for i in sorted(touching) if abs(terms.rate[i]) < self._rest_speed]
+                metric, rows = Metric(self._robot, q, qd), terms.T[:, slow].T
+                qd = qd + _taking_away(metric, metric.loop_rates(qd), rows, terms.rate[slow])
+                terms = self._contacts(q, qd)
         resting = [i for i in sorted(touching) if abs(terms.rate[i]) <= STILL]
         self._choose(time, q, qd, resting, set())
         return self._projected(q, qd)
@@ -394,6 +402,17 @@ class EventSteps:
                 ContactEvent(time, kind, self._contacts.names[i], 0.0, 0.0, 0.0)
                 for i in sorted(names)
             ]
+
+
+def _taking_away(metric: Metric, loops: Array, rows: Array, rates: Array) -> Array:
+    """Return the least motion (nv,) that takes away what loops and rows of contacts are off by."""
+    x = metric.along_loops(-loops)
+    across = metric.of_force(rows.T).T
+    sizes = np.linalg.norm(across, axis=1)
+    sizes[sizes <= _DEPENDENT * sizes.max(initial=0.0)] = np.inf  # what cannot move
+    rest = -rates - rows @ metric.motion(x)
+    more = np.linalg.lstsq(across / sizes[:, None], rest / sizes, rcond=_DEPENDENT)[0]
+    return metric.motion(x + more)
 
 
 class Cubic(NamedTuple):
