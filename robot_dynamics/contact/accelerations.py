@@ -37,6 +37,8 @@ Array = NDArray[np.float64]
 _NOTHING = 1e-9
 # Forces, in parts of the largest, may miss the laws by so much: beyond it there are none.
 _MISSED = 1e-8
+# How often forces are looked for from others than those of before.
+_TRIES = 12
 
 
 class ContactState(NamedTuple):
@@ -107,9 +109,12 @@ class ContactAccelerations:
         self._find()
         if not self._solver.residual <= _MISSED:
             self._contacts(q, qd)  # tells what is not finite
-            start = self._start.copy()
-            self._start[:] = 0.0  # forces of before may lead astray
-            self._find()
+            start, draw = self._start.copy(), np.random.default_rng(0)
+            for _ in range(_TRIES):  # forces of before may lead astray
+                self._start[:] = start * draw.uniform(0.5, 1.5, len(start))
+                self._find()
+                if self._solver.residual <= _MISSED:
+                    break
             self._start[:] = start
         if not self._solver.residual <= _MISSED:
             names = ", ".join(repr(self._contacts.names[i]) for i in which)

@@ -125,14 +125,20 @@ class FrictionSteps(EventSteps):
         self._frozen[:] = slides & (size <= _STIFF * self._h * found.effect)
         free = slides & ~self._frozen
         self._direction[free] = found.slip[free] / size[free, None]
-        if self._frozen.any():
-            before = self._direction.copy()
-            self._direction[self._frozen] = 0.0
-            rest = self._state(self._reached, q, qd, self._current)
-            for i in np.flatnonzero(self._frozen):
-                rate = rest.acceleration[i, 1:]
-                faster = float(np.hypot(*rate)) > rest.zero and float(rate @ before[i]) > 0.0
-                self._direction[i] = rate / np.hypot(*rate) if faster else before[i]
+        before, turning = self._direction.copy(), set(np.flatnonzero(self._frozen).tolist())
+        while turning:
+            self._direction[list(turning)] = 0.0
+            rest = self._state(self._reached, q, qd, self._current).acceleration[:, 1:]
+            zero = self._accelerations.state(self._current).zero
+            staying = {
+                i for i in turning if not (np.hypot(*rest[i]) > zero and rest[i] @ before[i] > 0.0)
+            }
+            self._direction[list(staying)] = before[list(staying)]
+            if not staying:
+                for i in turning:
+                    self._direction[i] = rest[i] / np.hypot(*rest[i])
+                break
+            turning -= staying
 
     # --- events ----------------------------------------------------------------------------
 
