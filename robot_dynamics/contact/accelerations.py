@@ -118,7 +118,9 @@ class ContactAccelerations:
             self._start[:] = start
         if not self._solver.residual <= _MISSED:
             names = ", ".join(repr(self._contacts.names[i]) for i in which)
-            raise NoContactForces(f"no forces keep apart what touches at {names} with its friction")
+            raise NoContactForces(
+                f"no forces keep apart what touches at {names} with its friction"
+            )
         return self._rate.copy()
 
     def state(self, which: Sequence[int]) -> ContactState:

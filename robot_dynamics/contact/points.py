@@ -327,6 +327,10 @@ def outline(points: ArrayLike) -> list[int]:
         raise ArgumentError(f"the points have no convex hull: {error}") from error
 
 
+class UndefinedContact(ArgumentError):
+    """A gap or a normal is not finite, or there is none; the message names the contact."""
+
+
 class PlacedPoint(NamedTuple):
     """A point contact in terms of a model's bodies.
 
@@ -614,7 +618,7 @@ class Contacts:
             gap, rows, rate, drift, along, along_drift, place, axes = self._kernel(q, qd)
         try:
             require_normals(self.items, gap, rows, axes)
-        except ArgumentError:
+        except UndefinedContact:
             require_orientations(model, q)  # then it is not the surface's fault
             raise
         return ContactTerms(gap, rows.T, rate, drift, along, along_drift, place, axes)
@@ -679,13 +683,13 @@ def require_normals(
     """Refuse gaps (m,), rows (m, nv) and normals in axes (m, 3, 3) that are not finite, or none.
 
     Raises:
-        ArgumentError: It names the contact.
+        UndefinedContact: If there are.
     """
     sizes = np.einsum("mi,mi->m", axes[:, 2], axes[:, 2])
     good = np.isfinite(gap + rows.sum(axis=1)) & np.isfinite(sizes)
     for item, fine, size in zip(items, good.tolist(), sizes.tolist(), strict=True):
         if not fine or (isinstance(item, PointContact) and abs(size - 1.0) > 1e-6):
-            raise ArgumentError(
+            raise UndefinedContact(
                 f"contact {item.name!r} has a gap or a normal that is not finite here, expected a "
                 "surface with a gradient."
             )

@@ -324,7 +324,8 @@ ROWS: dict[str, Row] = {
             ("simulation/runge_kutta.py", "return (part,)", "return (1.01 * part,)"),
             ("simulation/runge_kutta.py", "return (part - 0.75 * part * part, 0.75 * part * part)", "return (part - 0.74 * part * part, 0.75 * part * part)"),
             ("simulation/integrators/events.py", "if size > _DEPENDENT:", "if size > _DEPENDENT and len(basis) < 2:"),
-            ("simulation/integrators/events.py", "if self._active:\n            last", "if False:\n            last"),
+            ("simulation/integrators/events.py", "float(before.rate[i]) > STILL", "float(before.rate[i]) < STILL"),
+            ("simulation/integrators/events.py", "if self._active:\n            _, force", "if False:\n            _, force"),
         ),
     ),
     "K3": Row(

@@ -43,6 +43,7 @@ class AdaptiveSteps:
 
     Attributes:
         effort: What was done so far.
+        time: Until when [s].
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class AdaptiveSteps:
         choice, _ = first_choice(robot, q, length)
         self._kernels = Kernels(robot.model, method, method.choice(choice))
         self._evaluations, self._largest_margin = 0, 0.0
-        self.effort = Effort()
+        self.effort, self.time = Effort(), 0.0
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the states at the times after the first."""
@@ -114,6 +115,7 @@ class AdaptiveSteps:
                 steps=self.effort.steps + 1,
                 rejected=self.effort.rejected + attempts - 1,
             )
+            self.time = float(solver.t)
             state = self._closed(solver.t, solver.y, judge=True)
             solver.y = np.concatenate(state)
             solver.f = self._slope(solver.t, solver.y)

@@ -71,7 +71,7 @@ class BatchSteps:
         with np.errstate(all="ignore"):
             margins = self._kernels.rate(np.vstack([regular, q]), still, still)[5]
         self._largest_margin = np.fmax(margins[1:], margins[0])
-        self._effort = Effort(choices=1)
+        self._effort, self.time = Effort(choices=1), 0.0
         self.alone: dict[int, FixedSteps] = {}
 
     @property
@@ -120,10 +120,11 @@ class BatchSteps:
         smallest = np.ones(len(q))
         near = least_margin(self._method)
         for i in range(count):
+            self.time = start + i * self._h
             with np.errstate(all="ignore"):
                 if callable(self._force):
                     q, qd, closure, _, drift, margin = self._kernels.step_under(
-                        self._force, start + i * self._h, q, qd, self._h
+                        self._force, self.time, q, qd, self._h
                     )
                 else:
                     q, qd, closure, _, drift, margin = step(q, qd, self._force)

@@ -95,6 +95,7 @@ class EventSteps:
 
     Attributes:
         effort: What was done so far.
+        time: Until when [s].
         events: What happened so far.
 
     Args:
@@ -126,7 +127,7 @@ class EventSteps:
         self._current: list[int] = []
         self._active: list[int] = []
         self.events: list[ContactEvent] = []
-        self.effort = Effort()
+        self.effort, self.time = Effort(), 0.0
         gap = contacts(*start).gap
         deepest = int(np.argmin(gap))
         if gap[deepest] < -CLOSED:
@@ -137,32 +138,33 @@ class EventSteps:
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the states at the times after the first."""
-        time = times[0]
+        self.time = times[0]
         last: deque[tuple[float, set[int]]] = deque(maxlen=_MOST_AT_ONCE)
-        q, qd = self._struck(time, q, qd, set())
+        q, qd = self._struck(self.time, q, qd, set())
         for target in times[1:]:
-            while target - time > 1e-12 * self._h:
-                left = target - time
+            while target - self.time > 1e-12 * self._h:
+                left = target - self.time
                 h = left if left < self._h * (1.0 + 1e-9) else self._h
-                step = self._stepped(time, q, qd, h)
+                step = self._stepped(self.time, q, qd, h)
                 part, closing, letting_go = self._first_event(step)
-                last.append((time, closing | letting_go))
-                if len(last) == _MOST_AT_ONCE and time - last[0][0] < _AT_ONCE * self._h:
+                last.append((self.time, closing | letting_go))
+                if len(last) == _MOST_AT_ONCE and self.time - last[0][0] < _AT_ONCE * self._h:
                     which = sorted(set().union(*(names for _, names in last)))
                     names = ", ".join(repr(self._contacts.names[i]) for i in which)
                     raise Trouble(
-                        time,
+                        self.time,
                         f"{_MOST_AT_ONCE} events of {names} follow each other in "
-                        f"{time - last[0][0]:.1g} s",
+                        f"{self.time - last[0][0]:.1g} s",
                         "contacts that agree, a larger rest_speed, or rd.Simulation",
                     )
-                time = time + part * h if part < 1.0 else (target if h == left else time + h)
+                ends = part >= 1.0 and h == left
+                self.time = target if ends else self.time + min(part, 1.0) * h
                 q, qd = self._projected(*self._within(step, part))
                 self._count()
                 if closing:
-                    q, qd = self._struck(time, q, qd, closing)
+                    q, qd = self._struck(self.time, q, qd, closing)
                 elif letting_go:
-                    self._let_go(time, q, qd, letting_go)
+                    self._let_go(self.time, q, qd, letting_go)
             yield q, qd
 
     # --- steps -----------------------------------------------------------------------------
@@ -429,6 +431,7 @@ class Cubic(NamedTuple):
         return cls(2.0 * (g0 - g1) + s0 + s1, 3.0 * (g1 - g0) - 2.0 * s0 - s1, s0, g0)
 
     def __call__(self, x: float) -> float:
+        """Return the value."""
         return ((self.a * x + self.b) * x + self.c) * x + self.d
 
     def turns(self) -> list[float]:

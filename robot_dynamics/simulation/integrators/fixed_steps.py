@@ -67,6 +67,7 @@ class FixedSteps:
 
     Attributes:
         effort: What was done so far.
+        time: Until when [s].
         force: Joint forces (nv,), or a function that returns them; may be set between steps.
     """
 
@@ -101,7 +102,7 @@ class FixedSteps:
         gap = float(np.max(self._open(robot.closure(q)[1]), initial=0.0))
         closed = method.name != "stabilised"  # which never closes loops entirely
         self._implied = closing_tolerance(robot.model) * length + 100.0 * gap if closed else limit
-        self.effort = Effort()
+        self.effort, self.time = Effort(), 0.0
         self._largest_margin, self._at_once = 0.0, 1
         choice, regular = first_choice(robot, q, length)
         self._take_up(method.choice(choice), regular, np.zeros(robot.model.nv))
@@ -126,7 +127,7 @@ class FixedSteps:
             Trouble: If the motion grows without bound, or loops open.
         """
         while taken < target:
-            now = start + taken * self._h
+            self.time = now = start + taken * self._h
             count = min(target - taken, self._at_once, _MOST_AT_ONCE)
             block = self._steps(now, q, qd, count, self._h)
             kept = self._trusted(block, now, self._near * self._largest_margin)

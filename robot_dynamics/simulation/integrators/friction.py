@@ -182,7 +182,7 @@ class FrictionSteps(EventSteps):
         return min(1.0, _STOPS * float(times.min()) / step.h)
 
     def _letting(self, found: ContactState) -> dict[int, Array]:
-        """Return accelerations (3,) of closed contacts that open, and of those that slip from rest.
+        """Return accelerations (3,) of closed contacts that open or slip from rest.
 
         Of the first along the normal alone, of the others along the tangents.
         """
@@ -191,9 +191,10 @@ class FrictionSteps(EventSteps):
             rate = found.acceleration[i]
             if rate[0] > found.zero:
                 letting[i] = rate * [1.0, 0.0, 0.0]
-            elif self._mu[i] > 0.0 and not self._direction[i].any():
-                if np.hypot(*rate[1:]) > found.zero:
-                    letting[i] = rate * [0.0, 1.0, 1.0]
+                continue
+            rests = self._mu[i] > 0.0 and not self._direction[i].any()
+            if rests and np.hypot(*rate[1:]) > found.zero:
+                letting[i] = rate * [0.0, 1.0, 1.0]
         return letting
 
     def _change(
@@ -248,7 +249,9 @@ class FrictionSteps(EventSteps):
 
         def along_and_rate(part: float) -> tuple[float, float]:
             found = self._at(step, part)
-            return float(found.slip[i] @ before), step.h * float(found.acceleration[i, 1:] @ before)
+            return float(found.slip[i] @ before), step.h * float(
+                found.acceleration[i, 1:] @ before
+            )
 
         def turned(slip: Array) -> bool:
             if self._frozen[i]:

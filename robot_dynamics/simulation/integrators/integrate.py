@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.contact.points import Contacts, Inequality, PointContact, named_contacts
+from robot_dynamics.contact.points import (
+    Contacts,
+    Inequality,
+    PointContact,
+    UndefinedContact,
+    named_contacts,
+)
 from robot_dynamics.dynamics.arguments import (
     finite_vector,
     positive_number,
@@ -102,9 +108,9 @@ def integrate(
         tolerance: Error of a step that "adaptive" admits, relative and absolute.
         stabilisation_time: T_stab of Baumgarte's method [s] (section 8.3).
         outputs: Number of equal intervals between outputs.
-        contacts: What may touch, rigid, with Coulomb friction or without (docs/contact.md):
-            "projection" of one state goes on from event to event, steps shortened to each.
-            `Trajectory.events` has them.
+        contacts: What may touch, rigid, with Coulomb friction in a round cone or without
+            (docs/contact.md): "projection" of one state goes on from event to event, steps
+            shortened to each. `Trajectory.events` has them.
         rest_speed: Impacts slower than this leave a contact closed [m/s].
         progress: Called with the time reached and the duration [s] after every output.
 
@@ -115,7 +121,8 @@ def integrate(
         ArgumentError: If an argument does not fit, or the start is open.
         RobotDynamicsError: If a joint moves no inertia; it names the link that lacks it.
         IntegrationError: If the motion grows without bound or loops open, as with steps that are
-            too long; it has the time and the outputs before it.
+            too long, or something touches where its surface is not a number; it has the time and
+            the outputs before it.
         IntegrationInterrupted: On Ctrl-C, a KeyboardInterrupt with the outputs until then.
     """
     if method not in METHODS:
@@ -188,8 +195,13 @@ def integrate(
             trouble.time,
             so_far(),
         ) from trouble
+    except UndefinedContact as error:
+        raise IntegrationError(
+            f"{model.name}: integration ended at {run.time:.6g} s: {error}", run.time, so_far()
+        ) from error
     except KeyboardInterrupt as interrupt:
-        raise IntegrationInterrupted(so_far()) from interrupt
+        until = max(run.time, float(times[len(states) - 1]))
+        raise IntegrationInterrupted(until, so_far()) from interrupt
     return so_far()
 
 

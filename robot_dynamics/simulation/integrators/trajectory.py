@@ -164,12 +164,13 @@ class IntegrationInterrupted(KeyboardInterrupt):
     """The user stopped an integration.
 
     Attributes:
+        time: When, of the motion [s].
         trajectory: The outputs until then.
     """
 
-    def __init__(self, trajectory: Trajectory) -> None:
-        super().__init__(f"integration stopped after {trajectory.t[-1]:g} s")
-        self.trajectory = trajectory
+    def __init__(self, time: float, trajectory: Trajectory) -> None:
+        super().__init__(f"integration stopped at {time:.6g} s of the motion")
+        self.time, self.trajectory = time, trajectory
 
 
 class Trouble(Exception):
