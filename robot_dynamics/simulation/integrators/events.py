@@ -344,10 +344,17 @@ class EventSteps:
                     )  # fmt: skip
             terms = after
             if before.min() >= -self._rest_speed:
-                # What knocks and leaves slowly rests (Zeno).
+                # What knocks and leaves slowly rests (Zeno), and with it what slips no faster.
                 slow = [i for i in sorted(touching) if abs(terms.rate[i]) < self._rest_speed]
-                metric, rows = Metric(self._robot, q, qd), terms.T[:, slow].T
-                qd = qd + _taking_away(metric, metric.loop_rates(qd), rows, terms.rate[slow])
+                slip = np.linalg.norm(terms.along @ qd, axis=1)
+                held = [
+                    i
+                    for i in slow
+                    if self._contacts.friction[i] > 0.0 and slip[i] <= -before.min()
+                ]
+                rows = np.vstack([terms.T[:, slow].T, *terms.along[held]])
+                metric = Metric(self._robot, q, qd)
+                qd = qd + _taking_away(metric, metric.loop_rates(qd), rows, rows @ qd)
                 terms = self._contacts(q, qd)
         resting = [i for i in sorted(touching) if abs(terms.rate[i]) <= STILL]
         self._choose(time, q, qd, resting, set())

@@ -300,6 +300,9 @@ class FrictionSteps(EventSteps):
         """Find what stays closed, and what of that slides whereto."""
         old, before = set(self._current), self._direction.copy()
         loose = self._loose if letting_go else {}
+        if loose:  # what has begun to slip just now goes on with it
+            began = old - self._stopped
+            loose = {i: before[i] for i in began if before[i].any()} | loose
         self._current, self._active = [], []
         self._direction[:] = 0.0
         told: list[tuple[str, int]] = []
@@ -328,12 +331,13 @@ class FrictionSteps(EventSteps):
                     continue
                 self._current.append(i)
                 size = float(np.hypot(*begins))
-                if not slides[i] and self._mu[i] > 0.0 and size > found.zero:
+                begun = not slides[i] and self._mu[i] > 0.0 and size > found.zero
+                if begun:
                     self._direction[i] = begins / size
+                slid = i in old and before[i].any()
+                if (begun or slides[i]) and not (slid and (slides[i] or i in loose)):
                     told.append(("slip", i))
-                elif slides[i] and (i not in old or not before[i].any()):
-                    told.append(("slip", i))
-                elif not slides[i] and self._mu[i] > 0.0 and (i not in old or before[i].any()):
+                elif not (begun or slides[i]) and self._mu[i] > 0.0 and (i not in old or slid):
                     told.append(("stick", i))
             self._active = list(self._current)
             self._turn(q, qd, found)
