@@ -110,8 +110,10 @@ class ContactAccelerations:
         if not self._solver.residual <= _MISSED:
             self._contacts(q, qd)  # tells what is not finite
             start, draw = self._start.copy(), np.random.default_rng(0)
+            size = np.abs(self._solver.P)
             for _ in range(_TRIES):  # forces of before may lead astray
-                self._start[:] = start * draw.uniform(0.5, 1.5, len(start))
+                self._start[:] = size * draw.normal(size=len(start))
+                self._start[self._b :: 3] = np.abs(self._start[self._b :: 3])
                 self._find()
                 if self._solver.residual <= _MISSED:
                     break

@@ -185,17 +185,27 @@ def test_a_closed_loop_meets_the_limit_of_a_joint():
     assert_allclose(motion.qd[-1], 0.0, atol=1e-8)
 
 
-def test_a_slide_goes_back_and_forth_without_loss():
-    """Elastic limits: 50 impacts at their times, and all of the energy at the end."""
+def slide(length):
+    """Return a mass on a rail, and its elastic limits."""
     links = (LinkElement("base"), LinkElement("slide", 2.0))
     joint = JointElement(
-        "rail", "prismatic", "base", "slide", axis=(1, 0, 0), limits=Limits(lower=0.0, upper=0.1)
+        "rail",
+        "prismatic",
+        "base",
+        "slide",
+        axis=(1, 0, 0),
+        limits=Limits(lower=0.0, upper=length),
     )
     robot = rd.Robot.from_mechanism(Mechanism("rail", links, (joint,)))
+    return robot, joint_limits(robot, restitution=1.0)
+
+
+def test_a_slide_goes_back_and_forth_without_loss():
+    """Elastic limits: 50 impacts at their times, and all of the energy at the end."""
+    robot, limits = slide(0.1)
     motion = rd.integrate(
-        robot, [0.05], [1.0], 5.0, contacts=joint_limits(robot, restitution=1.0), order=2,
-        step=0.5, outputs=10,
-    )  # fmt: skip
+        robot, [0.05], [1.0], 5.0, contacts=limits, order=2, step=0.5, outputs=10
+    )
     assert_allclose(times_of(motion), 0.05 + 0.1 * np.arange(50), atol=1e-12)
     assert_allclose(motion.energy, motion.energy[0], rtol=1e-12)
 
@@ -216,6 +226,45 @@ def test_bad_arguments_are_refused(changes, words):
     with pytest.raises(ArgumentError, match=words):
         rd.integrate(floating(), how.pop("q"), np.zeros(6), 0.1, **how)
     assert set(EVENT_ORDERS) == {1, 2, 4, 5, 8}
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_a_surface_that_ends_is_told_with_place_and_time(mu):
+    """A point slides to where its surface is not a number any more; what was before is kept."""
+    edge = PointContact(
+        "edge", "body", surface=lambda r: 1e-3 * np.sqrt(1.0 - r.x) - r.z, material=Material(mu)
+    )
+    with pytest.raises(IntegrationError, match="s: contact 'edge' has a gap or a normal") as error:
+        rd.integrate(
+            floating(), at(0, 0, 1e-3), [0, 0, 0, 3.0, 0, 0], 1.0, contacts=[edge], step=1e-2,
+            order=2, outputs=50,
+        )  # fmt: skip
+    assert 1 / 3 - 0.02 < error.value.time < 0.5
+    assert error.value.trajectory.t[-1] == pytest.approx(error.value.time, abs=0.02)
+
+
+def test_events_that_accumulate_are_told():
+    """What goes back and forth 1e7 times a second, in steps of 100 s."""
+    robot, limits = slide(1e-7)
+    words = "100 events of 'rail lower', 'rail upper' follow each other in 1e-05 s; expected"
+    with pytest.raises(IntegrationError, match=words):
+        rd.integrate(robot, [5e-8], [1.0], 100.0, contacts=limits, order=2, step=100.0, outputs=1)
+
+
+def test_ctrl_c_says_when():
+    """Also before the first output."""
+    ball = PointContact("ball", "body", radius=0.1, material=SMOOTH)
+
+    def stop(time, q, qd):
+        if time > 0.205:
+            raise KeyboardInterrupt
+        return np.zeros(6)
+
+    with pytest.raises(KeyboardInterrupt, match=r"stopped at 0\.2 s of the motion"):
+        rd.integrate(
+            floating(), at(0, 0, 0.5), np.zeros(6), 1.0, tau=stop, contacts=[ball], step=0.01,
+            outputs=1,
+        )  # fmt: skip
 
 
 def test_what_is_wedged_ends_the_integration():

@@ -344,6 +344,7 @@ def test_interruption_keeps_what_was_computed():
         integrate(*turning_four_bar(), 1.0, outputs=10, progress=stop)
     assert isinstance(error.value, IntegrationInterrupted)
     assert_allclose(error.value.trajectory.t, np.linspace(0.0, 0.5, 6))
+    assert str(error.value) == "integration stopped at 0.5 s of the motion"
 
 
 def test_progress_is_told():
