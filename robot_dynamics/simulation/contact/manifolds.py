@@ -46,6 +46,8 @@ _TOLERANCE = "1e-10"  # of convex distances [m]
 # Gaps of boxes by their faces, which MuJoCo finds, are right if they are those of the nearest
 # points to this part, or to 1e-9 m.
 _ALIKE = 1e-4
+# Several points of curved solids or hulls count if the nearest is one of them, to this [m].
+_MISSED = 1e-5
 # Two points as near as this [m] tell no direction; boxes larger by that touch where these will.
 _NEAR = 1e-6
 
@@ -116,6 +118,12 @@ class Manifolds:
             around.sum(axis=1), turning.min(axis=1), turning.argmin(axis=1), self._ways,
             self._speeds,
         )  # fmt: skip
+        # Several points of cylinders and hulls may leave out the nearest, which is found alone.
+        self._alone = [i for i, one in enumerate(contacts) if _may_miss(one)]
+        if self._alone:
+            text = _document(contacts, self._alone)
+            self._single = mujoco.MjModel.from_xml_string(text)
+            self._nearest = mujoco.MjData(self._single)
         self._last, self.seen = np.zeros((self.count, 3)), np.zeros((self.count, 7))
         boxes = [i for i, one in enumerate(contacts) if one.first.kind == one.second.kind == "box"]
         self._boxes, self._ends = np.array(boxes, np.int64), np.zeros(6)
@@ -150,11 +158,28 @@ class Manifolds:
         self._found[0], self._last[:] = n, last
         self._sides[:n], self._gaps[:n] = contact.geom[:, 0], contact.dist
         self._places[:n], self._axes[:n] = contact.pos, contact.frame
+        if self._alone and n:
+            self._add_nearest()
         if len(self._boxes):
             for i in range(self._find_apart()):
                 self._part_boxes(int(self._apart[i]), int(self._firsts[i]), float(self._faces[i]))
         self._take()
         return self.seen
+
+    def _add_nearest(self) -> None:
+        """Put the nearest point of a pair in the place of those that leave it out."""
+        nearest = self._nearest
+        nearest.geom_xpos[:], nearest.geom_xmat[:] = self._data.geom_xpos, self._data.geom_xmat
+        self._collide(self._single, nearest)
+        found, contact = int(self._found[0]), nearest.contact
+        sides, gaps = contact.geom[:, 0].astype(np.int64), contact.dist
+        for j, (side, gap) in enumerate(zip(sides.tolist(), gaps.tolist(), strict=True)):
+            of_pair = np.flatnonzero(self._sides[:found] // 2 == side // 2)
+            if of_pair.size and self._gaps[of_pair].min() > gap + _MISSED:
+                self._gaps[of_pair] = _NOWHERE
+                first = of_pair[0]
+                self._sides[first], self._gaps[first] = side, gap
+                self._places[first], self._axes[first] = contact.pos[j], contact.frame[j]
 
     def _shorten(self) -> None:
         """Make a step so short that no pair comes nearer in it than it is apart, or by its way."""
@@ -367,11 +392,19 @@ def take_points(
         start = end
 
 
-def _document(contacts: Sequence[ShapeContact]) -> str:
-    """Return the solids of all pairs as a MuJoCo model; nothing else collides."""
+def _may_miss(contact: ShapeContact) -> bool:
+    kinds = {contact.first.kind, contact.second.kind}
+    return bool(kinds & {"cylinder", "convex"}) and not kinds & {"plane", "sphere"}
+
+
+def _document(contacts: Sequence[ShapeContact], alone: Sequence[int] | None = None) -> str:
+    """Return the solids of all pairs as a MuJoCo model; nothing else collides.
+
+    Or of some pairs that have one point each.
+    """
     root = etree.Element("mujoco")
     option = etree.SubElement(root, "option", ccd_tolerance=_TOLERANCE, ccd_iterations="500")
-    etree.SubElement(option, "flag", multiccd="enable")
+    etree.SubElement(option, "flag", multiccd="disable" if alone else "enable")
     assets, world = (etree.SubElement(root, tag) for tag in ("asset", "worldbody"))
     pairs = etree.SubElement(root, "contact")
     for i, one in enumerate(contacts):
@@ -383,7 +416,8 @@ def _document(contacts: Sequence[ShapeContact]) -> str:
                 geom = {"name": name, "type": "mesh", "mesh": name}
             body = etree.SubElement(world, "body", mocap="true")
             etree.SubElement(body, "geom", geom)
-        etree.SubElement(pairs, "pair", geom1=names[0], geom2=names[1], margin=repr(MARGIN))
+        if alone is None or i in alone:
+            etree.SubElement(pairs, "pair", geom1=names[0], geom2=names[1], margin=repr(MARGIN))
     return etree.tostring(root, encoding="unicode")
 
 

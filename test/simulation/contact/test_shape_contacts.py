@@ -110,6 +110,40 @@ def test_least_gaps_are_those_of_another_library(one, other):
         assert_allclose(nearest[4:], apart / np.linalg.norm(apart), atol=2e-3)
 
 
+@pytest.mark.parametrize(("one", "other"), [("box", "cylinder"), ("capsule", "convex")])
+def test_several_points_do_not_leave_out_the_nearest(one, other):
+    """Up to 4 mm apart and 2 mm deep the least gap is never more than that of another library.
+
+    Where it is less MuJoCo's own points are 0.1 mm deeper.
+    """
+    coal = pytest.importorskip("coal")
+    make = {
+        "box": lambda: coal.Box(0.2, 0.2, 0.2),
+        "cylinder": lambda: coal.Cylinder(0.1, 0.2),
+        "capsule": lambda: coal.Capsule(0.1, 0.2),
+        "convex": lambda: coal.Box(0.2, 0.2, 0.2),
+    }
+    first, second, found = make[one](), make[other](), coal.DistanceResult()
+    request, fixed = coal.DistanceRequest(True), coal.Transform3s.Identity()
+    solids = SOLIDS[one][0]("body"), SOLIDS[other][0]("world")
+    manifolds = Manifolds(floating().model, [ShapeContact("pair", *solids)])
+    nowhere, generator = np.full((manifolds.count, 3), np.nan), np.random.default_rng(3)
+    for _ in range(60):
+        turn = Rotation.random(random_state=int(generator.integers(1 << 31)))
+        direction = generator.normal(size=3)
+        place, wanted = 0.4 * direction / np.linalg.norm(direction), generator.uniform(-2e-3, 4e-3)
+        for _ in range(8):
+            found.clear()
+            moved = coal.Transform3s(turn.as_matrix(), place)
+            gap = coal.distance(first, moved, second, fixed, request, found)
+            place = place * (1.0 - (gap - wanted) / np.linalg.norm(place))
+        found.clear()
+        moved = coal.Transform3s(turn.as_matrix(), place)
+        gap = coal.distance(first, moved, second, fixed, request, found)
+        seen = manifolds(np.array([*place, *turn.as_quat()]), np.zeros(6), 0.0, nowhere)
+        assert seen[:, 0].min() < gap + 2e-5
+
+
 def test_boxes_meet_in_all_directions():
     """Two cubes at random, pushed into each other until their corners or edges have met, touch.
 
