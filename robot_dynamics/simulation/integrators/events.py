@@ -455,9 +455,9 @@ def crossing(value: Callable[[float], tuple[float, float]], low: float, high: fl
     """Return where a function, which returns its slope besides, comes down to zero.
 
     By Newton's method between two places, the value at the first positive and at the other not;
-    where it leads out of what is left between them by their middle.
+    where it leads out of what is left between them, and every eighth time, by their middle.
     """
-    part = high
+    part, count = high, 0
     while True:
         here, slope = value(part)
         low, high = (part, high) if here > 0.0 else (low, part)
@@ -466,4 +466,5 @@ def crossing(value: Callable[[float], tuple[float, float]], low: float, high: fl
         after = part - here / slope if slope < 0.0 else low
         if abs(after - part) <= 1e-15 * part:
             return part
-        part = after if low < after < high else 0.5 * (low + high)
+        count += 1
+        part = after if low < after < high and count % 8 else 0.5 * (low + high)

@@ -128,10 +128,12 @@ class FrictionSteps(EventSteps):
         before, turning = self._direction.copy(), set(np.flatnonzero(self._frozen).tolist())
         while turning:
             self._direction[list(turning)] = 0.0
-            rest = self._state(self._reached, q, qd, self._current).acceleration[:, 1:]
-            zero = self._accelerations.state(self._current).zero
+            state = self._state(self._reached, q, qd, self._current)
+            rest = state.acceleration[:, 1:]
             staying = {
-                i for i in turning if not (np.hypot(*rest[i]) > zero and rest[i] @ before[i] > 0.0)
+                i
+                for i in turning
+                if not (np.hypot(*rest[i]) > state.zero and rest[i] @ before[i] > 0.0)
             }
             self._direction[list(staying)] = before[list(staying)]
             if not staying:
@@ -201,7 +203,7 @@ class FrictionSteps(EventSteps):
         self, step: Step, start: ContactState, end: ContactState
     ) -> tuple[float, dict[int, Array | None]]:
         """Return the part of a step at which something opens or slips from rest, and what."""
-        low, high, found = 0.0, 1.0, self._letting(end)
+        low, high, width, found = 0.0, 1.0, 2.0, self._letting(end)
         size = before = max(float(np.linalg.norm(rate)) for rate in found.values())
         slope = 0.0
         if self._letting(start):
@@ -212,8 +214,8 @@ class FrictionSteps(EventSteps):
             if size <= _CLEARLY * end.zero and began >= low - (high - low):
                 high = min(max(began, low), high)
                 break
-            width = high - low
-            if low < began < high:
+            last, width = width, high - low
+            if low < began < high and width <= 0.5 * last:  # what jumps has no such line
                 near = max(0.25 * width * width, 1e-14)
                 tried = [p for p in (began + near, began - near) if low < p < high]
             else:

@@ -65,6 +65,21 @@ def test_the_angle_of_repose_is_arctan_mu():
         assert len(times_of(motion, "slip" if more > 0 else "stick")) == 4
 
 
+def test_a_push_that_sets_in_within_a_step_starts_a_slip_at_its_time():
+    """Twice what friction bears from 12.3 ms on: mu g from there, to 1e-12 s and 1e-9 m/s."""
+    m, mu, begins = 2.0, 0.3, 0.0123
+
+    def push(time, q, qd):
+        return np.array([0.0, 0.0, 0.0, 2 * mu * m * G * (time >= begins), 0.0, 0.0])
+
+    motion = rd.integrate(
+        floating(m), at(0, 0, 0.05), np.zeros(6), 0.1, tau=push,
+        contacts=corners(HALF, Material(mu)), step=0.05, outputs=2, order=4,
+    )  # fmt: skip
+    assert_allclose(times_of(motion, "slip"), 4 * [begins], rtol=0, atol=1e-12)
+    assert_allclose(motion.qd[-1, 3], mu * G * (0.1 - begins), rtol=1e-9)
+
+
 def test_a_ball_slides_and_then_rolls():
     """From 2 v / (7 mu g) on with 5/7 of its speed, to 1e-9; a ball with side spin curves."""
     mu, r, v, m = 0.2, 0.1, 1.0, 2.0
