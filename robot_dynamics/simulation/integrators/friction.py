@@ -111,6 +111,7 @@ class FrictionSteps(EventSteps):
 
     def _projected(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Return the state with closed contacts closed, and take up forces and directions."""
+        self._direction[list(self._stopped)] = 0.0  # nothing across is left of their slip either
         q, qd = super()._projected(q, qd)
         if self._current:
             found = self._state(self._reached, q, qd, self._current)
@@ -336,13 +337,14 @@ class FrictionSteps(EventSteps):
                 begun = not slides[i] and self._mu[i] > 0.0 and size > found.zero
                 if begun:
                     self._direction[i] = begins / size
-                slid = i in old and before[i].any()
+                slid = i in old and (before[i].any() or i in self._stopped)
                 if (begun or slides[i]) and not (slid and (slides[i] or i in loose)):
                     told.append(("slip", i))
                 elif not (begun or slides[i]) and self._mu[i] > 0.0 and (i not in old or slid):
                     told.append(("stick", i))
             self._active = list(self._current)
             self._turn(q, qd, found)
+        self._stopped = set()
         now = set(self._current)
         told = [("closed", i) for i in sorted(now - old)] + told
         told += [("open", i) for i in sorted(old - now)]

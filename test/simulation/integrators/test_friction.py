@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -19,6 +21,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.simulation.integrators.trajectory import IntegrationError
 
+ROOT = Path(__file__).resolve().parents[3]
 G = 9.81
 HALF = (0.1, 0.1, 0.05)
 
@@ -260,6 +263,23 @@ def test_a_slip_that_comes_to_zero_within_a_step_is_seen(below):
     if below:
         assert_allclose(times_of(motion, "stick"), t0 - np.sqrt(below), atol=1e-9)
         assert_allclose(times_of(motion, "slip")[4:], t0, atol=1e-9)
+
+
+def test_a_closed_loop_lands_with_friction(interpreted):
+    """A four-bar, one of whose constraints depends on others, falls on a pin: it stays closed."""
+    robot = rd.load(ROOT / "examples" / "four_bar.urdf")
+    start = robot.assemble([-1.0, 0.5, -1.5])
+    floor = plane(robot.pose("coupler", start.q)[:3, 3] - [0, 0, 0.02], (0, 0, 1))
+    pin = PointContact("pin", "coupler", surface=floor, material=Material(0.3, restitution=0.2))
+    motion = rd.integrate(
+        robot, start.q, start.qd, 0.2, contacts=[pin], step=1e-2, order=5, outputs=10
+    )
+    assert [event.kind for event in motion.events] == 4 * ["impact"] + ["closed", "stick"]
+    height = robot.pose("coupler", motion.q[-1])[2, 3]
+    assert_allclose(height, robot.pose("coupler", start.q)[2, 3] - 0.02, atol=1e-12)
+    assert motion.worst_closure_error < 1e-12
+    assert_allclose(motion.qd[-1], 0.0, atol=1e-9)
+    assert np.diff(motion.energy).max() < 1e-9 * np.abs(motion.energy).max()  # of the scheme
 
 
 def test_what_jams_or_gives_way_is_refused():
