@@ -150,10 +150,11 @@ class BatchSimulation:
         overrides: Changes of single values in all cells, as "plant.command_delay_periods=2".
         threads: How many cells' parts are advanced at the same time; all cores by default. Cells
             that go one after the other are spread over as many processes.
+        contacts: Refused: contacts of cells are those of the scenario.
 
     Raises:
-        ArgumentError: If the scenario has a controller of one's own, or a parameter cannot differ
-            from cell to cell.
+        ArgumentError: If the scenario has a controller of one's own, a parameter cannot differ
+            from cell to cell, or contacts are given.
         RobotDynamicsError: If the scenario is refused, or a key or a value of a parameter is none
             that a scenario takes. A cell that is refused as a whole, as one whose arm does not
             reach its grasp, ends alone.
@@ -167,7 +168,14 @@ class BatchSimulation:
         *,
         overrides: Iterable[str] = (),
         threads: int | None = None,
+        contacts: None = None,
     ) -> None:
+        if contacts is not None:
+            raise ArgumentError(
+                "BatchSimulation: contacts belong to a robot, expected none: those of cells are "
+                "the grasps and surfaces of the scenario. Simulate robots with contacts one at a "
+                "time, by rd.Simulation(robot, contacts=...)."
+            )
         count = whole_number("the number of cells", count, 1)
         if count > MOST_CELLS:
             raise ArgumentError(f"the number of cells is {count}, expected at most {MOST_CELLS}.")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,13 +161,15 @@ class Simulation:
         self.arm_names: tuple[str, ...] = ()
         self.effort_limits: Array
         self.arms: Robot
+        self._arguments: dict[str, Any]
         self._plant: Plant | SteppedRobot | SteppedContacts
         if isinstance(scenario, Robot):
             _refuse("a robot", "a scenario", plant=plant, overrides=overrides or None)
             contacts = None if contacts is None else named_contacts(contacts)
             self._arguments = copy.deepcopy(
-                {"period": period, "q": q, "qd": qd, "step": step, "contacts": contacts}
-            )
+                {"period": period, "q": q, "qd": qd, "step": step, "contacts": contacts,
+                 "cone": cone}
+            )  # fmt: skip
             if contacts is None:
                 _refuse("no contacts", "contacts", cone=cone)
                 self._plant = SteppedRobot(scenario, period, q, qd, step)
@@ -193,7 +196,24 @@ class Simulation:
 
         self.reset()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Simulation:
+        same = object.__new__(type(self))
+        same.__setstate__((self.scenario or self.arms, self._arguments, self.state))
+        return same
+
+    def __copy__(self) -> Simulation:
+        return self.__deepcopy__({})
+
     def __getstate__(self) -> tuple[Any, ...]:
+        for contact in self._arguments.get("contacts") or ():
+            try:
+                pickle.dumps(contact)
+            except (AttributeError, TypeError, pickle.PicklingError) as error:
+                raise ArgumentError(
+                    f"contact {contact.name!r} cannot be pickled ({error}), expected functions "
+                    "that a module has under their names: `def`, and neither a lambda nor one "
+                    "within another."
+                ) from error
         return self.scenario or self.arms, self._arguments, self.state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:

@@ -285,9 +285,16 @@ def reduced_contacts(equations: ContactEquations) -> list[int]:
     it does not close faster than these: then it never carries a load that they could not carry.
     Later ones are left out first. The motion is that of all contacts; what is left may still
     depend on one another, as four corners of a rectangle do.
+
+    Raises:
+        ArgumentError: If these are no equations.
     """
     from scipy.optimize import nnls
 
+    if not isinstance(equations, ContactEquations):
+        raise ArgumentError(
+            f"equations are {equations!r:.60}, expected what `contact_equations` returns."
+        )
     normals, drift = equations.normals, equations.drift
     scale = 1.0 / np.sqrt(np.diagonal(equations.M))
     unit = normals * scale

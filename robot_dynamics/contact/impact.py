@@ -78,6 +78,8 @@ def struck(robot: Robot, q: ArrayLike, qd: ArrayLike, impulses: Mapping[str, Arr
         UnknownNameError: If there is no frame of a name.
         ArgumentError: If an argument does not fit.
     """
+    if not isinstance(robot, Robot):
+        raise ArgumentError(f"what is struck is {robot!r:.60}, expected a Robot.")
     q0 = finite_vector("q", q, robot.model.nq)
     qd0 = finite_vector("qd", qd, robot.model.nv)
     metric = Metric(robot, q0, qd0)
@@ -112,7 +114,7 @@ def impact(
     """
     q0, qd0 = state_of(contacts, q, qd)
     if law not in LAWS:
-        raise UnknownNameError("law", law, LAWS)
+        raise UnknownNameError("law", str(law), LAWS)
     which, e = _taking_part(contacts, closed, restitution)
     terms, metric = contacts(q0, qd0), Metric(contacts.robot, q0, qd0)
     equations = equations_of(metric, terms, contacts.names, which, np.zeros(len(qd0)))

@@ -101,11 +101,26 @@ class EnginePlant(Plant):
         try:
             self.motion.run(torque, self._joint_forces(wrenches) if wrenches else None)
         except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
-            raise SimulationError(
+            raise self._lost() or SimulationError(
                 "the simulated motion grew without bound before "
                 f"{(self._tick + 1) * self.period:g} s ({str(error).rstrip('.')}); expected "
                 "torques that keep it bounded, or a shorter step."
             ) from error
+        if lost := self._lost():
+            raise lost
+
+    def _lost(self) -> SimulationError | None:
+        """Return what there is to say if the gap of a contact is not a number any more."""
+        if not (isinstance(self.motion, ContactSteps) and np.isfinite(self.motion.q).all()):
+            return None
+        for name, gap in self.motion.steps.lost():
+            if np.isnan(gap):
+                return SimulationError(
+                    f"the gap of contact {name!r} is not a number before "
+                    f"{(self._tick + 1) * self.period:g} s; expected a surface that is finite "
+                    "wherever the object gets."
+                )
+        return None
 
     def _joint_forces(self, wrenches: Mapping[str, Array]) -> Array:
         """Return the joint forces (nv,) of external wrenches: the sum of J^T w."""

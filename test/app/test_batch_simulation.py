@@ -322,6 +322,8 @@ def test_arguments_are_checked(plain):
             rd.BatchSimulation("lift_box", wrong)
     with pytest.raises(ArgumentError, match="threads is 0"):
         rd.BatchSimulation("lift_box", 1, threads=0)
+    with pytest.raises(ArgumentError, match="contacts belong to a robot"):
+        rd.BatchSimulation("lift_box", 1, contacts=[])
     for cells in ([10], [-1], [0.5], np.ones(3, dtype=bool)):
         with pytest.raises(ArgumentError, match="cells are"):
             plain.reset(cells)

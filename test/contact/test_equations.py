@@ -195,6 +195,8 @@ def test_a_contact_that_moves_nothing_is_refused():
         contact_equations(Contacts(robot, items), np.zeros(1), np.zeros(1), np.zeros(1))
     with pytest.raises(ArgumentError, match="tau has entries that are not finite"):
         contact_equations(Contacts(robot, items[:1]), np.zeros(1), np.zeros(1), [np.nan])
+    with pytest.raises(ArgumentError, match="equations are 3"):
+        reduced_contacts(3)
     light = floating(0.0, (0.0, 0.0, 0.0))
     with pytest.raises(RobotDynamicsError, match="no inertia"):
         contact_equations(Contacts(light, [PointContact("p", "body")]), at(0, 0, 0), REST, REST)

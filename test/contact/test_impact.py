@@ -16,7 +16,7 @@ from robot_dynamics.contact.impact import LAWS, impact, sticking_impact, struck
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import Contacts, Inequality, PointContact, vertices
 from robot_dynamics.contact.surfaces import plane, sphere
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 from robot_dynamics.robot import Robot, load
 
@@ -238,6 +238,10 @@ def test_bad_blows_are_refused():
         impact(contacts, q, np.full(12, np.nan))
     with pytest.raises(ArgumentError, match="impulses on frames are not finite"):
         struck(floating(), at(0, 0, 0), np.zeros(6), {"body": np.full(6, np.nan)})
+    with pytest.raises(ArgumentError, match="what is struck is 3"):
+        struck(3, at(0, 0, 0), np.zeros(6), {})
+    with pytest.raises(UnknownNameError, match="law '3'"):
+        impact(contacts, q, np.zeros(12), law=3)
     four = Contacts(floating(), corners((0.1, 0.1, 0.1)))
     with pytest.raises(ArgumentError, match="Stronge"):
         impact(four, at(0, 0, 0.1), np.zeros(6), law="stronge")

@@ -362,7 +362,7 @@ class ContactMotion:
 
         Rigid ones that were too deep, and those whose gap was not a number.
         """
-        if not self._any_lost[0]:
+        if not self._any_lost[0] and self._fastest[0] < FASTEST:
             return []
         gaps = self._terms.gaps
         lost = np.isnan(gaps) | ((gaps < -DEEP) & ~self._elastic)

@@ -43,6 +43,7 @@ _logger = logging.getLogger(__name__)
 STEP = 2.5e-4
 # Impulses that miss the laws of contact by more than this, in parts of the largest, are logged.
 _MISSED = 1e-6
+_MOST_STEPS = 1_000_000  # of a period: a minute of them
 _NO_WRENCHES = np.zeros((0, 6))
 
 
@@ -105,6 +106,11 @@ class SteppedContacts:
         self.period = PERIOD if period is None else positive_number("period", period)
         (q0, qd0), _ = start_of_robot(robot, q, qd)
         longest = STEP if step is None else positive_number("step", step)
+        if self.period / longest > _MOST_STEPS:
+            raise ArgumentError(
+                f"a period of {self.period:g} s in steps of {longest:g} s, expected at most "
+                f"{_MOST_STEPS} steps."
+            )
         self.substeps = max(1, int(np.ceil(self.period / longest * (1.0 - 1e-9))))
         # Friction of joints is a part of the step, which it makes no shorter.
         damping, friction = np.zeros(model.nv), np.zeros(model.nv)

@@ -118,9 +118,8 @@ class ContactSteps:
         force[self.drives.v_index] += torque
         for _ in range(self.substeps):
             steps.advance(self._h, force)
-        fastest = np.abs(steps.v).max()
-        if not fastest < FASTEST:
-            raise RobotDynamicsError(f"a velocity of {fastest:.3g} m/s or rad/s")
+            if not steps.fastest < FASTEST:
+                raise RobotDynamicsError(f"a velocity of {steps.fastest:.3g} m/s or rad/s")
         steps.correct()
         self._forces = steps.take_forces(self._period)
 

@@ -136,7 +136,7 @@ def test_a_surface_that_ends_ends_the_simulation(stiffness):
         for _ in range(60):
             plant.step(torque)
 
-    with pytest.raises(SimulationError, match="a velocity of nan"):
+    with pytest.raises(SimulationError, match="gap of contact 'edge' is not a number"):
         run(torques(20.0))
     assert plant.truth().object_pose[2] < end
 

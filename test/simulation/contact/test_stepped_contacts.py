@@ -389,9 +389,32 @@ def test_a_state_is_taken_up_bit_for_bit():
         other.state = state
 
 
+def test_a_copy_has_the_cone_of_its_original():
+    """Pyramids let a ball slip along the diagonal with more friction than round cones."""
+    foot = PointContact("foot", "body", material=Material(0.5))
+    sim = rd.Simulation(floating(), contacts=[foot], qd=[0, 0, 0, 1, 1, 0], cone="pyramid")
+    for copied in (pickle.loads(pickle.dumps(sim)), copy.deepcopy(sim)):
+        copied.step(np.zeros(6))
+        f = copied.contacts[0].force
+        assert_allclose(np.abs(f[:2]), 0.5 * f[2], rtol=1e-6)
+
+
+def test_a_function_without_a_module_is_copied_but_not_pickled():
+    """The message names the contact."""
+    hills = PointContact("hills", "body", surface=lambda r: -r.z)
+    sim = rd.Simulation(floating(), contacts=[hills], q=at(0, 0, 0.1))
+    with pytest.raises(ArgumentError, match=r"contact 'hills' cannot be pickled .*a lambda"):
+        pickle.dumps(sim)
+    copies = copy.copy(sim), copy.deepcopy(sim)
+    end = sim.step(np.ones(6)).q
+    for other in copies:
+        assert (other.step(np.ones(6)).q == end).all()
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"step": 1e-30}, "expected at most 1000000 steps"),
         ({"q": at(0, 0, 0.04)}, "'corner 1' is 10 mm deep"),
         (
             {"contacts": [PointContact("a", "body", surface=lambda r: 0.0 * r.z)]},
