@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from robot_dynamics.compile.routine import Call, Indices, Mask, Matrix, Table, Vector, routine
 from robot_dynamics.model import WORLD, Model
 
-_MOST_TAKEN = 1e-3  # part of the kinetic energy that a period's error may cost, or be
+_MOST_TAKEN = 1e-2  # part of the kinetic energy that a period's error may cost, or be
 
 
 class Groups(NamedTuple):
@@ -85,21 +85,22 @@ def balance_energy(
     find_energy: Call, kinetic: Vector, potential: Vector, account: Matrix, work: Vector,
     totals: Matrix, elastic: Mask, holding: int, width: int, of_row: Indices,
     of_velocity: Indices, joins: Table, lossless: Mask, touched: Mask, island: Indices,
-    sums: Matrix, v: Vector,
+    sums: Matrix, v: Vector, h: Vector, gap: Vector, after: Vector, within: Mask, pressed: Mask,
+    stiffness: Vector, loss: Vector, damping: Vector, patch: Vector,
 ) -> None:  # fmt: skip
     """Slow the motion of islands down by what steps and corrections gave since this was done last.
 
-    That is what energy grew by beyond the work of drives, of friction and of elastic contacts.
-    What is rigid does none that counts but what it takes. A small part is taken at most, of motion
-    that all but rests: it may not be kept from starting. What touched nothing gets back what it
-    lost as well: errors of free motion come and go.
+    That is what energy, with that of elastic contacts, grew by beyond the work of drives and of
+    friction where it is elastic. What contacts lose counts, nothing that they seem to give. What
+    was lost otherwise is given back: errors come and go. It is a small part at most, of motion
+    that all but rests: that may not be kept from starting.
 
     Args:
         find_energy: Writes the kinetic and the potential energy of groups.
         kinetic: The former (g,).
         potential: The latter (g,).
-        account: Their sum, work that may be positive, and that of what is rigid, as they were
-            when this was done last (g, 3).
+        account: Their sum, work that may be positive, and what contacts lose, as they were when
+            this was done last (g, 3).
         work: Twice that of each row since the start (b + w c,).
         totals: That of drives, of the friction of joints, and of pads since the start (g, 3).
         elastic: Which contacts give way (c,).
@@ -113,6 +114,15 @@ def balance_energy(
         island: The first of the groups that each acts on (g,).
         sums: Of islands, see below (g, 4).
         v: Velocities (nv,).
+        h: The last step (1,).
+        gap: In its middle (c,).
+        after: Velocities of all rows at its end (b + w c,).
+        within: Which contacts are on their faces (c,).
+        pressed: Which pushed in it (c,).
+        stiffness: K (c,).
+        loss: D of Hunt and Crossley's contacts, over K d (c,).
+        damping: D of the others (c,).
+        patch: How deep the surfaces of these are (c,).
     """
     for g in range(len(kinetic)):
         island[g] = g
@@ -123,17 +133,30 @@ def balance_energy(
             for g in range(len(kinetic) if one != other else 0):
                 if island[g] == other:
                     island[g] = one
-    # Of each group the work that may be positive, and that of what is rigid.
+    # Of each group the work that may be positive, and what contacts lose.
     for g in range(len(kinetic)):
         sums[g, 0] = totals[g, 0] + totals[g, 1] + totals[g, 2]
         for k in range(1, 4):
             sums[g, k] = 0.0
     for i in range(len(work)):
         soft = i >= holding and elastic[(i - holding) // width]
-        sums[of_row[i], 0 if soft else 1] += 0.5 * work[i]
-    # Of each island: what energy grew by beyond active work, what is rigid did, kinetic energy,
+        if not soft:
+            sums[of_row[i], 1] += 0.5 * work[i]
+        elif (i - holding) % width > 0:
+            sums[of_row[i], 0] += 0.5 * work[i]
+    # Of each island: what energy grew by beyond active work, losses, kinetic energy,
     # and whether it may not get back what it lost.
     find_energy()
+    for i in range(len(elastic)):
+        n = holding + i * width
+        if elastic[i]:
+            deep = -gap[i] - 0.5 * h[0] * after[n]
+            if damping[i] > 0.0 and not pressed[i]:
+                deep = patch[i]
+            stored = 0.5 * stiffness[i] * deep * deep if deep > 0.0 and within[i] else 0.0
+            potential[of_row[n]] += stored
+            if loss[i] > 0.0 or damping[i] > 0.0:
+                sums[of_row[n], 1] += 0.5 * work[n] + stored
     for g in range(len(kinetic)):
         now, active, rigid = kinetic[g] + potential[g], sums[g, 0], sums[g, 1]
         sums[g, 0], sums[g, 1] = 0.0, 0.0

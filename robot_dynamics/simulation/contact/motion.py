@@ -242,11 +242,18 @@ class ContactMotion:
             there = self.terms.at(self.q, self.v)
             self._rates, self._leaving = there.along @ self.v, there.before.copy()
             self.slipping = self._slips(self._leaving)
-        # Energy, work that may be positive, and that of what is rigid; taken at a period's end.
+        # Energy, work that may be positive, and what contacts lose; taken at a period's end.
         self._account = np.zeros_like(self._totals)
         self.bind()
         self._find_energy()
         self._account[:, 0] = self._kinetic + self._potential
+        if self._elastic.any():
+            with np.errstate(all="ignore"):  # what is not a number stores nothing
+                there = self.terms.at(self.q, self.v)
+            deep = np.where(self._on_face(there) & (there.gaps < 0.0), there.gaps, 0.0)
+            stored, of = 0.5 * self._stiffness * deep**2, groups.of_row[self._normals]
+            np.add.at(self._account[:, 0], of, stored)
+            np.add.at(self._account[:, 2], of, stored * ((self._loss > 0.0) | (self._damping > 0)))
 
     def bind(self) -> None:
         """Let the compiled parts of a step work on the arrays that the state is made of now.
@@ -300,7 +307,9 @@ class ContactMotion:
         self._balance_energy = balance_energy.bind(
             self._find_energy, self._kinetic, self._potential, self._account, self._work,
             self._totals, self._elastic, b, w, groups.of_row, groups.of_velocity, groups.joins,
-            groups.lossless, self._touched, self._island, self._sums, self.v,
+            groups.lossless, self._touched, self._island, self._sums, self.v, self._h, terms.gaps,
+            self._after, self._within, self.pressed, self._stiffness, self._loss, self._damping,
+            self._patch,
         )  # fmt: skip
 
         there = self._here.terms

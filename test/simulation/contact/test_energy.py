@@ -87,7 +87,7 @@ def heap(seed, e, mu, more=(), q=(), qd=()):
 
 @pytest.mark.parametrize(
     ("seed", "e", "mu"),
-    [(0, 0.0, 0.0), (1, 0.0, 0.5), (2, 0.5, 0.3), (3, 1.0, 1.5), (6, 0.0, 1.5), (4, 1.0, 0.0)],
+    [(0, 0, 0), (1, 0, 0.5), (2, 0.5, 0.3), (3, 1, 1.5), (6, 0, 1.5), (4, 1, 0), (22, 1, 0)],
 )
 def test_a_heap_of_shapes_never_gains(seed, e, mu):
     """It tumbles; without friction and losses of impacts all energy stays."""
@@ -148,9 +148,9 @@ def test_what_a_correction_gives_one_body_is_taken_from_it_alone():
         energy.append(G * q[:, 2] + 0.5 * (v**2 @ [4e-3, 4e-3, 5e-3, 1, 1, 1]))
         sim.step(np.zeros(18))
     first, *others = (energy[1] - energy[0]).tolist()
-    # As much as is taken in a period of what moves, a thousandth of its kinetic energy, less than
+    # As much as is taken in a period of what moves, a hundredth of its kinetic energy, less than
     # the 8.8 mJ that it was lifted by.
-    assert 8.8e-3 - 0.5e-3 < first < 8.85e-3 - 0.5e-3
+    assert 3.8e-3 < first < 3.85e-3
     assert np.abs(others).max() < 1e-12
 
 

@@ -162,6 +162,19 @@ def test_a_patch_relaxes_after_the_body_has_left():
         assert_allclose(left[i][1] / left[i - 1][1], np.exp(-K / 400.0 * 1e-3), rtol=1e-9)
 
 
+def test_a_body_falls_freely_into_a_patch_that_is_deeper():
+    """What is stored there is the patch's; the body does not pay for it."""
+    slow = Material(MU, stiffness=K, damping=1e6)
+    sim = point_mass(height=0.0, qd=[0, 0, 0, 0, 0, -0.1], material=slow, period=1e-3)
+    motion, deep = sim._plant.motion, 5e-3
+    motion._patch[0] = deep
+    motion._account[0] += [0.5 * K * deep**2, 0.0, 0.5 * K * deep**2]
+    for _ in range(10):
+        seen = sim.step(np.zeros(6))
+    assert seen.q[2] < -1e-3
+    assert_allclose(seen.qd[5], -0.1 - 0.01 * G, rtol=1e-5)  # the patch relaxes by 1e-4
+
+
 def test_energy_is_lost_by_soft_contacts():
     """Of a body that bounces on dampers and slips kinetic, potential and elastic energy shrink."""
     sim = point_mass(height=0.05, qd=[0, 0, 0, 1.0, 0.3, 0], period=0.005, step=2.5e-4)
