@@ -48,6 +48,7 @@ _TOLERANCE = "1e-10"  # of convex distances [m]
 _ALIKE = 1e-4
 # Several points of curved solids or hulls count if the nearest is one of them, to this [m].
 _MISSED = 1e-5
+_ALONG = 0.999  # cosine between normals that are of one face
 # Two points as near as this [m] tell no direction; boxes larger by that touch where these will.
 _NEAR = 1e-6
 
@@ -176,10 +177,12 @@ class Manifolds:
         for j, (side, gap) in enumerate(zip(sides.tolist(), gaps.tolist(), strict=True)):
             of_pair = np.flatnonzero(self._sides[:found] // 2 == side // 2)
             if of_pair.size and self._gaps[of_pair].min() > gap + _MISSED:
-                self._gaps[of_pair] = _NOWHERE
-                first = of_pair[0]
-                self._sides[first], self._gaps[first] = side, gap
-                self._places[first], self._axes[first] = contact.pos[j], contact.frame[j]
+                # Along another normal the others are none; of its face the farthest gives way.
+                along = self._axes[of_pair, :3] @ contact.frame[j, :3]
+                point = of_pair[self._gaps[of_pair].argmax()]
+                self._gaps[of_pair[along < _ALONG]] = _NOWHERE
+                self._sides[point], self._gaps[point] = side, gap
+                self._places[point], self._axes[point] = contact.pos[j], contact.frame[j]
 
     def _shorten(self) -> None:
         """Make a step so short that no pair comes nearer in it than it is apart, or by its way."""
