@@ -341,6 +341,8 @@ class _Body:
         pass
 
     def _Assign(self, node: ast.Assign) -> None:
+        if len(node.targets) > 1:  # a = b = x
+            self._refuse(node)
         call: Any = node.value
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "zeros":
             self._array(node, call)

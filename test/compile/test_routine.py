@@ -236,3 +236,12 @@ def test_what_is_not_understood():
 
     with pytest.raises(CompilerError, match=r"listed: a routine cannot have '\[x\[0\]\]\[0\]'"):
         listed(np.zeros(1))
+
+    @routine
+    def chained(x: Vector) -> None:
+        x[0] = x[1] = 1.0
+
+    with pytest.raises(
+        CompilerError, match=r"chained: a routine cannot have 'x\[0\] = x\[1\] = 1.0'"
+    ):
+        chained(np.zeros(2))

@@ -115,6 +115,12 @@ class SteppedContacts:
         # Friction of joints is a part of the step, which it makes no shorter.
         damping, friction = np.zeros(model.nv), np.zeros(model.nv)
         if model.joint_friction:
+            for loop in model.loops:
+                if any(loop.of_each_freedom(loop.friction)):
+                    raise ArgumentError(
+                        f"{model.name}: friction of loop joint {loop.name!r} beside contacts, "
+                        "expected a damper in its place, or joint_friction=False."
+                    )
             damping, friction = model.damping, model.friction
             model = model.replace(joint_friction=False)
         self.motion = ContactMotion(RobotScene(model, items), cone)

@@ -19,6 +19,7 @@ from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import PointContact, disc, ellipsoid, joint_limits
 from robot_dynamics.contact.shapes import ShapeContact, Solid, contacts_of
 from robot_dynamics.contact.surfaces import plane, sphere
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -191,6 +192,18 @@ def test_a_damper_in_a_loop_joint_takes_energy():
         assert abs(energy[-1] - exact) < 1e-5
         assert most < 1e-12
         assert abs(sim.observation.q[0] - sim.observation.q[1] - left[0]) < 1e-5
+
+
+def test_friction_of_loop_joints_beside_contacts_is_refused():
+    """It would act within steps, as that of joints of the tree does, and is not covered."""
+    links = [LinkElement("world"), *(LinkElement(n, 1.0, (0, 0, 0), np.eye(3)) for n in "ab")]
+    rails = [JointElement(n, "prismatic", "world", n, axis=(1, 0, 0)) for n in "ab"]
+    tie = LoopElement("tie", "floating", "a", "b", friction=(0, 0, 0, 2.0, 0, 0))
+    mechanism = Mechanism("tied", tuple(links), tuple(rails), (tie,))
+    stop = PointContact("stop", "a", surface=plane((-9, 0, 0), (1, 0, 0)))
+    rd.Simulation(rd.Robot.from_mechanism(mechanism), contacts=[stop])
+    with pytest.raises(ArgumentError, match="friction of loop joint 'tie' beside contacts"):
+        rd.Simulation(rd.Robot.from_mechanism(mechanism, joint_friction=True), contacts=[stop])
 
 
 def test_a_pendulum_keeps_its_energy_beside_contacts():
