@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,15 +204,6 @@ class Simulation:
         return self.__deepcopy__({})
 
     def __getstate__(self) -> tuple[Any, ...]:
-        for contact in self._arguments.get("contacts") or ():
-            try:
-                pickle.dumps(contact)
-            except (AttributeError, TypeError, pickle.PicklingError) as error:
-                raise ArgumentError(
-                    f"contact {contact.name!r} cannot be pickled ({error}), expected functions "
-                    "that a module has under their names: `def`, and neither a lambda nor one "
-                    "within another."
-                ) from error
         return self.scenario or self.arms, self._arguments, self.state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
