@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 from robot_dynamics.contact.complementarity import linear_complementarity
-from robot_dynamics.contact.points import Contacts, ContactTerms, state_of
+from robot_dynamics.contact.points import Contacts, ContactTerms, closed_contacts, state_of
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.quadratic_program import minimum_within
 from robot_dynamics.dynamics.rank import constraint_rank
@@ -163,18 +163,20 @@ def contact_equations(
         q: Positions (nq,), loops closed.
         qd: Velocities (nv,).
         tau: Joint forces (nv,).
-        closed: Which contacts are closed, phi = phi' = 0, by their places; all by default.
+        closed: Which contacts are closed, phi = phi' = 0, by their places, taken at their word;
+            all by default, which are 1 mm off at most then.
 
     Raises:
-        ArgumentError: If an array does not fit or is not finite, a contact moves nothing, or a
-            gap or a normal is not finite.
+        ArgumentError: If an array does not fit or is not finite, a contact moves nothing, gives
+            way or does not touch, or a gap or a normal is not finite.
         RobotDynamicsError: If a moving body has no inertia.
     """
     q0, qd0 = state_of(contacts, q, qd)
     forces = finite_vector("tau", tau, contacts.robot.model.nv)
-    which = list(range(len(contacts.names)) if closed is None else closed)
+    terms = contacts(q0, qd0)
+    which = closed_contacts(contacts, terms, closed)
     metric = Metric(contacts.robot, q0, qd0)
-    return equations_of(metric, contacts(q0, qd0), contacts.names, which, forces)
+    return equations_of(metric, terms, contacts.names, which, forces)
 
 
 def equations_of(

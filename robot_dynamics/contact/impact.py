@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.contact.equations import Metric, equations_of
-from robot_dynamics.contact.points import Contacts, state_of
+from robot_dynamics.contact.points import Contacts, ContactTerms, closed_contacts, state_of
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.robot import Robot
@@ -104,19 +104,21 @@ def impact(
         contacts: What may touch.
         q: Positions (nq,), loops closed.
         qd: Velocities before it (nv,).
-        closed: Which contacts are closed, by their places; all by default.
+        closed: Which contacts are closed, by their places, taken at their word; all by default,
+            which are 1 mm off at most then.
         restitution: e of each contact (m,) or one number; those of the contacts by default.
         law: How e is meant, see above.
 
     Raises:
-        ArgumentError: If an argument does not fit, or "stronge" is asked of several contacts.
+        ArgumentError: If an argument does not fit, a contact gives way or does not touch, or
+            "stronge" is asked of several contacts.
         RobotDynamicsError: If nothing keeps apart what touches.
     """
     q0, qd0 = state_of(contacts, q, qd)
     if law not in LAWS:
         raise UnknownNameError("law", str(law), LAWS)
-    which, e = _taking_part(contacts, closed, restitution)
     terms, metric = contacts(q0, qd0), Metric(contacts.robot, q0, qd0)
+    which, e = _taking_part(contacts, terms, closed, restitution)
     equations = equations_of(metric, terms, contacts.names, which, np.zeros(len(qd0)))
     M, before = equations.M, equations.T.T @ qd0
     tangential = np.zeros((len(which), 2))
@@ -146,13 +148,13 @@ def impact(
 
 
 def _taking_part(
-    contacts: Contacts, closed: Sequence[int] | None, restitution: ArrayLike | None
+    contacts: Contacts,
+    terms: ContactTerms,
+    closed: Sequence[int] | None,
+    restitution: ArrayLike | None,
 ) -> tuple[list[int], Array]:
     """Return the places of closed contacts and e of each of them (m,)."""
-    count = len(contacts.names)
-    which = list(range(count) if closed is None else closed)
-    if not all(0 <= i < count for i in which):
-        raise ArgumentError(f"closed contacts {which}, expected places from 0 to {count - 1}.")
+    count, which = len(contacts.names), closed_contacts(contacts, terms, closed)
     try:
         given = np.asarray(
             contacts.restitution if restitution is None else restitution, dtype=float
@@ -311,16 +313,17 @@ def sticking_impact(
         contacts: What may touch.
         q: Positions (nq,), loops closed.
         qd: Velocities before it (nv,).
-        closed: Which contacts are closed, by their places; all by default.
+        closed: Which contacts are closed, by their places, taken at their word; all by default,
+            which are 1 mm off at most then.
         restitution: e of each contact (m,) or one number; those of the contacts by default.
 
     Raises:
-        ArgumentError: If an argument does not fit, or an inequality is asked to stick: it has no
-            tangents.
+        ArgumentError: If an argument does not fit, a contact gives way or does not touch, or an
+            inequality is asked to stick: it has no tangents.
     """
     q0, qd0 = state_of(contacts, q, qd)
-    which, e = _taking_part(contacts, closed, restitution)
     terms, metric = contacts(q0, qd0), Metric(contacts.robot, q0, qd0)
+    which, e = _taking_part(contacts, terms, closed, restitution)
     for i in which:
         if not terms.axes[i].any():
             raise ArgumentError(

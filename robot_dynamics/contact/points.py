@@ -46,9 +46,12 @@ from robot_dynamics.scalar.functions import absolute, sqrt
 from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.scalar.symbolic import SymbolicScalar
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
+from robot_dynamics.wording import distance
 
 Array = NDArray[np.float64]
 
+#: What is this far [m, or the unit of an inequality] from what it touches at most, touches.
+TOUCHING = 1e-3
 #: The farthest point of a round body in a direction of unit length, both in its link's frame.
 Shape = Callable[[Vector3], Vector3]
 
@@ -56,6 +59,8 @@ Shape = Callable[[Vector3], Vector3]
 _SURFACE = "a number from a function of a point r, of its coordinates r.x, r.y and r.z"
 _SHAPE = "a Vector3 from a function of a direction d, of d.x, d.y and d.z"
 _PHI = "a number from a function of a posture p, of p.joint(name) and p.point(link, point)"
+_CONTACTS = "a list of PointContact, Inequality and ShapeContact"
+_NUMBER = (int, float, np.number, SymbolicScalar)
 _FLAT = 1e-24  # keeps finite a disc that lies flat, and a cable whose ends meet
 
 
@@ -398,9 +403,12 @@ def _called(what: str, function: Callable[[Any], Any], expected: str, at: Any) -
         raise ArgumentError(
             f"{what} fails ({sentence_of(error).rstrip('.')}), expected {expected}."
         ) from error
-    wanted = Vector3 if expected is _SHAPE else (int, float, np.number, np.ndarray, SymbolicScalar)
-    if not isinstance(value, wanted):
-        raise ArgumentError(f"{what} returns {value!r:.60}, expected {expected}.")
+    parts: list[Any] = [value]
+    if expected is _SHAPE:
+        parts = [*value] if isinstance(value, Vector3) else []
+    if not parts or not all(isinstance(part, _NUMBER) for part in parts):
+        shown = " ".join(repr(value).split())  # arrays have lines
+        raise ArgumentError(f"{what} returns {shown:.60}, expected {expected}.")
     return value
 
 
@@ -540,12 +548,18 @@ def named_contacts(
     Raises:
         ArgumentError: If it is something else, or two have one name.
     """
-    found = tuple(items) if isinstance(items, Iterable) else (None,)
-    if not all(isinstance(item, (PointContact, Inequality, ShapeContact)) for item in found):
-        raise ArgumentError(
-            f"contacts are {items!r:.60}, expected a list of PointContact, Inequality and "
-            "ShapeContact."
-        )
+    if not isinstance(items, Iterable) or isinstance(items, str):
+        raise ArgumentError(f"contacts are {items!r:.60}, expected {_CONTACTS}.")
+    found = tuple(items)
+    for i, item in enumerate(found):
+        if not isinstance(item, (PointContact, Inequality, ShapeContact)):
+            several = isinstance(item, (tuple, list))
+            what = f"a {type(item).__name__} of {len(item)}" if several else f"{item!r:.60}"
+            star = "; several in a list are written with a star, *joint_limits(robot)"
+            raise ArgumentError(
+                f"contact {i + 1} of {len(found)} is {what}, expected {_CONTACTS}"
+                f"{star if several else ''}."
+            )
     names = [
         name
         for item in found
@@ -675,6 +689,46 @@ def state_of(contacts: Contacts, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Ar
         )
     model = contacts.robot.model
     return finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
+
+
+def closed_contacts(
+    contacts: Contacts, terms: ContactTerms, closed: Sequence[int] | None
+) -> list[int]:
+    """Return the places of closed contacts: those given, or all, which have to touch then.
+
+    Raises:
+        ArgumentError: If there is no such place, one gives way, or one of all does not touch.
+    """
+    count = len(contacts.names)
+    which = list(range(count) if closed is None else closed)
+    if not all(0 <= i < count for i in which):
+        raise ArgumentError(f"closed contacts {which}, expected places from 0 to {count - 1}.")
+    for i in which:
+        require_rigid(contacts.items[i], "at one instant")
+        gap = float(terms.gap[i])
+        if closed is None and abs(gap) > TOUCHING:
+            if isinstance(contacts.items[i], Inequality):
+                off, near = f"phi of {contacts.names[i]!r} is {gap:.3g}", f"{TOUCHING:g} at most"
+            else:
+                way = f"{distance(abs(gap))} {'apart' if gap > 0.0 else 'deep'}"
+                off, near = f"contact {contacts.names[i]!r} is {way}", f"{distance(TOUCHING)}"
+            raise ArgumentError(
+                f"{off}, expected {near} here, or the places of those that touch as `closed`."
+            )
+    return which
+
+
+def require_rigid(item: PointContact | Inequality, where: str) -> None:
+    """Refuse a contact that gives way, where there is no law for it.
+
+    Raises:
+        ArgumentError: If it does.
+    """
+    if item.material.elastic:
+        raise ArgumentError(
+            f"contact {item.name!r} has a stiffness of {item.material.stiffness:g} N/m, expected "
+            f"a rigid one {where}; rd.Simulation has soft ones."
+        )
 
 
 def require_normals(

@@ -21,6 +21,7 @@ from robot_dynamics.contact.equations import (
     contact_forces,
     reduced_contacts,
 )
+from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import Contacts, Inequality, PointContact, joint_limits
 from robot_dynamics.contact.surfaces import cylinder, plane
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
@@ -137,7 +138,9 @@ def test_loops_hold_while_a_contact_pushes():
     limit = Contacts(robot, [stop])
     tau = np.zeros(robot.model.nv)
     tau[axis] = -50.0
-    equations = contact_equations(limit, start.q, start.qd, tau)
+    with pytest.raises(ArgumentError, match=r"phi of 'limit' is 0.\d+, expected 0.001 at most"):
+        contact_equations(limit, start.q, start.qd, tau)
+    equations = contact_equations(limit, start.q, start.qd, tau, closed=[0])
     found = contact_forces(equations)
     motion = robot.constrained_motion(start.q, start.qd, tau + found.joint_force)
     assert_allclose(found.qdd, motion.qdd, rtol=1e-9, atol=1e-9)
@@ -192,7 +195,12 @@ def test_a_contact_that_moves_nothing_is_refused():
     robot = Robot.from_mechanism(Mechanism("rail", links, (joint,)))
     items = [*joint_limits(robot), PointContact("below", "slide")]
     with pytest.raises(ArgumentError, match="'below' moves nothing"):
-        contact_equations(Contacts(robot, items), np.zeros(1), np.zeros(1), np.zeros(1))
+        contact_equations(Contacts(robot, items), [0.0], [0.0], [0.0], closed=[0, 1, 2])
+    with pytest.raises(ArgumentError, match=r"closed contacts \[3\], expected places from 0 to 2"):
+        contact_equations(Contacts(robot, items), [0.0], [0.0], [0.0], closed=[3])
+    soft = PointContact("soft", "slide", material=Material(0.5, 1e4, 0.5))
+    with pytest.raises(ArgumentError, match="'soft' has a stiffness of 10000 N/m"):
+        contact_equations(Contacts(robot, [soft]), [0.0], [0.0], [0.0])
     with pytest.raises(ArgumentError, match="tau has entries that are not finite"):
         contact_equations(Contacts(robot, items[:1]), np.zeros(1), np.zeros(1), [np.nan])
     with pytest.raises(ArgumentError, match="equations are 3"):

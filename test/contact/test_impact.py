@@ -21,6 +21,8 @@ from robot_dynamics.model import JointElement, LinkElement, Mechanism
 from robot_dynamics.robot import Robot, load
 
 ROOT = Path(__file__).resolve().parents[2]
+UP_FIRST = np.eye(14)[2]  # the first of two bodies, up
+FALLING = -np.eye(12)[5]
 
 
 def two_bodies(inertia=(0.004, 0.006, 0.007)) -> Robot:
@@ -85,7 +87,7 @@ def test_sliding_is_arrested():
     assert hit.energy_lost > 0.0
     stop = Inequality("stop", lambda p: p.point("first").z)
     with pytest.raises(ArgumentError, match="'stop' has no tangents"):
-        sticking_impact(Contacts(contacts.robot, [stop]), q, qd)
+        sticking_impact(Contacts(contacts.robot, [stop]), q, qd, closed=[0])
 
 
 @pytest.mark.book("K3")
@@ -234,6 +236,17 @@ def test_bad_blows_are_refused():
             law(contacts, q, np.zeros(12), restitution=np.full(9, 0.5))
         with pytest.raises(ArgumentError, match="closed contacts"):
             law(contacts, q, np.zeros(12), closed=[9])
+        apart, deep = q + 0.08 * UP_FIRST, q - 0.002 * UP_FIRST
+        for where, words in ((apart, "80 mm apart"), (deep, "2 mm deep")):
+            with pytest.raises(
+                ArgumentError, match=f"'hit' is {words}, expected 1 mm .* `closed`"
+            ):
+                law(contacts, where, FALLING)
+        assert law(contacts, apart, FALLING, closed=[0]).impulse.any()
+        assert law(contacts, q + 0.0009 * UP_FIRST, FALLING).impulse.any()
+        soft = on_each_other(material=Material(0.5, 1e4, 0.5))
+        with pytest.raises(ArgumentError, match=r"'hit' has a stiffness of 10000 N/m, .* instant"):
+            law(*soft, FALLING)
     with pytest.raises(ArgumentError, match="qd"):
         impact(contacts, q, np.full(12, np.nan))
     with pytest.raises(ArgumentError, match="impulses on frames are not finite"):

@@ -28,6 +28,7 @@ from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
 from robot_dynamics.robot import Robot
+from robot_dynamics.spatial import Vector3
 
 FLOOR = plane((0.1, 0.0, -0.2), (0.1, 0.2, 1.0))
 SMALL = 1e-5
@@ -202,6 +203,14 @@ def test_no_contacts_are_free_motion():
         (lambda: Contacts(floating(), [PointContact("a", "body", on="body")]), "one body"),
         (lambda: Contacts(floating(), PointContact("a", "body")), "expected a list"),
         (lambda: Contacts(floating(), "floor"), "contacts are 'floor'"),
+        (
+            lambda: Contacts(floating(), [PointContact("a", "body"), ()]),
+            r"contact 2 of 2 is a tuple of 0, expected a list of PointContact, .* with a star",
+        ),
+        (
+            lambda: Contacts(floating(), ["a"]),
+            "contact 1 of 1 is 'a', expected a list .*Contact.$",
+        ),
         (lambda: PointContact("a", "body", material="rubber"), "the material 'rubber'"),
         (lambda: Inequality("x", lambda p: 1.0, restitution=-1.0), "restitution -1"),
     ],
@@ -226,7 +235,27 @@ def no_z(p):
             PointContact("a", "body", surface=lambda r: -r.z if r.x > 0 else 0),
             "'a' fails .*branch",
         ),
+        (
+            PointContact("a", "body", surface=lambda r: np.array([r.x, r.y, r.z])),
+            r"surface of contact 'a' returns array\(",
+        ),
+        (
+            PointContact("a", "body", surface=lambda r: np.array([-r.z])),
+            "surface of contact 'a' returns array",
+        ),
+        (
+            PointContact("a", "body", surface=lambda r: np.array(-r.z)),
+            "surface of contact 'a' returns array",
+        ),
         (PointContact("a", "body", shape=lambda d: None), "shape of contact 'a' returns None"),
+        (
+            PointContact("a", "body", shape=lambda d: Vector3(None, d.y, d.z)),
+            r"shape of contact 'a' returns Vector3\(x=None",
+        ),
+        (
+            Inequality("x", lambda p: np.array([p.point("body").z])),
+            "phi of inequality 'x' returns array",
+        ),
         (Inequality("x", no_z), "phi of inequality 'x' fails"),
         (Inequality("x", lambda p: None), "phi of inequality 'x' returns None"),
         (Inequality("x", lambda p: p.point("body", (0, 0)).z), r"point \(0, 0\) of 'body'"),
@@ -239,7 +268,9 @@ def no_z(p):
 )
 def test_functions_that_fail_are_named(item, words):
     """Whose it is, what it raised or returned, and what it should have made of what."""
-    with pytest.raises(ArgumentError, match=f"{words}.*, expected .* function of a"):
+    with pytest.raises(
+        ArgumentError, match=f"^[^\n]*{words}[^\n]*, expected [^\n]* function of a"
+    ):
         Contacts(floating(), [item])
 
 

@@ -18,6 +18,7 @@ from robot_dynamics.contact.points import (
     PointContact,
     UndefinedContact,
     named_contacts,
+    require_rigid,
 )
 from robot_dynamics.dynamics.arguments import (
     finite_vector,
@@ -158,7 +159,8 @@ def integrate(
     h = duration / outputs / substeps
     if items:
         touching = Contacts(robot, items)
-        _require_rigid(touching)
+        for item in touching.items:
+            require_rigid(item, "from event to event")
         events = FrictionSteps if touching.friction.any() else EventSteps
         run = events(robot, how.scheme, force, h, touching, state, rest_speed)
     elif batch:
@@ -203,16 +205,6 @@ def integrate(
         until = max(run.time, float(times[len(states) - 1]))
         raise IntegrationInterrupted(until, so_far()) from interrupt
     return so_far()
-
-
-def _require_rigid(contacts: Contacts) -> None:
-    """Refuse contacts with what goes from event to event has no law for."""
-    for item in contacts.items:
-        if item.material.elastic:
-            raise ArgumentError(
-                f"contact {item.name!r} has a stiffness of {item.material.stiffness:g} N/m, "
-                "expected a rigid one from event to event; rd.Simulation has soft ones."
-            )
 
 
 def closed_start(
