@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,20 +37,59 @@ PERIOD, STEP = 2e-3, 1e-3
 _MOST_STEPS = 10_000
 
 
+class Identity(NamedTuple):
+    """What simulations have in common whose states fit each other.
+
+    Attributes:
+        structure: Of the model.
+        period: The period [s].
+        contacts: Names of all points that may touch; None of a robot without contacts.
+    """
+
+    structure: bytes
+    period: float
+    contacts: tuple[str, ...] | None = None
+
+    def require(self, state: object, robot: str) -> None:
+        """Refuse the state of a simulation that differs, and say in what.
+
+        Args:
+            state: The state.
+            robot: Name of the robot that it is to be of.
+
+        Raises:
+            ArgumentError: If it does.
+        """
+        of = getattr(state, "identity", None)
+        if not isinstance(of, Identity) or of.structure != self.structure:
+            raise ArgumentError(f"the state is of another simulation, expected one of {robot!r}.")
+        if of.contacts != self.contacts:
+            given, own = ("none" if c is None else f"{[*c]!r:.200}" for c in (of[2], self[2]))
+            raise ArgumentError(
+                f"the state is of a simulation of {robot!r} with other contacts, {given}, "
+                f"expected {own}."
+            )
+        if of.period != self.period:
+            raise ArgumentError(
+                f"the state is of a simulation of {robot!r} with a period of {of.period:g} s, "
+                f"expected {self.period:g} s."
+            )
+
+
 @dataclass(frozen=True)
 class SteppedRobotState:
     """All that changes while a robot moves; see `SteppedRobot.state`.
 
     Attributes:
         tick: Number of periods since the start.
-        structure: Which robots can take it.
+        identity: Which simulations can take it.
         q: Positions (nq,).
         qd: Velocities (nv,).
         memory: What else the next steps depend on, see `FixedSteps.memory`.
     """
 
     tick: int
-    structure: bytes
+    identity: Identity
     q: Array
     qd: Array
     memory: tuple[Choice, float, int]
@@ -175,24 +214,21 @@ class SteppedRobot:
         """The present state; a robot of the same structure that is set to it goes on bit for bit.
 
         Raises:
-            ArgumentError: If it is set to the state of another robot.
+            ArgumentError: If it is set to the state of another robot, or of another period.
         """
         return SteppedRobotState(
-            self._tick,
-            self.robot.model.structure_key,
-            self._q.copy(),
-            self._qd.copy(),
-            self._steps.memory,
+            self._tick, self._identity, self._q.copy(), self._qd.copy(), self._steps.memory
         )
 
     @state.setter
     def state(self, state: SteppedRobotState) -> None:
-        if getattr(state, "structure", None) != self.robot.model.structure_key:
-            raise ArgumentError(
-                f"the state is of another simulation, expected one of {self.robot.model.name!r}."
-            )
+        self._identity.require(state, self.robot.model.name)
         self._tick, self._steps.memory = state.tick, state.memory
         self._q, self._qd = state.q.copy(), state.qd.copy()
+
+    @property
+    def _identity(self) -> Identity:
+        return Identity(self.robot.model.structure_key, self.period)
 
     def _measurement(self) -> Measurement:
         time = self._tick * self.period

@@ -33,7 +33,12 @@ from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks,
 from robot_dynamics.simulation.engine_plant import SimulationError
 from robot_dynamics.simulation.plant import Measurement, copied, restore
 from robot_dynamics.simulation.scene import RobotScene
-from robot_dynamics.simulation.stepped_robot import PERIOD, joint_forces, start_of_robot
+from robot_dynamics.simulation.stepped_robot import (
+    PERIOD,
+    Identity,
+    joint_forces,
+    start_of_robot,
+)
 
 Array = NDArray[np.float64]
 
@@ -53,13 +58,13 @@ class SteppedContactsState:
 
     Attributes:
         tick: Number of periods since the start.
-        structure: Which robots can take it.
+        identity: Which simulations can take it.
         motion: What the next steps depend on.
         forces: Of the last step, along all rows.
     """
 
     tick: int
-    structure: bytes
+    identity: Identity
     motion: Mapping[str, Any]
     forces: Array
 
@@ -253,25 +258,23 @@ class SteppedContacts:
         """The present state; a robot of the same structure that is set to it goes on bit for bit.
 
         Raises:
-            ArgumentError: If it is set to the state of another robot.
+            ArgumentError: If it is set to the state of another robot, of other contacts, or of
+                another period.
         """
         motion = copied(self.motion, ContactMotion.STATE)
-        return SteppedContactsState(self._tick, self._structure, motion, self._forces.copy())
+        return SteppedContactsState(self._tick, self._identity, motion, self._forces.copy())
 
     @state.setter
     def state(self, state: SteppedContactsState) -> None:
-        if getattr(state, "structure", None) != self._structure:
-            raise ArgumentError(
-                f"the state is of another simulation, expected one of {self.robot.model.name!r}."
-            )
+        self._identity.require(state, self.robot.model.name)
         restore(self.motion, state.motion)
         self.motion.bind()
         self._tick, self._forces = state.tick, state.forces.copy()
 
     @property
-    def _structure(self) -> bytes:
-        names = "\0".join(name for name, _, _ in self.motion.scene.touches)
-        return self.robot.model.structure_key + names.encode()
+    def _identity(self) -> Identity:
+        names = tuple(name for name, _, _ in self.motion.scene.touches)
+        return Identity(self.robot.model.structure_key, self.period, names)
 
     def _measurement(self) -> Measurement:
         time, motion = self._tick * self.period, self.motion

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import importlib.util
 import pickle
 from itertools import product
@@ -385,8 +386,17 @@ def test_a_state_is_taken_up_bit_for_bit():
     again = pickle.loads(pickle.dumps(contacts))
     assert (again(ends[0], np.zeros(6)).gap == contacts(ends[0], np.zeros(6)).gap).all()
     other = rd.Simulation(floating(), contacts=[PointContact("other", "body")], q=at(0, 0, 1))
-    with pytest.raises(ArgumentError, match="another simulation"):
+    with pytest.raises(ArgumentError, match=r"contacts, \['corner 1', .*, expected \['other'\]"):
         other.state = state
+    with pytest.raises(ArgumentError, match=r"other contacts, none, expected \['other'\]"):
+        other.state = rd.Simulation(floating()).state
+    slower = rd.Simulation(
+        floating(), contacts=[PointContact("other", "body")], q=at(0, 0, 1), period=0.01
+    )
+    with pytest.raises(ArgumentError, match=r"a period of 0.002 s, expected 0.01 s"):
+        slower.state = other.state
+    with pytest.raises(ArgumentError, match="of another simulation"):
+        slower.state = dataclasses.replace(state, plant=None)
 
 
 def test_a_copy_has_the_cone_of_its_original():
