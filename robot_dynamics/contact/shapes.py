@@ -214,9 +214,11 @@ def collision_solids(description: Description, link: str) -> tuple[Solid, ...]:
     """Return the collision geometry of a link; of a mesh its convex hull.
 
     Raises:
+        ArgumentError: If the description is something else.
         UnknownNameError: If there is no such link.
         RobotDynamicsError: If it has none, or some that cannot be read; trimesh reads meshes.
     """
+    _require_description(description)
     names = [one.name for one in description.mechanism.links]
     if link not in names:
         raise UnknownNameError("link", link, names)
@@ -247,6 +249,8 @@ def contacts_of(
         touching = contacts_of(cell, [("left_finger", "cup"), ("cup", Solid.plane("world"))])
         sim = rd.Simulation(rd.load(cell), contacts=touching)
 
+    They are called "cup on world"; several of one name are numbered, "cup on world (1)".
+
     Args:
         description: The robot's.
         pairs: Links that may touch each other, or solids in their place.
@@ -256,24 +260,30 @@ def contacts_of(
         ArgumentError: If there are other things than pairs.
         RobotDynamicsError: As `collision_solids` does.
     """
-    if not isinstance(description, Description):
-        raise ArgumentError(
-            f"a description is {description!r:.60}, expected what `load_description` returns."
-        )
+    _require_description(description)
     if not isinstance(pairs, Iterable):
         raise ArgumentError(f"{pairs!r:.60} are to touch, expected pairs of links or solids.")
-    found: list[ShapeContact] = []
+    found: dict[str, list[tuple[Solid, Solid]]] = {}
     for pair in pairs:
         two = isinstance(pair, (tuple, list)) and len(pair) == 2
         if not two or not all(isinstance(side, (str, Solid)) for side in pair):
             raise ArgumentError(f"{pair!r:.60} are to touch, expected pairs of links or solids.")
         sides = [(p,) if isinstance(p, Solid) else collision_solids(description, p) for p in pair]
         name = " on ".join(p.link if isinstance(p, Solid) else p for p in pair)
-        several = [(a, b) for a in sides[0] for b in sides[1]]
-        for i, (a, b) in enumerate(several):
-            own = name if len(several) == 1 else f"{name} ({i + 1})"
-            found.append(ShapeContact(own, a, b, Material() if material is None else material))
-    return tuple(found)
+        found.setdefault(name, []).extend((a, b) for a in sides[0] for b in sides[1])
+    of = Material() if material is None else material
+    return tuple(
+        ShapeContact(name if len(both) == 1 else f"{name} ({i + 1})", a, b, of)
+        for name, both in found.items()
+        for i, (a, b) in enumerate(both)
+    )
+
+
+def _require_description(description: Description) -> None:
+    if not isinstance(description, Description):
+        raise ArgumentError(
+            f"a description is {description!r:.60}, expected what `load_description` returns."
+        )
 
 
 def _solid_of(description: Description, shape: Shape) -> Solid:

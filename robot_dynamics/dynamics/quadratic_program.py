@@ -48,8 +48,9 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
     slope[:goals] = -goal
     # Entries that cost nothing make the problem semidefinite: then with proximal iterations.
     found = _minimum(
-        _hessian(count, goals).copy(), slope, rows, lower, upper, -1.0 if goals < count else 0.0
-    )
+        "bounds on efforts and forces",
+        _hessian(count, goals).copy(), slope, rows, lower, upper, -1.0 if goals < count else 0.0,
+    )  # fmt: skip
     return None if found is None else found.x
 
 
@@ -86,13 +87,14 @@ def minimum_within(P: Array, p: Array, rows: Array, lower: Array, upper: Array) 
         proximal = 0.0
     except np.linalg.LinAlgError:
         proximal = _PROXIMAL
-    return _minimum(np.array(P), np.array(p), rows, lower, upper, proximal)
+    what = "quadratic programs of contact forces"
+    return _minimum(what, np.array(P), np.array(p), rows, lower, upper, proximal)
 
 
 def _minimum(
-    P: Array, p: Array, rows: Array, lower: Array, upper: Array, proximal: float
+    what: str, P: Array, p: Array, rows: Array, lower: Array, upper: Array, proximal: float
 ) -> Minimum | None:
-    x, _, flag, info = _solver()(
+    x, _, flag, info = _solver(what)(
         P, p, np.ascontiguousarray(rows), upper, lower,
         np.zeros(len(rows), dtype=np.int32),
         primal_tol=TOLERANCE, dual_tol=TOLERANCE, eps_prox=proximal,
@@ -114,12 +116,11 @@ def _hessian(count: int, goals: int) -> Array:
 
 
 @cache
-def _solver() -> Any:
+def _solver(what: str) -> Any:
     try:
         from daqp import solve
     except ImportError as error:
         raise RobotDynamicsError(
-            "bounds on efforts and forces need the solver daqp: install it with "
-            "`pip install daqp`."
+            f"{what} need the solver daqp: install it with `pip install daqp`."
         ) from error
     return solve

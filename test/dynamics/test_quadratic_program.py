@@ -106,8 +106,11 @@ def test_without_the_solver(monkeypatch):
     """The message names the package that is missing and how to get it."""
     monkeypatch.setitem(sys.modules, "daqp", None)
     quadratic_program._solver.cache_clear()
-    with pytest.raises(RobotDynamicsError, match="pip install daqp"):
-        nearest_within(np.ones(1), np.eye(1), np.zeros(1), np.zeros(1))
+    one, none = np.eye(1), np.zeros(1)
+    with pytest.raises(RobotDynamicsError, match=r"^bounds on .* daqp: .*pip install daqp"):
+        nearest_within(np.ones(1), one, none, none)
+    with pytest.raises(RobotDynamicsError, match=r"^quadratic programs of contact forces need"):
+        minimum_within(one, none, one, none, none)
     monkeypatch.undo()
     quadratic_program._solver.cache_clear()
 
@@ -115,7 +118,7 @@ def test_without_the_solver(monkeypatch):
 def test_a_solver_that_gives_up(monkeypatch):
     """Its flag is passed on instead of a result."""
     monkeypatch.setattr(
-        quadratic_program, "_solver", lambda: lambda *a, **k: (np.zeros(1), 0.0, -4, {})
+        quadratic_program, "_solver", lambda what: lambda *a, **k: (np.zeros(1), 0.0, -4, {})
     )
     with pytest.raises(RobotDynamicsError, match="exit flag -4"):
         nearest_within(np.ones(1), np.eye(1), np.zeros(1), np.zeros(1))

@@ -42,7 +42,7 @@ from robot_dynamics.contact.equations import (
     equations_of,
 )
 from robot_dynamics.contact.impact import newton_impulses
-from robot_dynamics.contact.points import Contacts, ContactTerms
+from robot_dynamics.contact.points import Contacts, ContactTerms, Inequality
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.robot import Robot
@@ -131,9 +131,15 @@ class EventSteps:
         gap = contacts(*start).gap
         deepest = int(np.argmin(gap))
         if gap[deepest] < -CLOSED:
+            what, depth = contacts.names[deepest], -float(gap[deepest])
+            place = f"{robot.model.name}: at the start"
+            if isinstance(contacts.items[deepest], Inequality):
+                raise ArgumentError(
+                    f"{place} phi of {what!r} is {-depth:.3g}, expected zero or more."
+                )
             raise ArgumentError(
-                f"{robot.model.name}: at the start {contacts.names[deepest]!r} is "
-                f"{-gap[deepest]:.3g} deep in what it touches, expected a gap of zero or more."
+                f"{place} {what!r} is {1e3 * depth:.3g} mm deep in what it touches, expected "
+                f"{1e3 * CLOSED:g} mm at most."
             )
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:

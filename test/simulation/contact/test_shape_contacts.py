@@ -17,7 +17,7 @@ from support.touching import at, floating
 import robot_dynamics as rd
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import Contacts, PointContact, vertices
-from robot_dynamics.contact.shapes import ShapeContact, Solid, contacts_of
+from robot_dynamics.contact.shapes import ShapeContact, Solid, collision_solids, contacts_of
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
@@ -457,7 +457,7 @@ def test_shapes_of_a_description():
     description = load_description(text)
     contacts = contacts_of(description, [("cup", "world"), ("cup", Solid.plane("world"))])
     assert [c.name for c in contacts] == [
-        "cup on world (1)", "cup on world (2)", "cup on world (1)", "cup on world (2)",
+        "cup on world (1)", "cup on world (2)", "cup on world (3)", "cup on world (4)",
     ]  # fmt: skip
     sim = rd.Simulation(rd.load(description), contacts=contacts[:2], q=at(0, 0, 0.05))
     for _ in range(5):
@@ -504,6 +504,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch, tmp_path):
         (lambda: ShapeContact(3, ball, floor), "name of a contact is 3"),
         (lambda: ShapeContact("c", ball, floor, points=2.5), "points of contact 'c' is 2.5"),
         (lambda: contacts_of(floating(), [("body", floor)]), "what `load_description` returns"),
+        (lambda: collision_solids(floating(), "body"), "what `load_description` returns"),
     ):
         with pytest.raises(ArgumentError, match=words):
             make()

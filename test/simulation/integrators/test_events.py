@@ -213,7 +213,11 @@ def test_a_slide_goes_back_and_forth_without_loss():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"q": at(0, 0, 0.04)}, "'corner 1' is 0.01 deep"),
+        ({"q": at(0, 0, 0.04)}, "'corner 1' is 10 mm deep .*, expected 1e-06 mm at most"),
+        (
+            {"contacts": [Inequality("high", lambda p: p.point("body").z - 1.0)]},
+            "phi of 'high' is -0.95, expected zero or more",
+        ),
         ({"method": "adaptive"}, "method 'projection'"),
         ({"order": 3}, "order 3"),
         ({"rest_speed": -1.0}, "rest_speed"),
