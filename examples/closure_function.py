@@ -5,12 +5,11 @@
 python examples/closure_function.py [FIGURE.webp]
 """
 
-import sys
-
 import numpy as np
 from scipy.integrate import solve_ivp
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import picture_argument
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
 from robot_dynamics.robot import Robot
@@ -114,6 +113,6 @@ def main(figure: str = "") -> None:
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:])
+        main(picture_argument(__doc__))
     except rd.RobotDynamicsError as error:
         raise SystemExit(f"closure_function.py: {error}") from error

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import film_file, picture_argument
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.shapes import ShapeContact, Solid
 from robot_dynamics.description.description import Description, Shape
@@ -78,6 +79,6 @@ def main(film: str = "", duration: float = 1.0) -> None:
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:])
+        main(picture_argument(__doc__, film_file))
     except rd.RobotDynamicsError as error:
         sys.exit(f"{sys.argv[0]}: {error}")

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import film_file, picture_argument
 
 FILE = Path(__file__).with_name("four_bar.urdf")
 RATE = 20  # pictures a second
@@ -43,6 +44,6 @@ def main(film: str = "") -> None:
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:])
+        main(picture_argument(__doc__, film_file))
     except rd.RobotDynamicsError as error:
         sys.exit(f"{sys.argv[0]}: {error}")

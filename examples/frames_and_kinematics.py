@@ -5,11 +5,12 @@
 python examples/frames_and_kinematics.py [PICTURE.png]
 """
 
-import sys
-
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import film_file, picture_argument
+
+picture = picture_argument(__doc__, film_file)
 
 np.set_printoptions(precision=3, suppress=True)
 robot = rd.load("package://robot_dynamics/urdf/dual_arm.urdf")
@@ -41,7 +42,7 @@ print(found)
 rise = robot.center_of_mass(found.q) - robot.center_of_mass(start)
 print(f"the centre of mass rises by {1e3 * rise[2]:.1f} mm")
 
-if len(sys.argv) > 1:  # from the start to there
+if picture:  # from the start to there
     from robot_dynamics.app.visual.render import Camera, render_still
     from robot_dynamics.app.visual.scene import scene_of_robot
 
@@ -49,7 +50,7 @@ if len(sys.argv) > 1:  # from the start to there
     scene = scene_of_robot(
         "package://robot_dynamics/urdf/dual_arm.urdf", dict(zip(names, found.q, strict=True))
     )
-    render_still(scene, sys.argv[1], 0.0, size=(480, 270), camera=Camera())
+    render_still(scene, picture, 0.0, size=(480, 270), camera=Camera())
 
 # Out of reach is no error: the distance that remains is returned.
 print(robot.inverse_kinematics("tip", [0.0, 0.0, 5.0], start))

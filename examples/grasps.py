@@ -5,11 +5,10 @@
 python examples/grasps.py [FIGURE.webp]
 """
 
-import sys
-
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.app.command_arguments import picture_argument
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import (
     Contact,
@@ -18,6 +17,8 @@ from robot_dynamics.manipulation.hybrid import (
     require_closure,
 )
 from robot_dynamics.model import pose
+
+picture = picture_argument(__doc__)
 
 HALF = 0.2  # of the box, along y [m]
 MASS = 2.0  # [kg]
@@ -48,7 +49,7 @@ forces = np.array([0.0, -load, squeeze, 0.0, load, squeeze])
 print(f"a box of {MASS:g} kg needs a squeeze of {squeeze:.1f} N")
 print("distance from slip:", np.round(contact_margins(points, forces), 6), "N")
 
-if len(sys.argv) > 1:
+if picture:
     from matplotlib.figure import Figure
 
     axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
@@ -59,4 +60,4 @@ if len(sys.argv) > 1:
     axes.plot(squeeze, margin, "o", label=f"{squeeze:.1f} N: a margin of {margin:g} N")
     axes.set(xlabel="squeeze [N]", ylabel="distance from slip [N]")
     axes.legend()
-    axes.figure.savefig(sys.argv[1], dpi=80)
+    axes.figure.savefig(picture, dpi=80)

@@ -5,14 +5,18 @@
 python examples/inverse_dynamics.py [FILE.urdf [FIGURE.webp]]
 """
 
+import argparse
 import sys
 
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import figure_file
+
+ARMS = "package://robot_dynamics/urdf/dual_arm.urdf"
 
 
-def main(path: str = "package://robot_dynamics/urdf/dual_arm.urdf", figure: str = "") -> None:
+def main(path: str = ARMS, figure: str | None = None) -> None:
     """Print what holds the robot up, and check the answer by the opposite question."""
     robot = rd.load(path)
     model = robot.model
@@ -48,7 +52,11 @@ def main(path: str = "package://robot_dynamics/urdf/dual_arm.urdf", figure: str 
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", nargs="?", default=ARMS, help="the URDF of a robot")
+    parser.add_argument("figure", nargs="?", type=figure_file, help="the file of a figure to draw")
+    options = parser.parse_args()
     try:
-        main(*sys.argv[1:])
+        main(options.file, options.figure)
     except rd.RobotDynamicsError as error:
         sys.exit(f"{sys.argv[0]}: {error}")

@@ -18,6 +18,7 @@ import time
 
 import numpy as np
 
+from robot_dynamics.app.command_arguments import figure_file
 from robot_dynamics.app.learning import CellVectorEnv, Transition
 
 FRICTION, BOXES, PAIRS, GENERATIONS = 0.8, 8, 32, 12
@@ -131,7 +132,7 @@ def plot(history: list[np.ndarray], best: np.ndarray, path: str) -> None:
 def main() -> None:
     """Train, and compare with what mechanics says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", help="file of a figure")
+    parser.add_argument("--plot", type=figure_file, help="file of a figure")
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--generations", type=int, default=GENERATIONS)
     options = parser.parse_args()

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import picture_argument
 
 
 def main(figure: str = "") -> None:
@@ -34,6 +35,6 @@ def main(figure: str = "") -> None:
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:])
+        main(picture_argument(__doc__))
     except rd.RobotDynamicsError as error:
         sys.exit(f"{sys.argv[0]}: {error}")

@@ -10,11 +10,10 @@ springs, limits and gains by axis; here one sees what it takes to write such a l
 python examples/object_impedance.py [FIGURE.webp]
 """
 
-import sys
-
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import picture_argument
 
 
 class ObjectSpring(rd.Controller):
@@ -48,6 +47,7 @@ class ObjectSpring(rd.Controller):
 
 
 if __name__ == "__main__":
+    picture = picture_argument(__doc__)
     ideal = ["reference={}", "acceptance={}", "plant.friction_scale=0"]
     heavy = [*ideal, "plant.object_mass_scale=1.2"]
     run = rd.simulate("lift_box", controller=ObjectSpring(), overrides=heavy, duration=2.5)
@@ -55,7 +55,7 @@ if __name__ == "__main__":
     z = run.recording["object_pose"][:, 2]
     print(f"stiffness: {0.2 * 10.0 * 9.81 / (z[0] - z[-1]):.1f} N/m measured, 5000 commanded")
 
-    if len(sys.argv) > 1:
+    if picture:
         from matplotlib.figure import Figure
 
         axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
@@ -65,4 +65,4 @@ if __name__ == "__main__":
         )
         axes.set(xlabel="time [s]", ylabel="height [mm]")
         axes.legend()
-        axes.figure.savefig(sys.argv[1], dpi=80)
+        axes.figure.savefig(picture, dpi=80)

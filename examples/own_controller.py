@@ -9,9 +9,8 @@ The same file runs here, over topics and in the controller node of real arms:
         --set reference={}
 """
 
-import sys
-
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import film_file, picture_argument
 
 
 class Hold(rd.Controller):
@@ -30,14 +29,15 @@ class Hold(rd.Controller):
 
 
 if __name__ == "__main__":
+    picture = picture_argument(__doc__, film_file)
     run = rd.simulate(
         "lift_box", controller=Hold(), overrides=["reference={}", "acceptance={}"], duration=1.0
     )
     moved = 1e3 * run.report["object_position_error_max_m"]
     print(f"the box moved by {moved:.3f} mm at most; {run.report['failures'] or 'no failures'}")
-    if len(sys.argv) > 1:
+    if picture:
         from robot_dynamics.app.visual.render import Camera, render_still
         from robot_dynamics.app.visual.scene import scene_of_recording
 
         scene = scene_of_recording(run.recording)
-        render_still(scene, sys.argv[1], 1.0, size=(480, 270), camera=Camera())
+        render_still(scene, picture, 1.0, size=(480, 270), camera=Camera())

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import film_file, picture_argument
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.shapes import Solid, contacts_of
 from robot_dynamics.description.description import Description, Shape
@@ -134,6 +135,6 @@ def kinetic(speed: np.ndarray) -> float:
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:])
+        main(picture_argument(__doc__, film_file))
     except rd.RobotDynamicsError as error:
         sys.exit(f"{sys.argv[0]}: {error}")

@@ -5,11 +5,12 @@
 python examples/step_simulation.py [FIGURE.webp]
 """
 
-import sys
-
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import picture_argument
+
+picture = picture_argument(__doc__)
 
 sim = rd.Simulation("lift_box")  # or plant="mujoco", or your scenario file
 arms = sim.arms  # a Robot: the arms without the box
@@ -42,7 +43,7 @@ print(f"a push of 100 N along x moves it by {moved[0]:.2f} mm")
 sim.state = before  # bit for bit where it was
 print(f"back at {sim.observation.time:.1f} s")
 
-if len(sys.argv) > 1:
+if picture:
     from matplotlib.figure import Figure
 
     axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
@@ -51,4 +52,4 @@ if len(sys.argv) > 1:
     axes.plot(time, moved[:, [0, 2]], label=["along x, pushed by 100 N from 1 s on", "height"])
     axes.set(xlabel="time [s]", ylabel="motion of the box [mm]")
     axes.legend()
-    axes.figure.savefig(sys.argv[1], dpi=80)
+    axes.figure.savefig(picture, dpi=80)

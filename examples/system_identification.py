@@ -10,17 +10,18 @@ those of the model where the torques do not tell.
 python examples/system_identification.py [FIGURE.webp]
 """
 
-import sys
-
 import numpy as np
 from scipy.optimize import least_squares
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import picture_argument
 from robot_dynamics.dynamics.inertial_parameters import (
     from_log_cholesky,
     is_physical,
     log_cholesky,
 )
+
+picture = picture_argument(__doc__)
 
 NOISE = 0.05  # N m
 
@@ -76,7 +77,7 @@ for name, one in (("model", robot), ("identified", identified)):
     error = one.inverse_dynamics(*check) - arm.inverse_dynamics(*check)
     print(f"torques of another motion, {name}: off by {root_mean_square(error):.3f} N m")
 
-if len(sys.argv) > 1:
+if picture:
     from matplotlib.figure import Figure
 
     axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
@@ -86,4 +87,4 @@ if len(sys.argv) > 1:
         axes.plot(time, one.inverse_dynamics(*check)[:, joint], style, label=name)
     axes.set(xlabel="time [s]", ylabel=f"torque of {robot.model.joint_names[joint]} [N m]")
     axes.legend()
-    axes.figure.savefig(sys.argv[1], dpi=80)
+    axes.figure.savefig(picture, dpi=80)

@@ -9,13 +9,14 @@ control points takes one product with the derivatives of inverse dynamics at all
 python examples/trajectory_optimisation.py [FIGURE.webp]
 """
 
-import sys
-
 import numpy as np
 from scipy.interpolate import BSpline
 from scipy.optimize import check_grad, minimize
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import picture_argument
+
+picture = picture_argument(__doc__)
 
 DURATION, POINTS, SAMPLES, DEGREE = 1.0, 14, 60, 5
 
@@ -60,7 +61,7 @@ print(
     f"it ends {np.abs(q[-1] - goal).max():.3f} rad from the goal, {np.abs(qd[-1]).max():.3f} rad/s"
 )
 
-if len(sys.argv) > 1:
+if picture:
     from matplotlib.figure import Figure
 
     pair = Figure(figsize=(6.0, 3.4), layout="constrained").subplots(1, 2, sharey=True)
@@ -70,4 +71,4 @@ if len(sys.argv) > 1:
         axes.plot(times, 100.0 * tau / limit)
         axes.set(title=title, xlabel="time [s]")
     pair[0].set_ylabel("torques, % of the limits")
-    pair[0].figure.savefig(sys.argv[1], dpi=80)
+    pair[0].figure.savefig(picture, dpi=80)

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import picture_argument
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import PointContact, vertices
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
@@ -102,6 +103,6 @@ def main(picture: str = "", duration: float = 2.0) -> tuple[float, np.ndarray]:
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:])
+        main(picture_argument(__doc__))
     except rd.RobotDynamicsError as error:
         sys.exit(f"{sys.argv[0]}: {error}")

@@ -12,6 +12,7 @@ import sys
 from matplotlib.figure import Figure
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_arguments import picture_argument
 
 
 def main(figure: str = "", scales: tuple[float, ...] = (0.8, 1.0, 1.2)) -> None:
@@ -36,6 +37,6 @@ def main(figure: str = "", scales: tuple[float, ...] = (0.8, 1.0, 1.2)) -> None:
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:])
+        main(picture_argument(__doc__))
     except rd.RobotDynamicsError as error:
         sys.exit(f"{sys.argv[0]}: {error}")

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from robot_dynamics.errors import RobotDynamicsError
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
@@ -39,6 +42,52 @@ def place(text: str) -> Path:
     if not text:  # of which a path would make the current folder
         raise argparse.ArgumentTypeError("expected a name, not an empty text")
     return Path(text)
+
+
+def figure_file(text: str) -> str:
+    """Return the file of a figure to write, as a type of arguments."""
+    from robot_dynamics.app.figures import require_figure
+
+    return _writable(text, require_figure)
+
+
+def film_file(text: str) -> str:
+    """Return the file of a picture or a film to render, as a type of arguments."""
+    from robot_dynamics.app.visual.render import require_renderer
+    from robot_dynamics.app.visual.shapes import require_trimesh
+
+    def require(path: Path) -> None:
+        require_renderer(path)
+        require_trimesh()
+
+    return _writable(text, require)
+
+
+def _writable(text: str, require: Callable[[Path], object]) -> str:
+    from robot_dynamics.app.output_files import require_parent
+
+    try:
+        require_parent(place(text))
+        require(place(text))
+    except RobotDynamicsError as error:
+        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from error
+    return text
+
+
+def picture_argument(about: str | None, kind: Callable[[str], str] = figure_file) -> str:
+    """Return the only argument of a program, the file of a picture; "" if there is none.
+
+    It is checked before the work that fills it. What does not fit ends the program.
+
+    Args:
+        about: What `--help` prints of the program.
+        kind: Of the picture, `figure_file` or `film_file`.
+    """
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("picture", nargs="?", type=kind, help="the file of a picture to draw")
+    return parser.parse_args().picture or ""
 
 
 def count(text: str) -> int:

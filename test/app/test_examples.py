@@ -3,12 +3,15 @@
 """The examples run, and say what they promise."""
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from waiting import PATIENCE_S
+
+from robot_dynamics.app.visual import render
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -103,6 +106,42 @@ def test_an_example_runs(example, tmp_path):
     assert example.stem in RENDERED or picture.stat().st_size > 5000
     for words in EXPECTED[example.stem]:
         assert words in result.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_arguments_are_checked_before_the_work(example, tmp_path, monkeypatch, capsys):
+    """Help is printed, and what does not fit is refused at once; nothing is written."""
+    if example.stem == "learn_squeeze":
+        pytest.importorskip("gymnasium")
+    monkeypatch.chdir(tmp_path)
+    option = ["--plot"] * (example.stem == "learn_squeeze")
+    first = ["robot.urdf"] * (example.stem == "inverse_dynamics")
+    for arguments, status, words in (
+        (["--help"], 0, "usage: "),
+        (["--fast"], 2, "--fast"),
+        ([*first, *option, "nowhere/a.png"], 2, "nowhere/a.png: there is no folder nowhere"),
+        ([*first, *option, "a.foo"], 2, "a.foo"),
+    ):
+        monkeypatch.setattr(sys, "argv", [str(example), *arguments])
+        with pytest.raises(SystemExit) as end:
+            runpy.run_path(str(example), run_name="__main__")
+        told = capsys.readouterr()
+        assert end.value.code == status, told
+        assert words in told.out + told.err
+        assert example.name in told.out + told.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_film_needs_its_packages_before_the_work(monkeypatch, capsys):
+    """An example that renders says what is missing, and does not simulate first."""
+    pytest.importorskip("mujoco")
+    monkeypatch.setitem(sys.modules, "trimesh", None)
+    monkeypatch.setattr(render, "require_renderer", lambda path: None)
+    monkeypatch.setattr(sys, "argv", ["dominoes.py", "film.webp"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(ROOT / "examples" / "dominoes.py"), run_name="__main__")
+    assert end.value.code == 2
+    assert "pictures need trimesh" in capsys.readouterr().err
 
 
 def test_a_file_of_the_user(tmp_path):
