@@ -115,7 +115,8 @@ def displaced(stiffness: float, damping: float, x: float, force: float, h: float
 
 @routine
 def give_way(
-    h: Vector, gap: Vector, before: Vector, J: Matrix, HJ: Matrix, within: Mask, pressed: Mask,
+    h: Vector, gap: Vector, before: Vector, leaving: Vector, J: Matrix, HJ: Matrix, within: Mask,
+    pressed: Mask,
     elastic: Mask, stiffness: Vector, loss: Vector, damping: Vector, left: Vector, patch: Vector,
     gives: Mask, shear_stiffness: Vector, shear_damping: Vector, axes: Tensor, sheared: Matrix,
     force: Vector, holding: int, width: int, x: Matrix, compliance: Vector, c: Vector,
@@ -127,6 +128,8 @@ def give_way(
         h: The step (1,).
         gap: In its middle (c,).
         before: Velocities of all rows at its start (m,).
+        leaving: At the end of the last step (m,). Where rows turn both are as far off, on either
+            side of what is true between the steps.
         J: Rows (m, nv).
         HJ: H^-1 J^T, transposed (m, nv).
         within: Which contacts are on their faces (c,).
@@ -172,7 +175,7 @@ def give_way(
                     for j in range(J.shape[1]):
                         R += _SHEAR * J[k, j] * HJ[k, j]
                     compliance[k] = R
-                    c[k] -= R * h[0] * force[k]
+                    c[k] -= R * h[0] * force[k] + 0.5 * (leaving[k] - before[k])
         if gives[i]:
             size, along = 0.0, 0.0
             for k in range(2):
@@ -188,7 +191,8 @@ def give_way(
             for k in range(2):
                 x[g, k] = turn * x[g, k]
                 compliance[n + 1 + k] = 1.0 / slope
-                c[n + 1 + k] += h[0] * shear_stiffness[g] * x[g, k] / slope
+                turning = 0.5 * (leaving[n + 1 + k] - before[n + 1 + k])
+                c[n + 1 + k] += h[0] * shear_stiffness[g] * x[g, k] / slope - turning
             g += 1
 
 

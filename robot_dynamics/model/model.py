@@ -315,6 +315,27 @@ class Model:
             result += body.joint.type.integrate(q[at_q], step[at_v])
         return result
 
+    def coast(
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """Return positions and velocities after a time [s] of steady motion of each joint.
+
+        That of a free body is straight on, while it turns.
+        """
+        positions: list[Scalar] = []
+        velocities: list[Scalar] = []
+        for body, at_q, at_v in zip(self.bodies, self.q_slices, self.v_slices, strict=True):
+            own = body.joint.type.coast(q[at_q], qd[at_v], time)
+            positions, velocities = positions + own[0], velocities + own[1]
+        return positions, velocities
+
+    def coasting_rate(self, qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the rates (nv,) of velocities in motion as `coast` means it."""
+        result: list[Scalar] = []
+        for body, at_v in zip(self.bodies, self.v_slices, strict=True):
+            result += body.joint.type.coasting_rate(qd[at_v])
+        return result
+
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
         """Return the step (nv,) that takes positions `q0` (nq,) to `q1`."""
         result: list[Scalar] = []

@@ -122,6 +122,19 @@ class JointType(ABC):
         """
         return [position + change for position, change in zip(q, step, strict=True)]
 
+    def coast(
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """Return positions and velocities after a time [s] of motion that is steady.
+
+        Of a joint whose successor may go straight on while it turns this is such motion.
+        """
+        return self.integrate(q, [time * x for x in qd]), list(qd)
+
+    def coasting_rate(self, qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the rates of velocities in motion that is steady, as `coast` means it."""
+        return [0.0] * self.nv
+
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
         """Return the step (nv,) that takes `q0` to `q1`: what `integrate` undoes."""
         return [end - start for start, end in zip(q0, q1, strict=True)]

@@ -44,6 +44,19 @@ class Floating(JointType):
         )
         return [*moved, *quaternion.turn(q[3:], step[:3])]
 
+    def coast(
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """Return where the origin goes straight on, and axes turn at their rate."""
+        along = quaternion.rotation(q[3:]).inverse_times(Vector3.of(qd[3:]))
+        turned = quaternion.turn(q[3:], [time * w for w in qd[:3]])
+        moved = Vector3.of(q[:3]) + along * time
+        return [*moved, *turned], [*qd[:3], *(Rotation.from_quaternion(*turned) * along)]
+
+    def coasting_rate(self, qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return no angular acceleration, and -w x v: axes turn, the velocity does not."""
+        return [0.0, 0.0, 0.0, *Vector3.of(qd[3:]).cross(Vector3.of(qd[:3]))]
+
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
         """Return the shortest turn, and the displacement in axes turned by half of it."""
         turned = quaternion.turn_between(q0[3:], q1[3:])

@@ -40,6 +40,18 @@ class Planar(JointType):
         dx, dy = _turned(q[0] + 0.5 * step[0], step[1], step[2])
         return [q[0] + step[0], q[1] + dx, q[2] + dy]
 
+    def coast(
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """Return where the origin goes straight on, and axes turn at their rate."""
+        x, y = _turned(q[0], qd[1], qd[2])
+        angle = q[0] + time * qd[0]
+        return [angle, q[1] + time * x, q[2] + time * y], [qd[0], *_turned(-angle, x, y)]
+
+    def coasting_rate(self, qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return those of a velocity that does not turn with the axes."""
+        return [0.0, qd[0] * qd[2], -qd[0] * qd[1]]
+
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
         """Return the angle, and the displacement in axes turned by half of it."""
         dx, dy = _turned(-0.5 * (q0[0] + q1[0]), q1[1] - q0[1], q1[2] - q0[2])

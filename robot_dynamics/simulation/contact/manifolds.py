@@ -243,7 +243,7 @@ class Manifolds:
         """
 
         def run(q: Any, v: Any, h: Any, _: Any) -> dict[str, Any]:
-            middle = model.integrate(q, [0.5 * h * x for x in v])
+            middle, v = model.coast(q, v, 0.5 * h)
             Xup = joint_transforms(model, middle)
             X0, rates = body_transforms(model, Xup), body_velocities(model, Xup, v, middle)
             poses = []

@@ -177,7 +177,7 @@ class ContactMotion:
         self._shown = np.flatnonzero(self.terms.seen)  # points of shapes, among contacts
         # Of a step that is tried.
         self._h, self._smooth = np.zeros(1), np.zeros(1, dtype=bool)
-        self._at_v, self._end, self._move_by = (np.zeros(nv) for _ in range(3))
+        self._end, self._half = np.zeros(nv), np.zeros(1)
         self._force, self._drag = np.zeros(nv), np.zeros(nv)
         self._pressing = np.zeros(len(self._padded))
         self.damping, self.friction = np.zeros(nv), np.zeros(nv)
@@ -266,7 +266,7 @@ class ContactMotion:
         more = [each for each in (self._resisted, self._pressing) if each.size]
         h = self._h.reshape(())
         self._evaluate = self.terms.bind(
-            self.q, self.v, self._at_v, self._force, self._drag, h, *more, out=self._output
+            self.q, self.v, self._foreseen, self._force, self._drag, h, *more, out=self._output
         )
         self._begin_step = begin_step.bind(
             self._h, terms.before, terms.after, terms.gaps, terms.places, self._face,
@@ -278,9 +278,9 @@ class ContactMotion:
         self._give_way = self._move_patches = nothing.bind()
         if self._any_soft:
             self._give_way = give_way.bind(
-                self._h, terms.gaps, terms.before, terms.J, terms.HJ, self._within, self.pressed,
-                self._elastic, self._stiffness, self._loss, self._damping, self._left,
-                self._patch, self._gives, self._shear_stiffness, self._shear_damping,
+                self._h, terms.gaps, terms.before, self._leaving, terms.J, terms.HJ, self._within,
+                self.pressed, self._elastic, self._stiffness, self._loss, self._damping,
+                self._left, self._patch, self._gives, self._shear_stiffness, self._shear_damping,
                 terms.patches, self._sheared, self.forces.force, b, w, self._x,
                 solver.compliance, solver.c, solver.touching,
             )  # fmt: skip
@@ -290,12 +290,12 @@ class ContactMotion:
                 terms.patches, self._x, self.forces.force, b, w, self._sheared,
             )  # fmt: skip
         self._end_step = end_step.bind(
-            self._h, self.v, self._foreseen, terms.free, terms.HJ, terms.J, solver.P,
+            self._h, terms.start, self._foreseen, terms.free, terms.HJ, terms.J, solver.P,
             terms.before, self._gaps, self._within, self._elastic, self.pressed, b, w, self._end,
             self._after, self._astray, self._closing, self._fastest,
         )  # fmt: skip
         self._take_step = take_step.bind(
-            self._h, self._smooth, self._force, self._drag, self.v, self._end, terms.before,
+            self._h, self._smooth, self._force, self._drag, terms.start, self._end, terms.before,
             self._after, self._offset, solver.P, solver.pressed, solver.slipping, terms.places,
             self._stays, self._elastic, b, w, self._work, self._totals, self._acceleration,
             self._foreseen, self._known, self.forces.force, self.pressed, self.slipping,
@@ -324,17 +324,17 @@ class ContactMotion:
         self._closing_motion = closing_motion.bind(
             there.H, there.J, there.HJ, self._error, self._part, self._shift, self._move
         )
-        self._foresee = foresee.bind(
-            self._h, self.v, self._foreseen, self.damping, self.friction,
-            self.friction_velocity, self._at_v, self._drag,
+        self._rub_joints = rub.bind(
+            self.v, self.damping, self.friction, self.friction_velocity, self._drag,
         )  # fmt: skip
         self._attempt_step = attempt_step.bind(
-            self._foresee, self._evaluate, self._begin_step, self._give_way, solver.run,
+            self._rub_joints, self._evaluate, self._begin_step, self._give_way, solver.run,
             self._end_step,
         )  # fmt: skip
         self._accept_step = accept_step.bind(
-            self._h, self._end, self._move_by, self.v,
-            self.terms.bind_move(terms.q, self._move_by, self.q), self._take_step,
+            self._h, self._half,
+            self.terms.bind_coast(terms.q, self._end, self._half.reshape(()), self.q, self.v),
+            self._take_step,
             self._move_patches, self._open_now, solver.error, self._residual, self._elastic,
             terms.gaps, terms.places, self._shown, self.near, self._any_lost,
         )  # fmt: skip
@@ -533,7 +533,7 @@ class ContactMotion:
             self._attempt_step()
             return
         self._pressing[:] = self.forces.force[self._padded]
-        self._foresee()
+        self._rub_joints()
         self._evaluate()
         self._begin_step()
         self._give_way()
@@ -543,13 +543,13 @@ class ContactMotion:
     def _accept(self, h: float, *, smooth: bool) -> None:
         """Go on to the end of the step that was tried."""
         terms, end = self._terms, self._end
-        mean = 0.5 * (self.v + end)
+        mean = 0.5 * (terms.start + end)
         if self._padded.size:
             self.pads = terms.pads.copy()
             self._totals[self._held, 2] += h * float(terms.pad_force @ mean)
         if self._rates.size:
             along = terms.along
-            self._rates, self._gaining = along @ end, along @ (end - self.v) / h
+            self._rates, self._gaining = along @ end, along @ (end - terms.start) / h
             self.resisted = -self._resisted * self._rates
             self._totals[self._held, 1] += h * float(self.resisted @ (along @ mean))
         self._smooth[0] = smooth
@@ -676,14 +676,12 @@ def nothing() -> None:
 
 
 @routine
-def foresee(
-    h: Vector, v: Vector, acceleration: Vector, damping: Vector, friction: Vector,
-    friction_velocity: Vector, at_v: Vector, drag: Vector,
-) -> None:  # fmt: skip
-    """Write velocities for the middle of a step, and the friction of joints over velocities."""
+def rub(
+    v: Vector, damping: Vector, friction: Vector, friction_velocity: Vector, drag: Vector
+) -> None:
+    """Write the friction of joints over velocities."""
     least = friction_velocity[0] * friction_velocity[0]
     for k in range(len(v)):
-        at_v[k] = v[k] + 0.5 * h[0] * acceleration[k]
         drag[k] = damping[k]
         if friction[k] != 0.0:
             drag[k] += friction[k] / sqrt(v[k] * v[k] + least)
@@ -691,10 +689,10 @@ def foresee(
 
 @routine
 def attempt_step(
-    foresee: Call, terms: Call, begin: Call, give_way: Call, solve: Call, end: Call
+    rub: Call, terms: Call, begin: Call, give_way: Call, solve: Call, end: Call
 ) -> None:
     """Find what a step would do."""
-    foresee()
+    rub()
     terms()
     begin()
     give_way()
@@ -704,14 +702,13 @@ def attempt_step(
 
 @routine
 def accept_step(
-    h: Vector, end: Vector, way: Vector, v: Vector, move: Call, take: Call,
-    move_patches: Call, open_by: Call, error: Vector, residual: Vector, elastic: Mask,
+    h: Vector, half: Vector, coast: Call, take: Call, move_patches: Call, open_by: Call,
+    error: Vector, residual: Vector, elastic: Mask,
     gap: Vector, place: Matrix, shown: Indices, near: Matrix, any_lost: Mask,
 ) -> None:  # fmt: skip
     """Go on to the end of the step that was tried."""
-    for k in range(len(v)):
-        way[k] = 0.5 * h[0] * end[k]
-    move()
+    half[0] = 0.5 * h[0]
+    coast()
     take()
     move_patches()
     open_by()
@@ -723,8 +720,6 @@ def accept_step(
     for i in range(len(shown)):
         for k in range(3):
             near[i, k] = place[shown[i], k] if gap[shown[i]] < _INFINITE else _NOWHERE
-    for k in range(len(v)):
-        v[k] = end[k]
 
 
 @routine

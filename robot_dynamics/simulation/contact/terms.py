@@ -5,7 +5,11 @@
 All are those of the middle of the step, where its velocity at the start would lead (Moreau's
 midpoint rule). Friction of joints is taken at the step's end, so that no step is too long for it:
 
-    (H + h D) (v+ - v) = h (tau - C - D v + tau_p) + J^T P.
+    (H + h D) (v+ - v) = h (tau - C - H e - D v + tau_p) + J^T P.
+
+v and v+ are velocities at both ends in coordinates of the middle: free bodies coast from one to
+the other, straight on while they turn, and their coordinates have the rates e then. Where a body
+flies, however fast it spins, its momentum is hence exact.
 
 tau_p are the moments of the pads of soft fingers that tip; see `pad`.
 
@@ -49,11 +53,12 @@ class StepTerms(NamedTuple):
 
     Attributes:
         q: Positions in the middle of the step (nq,).
+        start: Velocities at its start, in coordinates of the middle, as all below (nv,).
         free: Velocities at its end without contact forces (nv,).
         J: Rows (b + w c, nv).
         H: Inertia matrix, with what resists: H + h D (nv, nv).
         HJ: Its inverse times J^T, transposed (b + w c, nv).
-        before: J v, at the start (b + w c,).
+        before: J start (b + w c,).
         after: J free (b + w c,).
         error: What the rows that hold are open by (b,); 0 for those blocked in velocity alone.
         places: Where the contacts that open are, relative (c, 3): on the face of the object, or in
@@ -69,6 +74,7 @@ class StepTerms(NamedTuple):
     """
 
     q: Array
+    start: Array
     free: Array
     H: Array
     J: Array
@@ -99,12 +105,13 @@ class Output(NamedTuple):
 
 
 class ContactTerms:
-    """`(q, v, at_v, force, drag, h) -> StepTerms` of a scene.
+    """`(q, v, acceleration, force, drag, h) -> StepTerms` of a scene.
 
-    `at_v` is the velocity that bias forces are taken at, `force` acts on the joints (nv,), `drag`
-    (nv,) is D, h the length of the step [s]. `rub` (g,) besides is d of hinges and lines that
-    resist, `pressed` (p,) the normal forces of pads; none by default. `near` (s, 3) are the places
-    of points of shapes in the step before, NaN where there was none.
+    Bias forces are those of the velocity to which `acceleration` leads in half a step; for free
+    bodies it is that of their motion, not of its coordinates. `force` acts on the joints (nv,),
+    `drag` (nv,) is D, h the length of the step [s]. `rub` (g,) besides is d of hinges and lines
+    that resist, `pressed` (p,) the normal forces of pads; none by default. `near` (s, 3) are the
+    places of points of shapes in the step before, NaN where there was none.
 
     Args:
         scene: The scene.
@@ -131,11 +138,10 @@ class ContactTerms:
         self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
         self._block = pack(scene.model)
         self._kernel = self._compiled.bind(self._block)
-        move = trace(self._moved, "move", {"q": scene.model.nq, "step": scene.model.nv})
-        self._moving = load_kernel(b"move\0" + move.fingerprint, lambda: move, lanes=1)
-        #: `(q, step) -> q` moves positions by velocities times time (nv,).
-        self.move: Any = self._moving.bind()
-        inputs = {"q": scene.model.nq, "v": scene.model.nv}
+        inputs: dict[str, int | tuple[int, ...]] = {"q": scene.model.nq, "v": scene.model.nv}
+        coast = trace(self._coasted, "coast", inputs | {"time": ()})
+        self._coasting = load_kernel(b"coast\0" + coast.fingerprint, lambda: coast, lanes=1)
+        self._coast: Any = self._coasting.bind()
         energy = trace(self._energy, "energy", inputs, block_size(scene.model))
         self._energies = load_kernel(b"energy\0" + energy.fingerprint, lambda: energy, lanes=1)
         k, b, c = len(scene.contacts), self.holding, self.opening
@@ -163,7 +169,7 @@ class ContactTerms:
         self,
         q: Array,
         v: Array,
-        at_v: Array,
+        acceleration: Array,
         force: Array,
         drag: Array,
         h: float,
@@ -179,9 +185,9 @@ class ContactTerms:
         h = self.look(q, v, h, near)
         given = [*(more or self._none), *self._found]
         if out is not None:
-            self._kernel(q, v, at_v, force, drag, h, *given, out=out.targets)
+            self._kernel(q, v, acceleration, force, drag, h, *given, out=out.targets)
             return out.terms
-        outputs = self._kernel(q, v, at_v, force, drag, h, *given)
+        outputs = self._kernel(q, v, acceleration, force, drag, h, *given)
         if len(self._names) == len(StepTerms._fields):
             return StepTerms._make(outputs)
         return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
@@ -205,9 +211,13 @@ class ContactTerms:
         """
         return self._compiled.bind_arrays(self._block, [*given, *self._found], out.targets)
 
-    def bind_move(self, q: Array, step: Array, out: Array) -> Any:
-        """Return `move` as a function without arguments, which works on these arrays."""
-        return self._moving.bind_arrays(None, [q, step], [out])
+    def move(self, q: Array, step: Array) -> Array:
+        """Return positions moved by velocities times time (nv,)."""
+        return np.asarray(self._coast(q, step, 1.0)[0])
+
+    def bind_coast(self, q: Array, v: Array, time: Array, to_q: Array, to_v: Array) -> Any:
+        """Return a function that writes positions and velocities after a time of steady motion."""
+        return self._coasting.bind_arrays(None, [q, v, time], [to_q, to_v])
 
     def bind_energy(self, q: Array, v: Array, kinetic: Array, potential: Array) -> Any:
         """Return a function that writes the energies of groups (g,) [J] of these arrays."""
@@ -217,12 +227,13 @@ class ContactTerms:
         self, q: Array, v: Array, near: Array | None = None, out: Output | None = None
     ) -> StepTerms:
         """Return the terms of a state, of a step that takes no time."""
-        return self(q, v, v, self._rest, self._rest, 0.0, near=near, out=out)
+        return self(q, v, self._rest, self._rest, self._rest, 0.0, near=near, out=out)
 
     def output(self, **arrays: Array) -> Output:
         """Return arrays to write terms to, some of them given."""
         nq, nv = self.scene.model.nq, self.scene.model.nv
-        own = {"q": np.zeros(nq), "free": np.zeros(nv), "H": np.zeros((nv, nv))}
+        own = {"q": np.zeros(nq), "start": np.zeros(nv), "free": np.zeros(nv)}
+        own["H"] = np.zeros((nv, nv))
         own |= {name: np.zeros_like(value) for name, value in self._absent.items()}
         terms = StepTerms(**{**own, **arrays})
         return Output(terms, tuple(getattr(terms, name) for name in self._names))
@@ -236,22 +247,24 @@ class ContactTerms:
                 total[i] = total[i] + energy
         return dict(zip(("kinetic", "potential"), sums, strict=True))
 
-    def _moved(self, q: Any, step: Any, _: Any) -> dict[str, Any]:
+    def _coasted(self, q: Any, v: Any, time: Any, _: Any) -> dict[str, Any]:
         model = self.scene.model
-        return {"q": model.normalized(model.integrate(q, step))}
+        there, at_v = model.coast(q, v, time)
+        return {"q": model.normalized(there), "v": at_v}
 
     def _program(self) -> Program:
         model = self.scene.model
 
         def run(
-            q: Any, v: Any, at_v: Any, force: Any, drag: Any, h: Any, *more: Any
+            q: Any, v: Any, acceleration: Any, force: Any, drag: Any, h: Any, *more: Any
         ) -> dict[str, Any]:
             *given, block = more
             seen = given.pop() if self._manifolds else ()
             pressed = given.pop() if self.scene.pads else ()
             rub = given
             parameters = unpack(model, block)
-            middle = model.integrate(q, [0.5 * h * x for x in v])
+            middle, v = model.coast(q, v, 0.5 * h)
+            at_v = [x + 0.5 * h * a for x, a in zip(v, acceleration, strict=True)]
             Xup = joint_transforms(model, middle)
             terms = terms_of_transforms(model, Xup, at_v, parameters, middle)
             H = terms.H
@@ -261,6 +274,9 @@ class ContactTerms:
             push = [
                 h * (f - c - d * x) for f, c, d, x in zip(force, terms.C, drag, v, strict=True)
             ]
+            for j, e in enumerate(model.coasting_rate(at_v)):
+                if not is_zero(e):
+                    push = [p - h * e * H[max(i, j)][min(i, j)] for i, p in enumerate(push)]
             geometry = _Geometry(self.scene, Xup, middle, self.width, seen)
             along = [geometry.resisted(one) for one in self.resisting]
             pads, pad_force = geometry.pad_moments(v, pressed)
@@ -278,6 +294,7 @@ class ContactTerms:
             self._moves = [[not is_zero(x) for x in row] for row in J]
             outputs = {
                 "q": middle,
+                "start": v,
                 "free": free,
                 "H": A,
                 "J": J,
@@ -298,7 +315,7 @@ class ContactTerms:
 
         nv = model.nv
         inputs: dict[str, int | tuple[int, ...]] = {
-            "q": model.nq, "v": nv, "at_v": nv, "force": nv, "drag": nv, "h": (),
+            "q": model.nq, "v": nv, "acceleration": nv, "force": nv, "drag": nv, "h": (),
         }  # fmt: skip
         if self.resisting:
             inputs["rub"] = len(self.resisting)

@@ -15,6 +15,7 @@ from robot_dynamics.model.joints import (
     Floating,
     Helical,
     JointType,
+    Planar,
     PointOnPlane,
     Prismatic,
     RackAndPinion,
@@ -61,6 +62,32 @@ def test_the_neutral_position_is_where_differences_start(kind, rng):
     np.testing.assert_allclose(kind.difference(neutral, neutral), 0.0, atol=1e-15)
     step = kind.difference(neutral, q)
     np.testing.assert_allclose(kind.integrate(neutral, step), q, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", MOVABLE, ids=repr)
+def test_coasting_moves_at_the_rates_of_positions_and_velocities(kind, rng):
+    """Central differences of positions and velocities are their rates."""
+    q, qd, small = random_positions(rng, kind), rng.normal(size=kind.nv).tolist(), 1e-5
+    ahead, behind = (kind.coast(q, qd, time) for time in (small, -small))
+    for i, rates in enumerate((kind.position_rate(q, qd), kind.coasting_rate(qd))):
+        moved = (np.array(ahead[i]) - behind[i]) / (2.0 * small)
+        np.testing.assert_allclose(moved, rates, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [Floating(), Planar()], ids=repr)
+def test_what_coasts_goes_straight_on_and_turns(kind, rng):
+    """Over a long time, at a constant velocity in the predecessor's axes."""
+    q, qd = random_positions(rng, kind), rng.normal(size=kind.nv).tolist()
+    there, after = kind.coast(q, qd, 0.7)
+    at = slice(0, 3) if kind.nq == 7 else slice(1, 3)
+    rate = np.array(kind.position_rate(q, qd)[at])
+    np.testing.assert_allclose(there[at], q[at] + 0.7 * rate, rtol=1e-12)
+    np.testing.assert_allclose(kind.position_rate(there, after)[at], rate, rtol=1e-12)
+    n = kind.nv - len(q[at])
+    np.testing.assert_array_equal(after[:n], qd[:n])
+    turned = kind.difference(q, there)[:n]
+    # The series of `turn` is good to 1e-11 at such an angle.
+    np.testing.assert_allclose(turned, 0.7 * np.array(qd[:n]), rtol=1e-10)
 
 
 def test_types_compare_by_kind_and_parameters():

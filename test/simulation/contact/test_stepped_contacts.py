@@ -230,6 +230,48 @@ def test_energy_never_grows():
     assert energy[-1] < 0.5 * energy[0]
 
 
+def ball_that_spins(place, spin, velocity, mu=0.5, **how):
+    """Return the simulation of a ball of 0.17 kg and 28.6 mm near a floor, and its radius."""
+    r, m = 0.0286, 0.17
+    contact = PointContact("ball", "body", radius=r, material=Material(mu))
+    robot = floating(m, (0.4 * m * r * r,) * 3)
+    qd = [*spin, *velocity]
+    return rd.Simulation(robot, contacts=[contact], q=at(0, 0, r + place), qd=qd, **how), r
+
+
+@pytest.mark.parametrize("step", [2.5e-4, 1e-3])
+def test_what_spins_flies_straight_on(step):
+    """A ball at 3000 rpm, 78 or 314 mrad a step, flies a parabola and keeps its spin."""
+    spin, velocity = [100.0, -280.0, 80.0], np.array([50.0, 3.0, 10.0])
+    sim, r = ball_that_spins(0.0, spin, velocity, step=step)
+    for _ in range(1000):
+        seen = sim.step(np.zeros(6))
+    fallen = np.array([0.0, 0.0, 0.5 * G * seen.time**2])
+    start = np.array([0.0, 0.0, r])
+    assert_allclose(seen.q[:3] + fallen, start + velocity * seen.time, rtol=1e-9)
+    assert_allclose(seen.qd[:3], spin, rtol=1e-9)
+
+
+@pytest.mark.parametrize("speed", [1.0, 30.0])
+@pytest.mark.parametrize("turns", [1.0, 2.0])
+def test_a_fast_ball_rolls_on_and_stays_on_its_plane(speed, turns):
+    """It rolls at once, or once friction has shared its spin: momentum about the floor stays."""
+    r = 0.0286
+    sim, r = ball_that_spins(0.0, [0, turns * speed / r, 0], [speed, 0, 0])
+    lowest = []
+    for _ in range(round(500 * speed * (turns - 1.0)) + 100):
+        seen = sim.step(np.zeros(6))
+        lowest.append(seen.q[2] - r)
+    assert np.abs(lowest).max() < 1e-9
+    rolls = (5.0 + 2.0 * turns) / 7.0 * speed
+    assert_allclose(seen.qd[1] * r, rolls, rtol=1e-6)
+    world = Rotation.from_quat(seen.q[3:]).apply(seen.qd[3:])
+    assert_allclose(world, [rolls, 0.0, 0.0], rtol=1e-6, atol=1e-9)
+    (contact,) = sim.contacts
+    assert contact.state is Touch.STICKING
+    assert contact.impacts == 0
+
+
 def test_a_ball_rolls_and_two_links_touch_each_other():
     """After sliding a ball rolls on at 5/7 of its speed; on a slide that moves, at its own."""
     r, m = 0.1, 2.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 from support.mechanisms import two_arms
 
 from robot_dynamics.contact.material import Material
@@ -84,14 +85,26 @@ def test_rows_of_closed_contacts(terms):
 
 
 def test_free_motion_and_masses_are_the_robots(terms):
-    """Without contact forces a step is that of forward dynamics in its middle."""
+    """Without contact forces a step is that of forward dynamics in its middle.
+
+    The object goes straight on meanwhile, in axes that turn.
+    """
     rng = np.random.default_rng(2)
     q, v, none = state(rng)
     tau, h = rng.normal(size=len(v)), 1e-3
-    step = terms(q, v, v, tau, none, h)
-    robot = Robot(terms.scene.model)
-    assert_allclose(step.q, terms.move(q, 0.5 * h * v), rtol=1e-14, atol=1e-14)
-    assert_allclose(step.free, v + h * robot.forward_dynamics(step.q, v, tau), rtol=1e-10)
+    step = terms(q, v, none, tau, none, h)
+    robot, system = Robot(terms.scene.model), terms.scene.system
+    middle = np.array(terms.scene.model.coast(q.tolist(), v.tolist(), 0.5 * h)[0])
+    assert_allclose(step.q, middle, rtol=1e-14, atol=1e-14)
+    of, at = system.object_v, system.object_q
+    turns = [Rotation.from_quat(each[at][3:]) for each in (q, middle)]
+    expected = v.copy()
+    expected[of][3:] = (turns[1].inv() * turns[0]).apply(v[of][3:])
+    assert_allclose(step.start, expected, rtol=1e-12, atol=1e-14)
+    own = step.start[of]
+    rate = robot.forward_dynamics(step.q, step.start, tau)
+    rate[of][3:] += np.cross(own[:3], own[3:])  # of the velocity, not of its coordinates
+    assert_allclose(step.free, step.start + h * rate, rtol=1e-10)
     H = robot.inertia_matrix(step.q)
     assert_allclose(step.HJ @ H, step.J, atol=1e-11 * np.abs(step.J).max() * np.linalg.cond(H))
 
@@ -102,9 +115,13 @@ def test_friction_of_joints_is_implicit(terms):
     q, v, none = state(rng)
     drag = np.zeros(len(v))
     drag[CELL.system.v_index] = 1e6
-    step = terms(q, v, v, none, drag, 1e-3)
+    step = terms(q, v, none, none, drag, 1e-3)
     assert np.abs(step.free[CELL.system.v_index]).max() < 0.01  # (H v + h C) / (h D)
     robot = Robot(terms.scene.model)
+    v, of = step.start, terms.scene.system.object_v
     H, C = robot.inertia_matrix(step.q), robot.bias_forces(step.q, v)
-    expected = v + np.linalg.solve(H + 1e-3 * np.diag(drag), 1e-3 * (-C - drag * v))
+    rate = np.zeros(len(v))  # of coordinates, while the object goes straight on
+    rate[of][3:] = -np.cross(v[of][:3], v[of][3:])
+    push = -C - H @ rate - drag * v
+    expected = v + np.linalg.solve(H + 1e-3 * np.diag(drag), 1e-3 * push)
     assert_allclose(step.free, expected, rtol=1e-9, atol=1e-9)
