@@ -317,7 +317,7 @@ class ContactMotion:
             open_by.bind(
                 h, self._after, at.error, at.gaps, at.places, at.axes, self._anchors,
                 self.pressed, self._anchored, self._elastic, self._gives, w, self._everything,
-                self._error, self._part, self._open,
+                self._h, self._fastest, self._error, self._part, self._open,
             )
             for h, at in ((self._h, terms), (np.zeros(1), there))
         )  # fmt: skip
@@ -911,7 +911,8 @@ def take_step(
 def open_by(
     h: Vector, after: Vector, holds: Vector, gap: Vector, place: Matrix, axes: Tensor,
     anchors: Matrix, pressed: Mask, anchored: Mask, elastic: Mask, gives: Mask, width: int,
-    everything: Mask, error: Vector, takes_part: Mask, widest: Vector,
+    everything: Mask, step: Vector, fastest: Vector, error: Vector, takes_part: Mask,
+    widest: Vector,
 ) -> None:  # fmt: skip
     """Write what rows are open by at the end of a step, which rows, and the largest.
 
@@ -919,13 +920,15 @@ def open_by(
     by in the middle, where the terms are, is as large at most.
     """
     b, largest = len(holds), 0.0
+    # What is at rest does not open by moving.
+    reach = min(STILL_CLOSED, _CLOSE_ENOUGH + step[0] * fastest[0])
     for i in range(len(error)):
         error[i] = holds[i] if i < b else 0.0
         takes_part[i] = i < b
     for i in range(len(gap) if everything[0] else 0):
         n = b + i * width
         # The place of a point of shapes may have gone over to another one, which is open.
-        if pressed[i] and not elastic[i] and gap[i] <= STILL_CLOSED:
+        if pressed[i] and not elastic[i] and gap[i] <= reach:
             error[n] = gap[i]
             takes_part[n] = True
         if anchored[i] and not elastic[i] and not gives[i]:

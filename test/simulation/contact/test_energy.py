@@ -395,15 +395,18 @@ def test_drives_work_is_energy_and_losses():
 
 
 def test_what_is_open_is_not_pulled_back():
-    """Where the nearest point of a shape that pushed is another one now, which is open by 5 mm."""
+    """Where the nearest point of a shape that pushed is another one now, which is open.
+
+    By 5 mm, or by more than what moves goes in a step.
+    """
     ball = ShapeContact("ball", Solid.sphere("body", 0.1), Solid.plane("world"), Material(0.5))
     sim = rd.Simulation(floating(), contacts=[ball], q=at(0, 0, 0.1))
     sim.step(np.zeros(6))
     motion = sim._plant.motion
     assert motion.pressed.all()
-    for lift, left in ((5e-3, 5e-3), (5e-5, 0.0)):
+    for lift, speed, left in ((5e-3, 1.0, 5e-3), (5e-5, 1.0, 0.0), (5e-5, 0.0, 5e-5)):
         motion.q[2] = 0.1 + lift
-        motion._open[0] = lift
+        motion._open[0], motion._fastest[0] = lift, speed
         motion.correct()
         assert abs(motion.q[2] - 0.1 - left) < 1e-9
 
