@@ -267,6 +267,10 @@ def solve_contacts(
                 P[k] = 0.0
     shift = scales(J, HJ, compliance, holding, width, r)
     error[0] = _INFINITE
+    cold, most = True, 0.0
+    for k in range(m):
+        cold = cold and P[k] == 0.0
+        most = max(most, r[k] * abs(c[k]))
     systems, seed, other = 0, 1, False
     for around in range(_ROUNDS + _RESTARTS):
         known, count, part, before = False, 0, 1.0, _INFINITE
@@ -285,6 +289,13 @@ def solve_contacts(
             # One system more than needed makes the last digits right.
             if left <= (TOLERANCE if count > 0 else 0.01 * TOLERANCE) or not left < _INFINITE:
                 break
+            if systems == 0 and cold:
+                # Nothing is known: all that touches pushes, however little separates it.
+                cold = False
+                for i in range(contacts):
+                    if touching[i]:
+                        P[holding + i * width] = most
+                continue
             size = 0.0
             for k in range(m):
                 size += F[k] * F[k]

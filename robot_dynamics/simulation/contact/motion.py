@@ -73,7 +73,9 @@ _ASTRAY = 1e-4
 _BEND = 10.0
 _TINY = 1e-300
 _SHORTEST = 16  # ... into as many parts at most
-_MOST_EVENTS = 12  # in a step; what closes beyond that closes at the step's end
+# In a step: what bounces so often does not bounce any more, and what closes beyond the other
+# number closes at the step's end.
+MOST_BOUNCES, _MOST_EVENTS = 300, 1000
 _LARGE_CORRECTION = 1e-6  # [m or rad]
 _CLOSE_ENOUGH = 1e-12  # [m or rad], what is open by less in a step is not corrected
 _WEAK_SHIFT = 1e-6  # of the diagonal, for rows that nearly depend on one another
@@ -112,6 +114,7 @@ class ContactMotion:
         slipping: Which of these slip (c,).
         deep: Down to which depth these push if they are rigid (c,) [m].
         correction: Size of the last correction of positions [m or rad].
+        crowded: Whether there were so many impacts in a step that some did not bounce.
         pads: Moments of the pads on the object over the last step, about x and y of their contacts
             (p, 2) [N m].
         resisted: What hinges and lines that resist did so with over the last step, on the object
@@ -125,7 +128,7 @@ class ContactMotion:
 
     #: What changes from step to step.
     STATE = (
-        "q", "v", "impacts", "pressed", "slipping", "_residual", "correction", "forces",
+        "q", "v", "impacts", "pressed", "slipping", "_residual", "correction", "crowded", "forces",
         "resisted", "pads", "near", "_work", "_totals", "_account", "_acceleration", "_foreseen",
         "_known", "_trusted", "_anchors", "_anchored", "_rates", "_gaining", "_patch", "_sheared",
         "_leaving", "_slowing", "_fresh", "_bending", "_swing", "_touched",
@@ -216,7 +219,7 @@ class ContactMotion:
         self.pads = np.zeros((len(self._padded), 2))
         self.impacts = np.zeros(c, dtype=np.int64)
         self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
-        self._residual, self.correction = np.zeros(1), 0.0
+        self._residual, self.correction, self.crowded = np.zeros(1), 0.0, False
         self.forces = ContactForces(np.zeros(self._rows), np.zeros(self._rows))
         self._struck = False  # since forces were taken
         # Of the last step, and what it says of the next; whether it is known.
@@ -428,7 +431,8 @@ class ContactMotion:
                         continue
                 # Also at a surface that was not the nearest one in the longer step.
                 if self._arriving.any():
-                    self._impact(self._arriving.copy())
+                    self.crowded = self.crowded or events >= MOST_BOUNCES
+                    self._impact(self._arriving.copy(), bounces=events < MOST_BOUNCES)
                     events += 1
                     continue
             self._accept(length, smooth=events == 0)
@@ -555,14 +559,14 @@ class ContactMotion:
         self._smooth[0] = smooth
         self._accept_step()
 
-    def _impact(self, arriving: Mask) -> None:
+    def _impact(self, arriving: Mask, *, bounces: bool) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
         terms, solver = self.terms.at(self.q, self.v, self.near, self._output), self._solver
         self._h[0] = 0.0
         self._begin_step()
         solver.compliance[:] = 0.0
         speed = np.where(arriving, -terms.before[self._normals], 0.0)
-        bounce = np.where(speed > SLOW, self._restitution * speed, 0.0)
+        bounce = np.where((speed > SLOW) & bounces, self._restitution * speed, 0.0)
         closed = (solver.touching | arriving) & ~self._elastic
 
         def solve(bounce: Array) -> None:

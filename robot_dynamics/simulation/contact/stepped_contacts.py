@@ -28,7 +28,12 @@ from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactMotion
+from robot_dynamics.simulation.contact.motion import (
+    DEEP,
+    FASTEST,
+    MOST_BOUNCES,
+    ContactMotion,
+)
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
 from robot_dynamics.simulation.engine_plant import SimulationError
 from robot_dynamics.simulation.plant import Measurement, copied, restore
@@ -153,7 +158,7 @@ class SteppedContacts:
             )
         self._tick, self._forces = 0, np.zeros(len(self.motion.forces.force))
         self._told: set[str] = set()  # contacts that are lost
-        self._warned = False  # of impulses that miss the laws
+        self._warned = self._crowded = False  # of impulses that miss the laws, of many impacts
         self._start = self.state
 
     def reset(self) -> Measurement:
@@ -167,7 +172,7 @@ class SteppedContacts:
         A point that gets deeper than 1 mm in something rigid does not push any more, nor does a
         contact whose gap is not a number. Each is logged once, as is a shape or a disc that is as
         deep, and as are the first impulses that miss the laws of contact by more than 1e-6 of the
-        largest.
+        largest, and a step with so many impacts that the last ones do not bounce.
 
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
@@ -210,6 +215,15 @@ class SteppedContacts:
                 "expected a shorter step, less friction, or masses that differ less.",
                 model.name,
                 motion.residual,
+                (self._tick + 1) * self.period,
+            )
+        if motion.crowded and not self._crowded:
+            self._crowded = True
+            _logger.warning(
+                "%s: more than %d impacts in a time step after %.6g s, of which later ones do not "
+                "bounce; expected a shorter step, or more room between what bounces.",
+                model.name,
+                MOST_BOUNCES,
                 (self._tick + 1) * self.period,
             )
         self._forces = motion.take_forces(self.period)

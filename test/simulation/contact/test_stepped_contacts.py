@@ -252,6 +252,28 @@ def test_what_spins_flies_straight_on(step):
     assert_allclose(seen.qd[:3], spin, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("speed", "told"), [(300.0, False), (30000.0, True)])
+def test_a_ball_bounces_many_times_in_a_step(speed, told, caplog):
+    """Between plates 2 mm from it 37 times: all bounce. Where 3750 would be it is stopped."""
+    r, lossless = 1e-3, Material(0.0, restitution=1.0)
+    planes = [plane((0, 0, 0), (0, 0, 1)), plane((0, 0, 4e-3), (0, 0, -1))]
+    contacts = [
+        PointContact(f"plate {i}", "body", surface=p, radius=r, material=lossless)
+        for i, p in enumerate(planes)
+    ]
+    robot = floating(1e-3, (4e-10,) * 3)
+    sim = rd.Simulation(robot, contacts=contacts, q=at(0, 0, 2e-3), qd=[0, 0, 0, 0, 0, speed])
+    for _ in range(5):
+        seen = sim.step(np.zeros(6))
+    assert abs(seen.q[2] - 2e-3) < 1.1e-3
+    assert ("more than 300 impacts" in caplog.text) is told
+    if told:
+        assert abs(seen.qd[5]) < 1.0
+    else:
+        assert_allclose(abs(seen.qd[5]), speed, rtol=1e-3)  # gravity takes part
+        assert sum(c.impacts for c in sim.contacts) == pytest.approx(1500, abs=5)
+
+
 @pytest.mark.parametrize("speed", [1.0, 30.0])
 @pytest.mark.parametrize("turns", [1.0, 2.0])
 def test_a_fast_ball_rolls_on_and_stays_on_its_plane(speed, turns):
