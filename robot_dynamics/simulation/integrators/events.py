@@ -54,6 +54,7 @@ Array = NDArray[np.float64]
 
 #: Blows slower than this [m/s] leave a contact closed, where none is given.
 REST_SPEED = 1e-3
+_LEAST_REST_SPEED = 1e-6
 #: A contact this near [m, or the unit of an inequality] is closed.
 CLOSED = 1e-9
 #: One that opens or closes slower than this [m/s] stays closed.
@@ -124,6 +125,11 @@ class EventSteps:
         self._robot, self._scheme, self._force, self._h = robot, scheme, force, step
         self._contacts = contacts
         self._rest_speed = positive_number("rest_speed", rest_speed)
+        if self._rest_speed < _LEAST_REST_SPEED:
+            raise ArgumentError(
+                f"rest_speed is {self._rest_speed:g} m/s, expected {_LEAST_REST_SPEED:g} or more: "
+                "slower bounces are rounding, and never end."
+            )
         self._current: list[int] = []
         self._active: list[int] = []
         self.events: list[ContactEvent] = []

@@ -97,7 +97,8 @@ def integrate(
             and (N, nv); row i of what it returns must depend on row i alone.
         prescribed: Accelerations [rad/s^2, m/s^2] of joints as functions of time [s], by the
             joint's name; they move so at any force, and `tau` drives the other joints. Positions
-            and velocities go on from the start. For mechanisms without loops and couplings.
+            and velocities go on from the start. For mechanisms without loops, couplings and
+            contacts.
         method: "projection": fixed steps, positions and velocities projected after each in the
             metric of H. "adaptive": steps by error control, projected likewise. "stabilised":
             fixed steps with Baumgarte's terms and no projection; the start may be open.
@@ -112,7 +113,7 @@ def integrate(
         contacts: What may touch, rigid, with Coulomb friction in a round cone or without
             (docs/contact.md): "projection" of one state goes on from event to event, steps
             shortened to each. `Trajectory.events` has them.
-        rest_speed: Impacts slower than this leave a contact closed [m/s].
+        rest_speed: Impacts slower than this leave a contact closed [m/s]; 1e-6 at least.
         progress: Called with the time reached and the duration [s] after every output.
 
     Returns:
@@ -151,6 +152,11 @@ def integrate(
     items = () if contacts is None else named_contacts(contacts)
     if items and (batch or method != "projection"):
         raise ArgumentError("contacts need the method 'projection' and one state.")
+    if items and prescribed:
+        raise ArgumentError(
+            f"contacts beside the prescribed motion of {next(iter(prescribed))!r}, which they "
+            "would push out of it; expected one or the other."
+        )
     orders = EVENT_ORDERS if items else ORDERS
     how = Method(method, scheme_of_order(order, orders), stabilisation_time)
     times = np.linspace(0.0, duration, outputs + 1)

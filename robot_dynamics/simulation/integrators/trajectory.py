@@ -137,13 +137,15 @@ class Trajectory:
         return max(self.effort.closure_error, float(np.max(self.closure_error)))
 
     def __str__(self) -> str:
-        effort = self.effort
+        effort, energy = self.effort, ""
+        if not any(event.kind == "impact" for event in self.events):
+            energy = f"; energy changed by {self.energy_drift:.1e} of the largest kinetic energy"
         return (
             f"{self.method}: {self.t[-1]:g} s in {effort.steps} steps "
             f"({effort.rejected} rejected, {effort.singular_steps} singular); "
             f"loops open by {self.worst_closure_error:.1e} m, corrected by up to "
-            f"{effort.correction:.1e} m; energy changed by {self.energy_drift:.1e} of the largest "
-            "kinetic energy" + "".join(f"; warning: {words}" for words in self.warnings)
+            f"{effort.correction:.1e} m{energy}"
+            + "".join(f"; warning: {words}" for words in self.warnings)
         )
 
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import robot_dynamics as rd
+from robot_dynamics.contact.points import PointContact
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 from robot_dynamics.robot import Robot
@@ -66,6 +67,9 @@ def test_what_cannot_be_prescribed(pendulum):
         rd.integrate(pendulum, [0, 0], [0, 0], 0.1, prescribed={"wheel": shaken})
     with pytest.raises(ArgumentError, match="prescribed\\['lift'\\] has shape"):
         rd.integrate(pendulum, [0, 0], [0, 0], 0.1, prescribed={"lift": lambda t: [1.0, 2.0]})
+    floor = PointContact("floor", "bob", (0, 0, -LENGTH))
+    with pytest.raises(ArgumentError, match="contacts beside the prescribed motion of 'lift'"):
+        rd.integrate(pendulum, [2, 0], [0, 0], 0.1, prescribed={"lift": shaken}, contacts=[floor])
     for wrong in (["lift"], {"lift": 1.0}):
         with pytest.raises(ArgumentError, match="expected a mapping from joints to functions"):
             rd.integrate(pendulum, [0, 0], [0, 0], 0.1, prescribed=wrong)
