@@ -157,6 +157,7 @@ class SteppedContacts:
                 f"{1e3 * DEEP:g} mm at most."
             )
         self._tick, self._forces = 0, np.zeros(len(self.motion.forces.force))
+        self._whole = True  # not within a period
         self._told: set[str] = set()  # contacts that are lost
         self._warned = self._crowded = False  # of impulses that miss the laws, of many impacts
         self._start = self.state
@@ -176,11 +177,13 @@ class SteppedContacts:
 
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
-            SimulationError: If the motion grows without bound.
+            SimulationError: If the motion grows without bound, or the period before was not
+                finished, as by Ctrl-C: `reset` and a state that is set begin anew.
         """
+        self._require_whole()
         motion, model = self.motion, self.robot.model
         force = joint_forces(self.robot, motion.q, tau, wrenches)
-        h = self.period / self.substeps
+        h, self._whole = self.period / self.substeps, False
         with np.errstate(over="ignore", invalid="ignore"):  # of velocities without bound
             for _ in range(self.substeps):
                 motion.advance(h, force)
@@ -228,6 +231,7 @@ class SteppedContacts:
             )
         self._forces = motion.take_forces(self.period)
         self._tick += 1
+        self._whole = True
         return self._measurement()
 
     def truth(self) -> None:
@@ -235,9 +239,11 @@ class SteppedContacts:
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return what there is to say of each contact; impacts as their mean over the period."""
+        self._require_whole()
         motion = self.motion
         layout = motion.terms
-        terms = layout.at(motion.q, motion.v, motion.near)
+        with np.errstate(all="ignore"):  # what is not finite was told
+            terms = layout.at(motion.q, motion.v, motion.near)
         b, w = layout.holding, layout.width
         forces = self._forces[b:].reshape(-1, w)
         rates = terms.before[b:].reshape(-1, w)
@@ -265,6 +271,7 @@ class SteppedContacts:
 
     def books(self) -> EnergyBooks:
         """Return where energy went since the start."""
+        self._require_whole()
         return self.motion.books
 
     @property
@@ -275,6 +282,7 @@ class SteppedContacts:
             ArgumentError: If it is set to the state of another robot, of other contacts, or of
                 another period.
         """
+        self._require_whole()
         motion = copied(self.motion, ContactMotion.STATE)
         return SteppedContactsState(self._tick, self._identity, motion, self._forces.copy())
 
@@ -283,7 +291,19 @@ class SteppedContacts:
         self._identity.require(state, self.robot.model.name)
         restore(self.motion, state.motion)
         self.motion.bind()
-        self._tick, self._forces = state.tick, state.forces.copy()
+        self._tick, self._forces, self._whole = state.tick, state.forces.copy(), True
+
+    def _require_whole(self) -> None:
+        """Refuse to go on from within a period.
+
+        Raises:
+            SimulationError: If the last one was not finished.
+        """
+        if not self._whole:
+            raise SimulationError(
+                f"{self.robot.model.name}: period {self._tick + 1} was not finished, expected "
+                "`reset`, or a state from before it."
+            )
 
     @property
     def _identity(self) -> Identity:

@@ -8,6 +8,7 @@ import copy
 import dataclasses
 import importlib.util
 import pickle
+import warnings
 from itertools import product
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownName
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
 from robot_dynamics.scalar.functions import absolute, sqrt
 from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.engine_plant import SimulationError
 
 ROOT = Path(__file__).resolve().parents[3]
 G = 9.81
@@ -115,6 +117,41 @@ def test_a_surface_that_ends_is_told(caplog, stiffness):
     for _ in range(10):
         sim.step(np.zeros(6))
     assert caplog.text.count("contact 'foot' is not a number after") == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(sim.contacts[0].gap)
+
+
+def test_a_period_that_is_not_finished_is_told(monkeypatch):
+    """After Ctrl-C within a period a simulation does not go on, until it is set back."""
+    foot = PointContact("foot", "body", (0, 0, -0.1))
+    sim = rd.Simulation(floating(), contacts=[foot], q=at(0, 0, 0.2))
+    sim.step(np.zeros(6))
+    state = sim.state
+    after = sim.step(np.zeros(6)).q
+    motion, advance = sim._plant.motion, sim._plant.motion.advance
+    left = [2]
+
+    def interrupted(h, force):
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        advance(h, force)
+
+    for set_back in (lambda: setattr(sim, "state", state), sim.reset):
+        left[0] = 2
+        monkeypatch.setattr(motion, "advance", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sim.step(np.zeros(6))
+        monkeypatch.undo()
+        for on in (lambda: sim.step(np.zeros(6)), lambda: sim.state, lambda: sim.contacts):
+            with pytest.raises(SimulationError, match=r"free body: period \d was not finished"):
+                on()
+        set_back()
+        assert sim.contacts[0].gap > 0.0
+        if sim.observation.time:
+            assert (sim.step(np.zeros(6)).q == after).all()
+    assert sim.observation.time == 0.0
 
 
 def test_impulses_that_miss_the_laws_are_told(caplog):
