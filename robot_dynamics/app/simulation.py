@@ -18,6 +18,8 @@ from robot_dynamics.app.scenario import Scenario, build_system, true_system
 from robot_dynamics.contact.points import Inequality, PointContact, named_contacts
 from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone, Residuals
+from robot_dynamics.description.description import Description
+from robot_dynamics.description.load import is_robot
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
@@ -180,6 +182,14 @@ class Simulation:
             self.joint_names = scenario.model.joint_names
             self.effort_limits = scenario.model.limits()["effort"]
         else:
+            if isinstance(scenario, Description) or (
+                isinstance(scenario, (str, Path)) and is_robot(scenario)
+            ):
+                what = scenario.mechanism.name if isinstance(scenario, Description) else scenario
+                raise ArgumentError(
+                    f"Simulation: {str(what)!r} describes a robot, expected rd.load of it, or a "
+                    "scenario."
+                )
             _refuse(
                 "a scenario", "a robot", period=period, q=q, qd=qd, step=step, contacts=contacts,
                 cone=cone,

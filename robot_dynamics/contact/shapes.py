@@ -18,7 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.contact.material import Material
 from robot_dynamics.description.description import Description, Shape
-from robot_dynamics.dynamics.arguments import pose_matrix, require_text, whole_number
+from robot_dynamics.dynamics.arguments import (
+    pose_matrix,
+    positive_number,
+    require_text,
+    whole_number,
+)
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Model
 
@@ -57,8 +62,8 @@ class Solid:
             raise ArgumentError(f"a {self.kind!r} on {self.link!r}, expected one of {[*_SIZES]}.")
         require_text(f"the link of a {self.kind}", self.link)
         try:
-            size = tuple(float(x) for x in self.size)
-        except (TypeError, ValueError):
+            size = tuple(positive_number("size", x) for x in self.size)
+        except (TypeError, ArgumentError):
             size = (np.nan,)
         if len(size) != _SIZES[self.kind] or not all(0.0 < x < np.inf for x in size):
             raise ArgumentError(

@@ -49,6 +49,11 @@ _OTHERS = {
 _YAML = (".yaml", ".yml", ".json")
 
 
+def is_robot(what: str | Path) -> bool:
+    """Return whether a name is that of a robot's description in URDF or xacro."""
+    return Path(what).suffix.lower() in (".urdf", SUFFIX, ".xml")
+
+
 def load_description(
     path: str | Path | Any,
     loops: str | Path | None = None,

@@ -25,7 +25,7 @@ def finite_vector(name: str, values: object, length: int) -> NDArray[np.float64]
         ArgumentError: If there are others, or not finite ones.
     """
     try:
-        array = np.atleast_1d(np.asarray(values, dtype=float))
+        array = np.atleast_1d(_numbers(values))
     except (TypeError, ValueError):
         raise ArgumentError(
             f"{name} is {_shortened(values)}, expected {length} numbers."
@@ -65,8 +65,21 @@ def size_number(name: str, value: object) -> float:
     """
     number = _number(value)
     if not 0.0 <= number < np.inf:
-        raise ArgumentError(f"{name} is {_shortened(value)}, expected 0 or more.")
+        raise ArgumentError(f"{name} is {_shortened(value)}, expected a number, 0 or more.")
     return number
+
+
+def _numbers(values: object) -> NDArray[np.float64]:
+    """Return values as an array, texts of numbers refused.
+
+    Raises:
+        TypeError: If there are texts.
+        ValueError: If they are no numbers.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "SU":
+        raise TypeError("texts")
+    return np.asarray(array, dtype=float)
 
 
 def _number(value: object) -> float:
@@ -108,7 +121,7 @@ def points_array(name: str, values: object) -> NDArray[np.float64]:
         ArgumentError: If they are other things, none, or not finite.
     """
     try:
-        array = np.atleast_2d(np.asarray(values, dtype=float))
+        array = np.atleast_2d(_numbers(values))
     except (TypeError, ValueError):
         raise ArgumentError(f"{name} are {_shortened(values)}, expected (n, 3) numbers.") from None
     if array.ndim != 2 or array.shape[1] != 3 or not len(array) or not np.isfinite(array).all():
@@ -144,7 +157,7 @@ def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
         ArgumentError: If it is another thing, or its upper left part is no rotation.
     """
     try:
-        matrix = np.asarray(value, dtype=float)
+        matrix = _numbers(value)
     except (TypeError, ValueError):
         raise ArgumentError(f"{name} is {_shortened(value)}, expected a (4, 4) matrix.") from None
     if matrix.shape != (4, 4):

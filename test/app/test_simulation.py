@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,6 +110,16 @@ def test_a_state_goes_to_another_simulation_of_the_scenario_only():
     assert np.array_equal(one.step(torque).q, other.step(torque).q)
     with pytest.raises(rd.ArgumentError, match="another plant"):
         rd.Simulation("tray").state = one.state
+
+
+def test_descriptions_are_no_scenarios():
+    """Who gives a robot's file is told to load it."""
+    file = "package://robot_dynamics/urdf/arm.urdf"
+    for given, name in ((file, file), (Path("own.urdf"), "own.urdf")):
+        with pytest.raises(rd.ArgumentError, match=f"'{name}' describes a robot, .* rd.load"):
+            rd.Simulation(given, contacts=[])
+    with pytest.raises(rd.ArgumentError, match=r"'arm' describes a robot, expected rd.load of it"):
+        rd.Simulation(rd.load_description(file))
 
 
 def motion_of(engine, name, wrenches):

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.dynamics.arguments import finite_vector, positive_number, several_names
+from robot_dynamics.dynamics.arguments import (
+    finite_vector,
+    positive_number,
+    several_names,
+    size_number,
+)
 from robot_dynamics.errors import ArgumentError
 
 
@@ -36,6 +41,10 @@ def test_what_is_no_number():
     """Text, or nothing, in the place of numbers is named, long text shortened."""
     with pytest.raises(ArgumentError, match="q is 'abc', expected 2 numbers"):
         finite_vector("q", "abc", 2)
+    with pytest.raises(ArgumentError, match=r"q is \('0', '1'\), expected 2 numbers"):
+        finite_vector("q", ("0", "1"), 2)
+    with pytest.raises(ArgumentError, match="radius is '1', expected a number, 0 or more"):
+        size_number("radius", "1")
     with pytest.raises(ArgumentError, match=r"\.\.\., expected 2 numbers") as error:
         finite_vector("q", "x" * 1000, 2)
     assert len(str(error.value)) < 100

@@ -180,8 +180,9 @@ def _view_topics(options: argparse.Namespace) -> NoReturn:
 def _view_live(options: argparse.Namespace) -> int:
     from robot_dynamics.app.scenario import load_scenario
     from robot_dynamics.app.visual.live import LiveView
-    from robot_dynamics.app.visual.scene import is_recording, is_robot
+    from robot_dynamics.app.visual.scene import is_recording
     from robot_dynamics.app.visual.shapes import VisualError, require_trimesh
+    from robot_dynamics.description.load import is_robot
 
     require_trimesh()
     if is_recording(options.what) or is_robot(options.what):
@@ -224,13 +225,14 @@ def scene_of(what: str, interval: float, overrides: list[str]) -> VisualScene:
     """
     from robot_dynamics.app.visual import scene
     from robot_dynamics.app.visual.shapes import VisualError, require_trimesh
+    from robot_dynamics.description.load import is_robot
 
     require_trimesh()
-    if overrides and (scene.is_recording(what) or scene.is_robot(what)):
+    if overrides and (scene.is_recording(what) or is_robot(what)):
         raise VisualError(f"{what}: --set is for a scenario that is simulated.")
     if scene.is_recording(what):
         return scene.scene_of_recording(what, interval)
-    if scene.is_robot(what):
+    if is_robot(what):
         return scene.scene_of_robot(what)
     from robot_dynamics.app.progress import display
     from robot_dynamics.app.run import simulate

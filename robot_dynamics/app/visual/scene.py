@@ -153,11 +153,6 @@ def is_recording(what: str | Path) -> bool:
     return path.suffix.lower() in (*SUFFIXES, ".db3")
 
 
-def is_robot(what: str | Path) -> bool:
-    """Return whether a name is that of a robot's description in URDF or xacro."""
-    return Path(what).suffix.lower() in (".urdf", ".xacro", ".xml")
-
-
 def scene_of_recording(
     recording: Recording | str | Path, interval: float = 0.02, cell: RecordedCell | None = None
 ) -> VisualScene:

@@ -30,6 +30,7 @@ from robot_dynamics.dynamics.kinematics import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model, pose, pose_of
+from robot_dynamics.wording import distance
 
 Array = NDArray[np.float64]
 
@@ -86,7 +87,7 @@ class Manifolds:
         try:
             self._model = mujoco.MjModel.from_xml_string(_document(contacts))
         except ValueError as error:
-            raise RobotDynamicsError(f"MuJoCo refuses a shape: {error}.") from error
+            raise RobotDynamicsError(_refused(mujoco, contacts)) from error
         self._data = mujoco.MjData(self._model)
         self._collide, self._distance = mujoco.mj_collision, mujoco.mj_geomDistance
         # MuJoCo moves the frames of convex hulls to their centres.
@@ -422,6 +423,25 @@ def _document(contacts: Sequence[ShapeContact], alone: Sequence[int] | None = No
         if alone is None or i in alone:
             etree.SubElement(pairs, "pair", geom1=names[0], geom2=names[1], margin=repr(MARGIN))
     return etree.tostring(root, encoding="unicode")
+
+
+def _refused(mujoco: Any, contacts: Sequence[ShapeContact]) -> str:
+    """Return a sentence on the first contact that MuJoCo refuses."""
+    for one in contacts:
+        try:
+            mujoco.MjModel.from_xml_string(_document([one]))
+        except ValueError as error:
+            reason = str(error).splitlines()[0].removeprefix("Error: ").split(":")[0]
+            sizes = [
+                f"a convex hull of {distance(float(np.ptp(solid.points, axis=0).max()))}"
+                for solid in (one.first, one.second)
+                if solid.kind == "convex"
+            ]
+            return (
+                f"contact {one.name!r}: MuJoCo refuses {' and '.join(sizes) or 'its shapes'} "
+                f"({reason}), expected larger ones."
+            )
+    return "MuJoCo refuses the shapes together, expected fewer."
 
 
 def _half_sizes(solid: Solid) -> Sequence[float]:

@@ -497,6 +497,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch, tmp_path):
     for make, words in (
         (lambda: Solid.box("body", 1.0), "size 1.0, expected 3"),
         (lambda: Solid.sphere("body", [0.1]), "expected 1 positive"),
+        (lambda: Solid.sphere("body", "0.1"), "expected 1 positive"),
         (lambda: Solid.convex("body", [[0, 0, 0], [1, 0]]), "four at least"),
         (lambda: Solid.sphere("body", 0.1, "here"), "pose of the sphere on 'body'"),
         (lambda: Solid.sphere(None, 0.1), "link of a sphere is None"),
@@ -516,6 +517,10 @@ def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch, tmp_path):
             contacts_of(load_description(tmp_path / "one.urdf"), [pair])
     with pytest.raises(ArgumentError, match="two planes"):
         ShapeContact("c", floor, floor)
+    hull = Solid.convex("body", 1e-6 * np.vstack([np.zeros(3), np.eye(3)]))
+    words = r"^contact 'c': MuJoCo refuses a convex hull of 0.001 mm \([^\n]*\), expected larger"
+    with pytest.raises(RobotDynamicsError, match=words):
+        rd.Simulation(floating(), contacts=[ShapeContact("c", hull, floor)])
     with pytest.raises(ArgumentError, match="expected 1 to 8"):
         ShapeContact("c", ball, floor, points=9)
     with pytest.raises(ArgumentError, match="two of Solid"):
