@@ -38,7 +38,9 @@ def bouncing_ball() -> tuple[np.ndarray, np.ndarray]:
     first = np.sqrt(2.0 * height / G)
     expected = first + 2.0 * first * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 20))])
     print(f"20 bounces at their times to a nanosecond: {np.abs(times - expected).max() < 1e-9}")
-    return motion.t, motion.q[:, 2] - radius
+    t = np.append(motion.t, times)  # outputs are between the bounces
+    height = np.append(motion.q[:, 2] - radius, np.zeros(len(times)))
+    return t[np.argsort(t)], height[np.argsort(t)]
 
 
 def sliding_block() -> tuple[np.ndarray, np.ndarray]:
@@ -83,14 +85,15 @@ def main(picture: str = "") -> None:
 
         figure, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
         for ax, (t, y), title in zip(
-            axes, (ball, block, stones[2.0]),
+            axes, (ball, block, stones[-2.0]),
             ("height of a ball [m]", "way of a block [m]", "spin of a rattleback [rad/s]"),
             strict=True,
         ):  # fmt: skip
             ax.plot(t, y)
             ax.set(title=title, xlabel="time [s]")
             ax.grid(alpha=0.3)
-        axes[2].plot(*stones[-2.0])
+        axes[2].plot(*stones[2.0], "--")
+        axes[2].legend(["from -2 rad/s", "from +2 rad/s"], loc="center right")
         figure.savefig(picture, dpi=110)
         print(f"written: {picture}")
 

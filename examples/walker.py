@@ -85,17 +85,21 @@ def main(picture: str = "", duration: float = 2.0) -> tuple[float, np.ndarray]:
     if picture:
         import matplotlib.pyplot as plt
 
-        figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
-        axes[0].plot(time, height, label="height")
-        axes[0].plot(time, forward, label="forward")
-        axes[0].set(title="place of the body [m]", xlabel="time [s]")
-        axes[0].legend()
-        axes[1].plot(time, force)
-        axes[1].axhline(weight, color="0.6", lw=0.8)
-        axes[1].set(title="force on all feet [N]", xlabel="time [s]", ylim=(0, 4 * weight))
+        figure, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
+        axes[0].plot(time, height)
+        axes[0].set(title="height of the body [m]")
+        axes[1].plot(time, 1e3 * forward)
+        axes[1].set(title="way of the body forward [mm]")
+        axes[2].plot(time, force)
+        axes[2].axhline(weight, color="0.6", lw=0.8, label=f"its weight, {weight:.0f} N")
+        axes[2].set(title="force on all feet [N]", ylim=(0, 4 * weight))
+        peak = int(force.argmax())
+        axes[2].text(time[peak] + 0.05, 3.7 * weight, f"up to {force[peak]:.0f} N")
         for ax in axes:
-            ax.axvspan(1.0, 1.2, color="0.9")
+            ax.axvspan(1.0, 1.2, color="0.9", label="pushed")
+            ax.set(xlabel="time [s]")
             ax.grid(alpha=0.3)
+        axes[2].legend()
         figure.savefig(picture, dpi=110)
         print(f"written: {picture}")
     return closure, seen.q
