@@ -196,7 +196,9 @@ class Inequality:
 
     Attributes:
         name: What it is called in messages.
-        phi: `(posture) -> phi`, written over scalars: it is differentiated and compiled.
+        phi: `(posture) -> phi`, written over scalars: it is differentiated and compiled. In metres
+            or radians, about as far as the mechanism is from its limit: what is closed, deep and
+            slow is told by phi and its rate as they are, and the force is along its slope.
         restitution: Part of the speed at which phi is left after an impact.
     """
 

@@ -199,9 +199,11 @@ class SteppedContacts:
                 self._told.add(name)
                 where, expected = "not a number", "a surface that is finite wherever it gets"
                 if gap < 0.0:
-                    deep = f"more than {1e3 * DEEP:g} mm deep in something rigid"
-                    where = f"below {-DEEP:g}" if name in self._inequalities else deep
+                    where = f"more than {1e3 * DEEP:g} mm deep in something rigid"
                     expected = "a shorter step, or a slower motion"
+                    if name in self._inequalities:
+                        where = f"below {-DEEP:g}"
+                        expected = "a phi in metres or radians, a shorter step, or a slower motion"
                 _logger.warning(
                     "%s: contact %r is %s after %.6g s%s; expected %s.",
                     model.name,

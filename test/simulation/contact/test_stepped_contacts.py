@@ -8,6 +8,7 @@ import copy
 import dataclasses
 import importlib.util
 import pickle
+import re
 import warnings
 from itertools import product
 from pathlib import Path
@@ -83,6 +84,15 @@ def test_what_does_not_push_any_more_is_told(caplog):
         sim.step(np.zeros(6))
     assert caplog.text.count("contact 'foot' is more than 1 mm deep") == 1
     assert "and does not push any more" in caplog.text
+    caplog.clear()
+    phi = Inequality("phi", lambda p: -ground(p.point("body")))
+    sim = rd.Simulation(floating(), contacts=[phi], qd=[0, 0, 0, 1.0, 0, 0])
+    for _ in range(8):
+        sim.step(np.zeros(6))
+    words = (
+        "'phi' is below -0.001 .* any more; expected a phi in metres or radians, a shorter step"
+    )
+    assert re.search(words, caplog.text)
 
 
 def test_a_coin_that_falls_flat_stays_on_the_floor(caplog):

@@ -249,6 +249,25 @@ def test_a_surface_that_ends_is_told_with_place_and_time(mu):
     assert error.value.trajectory.t[-1] == pytest.approx(error.value.time, abs=0.02)
 
 
+@pytest.mark.parametrize("aside", [0.0, 0.8])
+def test_points_are_seen_that_go_half_of_their_way_through(aside):
+    """In a step: a ball of 1 cm is never passed, in time steps or from event to event."""
+    way, h = 0.5 * 0.02 * np.sqrt(1.0 - aside**2), 1e-3
+    ball = PointContact("ball", "body", surface=sphere((0, 0, 0), 0.01), material=SMOOTH)
+    for i in range(8):
+        start = at(0.01 * aside, 0, 0.05 + way * i / 8), [0, 0, 0, 0, 0, -way / h]
+        motion = rd.integrate(
+            floating(), *start, 12 * h, contacts=[ball], step=h, order=4, outputs=1
+        )
+        assert motion.events[0].kind == "impact"
+        sim = rd.Simulation(floating(), contacts=[ball], q=start[0], qd=start[1], period=h, step=h)
+        hits = []
+        for _ in range(12):
+            sim.step(np.zeros(6))
+            hits.append(sim.contacts[0].impacts)
+        assert sum(hits) >= 1
+
+
 def test_events_that_accumulate_are_told():
     """What goes back and forth 1e7 times a second, in steps of 100 s."""
     robot, limits = slide(1e-7)
