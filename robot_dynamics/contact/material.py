@@ -73,10 +73,11 @@ class Material:
                     raise ArgumentError(
                         f"{name} of a rigid material is {given:g}, expected a stiffness beside it."
                     )
-        elif self.damping and self.restitution:
+        elif bool(self.damping) == bool(self.restitution):
             raise ArgumentError(
-                f"an elastic material has a damping of {self.damping:g} N s/m and a restitution "
-                f"of {self.restitution:g}, expected one of them: each says what an impact loses."
+                f"an elastic material, of stiffness {self.stiffness:g} N/m, has a damping of "
+                f"{self.damping:g} N s/m and a restitution of {self.restitution:g}, expected one "
+                "of them: each says what an impact loses."
             )
         elif not self.damping:
             dissipation(self.restitution, self.speed)

@@ -177,6 +177,10 @@ def test_no_contacts_are_free_motion():
         (lambda: disc("wide"), "radius of a disc is 'wide'"),
         (lambda: Material(-0.1), "friction of -0.1"),
         (lambda: Material(0.1, restitution=1.5), "restitution 1.5"),
+        (
+            lambda: Material(0.5, 0.3),  # meant as a restitution
+            "stiffness 0.3 N/m, has a damping of 0 N s/m and a restitution of 0, expected one",
+        ),
         (lambda: Material("rubber"), "friction of a material is 'rubber'"),
         (lambda: Material(0.1, restitution=None), "restitution of a material is None"),
         (lambda: cable("rope", 0.0, END, END), "length of cable 'rope' is 0.0"),
