@@ -506,6 +506,10 @@ def test_a_state_is_taken_up_bit_for_bit():
     )
     with pytest.raises(ArgumentError, match=r"a period of 0.002 s, expected 0.01 s"):
         slower.state = other.state
+    with pytest.raises(ArgumentError, match=r"a period of 0.002 s, expected 0.01 s"):
+        rd.Simulation(floating(), period=0.01).state = rd.Simulation(floating()).state
+    with pytest.raises(ArgumentError, match=r"other contacts, \['other'\], expected none"):
+        rd.Simulation(floating()).state = other.state
     with pytest.raises(ArgumentError, match="of another simulation"):
         slower.state = dataclasses.replace(state, plant=None)
 
