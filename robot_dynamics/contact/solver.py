@@ -267,10 +267,9 @@ def solve_contacts(
                 P[k] = 0.0
     shift = scales(J, HJ, compliance, holding, width, r)
     error[0] = _INFINITE
-    cold, most = True, 0.0
+    cold = True
     for k in range(m):
         cold = cold and P[k] == 0.0
-        most = max(most, r[k] * abs(c[k]))
     systems, seed, other = 0, 1, False
     for around in range(_ROUNDS + _RESTARTS):
         known, count, part, before = False, 0, 1.0, _INFINITE
@@ -289,13 +288,13 @@ def solve_contacts(
             # One system more than needed makes the last digits right.
             if left <= (TOLERANCE if count > 0 else 0.01 * TOLERANCE) or not left < _INFINITE:
                 break
-            if systems == 0 and cold:
-                # Nothing is known: all that touches pushes, however little separates it.
-                cold = False
-                for i in range(contacts):
-                    if touching[i]:
-                        P[holding + i * width] = most
-                continue
+            for i in range(contacts if systems == 0 and cold else 0):
+                # Nothing is known: all that touches sticks, however little separates it.
+                if touching[i] and ratio[i] != 0.0:
+                    ratio[i] = 1.0 if mu[i] > 0.0 else 0.0
+                    for k in range(holding + i * width, holding + (i + 1) * width):
+                        along[k] = 0.0
+                        F[k] = r[k] * u[k] if mu[i] > 0.0 or k == holding + i * width else P[k]
             size = 0.0
             for k in range(m):
                 size += F[k] * F[k]

@@ -77,6 +77,7 @@ _SHORTEST = 16  # ... into as many parts at most
 # number closes at the step's end.
 MOST_BOUNCES, _MOST_EVENTS = 300, 1000
 _LARGE_CORRECTION = 1e-6  # [m or rad]
+_LITTLE = 1e-5  # [m or rad], what is open by less where all rests is not closed by lifting
 _CLOSE_ENOUGH = 1e-12  # [m or rad], what is open by less in a step is not corrected
 _WEAK_SHIFT = 1e-6  # of the diagonal, for rows that nearly depend on one another
 _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
@@ -194,6 +195,9 @@ class ContactMotion:
         # Of groups: kinetic and potential energy, the islands that they are in, and sums of these.
         g = len(self.terms.groups.lossless)
         self._kinetic, self._potential = np.zeros(g), np.zeros(g)
+        # How islands move as a whole, and are to.
+        self._momentum, self._common, self._kept = (np.zeros((g, 3)) for _ in range(3))
+        self._axes = np.zeros((nv, 3))
         self._pushed = np.zeros(g, dtype=bool)  # which something pushes in a step
         self._island, self._sums = np.zeros(g, dtype=np.int64), np.zeros((g, 4))
         # Of an impact: impulses that may give energy, and what velocities change by.
@@ -214,7 +218,7 @@ class ContactMotion:
         self._work = np.zeros(self._rows)
         # Work on groups of drives, of the friction of joints, and of pads.
         groups = self.terms.groups
-        self._totals = np.zeros((len(groups.lossless), 3))
+        self._totals = np.zeros((len(groups.lossless), 6))
         self._touched = np.zeros(c, dtype=bool)  # which pushed since energy was looked at
         self.pads = np.zeros((len(self._padded), 2))
         self.impacts = np.zeros(c, dtype=np.int64)
@@ -249,7 +253,9 @@ class ContactMotion:
         self._account = np.zeros_like(self._totals)
         self.bind()
         self._find_energy()
+        self._find_momentum()
         self._account[:, 0] = self._kinetic + self._potential
+        self._account[:, 3:] = self._momentum
         if self._elastic.any():
             with np.errstate(all="ignore"):  # what is not a number stores nothing
                 there = self.terms.at(self.q, self.v)
@@ -304,15 +310,22 @@ class ContactMotion:
             self._foreseen, self._known, self.forces.force, self.pressed, self.slipping,
             self.impacts, self._anchors, self._anchored, self._leaving, self._slowing,
             self._fresh, self._bending, self._swing, groups.of_velocity, groups.of_row,
-            groups.joins, self._pushed, self._touched,
+            groups.joins, self._pushed, self._touched, groups.weight, terms.wholes,
         )  # fmt: skip
         self._find_energy = self.terms.bind_energy(self.q, self.v, self._kinetic, self._potential)
+        self._find_momentum = nothing.bind()
+        if groups.free.any():
+            self._find_momentum = self.terms.bind_momentum(
+                self.q, self.v, self._momentum, self._axes
+            )
         self._balance_energy = balance_energy.bind(
-            self._find_energy, self._kinetic, self._potential, self._account, self._work,
+            self._find_energy, self._find_momentum, self._kinetic, self._potential,
+            self._account, self._work,
             self._totals, self._elastic, b, w, groups.of_row, groups.of_velocity, groups.joins,
             groups.lossless, self._touched, self._island, self._sums, self.v, self._h, terms.gaps,
             self._after, self._within, self.pressed, self._stiffness, self._loss, self._damping,
-            self._patch,
+            self._patch, groups.free, groups.mass, groups.grounded, self._momentum, self._axes,
+            self._common, self._kept,
         )  # fmt: skip
 
         there = self._here.terms
@@ -320,7 +333,7 @@ class ContactMotion:
             open_by.bind(
                 h, self._after, at.error, at.gaps, at.places, at.axes, self._anchors,
                 self.pressed, self._anchored, self._elastic, self._gives, w, self._everything,
-                self._h, self._fastest, self._error, self._part, self._open,
+                self._error, self._part, self._open,
             )
             for h, at in ((self._h, terms), (np.zeros(1), there))
         )  # fmt: skip
@@ -465,6 +478,15 @@ class ContactMotion:
         if self._fastest[0] > SLOW:
             self._balance_energy()
 
+    def _rises(self, before: Array) -> bool:
+        """Return whether potential energy is larger than it was at positions `before` (nq,)."""
+        self._find_energy()
+        now, after = float(self._potential.sum()), self.q.copy()
+        self.q[:] = before
+        self._find_energy()
+        self.q[:] = after
+        return now > float(self._potential.sum())
+
     def _close_all(self) -> None:
         """Move positions to where nothing is open."""
         self.correction = 0.0
@@ -472,7 +494,7 @@ class ContactMotion:
         # Known from the middle of the last step: nothing is to be evaluated where all is closed.
         if self._stepped and self._open[0] <= _CLOSE_ENOUGH:
             return
-        self.correction = self._close()
+        self.correction, before = self._close(), self.q.copy()
         if not self.correction:
             return
         large = self.correction > _LARGE_CORRECTION
@@ -487,6 +509,9 @@ class ContactMotion:
             self._close()
             self._everything[0] = True
             self.q[:] = self.terms.move(self.q, self._move)
+        if self._fastest[0] <= SLOW and self._open[0] < _LITTLE and self._rises(before):
+            # What lies is not lifted: it has no motion to take the energy from.
+            self.q[:], self.correction = before, 0.0
 
     def _close(self) -> float:
         """Find the motion that closes what is open at the present positions; return its size."""
@@ -854,13 +879,19 @@ def take_step(
     acceleration: Vector, foreseen: Vector, known: Mask, forces: Vector, pressed: Mask,
     slipping: Mask, impacts: Indices, anchors: Matrix, anchored: Mask, leaving: Vector,
     slowing: Vector, fresh: Mask, bending: Vector, swing: Vector, of_velocity: Indices,
-    of_row: Indices, joins: Table, pushed: Mask, touched: Mask,
+    of_row: Indices, joins: Table, pushed: Mask, touched: Mask, weight: Matrix, wholes: Matrix,
 ) -> None:  # fmt: skip
     """Enter a step into the books, and change what the next step depends on."""
     for k in range(len(v)):
         mean = 0.5 * h[0] * (v[k] + end[k])
         totals[of_velocity[k], 0] += force[k] * mean
         totals[of_velocity[k], 1] -= drag[k] * end[k] * mean
+        for j in range(3):
+            push = force[k] - drag[k] * end[k]
+            totals[of_velocity[k], 3 + j] += h[0] * push * wholes[k, j]
+    for g in range(len(weight)):
+        for j in range(3):
+            totals[g, 3 + j] += h[0] * weight[g, j]
     for i in range(len(P)):
         work[i] += P[i] * (before[i] + after[i])
         forces[i] = P[i] / h[0]
@@ -915,8 +946,7 @@ def take_step(
 def open_by(
     h: Vector, after: Vector, holds: Vector, gap: Vector, place: Matrix, axes: Tensor,
     anchors: Matrix, pressed: Mask, anchored: Mask, elastic: Mask, gives: Mask, width: int,
-    everything: Mask, step: Vector, fastest: Vector, error: Vector, takes_part: Mask,
-    widest: Vector,
+    everything: Mask, error: Vector, takes_part: Mask, widest: Vector,
 ) -> None:  # fmt: skip
     """Write what rows are open by at the end of a step, which rows, and the largest.
 
@@ -924,15 +954,13 @@ def open_by(
     by in the middle, where the terms are, is as large at most.
     """
     b, largest = len(holds), 0.0
-    # What is at rest does not open by moving.
-    reach = min(STILL_CLOSED, _CLOSE_ENOUGH + step[0] * fastest[0])
     for i in range(len(error)):
         error[i] = holds[i] if i < b else 0.0
         takes_part[i] = i < b
     for i in range(len(gap) if everything[0] else 0):
         n = b + i * width
         # The place of a point of shapes may have gone over to another one, which is open.
-        if pressed[i] and not elastic[i] and gap[i] <= reach:
+        if pressed[i] and not elastic[i] and gap[i] <= STILL_CLOSED:
             error[n] = gap[i]
             takes_part[n] = True
         if anchored[i] and not elastic[i] and not gives[i]:

@@ -34,12 +34,16 @@ from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.energy import body_energies
 from robot_dynamics.dynamics.jacobian import columns_in_frame
-from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    body_velocities,
+    joint_transforms,
+)
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.model import WORLD
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import add, dot, factor, is_zero, transposed_times
-from robot_dynamics.simulation.contact.energy_balance import groups_of
+from robot_dynamics.simulation.contact.energy_balance import Groups, groups_of
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.manifolds import Manifolds
 from robot_dynamics.simulation.scene import RobotScene, Scene
@@ -71,6 +75,8 @@ class StepTerms(NamedTuple):
         pad_force: What they make of the joints (nv,).
         patches: Tangents of contacts that give way along the surface, in the coordinates of the
             body that has it (g, 2, 3).
+        wholes: Velocities of motion as a whole at unit speed along the world's axes (nv, 3), of
+            groups that may move so.
     """
 
     q: Array
@@ -90,6 +96,7 @@ class StepTerms(NamedTuple):
     pads: Array
     pad_force: Array
     patches: Array
+    wholes: Array
 
 
 class Output(NamedTuple):
@@ -131,9 +138,9 @@ class ContactTerms:
         self._manifolds = Manifolds(scene.model, scene.shapes) if scene.shapes else None
         self._found = [] if self._manifolds is None else [self._manifolds.seen]
         self._unseen = np.full((int(self.seen.sum()), 3), np.nan)
-        program = self._program()
         #: Which bodies act on one another whatever touches.
-        self.groups = groups_of(scene.model, self._moves, self.holding, self.width)
+        self.groups: Groups
+        program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
         self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
         self._block = pack(scene.model)
@@ -144,6 +151,11 @@ class ContactTerms:
         self._coast: Any = self._coasting.bind()
         energy = trace(self._energy, "energy", inputs, block_size(scene.model))
         self._energies = load_kernel(b"energy\0" + energy.fingerprint, lambda: energy, lanes=1)
+        self._momentum = []
+        if self.groups.free.any():
+            whole = trace(self._as_a_whole, "momentum", inputs, block_size(scene.model))
+            key = b"momentum\0" + whole.fingerprint
+            self._momentum = [load_kernel(key, lambda: whole, lanes=1)]
         k, b, c = len(scene.contacts), self.holding, self.opening
         rows, nv = b + self.width * c, scene.model.nv
         self._absent = {
@@ -160,6 +172,7 @@ class ContactTerms:
             "pads": np.zeros((len(scene.pads), 2)),
             "pad_force": np.zeros(nv),
             "patches": np.zeros((len(self._giving), 2, 3)),
+            "wholes": np.zeros((nv, 3)),
         }
         self._rest = np.zeros(nv)
         none = np.zeros(len(self.resisting)), np.zeros(len(scene.pads))
@@ -223,6 +236,13 @@ class ContactTerms:
         """Return a function that writes the energies of groups (g,) [J] of these arrays."""
         return self._energies.bind_arrays(self._block, [q, v], [kinetic, potential])
 
+    def bind_momentum(self, q: Array, v: Array, momentum: Array, wholes: Array) -> Any:
+        """Return a function that writes momentum of groups in the world (g, 3), and `wholes`.
+
+        Of mechanisms of which some group may move as a whole.
+        """
+        return self._momentum[0].bind_arrays(self._block, [q, v], [momentum, wholes])
+
     def at(
         self, q: Array, v: Array, near: Array | None = None, out: Output | None = None
     ) -> StepTerms:
@@ -246,6 +266,25 @@ class ContactTerms:
             for i, energy in zip(self.groups.of_body.tolist(), own, strict=True):
                 total[i] = total[i] + energy
         return dict(zip(("kinetic", "potential"), sums, strict=True))
+
+    def _as_a_whole(self, q: Any, v: Any, block: Any) -> dict[str, Any]:
+        model = self.scene.model
+        inertias = unpack(model, block).inertias
+        Xup = joint_transforms(model, q)
+        X0, rates = body_transforms(model, Xup), body_velocities(model, Xup, v, q)
+        momentum = [Vector3(0.0, 0.0, 0.0) for _ in self.groups.mass]
+        for group, X, rate, I in zip(self.groups.of_body, X0, rates, inertias, strict=True):
+            momentum[group] += X.E.inverse_times((I * rate).linear)
+        return {"momentum": [[*p] for p in momentum], "wholes": self._wholes(X0)}
+
+    def _wholes(self, X0: Sequence[Transform]) -> list[list[Scalar]]:
+        """Return what of groups moves as a whole, see `StepTerms`, or nothing."""
+        if not self.groups.free.any():
+            return []
+        found: list[list[Scalar]] = [[0.0] * 3 for _ in range(self.scene.model.nv)]
+        for k, (i, direction) in self.groups.roots.items():
+            found[k] = [*X0[i].E.inverse_times(Vector3.of(direction))]
+        return found
 
     def _coasted(self, q: Any, v: Any, time: Any, _: Any) -> dict[str, Any]:
         model = self.scene.model
@@ -291,7 +330,8 @@ class ContactTerms:
             factors = factor(A)
             free = [x + dx for x, dx in zip(v, factors.solve(push), strict=True)]
             J = [*terms.loops.K, *geometry.J]
-            self._moves = [[not is_zero(x) for x in row] for row in J]
+            moves = [[not is_zero(x) for x in row] for row in J]
+            self.groups = groups_of(model, moves, self.holding, self.width)
             outputs = {
                 "q": middle,
                 "start": v,
@@ -310,6 +350,7 @@ class ContactTerms:
                 "pads": pads,
                 "pad_force": pad_force if pads else [],
                 "patches": [geometry.tangents[c] for c in self._giving],
+                "wholes": self._wholes(body_transforms(model, Xup)),
             }
             return {name: value for name, value in outputs.items() if value}
 
