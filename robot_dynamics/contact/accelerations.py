@@ -48,7 +48,8 @@ class ContactState(NamedTuple):
         force: Along n, t1, t2 (m, 3) [N].
         acceleration: Likewise [m/s^2].
         slip: Velocities along t1, t2 (m, 2) [m/s].
-        effect: How much of the acceleration along the tangents forces make (m,).
+        effect: How large accelerations along the tangents are that friction of all contacts may
+            make (m,), however much other forces cancel them.
         zero: Less acceleration than this is rounding.
     """
 
@@ -132,7 +133,17 @@ class ContactAccelerations:
             for values in (self._solver.P, self._u, self._solver.c, self._before)
         )
         zero = _NOTHING * max(float(np.abs(c[which]).max(initial=0.0)), 1e-300)
-        return ContactState(force, u, before[:, 1:], np.hypot(*(u - c)[:, 1:].T), zero)
+        return ContactState(force, u, before[:, 1:], self._effect(force[:, 0]), zero)
+
+    def _effect(self, normal: Array) -> Array:
+        """Return mu P_n (m,) times sizes of the tangents' blocks of J H^-1 J^T, summed."""
+        m, nv = len(normal), self._solver.J.shape[1]
+        J, HJ = (
+            rows[self._b :].reshape(m, 3, nv)[:, 1:] for rows in (self._solver.J, self._solver.HJ)
+        )
+        W = np.einsum("iak,jbk->ijab", J, HJ)
+        most = self._contacts.friction * np.maximum(normal, 0.0)
+        return np.asarray(np.sqrt(np.einsum("ijab,ijab->ij", W, W)) @ most)
 
     def keep(self) -> None:
         """Start from the forces that were found last."""

@@ -123,10 +123,14 @@ class FrictionSteps(EventSteps):
         """Take up the directions of slips, and which of them are stiff."""
         size = np.hypot(*found.slip.T)
         slides = self._direction.any(axis=1)
-        self._frozen[:] = slides & (size <= _STIFF * self._h * found.effect)
-        free = slides & ~self._frozen
+        stiff = slides & (size <= _STIFF * self._h * found.effect)
+        free = slides & ~stiff
         self._direction[free] = found.slip[free] / size[free, None]
-        before, turning = self._direction.copy(), set(np.flatnonzero(self._frozen).tolist())
+        # What nothing turns goes straight on, however stiff turns would be.
+        a, b = found.acceleration[:, 1:].T
+        across = np.abs(a * self._direction[:, 1] - b * self._direction[:, 0])
+        self._frozen[:] = stiff | (free & (across <= found.zero))
+        before, turning = self._direction.copy(), set(np.flatnonzero(stiff).tolist())
         while turning:
             self._direction[list(turning)] = 0.0
             state = self._state(self._reached, q, qd, self._current)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 from support.touching import at, corners, floating
@@ -138,6 +139,44 @@ def belt_and_block(k, belt_speed):
         JointElement("along", "prismatic", "lift", "block", pose((0, 0, 0)), (1.0, 0.0, 0.0)),
     )
     return rd.Robot.from_mechanism(Mechanism("belt", links, joints)), [0.0, 0.0, 0.0], belt_speed
+
+
+@pytest.mark.parametrize("below", [1e-3, 1e-2])
+def test_a_ladder_slides_down_its_wall(below):
+    """From rest a little below the angle at which friction at both ends holds it.
+
+    Weight, wall and friction nearly cancel. Against the plane equation of motion, to a millionth
+    of what it moves, which is 0.3 and 3 mm.
+    """
+    length, m, mu, end = 2.0, 3.0, 0.3, 0.2
+    inertia = m * length**2 / 12.0
+    start = np.arctan((1.0 - mu * mu) / (2.0 * mu)) - below
+
+    def rates(_, y):
+        angle, rate = y
+        c, s, l = np.cos(angle), np.sin(angle), 0.5 * length
+        # Of x and z of the middle and of the angle: forces of the floor and of the wall.
+        A = [[-m * l * s, mu, -1.0], [m * l * c, -1.0, -mu],
+             [-inertia, -l * (c - mu * s), l * (mu * c + s)]]  # fmt: skip
+        b = [m * l * c * rate**2, m * l * s * rate**2 - m * G, 0.0]
+        return [rate, np.linalg.solve(A, b)[0]]
+
+    exact = solve_ivp(rates, (0.0, end), [start, 0.0], rtol=1e-11, atol=1e-14).y[0, -1]
+    q = np.array([0.5 * length * np.cos(start), 0.0, 0.5 * length * np.sin(start)])
+    turn = Rotation.from_euler("y", start - 0.5 * np.pi).as_quat()
+    wood = Material(mu)
+    ends = [
+        PointContact("foot", "body", (0, 0, -1.0), plane((0, 0, 0), (0, 0, 1)), material=wood),
+        PointContact("top", "body", (0, 0, 1.0), plane((0, 0, 0), (1, 0, 0)), material=wood),
+    ]
+    robot = floating(m, (inertia, inertia, 1e-3))
+    motion = rd.integrate(robot, [*q, *turn], np.zeros(6), end, contacts=ends, step=5e-3)
+    moved = (
+        0.5 * length * (np.array([np.cos(exact), np.sin(exact)]) - [np.cos(start), np.sin(start)])
+    )
+    assert_allclose(motion.q[-1][[0, 2]] - q[[0, 2]], moved, atol=1e-6 * np.abs(moved).max())
+    assert abs(motion.q[-1][1]) < 1e-9  # it stays in its plane
+    assert [event.kind for event in motion.events] == ["closed", "closed", "slip", "slip"]
 
 
 def test_a_block_on_a_belt_sticks_and_slips():
