@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 
+_NEAR_ONE = 1e-5  # less loss than this is the limit's, to this part of it
 _LEAST = 0.01  # restitution: below it the damping grows without bound
 _OF_ELASTIC = ("damping", "tangential_stiffness", "tangential_damping")
 
@@ -113,13 +114,15 @@ def dissipation(restitution: float, speed: float) -> float:
             f"an elastic contact has a restitution of {e:g}, expected {_LEAST:g} to 1: with less "
             "its damping has no bound."
         )
-    if e == 1.0:
-        return 0.0
+    if e > 1.0 - _NEAR_ONE:
+        return 1.5 * (1.0 - e) / speed
 
-    def rest(a: float) -> float:
-        return a * (1.0 + e) - float(np.log1p(a) - np.log1p(-e * a))
+    def of(y: float) -> float:
+        return float(np.expm1(y) / (1.0 + e * np.exp(y)))
 
-    # Zero at a = 0 as well, positive between, and minus infinity at 1 / e.
+    # Of y, the logarithm: a may be so near to 1 / e that no number is between. Zero at y = 0 as
+    # well, positive between, and negative beyond where a would be 1 / e.
     from scipy.optimize import brentq
 
-    return float(brentq(rest, min(1e-4, 1.0 - e), (1.0 - 1e-15) / e, xtol=1e-14)) / speed
+    most = 1.1 * (1.0 + e) / e
+    return of(brentq(lambda y: (1.0 + e) * of(y) - y, 1.0 - e, most, xtol=1e-14)) / speed

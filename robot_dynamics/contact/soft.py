@@ -14,8 +14,17 @@ and along the surface, f_stick = -K_t x - D_t v being what would make the patch 
     D_t x' = -(K_t x + f_t)                                                             (11.77)
 
 Hunt and Crossley's contact is the case D = K d times a constant. The functions of forces are those
-of the book, for any forward dynamics. Those of steps are the same laws at the end of a time step,
-impulse P = start - slope u over the velocity u there, which no stiffness makes unstable.
+of the book, for any forward dynamics.
+
+Steps take the mean force of their way into the surface: of the spring what it stores more, over
+that way (a discrete gradient), of a damper the integral of its force. With the rate in the middle
+of a step these do exactly the work that is stored and lost, also where a contact begins or ends
+within a step, however stiff it is. The law is linear in the velocity at the end where a contact
+goes on; elsewhere Newton's method finds it, in passes of the problem with all contacts.
+
+No step resolves K above 1 / (h^2 W), W being what a unit of impulse changes the rate by. Springs
+are as stiff as that at most, as of when they begin to touch, with dampers in proportion to the
+critical one. A damper stops what comes in a step at most, and bears what the last step bore.
 
 The book's surface is at rest. Where it belongs to a link that moves, x is kept in the link's
 coordinates and turns with it; where its normal turns against the link, along what is curved, x
@@ -30,12 +39,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile.routine import Mask, Matrix, Tensor, Vector, routine
+from robot_dynamics.contact.solver import along_row, product
 
 Array = NDArray[np.float64]
 
 # Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
 # of a face that tilts a little in its springs would else push against one another without bound.
 _SHEAR = 1e-3
+# Impulses meet the laws of springs but for this part of the largest one, or are found where these
+# were linearised, but for this part of the velocity.
+_EXACT = 1e-12
+_ROUNDING = 1e-13
+# Slopes of those laws, over h^2 K, which is four times that of a spring that is pressed all along:
+# less makes rows that others are lost beside.
+_LEAST_SLOPE = 2.5e-3
+_FLAT = 1e-12  # a patch that is less deep [m] is none
+_TINY, _INFINITE = 1e-300, float("inf")
 
 
 def normal_force(stiffness: ArrayLike, damping: ArrayLike, depth: Array, rate: Array) -> Array:
@@ -79,26 +98,49 @@ def friction_force(
 
 
 @routine
-def normal_slope(stiffness: float, damping: float, h: float) -> float:
-    """Return the slope [kg] of the normal law of a step by the trapezoidal rule; see below."""
-    return h * (0.5 * damping + 0.25 * h * stiffness)
+def normal_impulse(law: Matrix, i: int, end: float, h: float) -> float:
+    """Return the impulse [N s] of a contact along its normal in a step; none where negative.
+
+    With the way w = max(d, least) and V = K w^2 / 2, from d0 to d1 by the mean velocity,
+    P = h (V1 - V0) / (d1 - d0) + min(D (w1 - w0), most (w1 - w0) + held) + loss (V1 - V0).
+
+    Args:
+        law: Of each contact (c, 10): K; D; the `most` of D, which stops what comes in a step, 2 m
+            / h: beyond that it would be turned back; the impulse `held` in the last step, which
+            D may bear besides; the `loss` of Hunt and Crossley's contacts, D over K d; the
+            `least` depth, of the patch, beyond which the body touches; d0; the velocity u at the
+            end at which it was linearised last, and between which two it is to be found.
+        i: Which of them.
+        end: d1.
+        h: The step [s].
+    """
+    K, least, start = law[i, 0], law[i, 5], law[i, 6]
+    first, last = max(start, least), max(end, least)
+    way, mean = last - first, 0.5 * K * (first + last)
+    push = mean if start >= least and end >= least else 0.0
+    if push == 0.0 and way != 0.0:
+        push = mean * way / (end - start)
+    drag = law[i, 1] * way
+    if way > 0.0:
+        drag = min(drag, law[i, 2] * way + law[i, 3])
+    return h * push + drag + law[i, 4] * mean * way
 
 
 @routine
-def normal_start(stiffness: float, damping: float, depth: float, speed: float, h: float) -> float:
-    """Return the start [N s] of the normal law of a step, u separating if positive.
-
-    With the depth d of the middle and the speed w = -u into it,
-    P = h K (d + h (w+ - w) / 4) + h D (w + w+) / 2.
-
-    Args:
-        stiffness: K.
-        damping: D; of Hunt and Crossley's contact K d times a constant.
-        depth: d.
-        speed: w at the start of the step.
-        h: The step [s].
-    """
-    return h * (stiffness * depth + (0.5 * damping - 0.25 * h * stiffness) * speed)
+def normal_slope(law: Matrix, i: int, end: float, h: float) -> float:
+    """Return by how much `normal_impulse` grows with the rate at the end of the step [kg]."""
+    K, least, start = law[i, 0], law[i, 5], law[i, 6]
+    first, last = max(start, least), max(end, least)
+    way, inside, bend, drag = last - first, 0.0, 0.0, 0.0
+    if end > least:
+        inside = end
+        limited = way > 0.0 and law[i, 1] * way > law[i, 2] * way + law[i, 3]
+        drag = law[i, 2] if limited else law[i, 1]
+    if start >= least and end >= least:
+        bend = 0.5
+    elif way != 0.0:
+        bend = (inside - 0.5 * (first + last) * way / (end - start)) / (end - start)
+    return 0.5 * h * (h * K * bend + drag + law[i, 4] * K * inside)
 
 
 @routine
@@ -115,9 +157,10 @@ def displaced(stiffness: float, damping: float, x: float, force: float, h: float
 
 @routine
 def give_way(
-    h: Vector, gap: Vector, before: Vector, leaving: Vector, J: Matrix, HJ: Matrix, within: Mask,
-    pressed: Mask,
-    elastic: Mask, stiffness: Vector, loss: Vector, damping: Vector, left: Vector, patch: Vector,
+    h: Vector, whole: Vector, gaps: Vector, before: Vector, leaving: Vector, free: Vector,
+    foreseen: Vector, J: Matrix, HJ: Matrix, within: Mask, pressed: Mask, elastic: Mask,
+    stiffness: Vector, loss: Vector, damping: Vector, left: Vector, patch: Vector, used: Vector,
+    law: Matrix,
     gives: Mask, shear_stiffness: Vector, shear_damping: Vector, axes: Tensor, sheared: Matrix,
     force: Vector, holding: int, width: int, x: Matrix, compliance: Vector, c: Vector,
     touching: Mask,
@@ -126,10 +169,13 @@ def give_way(
 
     Args:
         h: The step (1,).
-        gap: In its middle (c,).
-        before: Velocities of all rows at its start (m,).
+        whole: The step where it is not divided (1,).
+        gaps: At its start (c,).
+        before: Velocities of all rows there (m,).
         leaving: At the end of the last step (m,). Where rows turn both are as far off, on either
             side of what is true between the steps.
+        free: Those at its end without impulses (m,).
+        foreseen: Accelerations (nv,).
         J: Rows (m, nv).
         HJ: H^-1 J^T, transposed (m, nv).
         within: Which contacts are on their faces (c,).
@@ -140,6 +186,8 @@ def give_way(
         damping: D of the others (c,).
         left: Part of a displacement z that is left after half a step (c,).
         patch: z of those with a damper (c,).
+        used: K as steps resolve it, kept while something is stored (c,).
+        law: See `normal_impulse` (c, 10).
         gives: Which give way along their surfaces, g of them (c,).
         shear_stiffness: K_t (g,).
         shear_damping: D_t (g,).
@@ -156,26 +204,28 @@ def give_way(
     for i in range(len(compliance)):
         compliance[i] = 0.0
     g = 0
-    for i in range(len(gap)):
+    for i in range(len(gaps)):
         n = holding + i * width
         if elastic[i]:
-            depth = max(-gap[i], 0.0)
+            W = product(J, HJ, n)
+            if not pressed[i] and patch[i] == 0.0:
+                K = used[i] if gaps[i] < 0.0 else stiffness[i]
+                used[i] = min(K, 1.0 / (whole[0] * whole[0] * W)) if W > 0.0 else K
+            law[i, 0] = used[i]
+            law[i, 1] = damping[i] * sqrt(used[i] / stiffness[i])
+            law[i, 2] = 2.0 / (h[0] * W) if W > 0.0 else law[i, 1]
+            law[i, 3] = h[0] * force[n]
+            law[i, 4] = loss[i]
             # A patch that is still deeper than the body does not touch it.
-            reached = pressed[i] or depth > left[i] * patch[i]
-            touching[i] = depth > 0.0 and within[i] and reached
-            if touching[i]:
-                K, D = stiffness[i], stiffness[i] * depth * loss[i] + damping[i]
-                slope = normal_slope(K, D, h[0])
-                compliance[n] = 1.0 / slope
-                c[n] -= normal_start(K, D, depth, -before[n], h[0]) / slope
-            if touching[i] and not gives[i]:
+            law[i, 5] = 0.0 if pressed[i] else left[i] * patch[i]
+            law[i, 6] = -gaps[i]
+            if not gives[i]:
                 # A stiff spring along the face: u + R (P - P of the step before) = 0.
                 for k in range(n + 1, n + width):
-                    R = 0.0
-                    for j in range(J.shape[1]):
-                        R += _SHEAR * J[k, j] * HJ[k, j]
-                    compliance[k] = R
-                    c[k] -= R * h[0] * force[k] + 0.5 * (leaving[k] - before[k])
+                    compliance[k] = _SHEAR * product(J, HJ, k)
+                    c[k] -= compliance[k] * h[0] * force[k] + 0.5 * (leaving[k] - before[k])
+            u = before[n] + h[0] * along_row(J, n, foreseen) if pressed[i] else free[n]
+            press(h[0], i, n, u, law, before, free, within, compliance, c, touching)
         if gives[i]:
             size, along = 0.0, 0.0
             for k in range(2):
@@ -197,22 +247,77 @@ def give_way(
 
 
 @routine
+def press(
+    h: float, i: int, n: int, u: float, law: Matrix, before: Vector, free: Vector, within: Mask,
+    compliance: Vector, c: Vector, touching: Mask,
+) -> None:  # fmt: skip
+    """Write the normal row n of contact i, its law linearised at the velocity u at the end."""
+    law[i, 7] = u
+    end = law[i, 6] - 0.5 * h * (before[n] + u)
+    slope = normal_slope(law, i, end, h)
+    touching[i] = within[i] and slope > 0.0
+    compliance[n], c[n] = 0.0, free[n]
+    if touching[i]:
+        slope = max(slope, _LEAST_SLOPE * h * h * law[i, 0])
+        compliance[n] = 1.0 / slope
+        c[n] -= normal_impulse(law, i, end, h) / slope + u
+
+
+@routine
+def follow_laws(
+    h: Vector, law: Matrix, before: Vector, free: Vector, within: Mask, elastic: Mask,
+    after: Vector, P: Vector, holding: int, width: int, compliance: Vector, c: Vector,
+    touching: Mask, anew: Mask, missed: Mask, error: Vector,
+) -> None:  # fmt: skip
+    """Linearise laws of elastic contacts anew where a step ends, if impulses P miss them there.
+
+    `missed` says whether they do, and `error`, in parts of the largest, is at least by how much.
+    Contacts stay between velocities known to be too small and too large, unless sought `anew`:
+    impulses shrink as they separate faster, though those of others may say otherwise.
+    """
+    largest, worst = _TINY, 0.0
+    for i in range(len(elastic)):
+        n = holding + i * width
+        if elastic[i]:
+            end = law[i, 6] - 0.5 * h[0] * (before[n] + after[n])
+            expected = max(normal_impulse(law, i, end, h[0]), 0.0) if within[i] else 0.0
+            largest = max(largest, P[n])
+            # What was linearised there is as near as it comes.
+            if abs(after[n] - law[i, 7]) > _ROUNDING * (abs(before[n]) + abs(after[n])):
+                worst = max(worst, abs(P[n] - expected))
+    missed[0] = worst > _EXACT * largest
+    for i in range(len(elastic) if missed[0] else 0):
+        n = holding + i * width
+        error[0] = max(error[0], worst / largest)
+        if elastic[i]:
+            u, last = after[n], law[i, 7]
+            if anew[0]:
+                law[i, 8], law[i, 9] = -_INFINITE, _INFINITE
+            law[i, 8 if u > last else 9] = last
+            if not (u > law[i, 8] and u < law[i, 9]) and u != last:
+                u = 0.5 * (law[i, 8] + law[i, 9])
+            press(h[0], i, n, u, law, before, free, within, compliance, c, touching)
+
+
+@routine
 def move_patches(
-    h: Vector, gap: Vector, after: Vector, pressed: Mask, damping: Vector, left: Vector,
-    patch: Vector, gives: Mask, shear_stiffness: Vector, shear_damping: Vector, axes: Tensor,
-    x: Matrix, force: Vector, holding: int, width: int, sheared: Matrix,
+    h: Vector, gap: Vector, after: Vector, within: Mask, pressed: Mask, damping: Vector,
+    left: Vector, patch: Vector, gives: Mask, shear_stiffness: Vector, shear_damping: Vector,
+    axes: Tensor, x: Matrix, force: Vector, holding: int, width: int, sheared: Matrix,
 ) -> None:  # fmt: skip
     """Move patches over a step along with what touches them; see `give_way`.
 
-    `after` are the velocities of all rows at its end, `pressed` those that push in it, `force`
-    what they push with.
+    `gap` is that of its middle, `after` are the velocities of all rows at its end, `pressed` those
+    that push in it, `force` what they push with.
     """
     g = 0
     for i in range(len(gap)):
         n = holding + i * width
         if damping[i] > 0.0:
-            depth = max(-0.5 * h[0] * after[n] - gap[i], 0.0)
-            patch[i] = depth if pressed[i] else left[i] * left[i] * patch[i]
+            depth = max(-0.5 * h[0] * after[n] - gap[i], 0.0) if within[i] else 0.0
+            # The body may leave its patch, but not go through it.
+            rest = 0.0 if pressed[i] else left[i] * left[i] * patch[i]
+            patch[i] = max(depth, rest if rest > _FLAT else 0.0)
         if gives[i]:
             K, D = shear_stiffness[g], shear_damping[g]
             for j in range(3):

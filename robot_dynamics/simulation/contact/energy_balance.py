@@ -196,7 +196,7 @@ def balance_energy(
         after: Velocities of all rows at its end (b + w c,).
         within: Which contacts are on their faces (c,).
         pressed: Which pushed in it (c,).
-        stiffness: K (c,).
+        stiffness: K as steps resolve it (c,).
         loss: D of Hunt and Crossley's contacts, over K d (c,).
         damping: D of the others (c,).
         patch: How deep the surfaces of these are (c,).

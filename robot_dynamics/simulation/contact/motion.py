@@ -5,8 +5,8 @@
 A step is Moreau's: terms at its middle, impulses that fulfil the laws of contact at its end, or in
 its mean where contacts stay. A
 rigid contact that would close within it ends the step there; its impact is a problem of its own,
-with Newton's restitution, and takes no time. Elastic contacts are Hunt and Crossley's, their
-spring by the trapezoidal rule, so that no step is too long for them.
+with Newton's restitution, and takes no time. Elastic contacts take and give back
+exactly what they store, see `contact.soft`, so that no step is too long for them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from robot_dynamics.compile.routine import (
 from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
 from robot_dynamics.contact.shapes import SeenPoint
-from robot_dynamics.contact.soft import give_way, move_patches, relaxed
+from robot_dynamics.contact.soft import follow_laws, give_way, move_patches, relaxed
 from robot_dynamics.contact.solver import (
     Cone,
     ContactSolver,
@@ -85,6 +85,9 @@ _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 # this part of Coulomb friction the step is tried anew, as often as this at most.
 _OFF_COULOMB = 0.01
 _PASSES = 8
+_SPRING_PASSES = 60  # of the problem at most, for laws of springs that are not linear
+_SWINGING = 6  # passes: two or three are usual ...
+_SEARCH = 20  # ... and of a search between bounds
 _INFINITE, _NOWHERE = float("inf"), float("nan")
 
 
@@ -132,7 +135,7 @@ class ContactMotion:
         "q", "v", "impacts", "pressed", "slipping", "_residual", "correction", "crowded", "forces",
         "resisted", "pads", "near", "_work", "_totals", "_account", "_acceleration", "_foreseen",
         "_known", "_trusted", "_anchors", "_anchored", "_rates", "_gaining", "_patch", "_sheared",
-        "_leaving", "_slowing", "_fresh", "_bending", "_swing", "_touched",
+        "_leaving", "_slowing", "_fresh", "_bending", "_swing", "_touched", "_used",
     )  # fmt: skip
 
     def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
@@ -164,6 +167,9 @@ class ContactMotion:
         # What is left of a patch after half a step, and of which step.
         self._left, self._left_of = np.zeros(c), np.nan
         self._x = np.zeros((len(self._shear_stiffness), 2))
+        # Laws of elastic contacts in a step, whether impulses miss them, and the whole step.
+        self._laws, self._whole = np.zeros((c, 10)), np.zeros(1)
+        self._anew, self._missed = np.zeros(1, dtype=bool), np.zeros(1, dtype=bool)
         self._any_soft = bool(self._elastic.any() or self._gives.any())
         face = [scene.contacts[i].face for i in scene.pushing]
         self._face = np.full((c, 2), np.inf)
@@ -233,6 +239,7 @@ class ContactMotion:
         self._anchored = np.zeros(c, dtype=bool)
         self.near = np.full((len(self._shown), 3), np.nan)
         self._patch = np.zeros(c)  # how deep surfaces with a damper still are [m]
+        self._used = self._stiffness.copy()  # as steps resolve it
         # Of those that give way along the surface, in the coordinates of the body that has it [m].
         self._sheared = np.zeros((len(self._shear_stiffness), 3))
         self._resisted = np.zeros(len(self.terms.resisting))  # over rates, by hinges and lines
@@ -284,19 +291,26 @@ class ContactMotion:
             self._offset, solver.c, solver.P, self._gaps, self._within, solver.touching,
             self._arriving,
         )  # fmt: skip
-        self._give_way = self._move_patches = nothing.bind()
+        self._give_way = self._move_patches = self._follow_laws = nothing.bind()
         if self._any_soft:
             self._give_way = give_way.bind(
-                self._h, terms.gaps, terms.before, self._leaving, terms.J, terms.HJ, self._within,
-                self.pressed, self._elastic, self._stiffness, self._loss, self._damping,
-                self._left, self._patch, self._gives, self._shear_stiffness, self._shear_damping,
+                self._h, self._whole, self._gaps, terms.before, self._leaving, terms.after,
+                self._foreseen, terms.J, terms.HJ, self._within, self.pressed, self._elastic,
+                self._stiffness, self._loss, self._damping, self._left, self._patch, self._used,
+                self._laws, self._gives, self._shear_stiffness, self._shear_damping,
                 terms.patches, self._sheared, self.forces.force, b, w, self._x,
                 solver.compliance, solver.c, solver.touching,
             )  # fmt: skip
             self._move_patches = move_patches.bind(
-                self._h, terms.gaps, self._after, self.pressed, self._damping, self._left,
-                self._patch, self._gives, self._shear_stiffness, self._shear_damping,
+                self._h, terms.gaps, self._after, self._within, self.pressed, self._damping,
+                self._left, self._patch, self._gives, self._shear_stiffness, self._shear_damping,
                 terms.patches, self._x, self.forces.force, b, w, self._sheared,
+            )  # fmt: skip
+        if self._elastic.any():
+            self._follow_laws = follow_laws.bind(
+                self._h, self._laws, terms.before, terms.after, self._within, self._elastic,
+                self._after, solver.P, b, w, solver.compliance, solver.c, solver.touching,
+                self._anew, self._missed, solver.error,
             )  # fmt: skip
         self._end_step = end_step.bind(
             self._h, terms.start, self._foreseen, terms.free, terms.HJ, terms.J, solver.P,
@@ -323,7 +337,7 @@ class ContactMotion:
             self._account, self._work,
             self._totals, self._elastic, b, w, groups.of_row, groups.of_velocity, groups.joins,
             groups.lossless, self._touched, self._island, self._sums, self.v, self._h, terms.gaps,
-            self._after, self._within, self.pressed, self._stiffness, self._loss, self._damping,
+            self._after, self._within, self.pressed, self._used, self._loss, self._damping,
             self._patch, groups.free, groups.mass, groups.grounded, self._momentum, self._axes,
             self._common, self._kept,
         )  # fmt: skip
@@ -343,10 +357,13 @@ class ContactMotion:
         self._rub_joints = rub.bind(
             self.v, self.damping, self.friction, self.friction_velocity, self._drag,
         )  # fmt: skip
-        self._attempt_step = attempt_step.bind(
-            self._rub_joints, self._evaluate, self._begin_step, self._give_way, solver.run,
-            self._end_step,
+        self._meet_laws = meet_laws.bind(
+            self._give_way, solver.run, self._end_step, self._follow_laws, self._anew,
+            self._missed,
         )  # fmt: skip
+        self._attempt_step = attempt_step.bind(
+            self._rub_joints, self._evaluate, self._begin_step, self._meet_laws
+        )
         self._accept_step = accept_step.bind(
             self._h, self._half,
             self.terms.bind_coast(terms.q, self._end, self._half.reshape(()), self.q, self.v),
@@ -411,7 +428,7 @@ class ContactMotion:
             force: On the joints (nv,), held over the step.
         """
         left, events = h, 0
-        self._force[:] = force
+        self._force[:], self._whole[0] = force, h
         self._stepped = True
         while left > 1e-9 * h:
             length = min(left, self._trusted)
@@ -565,9 +582,7 @@ class ContactMotion:
         self._rub_joints()
         self._evaluate()
         self._begin_step()
-        self._give_way()
-        self._solver.run()
-        self._end_step()
+        self._meet_laws()
 
     def _accept(self, h: float, *, smooth: bool) -> None:
         """Go on to the end of the step that was tried."""
@@ -717,16 +732,30 @@ def rub(
 
 
 @routine
-def attempt_step(
-    rub: Call, terms: Call, begin: Call, give_way: Call, solve: Call, end: Call
-) -> None:
+def attempt_step(rub: Call, terms: Call, begin: Call, meet_laws: Call) -> None:
     """Find what a step would do."""
     rub()
     terms()
     begin()
+    meet_laws()
+
+
+@routine
+def meet_laws(
+    give_way: Call, solve: Call, end: Call, follow_laws: Call, anew: Mask, missed: Mask
+) -> None:
+    """Find impulses, and velocities at the end of a step, that meet the laws of contact.
+
+    Those of springs by Newton's method, within bounds where it comes to swing.
+    """
     give_way()
-    solve()
-    end()
+    for k in range(_SPRING_PASSES):
+        solve()
+        end()
+        anew[0] = k < _SWINGING or k % _SEARCH == 0
+        follow_laws()
+        if not missed[0]:
+            break
 
 
 @routine
@@ -795,16 +824,13 @@ def begin_step(
         rate = before[holding + i * width]
         gaps[i] = gap[i] - 0.5 * h[0] * rate
         within[i] = abs(place[i, 0]) <= face[i, 0] and abs(place[i, 1]) <= face[i, 1]
-        if elastic[i]:
-            closed = gaps[i] < 0.0
-        else:
-            closed = gaps[i] <= (STILL_CLOSED if pressed[i] else CLOSED) and gaps[i] > -deep[i]
-        touching[i] = closed and within[i]
+        closed = gaps[i] <= (STILL_CLOSED if pressed[i] else CLOSED) and gaps[i] > -deep[i]
+        touching[i] = closed and within[i] and not elastic[i]
         # A contact that pushed in the last step does not arrive: it only slides on.
-        arriving[i] = touching[i] and not pressed[i] and not elastic[i] and rate < 0.0
+        arriving[i] = touching[i] and not pressed[i] and rate < 0.0
         if arriving[i]:
             arrives = True
-        if touching[i] and not elastic[i]:
+        if touching[i]:
             n = holding + i * width
             bend = _BEND * h[0]
             # What separates may come back, and is stopped then: to stop it here gives energy.

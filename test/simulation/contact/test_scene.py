@@ -86,7 +86,7 @@ def test_scenes_without_arms_or_surfaces():
     assert len(between_fingers(Material())[0].touches) == 2
 
 
-@pytest.mark.parametrize("e", [0.1, 0.3, 0.8])
+@pytest.mark.parametrize("e", [0.01, 0.02, 0.0276, 0.1, 0.3, 0.8])
 @pytest.mark.parametrize(("mass", "stiffness"), [(2.0, 1e4), (0.3, 1e5)])
 def test_an_impact_keeps_the_restitution(e, mass, stiffness):
     """Integrated with SciPy, m d'' = -k d (1 + D d'): it leaves at e v to the integrator's 1e-9.
@@ -119,7 +119,7 @@ def restitution_at(speed, dissipation):
     return brentq(rest, 0.0, min(1.0, (1.0 - 1e-15) / a), xtol=1e-14)
 
 
-@pytest.mark.parametrize("e", [0.05, 0.3, 0.57, 0.999])
+@pytest.mark.parametrize("e", [0.05, 0.3, 0.57, 0.999, 0.99999])
 def test_the_restitution_of_a_dissipation(e):
     """One function undoes the other, to the tolerance of root finding."""
     assert_allclose(restitution_at(0.2, dissipation(e, 0.2)), e, rtol=1e-7)

@@ -14,14 +14,16 @@ from support.touching import at, floating
 
 import robot_dynamics as rd
 from robot_dynamics.contact.material import Material
-from robot_dynamics.contact.points import PointContact
+from robot_dynamics.contact.points import PointContact, vertices
 from robot_dynamics.contact.shapes import ShapeContact, Solid
 from robot_dynamics.contact.soft import (
     displaced,
     friction_force,
+    move_patches,
     normal_force,
+    normal_impulse,
     normal_slope,
-    normal_start,
+    press,
     relaxed,
     tangential_slope,
 )
@@ -60,17 +62,23 @@ def test_the_laws_are_those_of_the_book():
     assert_allclose(relaxed(K, 0.0, np.array([1e-3, 0.0]), 2e-3), 0.0)
 
 
+def law(start, least=0.0, damping=0.0, loss=0.0, most=np.inf, held=0.0):
+    """Return the law of one contact that begins a step at a depth; see `normal_impulse`."""
+    return np.array([[K, damping, most, held, loss, least, start, 0.0, 0.0, 0.0]])
+
+
 @pytest.mark.book("K5")
 def test_steps_are_the_laws_at_a_small_step():
-    """P = start - slope u is h f of the state in the middle of the step, or at its end."""
+    """Impulses are h f of the state in the middle of the step, or at its end."""
     h, depth, speed, after = 1e-6, 1e-3, 0.2, 0.1
-    P = normal_start(K, D, depth, speed, h) + normal_slope(K, D, h) * after
+    P = normal_impulse(law(depth, damping=D), 0, depth + 0.5 * h * (speed + after), h)
     assert_allclose(P / h, normal_force(K, D, np.array(depth), np.array(0.15)), rtol=1e-4)
+    P = normal_impulse(law(depth, loss=5.0), 0, depth + 0.5 * h * (speed + after), h)
+    assert_allclose(P / h, K * depth * (1.0 + 5.0 * 0.15), rtol=1e-3)
     # Of a long step it is the mean of the forces at both ends, the depth going on by mean speed.
-    long, first, mean = 1e-2, depth - 0.5e-2 * speed, 0.5 * (speed - after)
-    P = normal_start(K, D, depth, speed, long) - normal_slope(K, D, long) * after
-    exact = K * (first + 0.5 * long * mean) + D * mean
-    assert_allclose(P / long, exact, rtol=1e-12)
+    long, first, mean = 1e-2, depth - 0.5e-2 * speed, 0.5 * (speed + after)
+    P = normal_impulse(law(first, -1.0, D), 0, first + long * mean, long)
+    assert_allclose(P / long, K * (first + 0.5 * long * mean) + D * mean, rtol=1e-12)
     x, v = np.array([1e-4, -2e-4]), np.array([0.01, 0.02])
     for mu in (100.0, 0.01):
         force, rate = friction_force(KT, DT, mu, 50.0, x, v)
@@ -78,6 +86,56 @@ def test_steps_are_the_laws_at_a_small_step():
         assert_allclose((moved - x) / h, rate, rtol=2e-3)
     P = -h * KT * x - tangential_slope(KT, DT, h) * v
     assert_allclose(P / h, friction_force(KT, DT, 100.0, 50.0, x, v)[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize("least", [0.0, 1e-3])
+@pytest.mark.parametrize("start", [-2e-3, 5e-4, 3e-3])
+def test_impulses_of_springs_do_the_work_that_is_stored(start, least):
+    """Over the way of a step, wherever it begins and ends; dampers only take."""
+    h = 1e-3
+    for end in np.linspace(-3e-3, 4e-3, 15):
+        way = end - start
+        stored = 0.5 * K * (max(end, least) ** 2 - max(start, least) ** 2)
+        assert_allclose(normal_impulse(law(start, least), 0, end, h) * way / h, stored, atol=1e-13)
+        for damper in ({"damping": D}, {"loss": 5.0}, {"damping": D, "most": 0.1 * D}):
+            P = normal_impulse(law(start, least, **damper), 0, end, h)
+            assert P * way / h >= stored - 1e-13
+
+
+@pytest.mark.parametrize(
+    "damper",
+    [{}, {"damping": D}, {"loss": 5.0}, {"damping": D, "most": D / 2, "held": 0.1}],
+)
+def test_the_slope_of_an_impulse(damper):
+    """It is its derivative, to that of differences."""
+    h, off = 1e-3, 1e-9
+    for start in (-2e-3, 5e-4, 3e-3):
+        for end in np.linspace(-3e-3, 6e-3, 13) + 1e-5:
+            of = law(start, 1e-3, **damper)
+            ends = [normal_impulse(of, 0, end + d, h) for d in (off, -off)]
+            by_way = (ends[0] - ends[1]) / (2.0 * off)
+            assert_allclose(normal_slope(of, 0, end, h), 0.5 * h * by_way, rtol=1e-4, atol=1e-7)
+
+
+def test_what_hardly_touches_gives_way_no_more_than_others_bear():
+    """Linearised at 1e-17 m of the depth of a step; other rows are lost beside much compliance."""
+    h, start, rates = 1e-3, -1e-4, np.zeros(3)
+    compliance, c, on = np.zeros(3), np.zeros(3), np.ones(1, dtype=bool)
+    u = 2.0 * (start - 1e-17) / h
+    press(h, 0, 0, u, law(start), rates, rates, on, compliance, c, on)
+    assert on[0]
+    assert 1.0 / (h * h * K) < compliance[0] < 1e3 / (h * h * K)
+    assert_allclose(c[0], -u, rtol=1e-9)
+
+
+def test_a_damper_stops_at_most():
+    """What comes in a step stops in it; what it bears besides is borne as slowly as ever."""
+    h, mass, speed = 1e-3, 2.0, 0.3
+    of = law(1e-3, damping=1e8, most=2.0 * mass / h) * [0.0, *[1.0] * 9]
+    stopped = 1e-3 + 0.5 * h * speed  # by the mean of this speed and none
+    assert_allclose(normal_impulse(of, 0, stopped, h), mass * speed, rtol=1e-12)
+    of[0, 3], creeping = M * G * h, M * G * h / 1e8
+    assert_allclose(normal_impulse(of, 0, 1e-3 + creeping, h), M * G * h, rtol=1e-6)
 
 
 @pytest.mark.book("K5")
@@ -260,3 +318,144 @@ def test_a_patch_turns_with_its_surface(axis, shape):
     across, along = rate**2 * (1.0 - axis[0] ** 2), rate**2 * axis[0] * axis[2] * sunk
     expected = [force / KT, (force + M * along) / (KT - M * across)]
     assert_allclose(off, expected, rtol=1e-6)  # what is left of its way there
+
+
+def depths(material, mass=1.0, height=0.0, corners=1, seconds=1.0, step=2.5e-4, period=None):
+    """Return depth and speed of a body above a stiff floor over time, and its simulation."""
+    points = [(0.0, 0.0, 0.0)]
+    if corners == 4:
+        points = [(x, y, 0.0) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    contact = PointContact("point", "body", surface=plane((0, 0, 0), (0, 0, 1)), material=material)
+    robot = floating(mass, [0.01 * mass] * 3)
+    sim = rd.Simulation(
+        robot, contacts=vertices(contact, points), q=at(0, 0, height), step=step,
+        period=period or step,
+    )  # fmt: skip
+    seen = [sim.step(np.zeros(6)) for _ in range(round(seconds / sim.period))]
+    return np.array([-one.q[2] for one in seen]), np.array([one.qd[5] for one in seen]), sim
+
+
+@pytest.mark.parametrize(
+    ("mass", "stiffness", "step"),
+    [(1, 1e10, 2.5e-4), (0.01, 1e7, 2.5e-4), (0.1, 1e7, 1e-3), (1, 1e5, 1e-2), (1, 1e8, 2.5e-4)],
+)
+@pytest.mark.parametrize("corners", [1, 4])
+@pytest.mark.parametrize("damping", [None, 0.5, 2.0])
+def test_what_lies_on_a_stiff_floor_stays_there(mass, stiffness, step, corners, damping):
+    """Placed on it, it never rises, and rests about as deep as it falls in a step at most."""
+    damper = {"restitution": 0.3}
+    if damping:
+        damper = {"damping": damping * np.sqrt(stiffness * mass)}
+    material = Material(MU, stiffness=stiffness, **damper)
+    depth, speed, sim = depths(material, mass, corners=corners, step=step, seconds=400 * step)
+    assert depth.min() > -1e-9
+    assert depth[-1] < 2.0 * (mass * G / stiffness + G * step**2)
+    assert abs(speed[-1]) < 1e-3 * G * step
+    assert_allclose(sum(c.force[2] for c in sim.contacts), mass * G, rtol=1e-3)
+    assert not any(c.impacts for c in sim.contacts)
+
+
+@pytest.mark.parametrize("stiffness", [1e4, 1e6, 1e8, 1e10])
+def test_springs_of_any_stiffness_give_back_what_they_took(stiffness):
+    """Steps alone, which enter and leave anywhere: what falls bounces to where it came from."""
+    material = Material(0.0, stiffness=stiffness, restitution=1.0)
+    sim = depths(material, height=0.02, seconds=0.0)[2]
+    motion = sim._plant.motion
+    for _ in range(4000):
+        motion.advance(2.5e-4, np.zeros(6))
+        deep = max(-motion.q[2], 0.0)
+        energy = 0.5 * motion.v[5] ** 2 + G * motion.q[2] + 0.5 * motion._used[0] * deep**2
+        assert abs(energy / (0.02 * G) - 1.0) < 1e-11  # 1e-13 seen
+    assert motion.impacts[0] > 5
+
+
+@pytest.mark.parametrize("stiffness", [1e5, 1e7, 1e8, 1e9, 1e10])
+@pytest.mark.parametrize("e", [0.3, 0.6, 0.9])
+def test_restitution_does_not_depend_on_stiffness(stiffness, e):
+    """Also where no step resolves it, and wherever in one it is met."""
+    for height in (0.1, 0.1003, 0.1007):
+        speed = np.sqrt(2.0 * G * height)
+        material = Material(0.0, stiffness=stiffness, restitution=e, speed=speed)
+        _, speeds, _ = depths(material, height=height, seconds=0.2)
+        # At 1e5 N/m gravity takes 0.05 of it, at others 0.025 is seen.
+        assert abs(speeds.max() / speed - e) < (0.1 if stiffness == 1e5 else 0.05)
+
+
+@pytest.mark.parametrize(("damping", "height"), [(1e5, 0.0), (1e6, 0.05)])
+def test_a_damper_that_no_step_resolves_stops_and_creeps(damping, height):
+    """It is met without a bounce, then sinks with m g / D."""
+    depth, _, _ = depths(Material(MU, stiffness=1e4, damping=damping), height=height)
+    start, relaxes = np.sqrt(2.0 * height / G), 1e4 / damping
+    assert depth[round(start / 2.5e-4) + 2 :].min() > 0.0
+    expected = G / 1e4 * (np.exp(-0.3 * relaxes) - np.exp(-relaxes))
+    assert 0.8 < (depth[-1] - depth[1200]) / expected < 1.25
+
+
+def test_what_tumbles_in_dampers_of_any_size_meets_their_laws():
+    """Also where a body comes to a patch that is relaxing, which pushes at once."""
+    for damping in (1e2, 1e5, 1e8):
+        material = Material(MU, stiffness=1e9, damping=damping)
+        depth, _, sim = depths(material, height=0.05, corners=4, seconds=0.4)
+        assert depth.max() < 1e-3
+        assert sim._plant.motion.residual < 1e-9
+
+
+def test_stiffness_as_it_is_resolved_is_part_of_the_state():
+    """Of a box whose corners touch turned: another simulation goes on bit for bit."""
+    contact = PointContact("c", "body", material=Material(MU, stiffness=1e9, restitution=0.3))
+    box = vertices(contact, [(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.1, 0.1)])
+    q = at(0, 0, 0.1)
+    q[3:] = np.array([0.2, 0.1, 0.0, 1.0]) / np.linalg.norm([0.2, 0.1, 0.0, 1.0])
+    first, second = (rd.Simulation(floating(), contacts=box, q=q) for _ in range(2))
+    while not first._plant.motion.pressed.any():
+        first.step(np.zeros(6))
+    assert first._plant.motion._used.max() < 1e9
+    second.state = first.state
+    for _ in range(50):
+        one, other = first.step(np.zeros(6)), second.step(np.zeros(6))
+        assert (one.q == other.q).all()
+
+
+def test_stiffness_does_not_change_while_something_is_stored():
+    """Effective masses do, where a box turns that touches; energy would with them."""
+    sim = depths(Material(MU, stiffness=1e9, restitution=0.3), corners=4, seconds=0.0)[2]
+    motion = sim._plant.motion
+    motion.start(at(0, 0, 1e-3), np.array([2.0, 3.0, 0, 0, 0, -1.0]))
+    used, pushed, kept = motion._used.copy(), motion.pressed.copy(), 0
+    for _ in range(2000):
+        motion.advance(2.5e-4, np.zeros(6))
+        both = motion.pressed & pushed
+        assert (motion._used == used)[both].all()
+        kept += both.sum()
+        used, pushed = motion._used.copy(), motion.pressed.copy()
+    assert kept > 100
+    assert np.ptp(used) > 0.0
+    # Nor does it grow where a body within has not been pushed, or above a patch that relaxes.
+    for height, patch in ((-1e-3, 0.0), (1.0, 1e-3)):
+        motion.start(at(0, 0, height))
+        motion._used[:], motion._patch[:] = 1e3, patch
+        motion.advance(2.5e-4, np.zeros(6))
+        assert (motion._used == 1e3).all()
+
+
+def test_dampers_keep_their_part_of_the_critical_one():
+    """Where springs are taken as softer: what falls bounces as from one that is resolved."""
+    left = []
+    for stiffness in (1e6, 1e8, 1e10):
+        material = Material(0.0, stiffness=stiffness, damping=0.4 * np.sqrt(stiffness))
+        left.append(depths(material, height=0.1, seconds=0.2)[1].max() / np.sqrt(0.2 * G))
+    # Of an oscillator with 0.2 of the critical damper that pulls at no time: 0.57.
+    assert_allclose(left, left[0], atol=0.1)
+    assert 0.45 < left[0] < 0.7
+
+
+def test_patches_relax_unless_the_body_is_deeper():
+    """One that the body has left, one that it has not, one that is flat but for rounding."""
+    patch = np.array([1e-3, 1e-3, 1e-14])
+    gap, no = np.array([1.0, -0.8e-3, 1.0]), np.zeros(3, dtype=bool)
+    move_patches(
+        np.array([1e-3]), gap, np.zeros(9), ~no, no, np.full(3, D), np.full(3, 0.5), patch, no,
+        *np.zeros((2, 0)), np.zeros((0, 2, 3)), np.zeros((0, 2)), np.zeros(9), 0, 3,
+        np.zeros((0, 3)),
+    )  # fmt: skip
+    assert_allclose(patch, [0.25e-3, 0.8e-3, 0.0], rtol=1e-12)
