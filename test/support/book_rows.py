@@ -355,8 +355,8 @@ ROWS: dict[str, Row] = {
         (
             ("contact/soft.py", "np.multiply(damping, rate)", "np.multiply(damping, 1.01 * rate)"),
             ("contact/soft.py", "friction * normal\n", "1.01 * friction * normal\n"),
-            ("contact/soft.py", "(0.5 * damping - 0.25 * h * stiffness) * speed", "(0.495 * damping - 0.2525 * h * stiffness) * speed"),
-            ("contact/soft.py", "h * (stiffness * depth + (0.5", "h * (1.01 * stiffness * depth + (0.5"),
+            ("contact/soft.py", "drag = law[i, 1] * way\n", "drag = 0.99 * law[i, 1] * way\n"),
+            ("contact/soft.py", "0.5 * K * (first + last)", "0.505 * K * (first + last)"),
             ("contact/soft.py", "np.exp(-rate * time)", "np.exp(-1.01 * rate * time)"),
             ("contact/solver.py", "radius = mu[i] * pushing", "radius = 1.01 * mu[i] * pushing"),
             ("contact/soft.py", "(damping * x - h * force)", "(damping * x - 1.01 * h * force)"),
