@@ -178,7 +178,15 @@ def test_a_recorded_bag_of_the_topics_can_be_read(ros, start_node, tmp_path):
         *("joint_position", "joint_velocity", "commanded_torque", "grasp_wrench"),
         "estimated_pose",
     ):
-        np.testing.assert_array_equal(recorded[name][ours], own[name][rows[ours]], name)
+        there, here = recorded[name][ours], own[name][rows[ours]]
+        lacks = [rows[ours][np.isnan(one).any(axis=1)].tolist() for one in (there, here)]
+        assert lacks[0] == lacks[1], (
+            name,
+            "periods without it in the bag, in files",
+            lacks,
+            first,
+        )
+        np.testing.assert_array_equal(there, here, name)
     node.destroy_node()
 
 
