@@ -69,12 +69,20 @@ class Groups(NamedTuple):
     roots: dict[int, tuple[int, Sequence[float]]]
 
 
-def groups_of(model: Model, moves: Sequence[Sequence[bool]], holding: int, width: int) -> Groups:
+def groups_of(
+    model: Model,
+    moves: Sequence[Sequence[bool]],
+    relative: Sequence[bool],
+    holding: int,
+    width: int,
+) -> Groups:
     """Return the groups of a mechanism.
 
     Args:
         model: The mechanism.
         moves: Which velocities each row may move (b + w c, nv).
+        relative: Which rows are of points of two bodies, that push each other (b + w c,): others,
+            such as those of couplings and inequalities, may have the world's help.
         holding: Number of rows that hold, b.
         width: Rows of each contact, w.
     """
@@ -108,13 +116,17 @@ def groups_of(model: Model, moves: Sequence[Sequence[bool]], holding: int, width
     pulled = [
         {roots[k][0] for k, moved in enumerate(row) if moved and k in roots} for row in moves
     ]
+    helped = [
+        row if len(row) == 1 or not own else set()
+        for row, own in zip(pulled, relative, strict=True)
+    ]
     tied = [{loop.predecessor, loop.successor} - {WORLD} for loop in model.loops]
-    for held in [*pulled[:holding], *tied]:
-        if len(held) == 1:
-            free[of_body[min(held)]] = 0.0
+    for held in [*helped[:holding], *(ends for ends in tied if len(ends) == 1)]:
+        for i in held:
+            free[of_body[i]] = 0.0
     grounded = [
-        next((of_body[min(row)] for row in pulled[at : at + width] if len(row) == 1), -1)
-        for at in range(holding, len(pulled), width)
+        next((of_body[min(row)] for row in helped[at : at + width] if row), -1)
+        for at in range(holding, len(helped), width)
     ]
     mass = np.zeros(n)
     np.add.at(mass, of_body, [body.inertia.mass for body in model.bodies])

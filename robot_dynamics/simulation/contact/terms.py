@@ -286,6 +286,17 @@ class ContactTerms:
             found[k] = [*X0[i].E.inverse_times(Vector3.of(direction))]
         return found
 
+    def _relative(self) -> list[bool]:
+        """Return which rows are of points of two bodies; see `groups_of`."""
+        model, points = self.scene.model, self.scene.points
+        found = [True] * self.holding
+        loops = model.constraint_count - len(model.couplings)
+        found[loops : model.constraint_count] = [False] * len(model.couplings)
+        fingers = [True] * (self.opening - len(points))
+        for own in [*fingers, *(not isinstance(point, Inequality) for point in points)]:
+            found += [own] * self.width
+        return found
+
     def _coasted(self, q: Any, v: Any, time: Any, _: Any) -> dict[str, Any]:
         model = self.scene.model
         there, at_v = model.coast(q, v, time)
@@ -331,7 +342,7 @@ class ContactTerms:
             free = [x + dx for x, dx in zip(v, factors.solve(push), strict=True)]
             J = [*terms.loops.K, *geometry.J]
             moves = [[not is_zero(x) for x in row] for row in J]
-            self.groups = groups_of(model, moves, self.holding, self.width)
+            self.groups = groups_of(model, moves, self._relative(), self.holding, self.width)
             outputs = {
                 "q": middle,
                 "start": v,

@@ -27,7 +27,14 @@ from robot_dynamics.contact.points import (
 from robot_dynamics.contact.shapes import ShapeContact, Solid, contacts_of
 from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
+from robot_dynamics.model import (
+    CouplingElement,
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    pose,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 G = 9.81
@@ -197,6 +204,23 @@ def test_a_free_chain_keeps_its_momentum_and_energy(velocity, pushed):
     assert_allclose(gained, force * seen.time if pushed else 0.0, atol=atol)
     if not pushed:
         assert_allclose(sum(robot.energies(seen.q, seen.qd)), energy, rtol=1e-12)
+
+
+@pytest.mark.parametrize("by", ["rope", "gear"])
+def test_what_ties_two_bodies_may_have_the_world_s_help(by):
+    """Atwood's machine: 2 and 1 kg on a rope over a pulley, or racks on a gear, of the world."""
+    links = [LinkElement("world"), *(LinkElement(n, m) for n, m in (("a", 2.0), ("b", 1.0)))]
+    rails = [JointElement(n, "prismatic", "world", n, axis=(0, 0, 1)) for n in "ab"]
+    gears = (CouplingElement.gear("gear", "a", "b", -1.0),) if by == "gear" else ()
+    robot = rd.Robot.from_mechanism(
+        Mechanism("pulley", tuple(links), tuple(rails), couplings=gears)
+    )
+    rope = Inequality("rope", lambda p: p.joint("a") + p.joint("b"))
+    far = PointContact("far", "a", surface=plane((0, 0, -9), (0, 0, 1)))
+    sim = rd.Simulation(robot, contacts=[rope if by == "rope" else far])
+    for _ in range(100):
+        seen = sim.step(np.zeros(2))
+    assert_allclose(seen.qd, np.array([-1.0, 1.0]) * G / 3.0 * seen.time, rtol=1e-9)
 
 
 def test_what_moves_along_sees_the_same():
