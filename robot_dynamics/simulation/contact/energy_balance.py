@@ -37,6 +37,7 @@ from robot_dynamics.model import WORLD, Body, Model
 from robot_dynamics.model.joints import Floating, Prismatic
 
 _MOST_TAKEN = 1e-2  # part of the kinetic energy that a period's error may cost, or be
+_MOST_OFF = 1e-3  # part of motion within an island that momentum may be off by in a period
 _UNKNOWN = float("nan")
 _ROUNDING = 1e-10  # part of it that is none, where bodies move as one
 
@@ -350,15 +351,19 @@ def common_motion(
                 for j in range(3):
                     common[i, k] += one[k, j] * momentum[g, j] / total
                     kept[i, k] += one[k, j] * (account[g, 3 + j] + totals[g, 3 + j]) / total
-        energy = 0.0
+        energy, error = 0.0, 0.0
         for k in range(3):
-            if kept[i, k] != kept[i, k]:
-                kept[i, k] = common[i, k]
             energy += 0.5 * total * common[i, k] * common[i, k]
-            off = common[i, k] - kept[i, k]
-            sums[i, 0] -= 0.5 * total * off * (common[i, k] + kept[i, k])
+            error += 0.5 * total * (common[i, k] - kept[i, k]) * (common[i, k] - kept[i, k])
         own = sums[i, 2] - energy
         sums[i, 2] = own if own > _ROUNDING * sums[i, 2] else 0.0
+        # So much is no error of steps, but a force that is in no books, or nothing is known.
+        if not error <= _MOST_OFF * _MOST_OFF * sums[i, 2]:
+            for k in range(3):
+                kept[i, k] = common[i, k]
+        for k in range(3):
+            off = common[i, k] - kept[i, k]
+            sums[i, 0] -= 0.5 * total * off * (common[i, k] + kept[i, k])
         for g in range(len(island)):
             for k in range(3 if island[g] == i else 0):
                 common[g, k] = common[i, k]
