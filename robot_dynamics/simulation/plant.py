@@ -233,8 +233,9 @@ class Plant(ABC):
         Args:
             torque: The command; it acts after the command delay.
             wrenches: External wrenches (6,) [N m, N] by the name of the link on which they act,
-                about its origin, angular first, in world axes as the period begins; what they make of joints is constant over it. The
-                object is a link as well. While the brakes hold they move nothing.
+                about its origin, angular first, in world axes as the period begins; what they
+                make of joints is constant over it. The object is a link as well. While the brakes
+                hold they move nothing.
 
         Raises:
             ArgumentError: If a torque or wrench has the wrong shape or is not finite, or there is

@@ -372,7 +372,8 @@ def take_points(
                 for j in range(start, end):
                     if gaps[j] < gaps[i] or (gaps[j] == gaps[i] and j < i):
                         deeper += 1
-                if deeper < room and sides[i] >= 0:
+                # One that is nowhere has a place and a normal of an older call.
+                if deeper < room and sides[i] >= 0 and gaps[i] < _NOWHERE:
                     for s in range(first, first + room):
                         if seen[s, 0] == _NOWHERE:
                             apart = _FREE
