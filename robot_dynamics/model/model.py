@@ -320,12 +320,12 @@ class Model:
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return positions and velocities after a time [s] of steady motion of each joint.
 
-        That of a free body is straight on, while it turns.
+        That of a free body's centre of mass is straight on, while it turns.
         """
         positions: list[Scalar] = []
         velocities: list[Scalar] = []
         for body, at_q, at_v in zip(self.bodies, self.q_slices, self.v_slices, strict=True):
-            own = body.joint.type.coast(q[at_q], qd[at_v], time)
+            own = body.joint.type.coast(q[at_q], qd[at_v], time, _center(body))
             positions, velocities = positions + own[0], velocities + own[1]
         return positions, velocities
 
@@ -333,7 +333,7 @@ class Model:
         """Return the rates (nv,) of velocities in motion as `coast` means it."""
         result: list[Scalar] = []
         for body, at_v in zip(self.bodies, self.v_slices, strict=True):
-            result += body.joint.type.coasting_rate(qd[at_v])
+            result += body.joint.type.coasting_rate(qd[at_v], _center(body))
         return result
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
@@ -463,6 +463,12 @@ class Model:
             for c in self.couplings
         ]
         return json.dumps([bodies, loops, couplings, self.joint_friction]).encode()
+
+
+def _center(body: Body) -> list[float]:
+    """Return the centre of mass of a body in its frame (3,) [m]; its origin if it has no mass."""
+    inertia = body.inertia
+    return [float(x / inertia.mass) if inertia.mass else 0.0 for x in inertia.h]
 
 
 def _slices(sizes: Iterable[int]) -> tuple[slice, ...]:

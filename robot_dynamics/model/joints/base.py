@@ -123,15 +123,22 @@ class JointType(ABC):
         return [position + change for position, change in zip(q, step, strict=True)]
 
     def coast(
-        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar
+        self,
+        q: Sequence[Scalar],
+        qd: Sequence[Scalar],
+        time: Scalar,
+        center: Sequence[float] = ORIGIN[:3],
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return positions and velocities after a time [s] of motion that is steady.
 
-        Of a joint whose successor may go straight on while it turns this is such motion.
+        Of a joint whose successor may go straight on while it turns this is such motion of a
+        point `center` (3,) of it [m].
         """
         return self.integrate(q, [time * x for x in qd]), list(qd)
 
-    def coasting_rate(self, qd: Sequence[Scalar]) -> list[Scalar]:
+    def coasting_rate(
+        self, qd: Sequence[Scalar], center: Sequence[float] = ORIGIN[:3]
+    ) -> list[Scalar]:
         """Return the rates of velocities in motion that is steady, as `coast` means it."""
         return [0.0] * self.nv
 

@@ -45,17 +45,27 @@ class Floating(JointType):
         return [*moved, *quaternion.turn(q[3:], step[:3])]
 
     def coast(
-        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar
+        self,
+        q: Sequence[Scalar],
+        qd: Sequence[Scalar],
+        time: Scalar,
+        center: Sequence[float] = ORIGIN[:3],
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return where the origin goes straight on, and axes turn at their rate."""
-        along = quaternion.rotation(q[3:]).inverse_times(Vector3.of(qd[3:]))
+        """Return where the center goes straight on, and axes turn at their rate."""
+        c, E = Vector3.of(center), quaternion.rotation(q[3:])
+        about = Vector3.of(qd[:3]).cross(c)
+        along = E.inverse_times(Vector3.of(qd[3:]) + about)
         turned = quaternion.turn(q[3:], [time * w for w in qd[:3]])
-        moved = Vector3.of(q[:3]) + along * time
-        return [*moved, *turned], [*qd[:3], *(Rotation.from_quaternion(*turned) * along)]
+        there = Rotation.from_quaternion(*turned)
+        moved = Vector3.of(q[:3]) + along * time + E.inverse_times(c) - there.inverse_times(c)
+        return [*moved, *turned], [*qd[:3], *(there * along - about)]
 
-    def coasting_rate(self, qd: Sequence[Scalar]) -> list[Scalar]:
-        """Return no angular acceleration, and -w x v: axes turn, the velocity does not."""
-        return [0.0, 0.0, 0.0, *Vector3.of(qd[3:]).cross(Vector3.of(qd[:3]))]
+    def coasting_rate(
+        self, qd: Sequence[Scalar], center: Sequence[float] = ORIGIN[:3]
+    ) -> list[Scalar]:
+        """Return no angular acceleration; the center's velocity does not turn with the axes."""
+        w = Vector3.of(qd[:3])
+        return [0.0, 0.0, 0.0, *(Vector3.of(qd[3:]) + w.cross(Vector3.of(center))).cross(w)]
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
         """Return the shortest turn, and the displacement in axes turned by half of it."""

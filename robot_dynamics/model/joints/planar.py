@@ -41,16 +41,29 @@ class Planar(JointType):
         return [q[0] + step[0], q[1] + dx, q[2] + dy]
 
     def coast(
-        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar
+        self,
+        q: Sequence[Scalar],
+        qd: Sequence[Scalar],
+        time: Scalar,
+        center: Sequence[float] = ORIGIN[:3],
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return where the origin goes straight on, and axes turn at their rate."""
-        x, y = _turned(q[0], qd[1], qd[2])
-        angle = q[0] + time * qd[0]
-        return [angle, q[1] + time * x, q[2] + time * y], [qd[0], *_turned(-angle, x, y)]
+        """Return where the center goes straight on, and axes turn at their rate."""
+        w, (a, b, _) = qd[0], center
+        x, y = _turned(q[0], qd[1] - w * b, qd[2] + w * a)
+        angle = q[0] + time * w
+        here, there = _turned(q[0], a, b), _turned(angle, a, b)
+        vx, vy = _turned(-angle, x, y)
+        moved = [
+            p + time * v + c - d for p, v, c, d in zip(q[1:], (x, y), here, there, strict=True)
+        ]
+        return [angle, *moved], [w, vx + w * b, vy - w * a]
 
-    def coasting_rate(self, qd: Sequence[Scalar]) -> list[Scalar]:
-        """Return those of a velocity that does not turn with the axes."""
-        return [0.0, qd[0] * qd[2], -qd[0] * qd[1]]
+    def coasting_rate(
+        self, qd: Sequence[Scalar], center: Sequence[float] = ORIGIN[:3]
+    ) -> list[Scalar]:
+        """Return those of a velocity of the center that does not turn with the axes."""
+        w, (a, b, _) = qd[0], center
+        return [0.0, w * (qd[2] + w * a), -w * (qd[1] - w * b)]
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
         """Return the angle, and the displacement in axes turned by half of it."""

@@ -157,8 +157,9 @@ class EventSteps:
             while target - self.time > 1e-12 * self._h:
                 left = target - self.time
                 h = left if left < self._h * (1.0 + 1e-9) else self._h
-                step = self._stepped(self.time, q, qd, h)
-                part, closing, letting_go = self._first_event(step)
+                step, part, closing, letting_go = self._first_event(
+                    self._stepped(self.time, q, qd, h)
+                )
                 last.append((self.time, closing | letting_go))
                 if len(last) == _MOST_AT_ONCE and self.time - last[0][0] < _AT_ONCE * self._h:
                     which = sorted(set().union(*(names for _, names in last)))
@@ -169,8 +170,8 @@ class EventSteps:
                         f"{self.time - last[0][0]:.1g} s",
                         "contacts that agree, a larger rest_speed, or rd.Simulation",
                     )
-                ends = part >= 1.0 and h == left
-                self.time = target if ends else self.time + min(part, 1.0) * h
+                ends = part >= 1.0 and step.h == left
+                self.time = target if ends else self.time + min(part, 1.0) * step.h
                 q, qd = self._projected(*self._within(step, part))
                 self._count()
                 if closing:
@@ -266,8 +267,8 @@ class EventSteps:
 
     # --- events ----------------------------------------------------------------------------
 
-    def _first_event(self, step: Step) -> tuple[float, set[int], set[int]]:
-        """Return the part of a step until its first event, and who closes or lets go there."""
+    def _first_event(self, step: Step) -> tuple[Step, float, set[int], set[int]]:
+        """Return the step, its part until its first event, and who closes or lets go there."""
         found = [(part, i, True) for part, i in self._closings(step)]
         if self._active:
             _, force = self._rates(step.time + step.h, *step.end)
@@ -278,11 +279,11 @@ class EventSteps:
                 if force[place] < least:
                     found.append((self._letting_go(step, place, least), i, False))
         if not found:
-            return 1.0, set(), set()
+            return step, 1.0, set(), set()
         part = min(found)[0]
         same = {(i, closes) for p, i, closes in found if p <= part + 1e-12}
         closing = {i for i, closes in same if closes}
-        return part, closing, {i for i, closes in same if not closes}
+        return step, part, closing, {i for i, closes in same if not closes}
 
     def _closings(self, step: Step) -> list[tuple[float, int]]:
         """Return the parts of a step at which gaps become negative, and whose they are."""

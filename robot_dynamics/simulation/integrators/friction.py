@@ -65,6 +65,7 @@ class FrictionSteps(EventSteps):
         #: Directions of slip at the start of a step; zero of what sticks or has no friction.
         self._direction = self._accelerations.direction
         self._frozen = self._accelerations.frozen  # whose direction stays over a step
+        self._straight = np.zeros_like(self._frozen)  # of these whose slip nothing turns
         self._asked: Step | None = None
         self._known: dict[float, tuple[Array, Array]] = {}
         self._reached = 0.0  # time of the end of the last step
@@ -129,7 +130,8 @@ class FrictionSteps(EventSteps):
         # What nothing turns goes straight on, however stiff turns would be.
         a, b = found.acceleration[:, 1:].T
         across = np.abs(a * self._direction[:, 1] - b * self._direction[:, 0])
-        self._frozen[:] = stiff | (free & (across <= found.zero))
+        self._straight[:] = free & (across <= found.zero)
+        self._frozen[:] = stiff | self._straight
         before, turning = self._direction.copy(), set(np.flatnonzero(stiff).tolist())
         while turning:
             self._direction[list(turning)] = 0.0
@@ -149,12 +151,21 @@ class FrictionSteps(EventSteps):
 
     # --- events ----------------------------------------------------------------------------
 
-    def _first_event(self, step: Step) -> tuple[float, set[int], set[int]]:
-        """Return the part of a step until its first event, and who closes or changes there."""
-        whole, limit = step.h, 1.0
+    def _first_event(self, step: Step) -> tuple[Step, float, set[int], set[int]]:
+        """Return the step that is taken, its part until its first event, and who changes there.
+
+        It is taken anew where what slides does not go straight on, or asks for a shorter one.
+        """
+        limit = 1.0
         start = self._at(step, 0.0) if self._current else None
         if start is not None:
             limit = self._limit(step, start)
+            if self._straight.any() and self._bends(self._at(step, 1.0)):
+                # It is no straight slip in all of the step.
+                self._frozen &= ~self._straight
+                self._straight[:] = False
+                limit = min(limit, self._limit(step, start))
+                step = self._stepped(step.time, step.q, step.qd, step.h)
         if limit < 1.0:
             step = self._stepped(step.time, step.q, step.qd, limit * step.h)
         self._reached = step.time + step.h
@@ -178,7 +189,17 @@ class FrictionSteps(EventSteps):
         same = [(i, closes) for p, i, closes in found if p <= part + 1e-12]
         changing = {i for i, closes in same if not closes and i >= 0}
         self._loose = {i: way for i, way in loose.items() if i in changing - self._stopped}
-        return part * step.h / whole, {i for i, closes in same if closes}, changing
+        return step, part, {i for i, closes in same if closes}, changing
+
+    def _bends(self, end: ContactState) -> bool:
+        """Return whether a slip that was straight at a step's start is not so at its end."""
+        way, slip = self._direction[self._straight], end.slip[self._straight]
+        rate = end.acceleration[self._straight, 1:]
+        sizes = (end.zero, _STRAIGHT * np.hypot(*slip.T) + STILL)
+        return any(
+            bool((np.abs(each[:, 0] * way[:, 1] - each[:, 1] * way[:, 0]) > zero).any())
+            for each, zero in zip((rate, slip), sizes, strict=True)
+        )
 
     def _limit(self, step: Step, start: ContactState) -> float:
         """Return the part of a step that the directions of slips allow."""
@@ -282,7 +303,8 @@ class FrictionSteps(EventSteps):
         if along(high) <= 0.0:
             high = crossing(along_and_rate, low, high)
             rest, first = float(np.hypot(*slip(high))), float(np.hypot(*start.slip[i]))
-            if self._frozen[i] or rest <= max(STILL, _STRAIGHT * first):
+            stiff = self._frozen[i] and not self._straight[i]
+            if stiff or rest <= max(STILL, _STRAIGHT * first):
                 return high, True
         # It turns within the plane: no event, but a shorter step.
         while turned(slip(high)):

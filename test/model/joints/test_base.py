@@ -25,7 +25,7 @@ from robot_dynamics.model.joints import (
     motions,
     reverse,
 )
-from robot_dynamics.spatial import Transform
+from robot_dynamics.spatial import Transform, Vector3
 
 
 def test_unit_vectors_are_numbered_as_in_the_book():
@@ -68,22 +68,33 @@ def test_the_neutral_position_is_where_differences_start(kind, rng):
 def test_coasting_moves_at_the_rates_of_positions_and_velocities(kind, rng):
     """Central differences of positions and velocities are their rates."""
     q, qd, small = random_positions(rng, kind), rng.normal(size=kind.nv).tolist(), 1e-5
-    ahead, behind = (kind.coast(q, qd, time) for time in (small, -small))
-    for i, rates in enumerate((kind.position_rate(q, qd), kind.coasting_rate(qd))):
+    center = rng.normal(size=3).tolist()
+    ahead, behind = (kind.coast(q, qd, time, center) for time in (small, -small))
+    for i, rates in enumerate((kind.position_rate(q, qd), kind.coasting_rate(qd, center))):
         moved = (np.array(ahead[i]) - behind[i]) / (2.0 * small)
         np.testing.assert_allclose(moved, rates, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [Floating(), Planar()], ids=repr)
 def test_what_coasts_goes_straight_on_and_turns(kind, rng):
-    """Over a long time, at a constant velocity in the predecessor's axes."""
+    """Over a long time, a point of it at a constant velocity in the predecessor's axes."""
     q, qd = random_positions(rng, kind), rng.normal(size=kind.nv).tolist()
-    there, after = kind.coast(q, qd, 0.7)
-    at = slice(0, 3) if kind.nq == 7 else slice(1, 3)
-    rate = np.array(kind.position_rate(q, qd)[at])
-    np.testing.assert_allclose(there[at], q[at] + 0.7 * rate, rtol=1e-12)
-    np.testing.assert_allclose(kind.position_rate(there, after)[at], rate, rtol=1e-12)
-    n = kind.nv - len(q[at])
+    center = rng.normal(size=3).tolist()
+    there, after = kind.coast(q, qd, 0.7, center)
+
+    def seen(q, qd):
+        """Return where the point is, and its velocity."""
+        X, small = kind.transform(q), 1e-6
+        places = []
+        for time in (0.0, small, -small):
+            X = kind.transform(kind.integrate(q, [time * x for x in qd]))
+            places.append(np.array([*(X.r + X.E.inverse_times(Vector3.of(center)))]))
+        return places[0], (places[1] - places[2]) / (2.0 * small)
+
+    (start, rate), (end, last) = seen(q, qd), seen(there, after)
+    np.testing.assert_allclose(end, start + 0.7 * rate, atol=1e-8)
+    np.testing.assert_allclose(last, rate, atol=1e-8)
+    n = 3 if kind.nq == 7 else 1
     np.testing.assert_array_equal(after[:n], qd[:n])
     turned = kind.difference(q, there)[:n]
     # The series of `turn` is good to 1e-11 at such an angle.

@@ -141,6 +141,30 @@ def belt_and_block(k, belt_speed):
     return rd.Robot.from_mechanism(Mechanism("belt", links, joints)), [0.0, 0.0, 0.0], belt_speed
 
 
+@pytest.mark.parametrize("speed", [0.05, 1.0])
+def test_a_force_across_turns_a_straight_slip(speed):
+    """It grows from zero where a step begins; the slower slide would stop without it."""
+    mu, end, growth = 0.3, 0.1, 400.0
+
+    def rates(time, v):
+        return [0.0, growth * time] - mu * G * np.array(v) / np.hypot(*v)
+
+    exact = solve_ivp(rates, (0.0, end), [speed, 0.0], method="Radau", rtol=1e-11, atol=1e-13)
+    links = [LinkElement("world"), LinkElement("x"), LinkElement("y"), LinkElement("body", 1.0)]
+    pairs, axes = zip(["world", "x", "y"], ["x", "y", "body"], strict=True), np.eye(3)
+    joints = [
+        JointElement(f"to {b}", "prismatic", a, b, axis=tuple(axis))
+        for (a, b), axis in zip(pairs, axes, strict=True)
+    ]
+    robot = rd.Robot.from_mechanism(Mechanism("slider", tuple(links), tuple(joints)))
+    foot = PointContact("foot", "body", material=Material(mu))
+    motion = rd.integrate(
+        robot, np.zeros(3), [speed, 0.0, 0.0], end, contacts=[foot], step=0.05,
+        tau=lambda t, q, qd: np.array([0.0, growth * t, 0.0]),
+    )  # fmt: skip
+    assert_allclose(motion.qd[-1][:2], exact.y[:, -1], atol=1e-8)
+
+
 @pytest.mark.parametrize("below", [1e-3, 1e-2])
 def test_a_ladder_slides_down_its_wall(below):
     """From rest a little below the angle at which friction at both ends holds it.
