@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from robot_dynamics.errors import ArgumentError, UnknownNameError, require_lengt
 from robot_dynamics.model.connectivity import LoopCluster, Tree, joined
 from robot_dynamics.model.couplings import Coupling
 from robot_dynamics.model.joint_data import Joint, LoopJoint
+from robot_dynamics.model.joints.base import JointType
 from robot_dynamics.spatial import Inertia, Scalar, Transform
 
 #: What is found of joints and their connection, which `Model.replace` leaves alone.
@@ -316,24 +317,33 @@ class Model:
         return result
 
     def coast(
-        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar
+        self,
+        q: Sequence[Scalar],
+        qd: Sequence[Scalar],
+        time: Scalar,
+        held: Collection[int] = (),
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return positions and velocities after a time [s] of steady motion of each joint.
 
-        That of a free body's centre of mass is straight on, while it turns.
+        That of a free body's centre of mass is straight on, while it turns; that of bodies `held`,
+        by their indices, is one of constant velocities.
         """
         positions: list[Scalar] = []
         velocities: list[Scalar] = []
-        for body, at_q, at_v in zip(self.bodies, self.q_slices, self.v_slices, strict=True):
-            own = body.joint.type.coast(q[at_q], qd[at_v], time, _center(body))
-            positions, velocities = positions + own[0], velocities + own[1]
+        for i, (body, at_q, at_v) in enumerate(
+            zip(self.bodies, self.q_slices, self.v_slices, strict=True)
+        ):
+            kind, own = body.joint.type, (q[at_q], qd[at_v], time)
+            there = JointType.coast(kind, *own) if i in held else kind.coast(*own, _center(body))
+            positions, velocities = positions + there[0], velocities + there[1]
         return positions, velocities
 
-    def coasting_rate(self, qd: Sequence[Scalar]) -> list[Scalar]:
+    def coasting_rate(self, qd: Sequence[Scalar], held: Collection[int] = ()) -> list[Scalar]:
         """Return the rates (nv,) of velocities in motion as `coast` means it."""
         result: list[Scalar] = []
-        for body, at_v in zip(self.bodies, self.v_slices, strict=True):
-            result += body.joint.type.coasting_rate(qd[at_v], _center(body))
+        for i, (body, at_v) in enumerate(zip(self.bodies, self.v_slices, strict=True)):
+            kind, own = body.joint.type, qd[at_v]
+            result += [0.0] * len(own) if i in held else kind.coasting_rate(own, _center(body))
         return result
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:

@@ -11,7 +11,7 @@ Solids that could pass through each other within a step make it shorter: conserv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import sqrt
 from typing import Any
 
@@ -68,19 +68,22 @@ class Manifolds:
     Args:
         model: The mechanism.
         contacts: What may touch.
+        held: Bodies that do not coast, see `Model.coast`.
 
     Raises:
         RobotDynamicsError: If MuJoCo is not installed or refuses a solid.
     """
 
-    def __init__(self, model: Model, contacts: Sequence[ShapeContact]) -> None:
+    def __init__(
+        self, model: Model, contacts: Sequence[ShapeContact], held: Collection[int] = ()
+    ) -> None:
         mujoco = _import_mujoco()
         rooms = np.array([one.points for one in contacts])
         ends = np.cumsum([0, *rooms])
         self.count = int(ends[-1])
         solids = [solid for one in contacts for solid in (one.first, one.second)]
         links = [model.link(solid.link) for solid in solids]
-        self._bodies = sorted({link.body for link in links} - {WORLD})
+        self._bodies, self._held = sorted({link.body for link in links} - {WORLD}), held
         # The last pose is that of the world.
         row = {body: i for i, body in enumerate([*self._bodies, WORLD])}
         of = np.array([row[link.body] for link in links])
@@ -244,7 +247,7 @@ class Manifolds:
         """
 
         def run(q: Any, v: Any, h: Any, _: Any) -> dict[str, Any]:
-            middle, v = model.coast(q, v, 0.5 * h)
+            middle, v = model.coast(q, v, 0.5 * h, self._held)
             Xup = joint_transforms(model, middle)
             X0, rates = body_transforms(model, Xup), body_velocities(model, Xup, v, middle)
             poses = []

@@ -9,7 +9,8 @@ midpoint rule). Friction of joints is taken at the step's end, so that no step i
 
 v and v+ are velocities at both ends in coordinates of the middle: free bodies coast from one to
 the other, straight on while they turn, and their coordinates have the rates e then. Where a body
-flies, however fast it spins, its momentum is hence exact.
+flies, however fast it spins, its momentum is hence exact. Bodies that loops or grasps hold do not
+coast: what holds in the mean of a step would swing ever more about what bends in it.
 
 tau_p are the moments of the pads of soft fingers that tip; see `pad`.
 
@@ -135,7 +136,10 @@ class ContactTerms:
         self._giving = np.flatnonzero(np.isfinite(stiffness)).tolist()
         self.resisting = tuple(one for one in scene.environment_joints if one.resists)
         self.seen = np.array([isinstance(p, SeenPoint) for p in scene.points], dtype=bool)
-        self._manifolds = Manifolds(scene.model, scene.shapes) if scene.shapes else None
+        self._held = _held(scene)
+        self._manifolds = None
+        if scene.shapes:
+            self._manifolds = Manifolds(scene.model, scene.shapes, self._held)
         self._found = [] if self._manifolds is None else [self._manifolds.seen]
         self._unseen = np.full((int(self.seen.sum()), 3), np.nan)
         #: Which bodies act on one another whatever touches.
@@ -299,7 +303,7 @@ class ContactTerms:
 
     def _coasted(self, q: Any, v: Any, time: Any, _: Any) -> dict[str, Any]:
         model = self.scene.model
-        there, at_v = model.coast(q, v, time)
+        there, at_v = model.coast(q, v, time, self._held)
         return {"q": model.normalized(there), "v": at_v}
 
     def _program(self) -> Program:
@@ -313,7 +317,7 @@ class ContactTerms:
             pressed = given.pop() if self.scene.pads else ()
             rub = given
             parameters = unpack(model, block)
-            middle, v = model.coast(q, v, 0.5 * h)
+            middle, v = model.coast(q, v, 0.5 * h, self._held)
             at_v = [x + 0.5 * h * a for x, a in zip(v, acceleration, strict=True)]
             Xup = joint_transforms(model, middle)
             terms = terms_of_transforms(model, Xup, at_v, parameters, middle)
@@ -324,7 +328,7 @@ class ContactTerms:
             push = [
                 h * (f - c - d * x) for f, c, d, x in zip(force, terms.C, drag, v, strict=True)
             ]
-            for j, e in enumerate(model.coasting_rate(at_v)):
+            for j, e in enumerate(model.coasting_rate(at_v, self._held)):
                 if not is_zero(e):
                     push = [p - h * e * H[max(i, j)][min(i, j)] for i, p in enumerate(push)]
             geometry = _Geometry(self.scene, Xup, middle, self.width, seen)
@@ -376,6 +380,16 @@ class ContactTerms:
         if self._manifolds:
             inputs["seen"] = (self._manifolds.count, 7)
         return trace(run, "contact", inputs, block_size(model))
+
+
+def _held(scene: Any) -> frozenset[int]:
+    """Return the bodies whose own motion loops or grasps hold."""
+    model = scene.model
+    ends = [(loop.predecessor, loop.successor) for loop in model.loops]
+    for i in scene.holding:
+        tool = model.link(scene.system.arms[i].tool)
+        ends.append((scene.system.object_body, tool.body))
+    return frozenset[int]().union(*({*model.support(a)} ^ {*model.support(b)} for a, b in ends))
 
 
 class _Geometry:

@@ -32,7 +32,14 @@ from robot_dynamics.contact.points import (
 )
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
+from robot_dynamics.model import (
+    JointElement,
+    Limits,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    pose,
+)
 from robot_dynamics.scalar.functions import absolute, sqrt
 from robot_dynamics.simulation.contact.report import Touch
 from robot_dynamics.simulation.engine_plant import SimulationError
@@ -297,6 +304,23 @@ def test_what_spins_flies_straight_on(step):
     start = np.array([0.0, 0.0, r])
     assert_allclose(seen.q[:3] + fallen, start + velocity * seen.time, rtol=1e-9)
     assert_allclose(seen.qd[:3], spin, rtol=1e-9)
+
+
+def test_a_body_on_a_loop_s_hinge_turns_for_long():
+    """Steadily, at 25 rad/s about a hinge beside it: nothing swings from step to step."""
+    place = np.array([0.2, -0.1, 0.0])
+    hinge = LoopElement("hinge", "revolute", "world", "body", successor_pose=pose(-place))
+    links = [LinkElement("world"), LinkElement("body", 2.0, (0, 0, 0), np.eye(3) * 0.01)]
+    free = JointElement("free", "floating", "world", "body")
+    robot = rd.Robot.from_mechanism(
+        Mechanism("hinged", tuple(links), (free,), (hinge,)), gravity=(0.0, 0.0, 0.0)
+    )
+    floor = PointContact("floor", "body", surface=plane((0, 0, -9), (0, 0, 1)))
+    qd = [0, 0, 25.0, *np.cross([0, 0, 25.0], place)]
+    sim = rd.Simulation(robot, contacts=[floor], q=at(*place), qd=qd, period=0.01, step=1e-3)
+    for _ in range(200):
+        seen = sim.step(np.zeros(6))
+    assert_allclose(seen.qd, qd, atol=1e-9)
 
 
 @pytest.mark.parametrize(("speed", "told"), [(300.0, False), (30000.0, True)])

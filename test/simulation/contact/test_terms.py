@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.spatial.transform import Rotation
 from support.mechanisms import two_arms
 
 from robot_dynamics.contact.material import Material
@@ -84,35 +83,15 @@ def test_rows_of_closed_contacts(terms):
     assert_allclose(row[3], 0.02 / 0.5 * change[1, 0], rtol=1e-6, atol=1e-8)
 
 
-def center(terms):
-    """Return the centre of mass of the object in its frame."""
-    inertia = terms.scene.model.bodies[terms.scene.system.object_body].inertia
-    return np.array([*inertia.h]) / inertia.mass
-
-
 def test_free_motion_and_masses_are_the_robots(terms):
-    """Without contact forces a step is that of forward dynamics in its middle.
-
-    The object goes straight on meanwhile, in axes that turn.
-    """
+    """Without contact forces a step is that of forward dynamics in its middle."""
     rng = np.random.default_rng(2)
     q, v, none = state(rng)
     tau, h = rng.normal(size=len(v)), 1e-3
     step = terms(q, v, none, tau, none, h)
-    robot, system = Robot(terms.scene.model), terms.scene.system
-    middle = np.array(terms.scene.model.coast(q.tolist(), v.tolist(), 0.5 * h)[0])
-    assert_allclose(step.q, middle, rtol=1e-14, atol=1e-14)
-    of, at = system.object_v, system.object_q
-    turns = [Rotation.from_quat(each[at][3:]) for each in (q, middle)]
-    expected = v.copy()
-    about = np.cross(v[of][:3], center(terms))
-    expected[of][3:] = (turns[1].inv() * turns[0]).apply(v[of][3:] + about) - about
-    assert_allclose(step.start, expected, rtol=1e-12, atol=1e-14)
-    own = step.start[of]
-    rate = robot.forward_dynamics(step.q, step.start, tau)
-    # Of the velocity of the centre of mass, not of its coordinates.
-    rate[of][3:] += np.cross(own[:3], own[3:] + about)
-    assert_allclose(step.free, step.start + h * rate, rtol=1e-10)
+    robot = Robot(terms.scene.model)
+    assert_allclose(step.q, terms.move(q, 0.5 * h * v), rtol=1e-14, atol=1e-14)
+    assert_allclose(step.free, v + h * robot.forward_dynamics(step.q, v, tau), rtol=1e-10)
     H = robot.inertia_matrix(step.q)
     assert_allclose(step.HJ @ H, step.J, atol=1e-11 * np.abs(step.J).max() * np.linalg.cond(H))
 
@@ -126,11 +105,6 @@ def test_friction_of_joints_is_implicit(terms):
     step = terms(q, v, none, none, drag, 1e-3)
     assert np.abs(step.free[CELL.system.v_index]).max() < 0.01  # (H v + h C) / (h D)
     robot = Robot(terms.scene.model)
-    v, of = step.start, terms.scene.system.object_v
     H, C = robot.inertia_matrix(step.q), robot.bias_forces(step.q, v)
-    rate = np.zeros(len(v))  # of coordinates, while the object goes straight on
-    about = np.cross(v[of][:3], center(terms))
-    rate[of][3:] = -np.cross(v[of][:3], v[of][3:] + about)
-    push = -C - H @ rate - drag * v
-    expected = v + np.linalg.solve(H + 1e-3 * np.diag(drag), 1e-3 * push)
+    expected = v + np.linalg.solve(H + 1e-3 * np.diag(drag), 1e-3 * (-C - drag * v))
     assert_allclose(step.free, expected, rtol=1e-9, atol=1e-9)
