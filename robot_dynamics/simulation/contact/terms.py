@@ -9,8 +9,9 @@ midpoint rule). Friction of joints is taken at the step's end, so that no step i
 
 v and v+ are velocities at both ends in coordinates of the middle: free bodies coast from one to
 the other, straight on while they turn, and their coordinates have the rates e then. Where a body
-flies, however fast it spins, its momentum is hence exact. Bodies that loops or grasps hold do not
-coast: what holds in the mean of a step would swing ever more about what bends in it.
+flies, however fast it spins, its momentum is hence exact. Bodies that loops, grasps or links of
+other mechanisms may hold do not coast, as these turn with what they hold: what holds in the mean
+of a step would swing ever more about what bends in it.
 
 tau_p are the moments of the pads of soft fingers that tip; see `pad`.
 
@@ -41,7 +42,8 @@ from robot_dynamics.dynamics.kinematics import (
     joint_transforms,
 )
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
-from robot_dynamics.model import WORLD
+from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.joints import Floating
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import add, dot, factor, is_zero, transposed_times
 from robot_dynamics.simulation.contact.energy_balance import Groups, groups_of
@@ -383,13 +385,26 @@ class ContactTerms:
 
 
 def _held(scene: Any) -> frozenset[int]:
-    """Return the bodies whose own motion loops or grasps hold."""
+    """Return the bodies whose own motion loops, grasps and moving links may hold."""
     model = scene.model
     ends = [(loop.predecessor, loop.successor) for loop in model.loops]
-    for i in scene.holding:
-        tool = model.link(scene.system.arms[i].tool)
-        ends.append((scene.system.object_body, tool.body))
+    for arm in scene.system.arms if scene.contacts else ():
+        ends.append((scene.system.object_body, model.link(arm.tool).body))
+    for point in scene.points:
+        pair = () if isinstance(point, Inequality) else (point.body, point.base)
+        # Of bodies that fly by themselves friction lets go soon.
+        if pair and WORLD not in pair and not all(_is_alone(model, body) for body in pair):
+            ends.append(pair)
     return frozenset[int]().union(*({*model.support(a)} ^ {*model.support(b)} for a, b in ends))
+
+
+def _is_alone(model: Model, body: int) -> bool:
+    """Return whether a body is free and carries no other."""
+    return (
+        model.tree.support(body) == (body,)
+        and not model.tree.children(body)
+        and (isinstance(model.bodies[body].joint.type, Floating))
+    )
 
 
 class _Geometry:

@@ -323,6 +323,30 @@ def test_a_body_on_a_loop_s_hinge_turns_for_long():
     assert_allclose(seen.qd, qd, atol=1e-9)
 
 
+@pytest.mark.parametrize("step", [2.5e-4, 1e-3])
+def test_a_box_sticks_on_a_table_that_turns(step):
+    """At 5 rad/s, 0.2 m from the axis, with two thirds of the friction that there is."""
+    rate, r, half = 5.0, 0.2, 0.02
+    links = [LinkElement("world"), LinkElement("table", 1.0, (0, 0, 0), np.eye(3) * 1e3)]
+    links.append(LinkElement("body", 1.0, (0, 0, 0), np.eye(3) * 3e-3))
+    joints = [
+        JointElement("turn", "revolute", "world", "table", axis=(0, 0, 1)),
+        JointElement("free", "floating", "world", "body"),
+    ]
+    robot = rd.Robot.from_mechanism(Mechanism("turntable", tuple(links), tuple(joints)))
+    feet = corners((0.05, 0.05, half), Material(0.8), on="table")
+    qd = [rate, 0, 0, rate, 0, rate * r, 0]
+    sim = rd.Simulation(
+        robot, contacts=feet, q=[0.0, *at(r, 0, half)], qd=qd, period=0.01, step=step
+    )
+    for _ in range(200):
+        seen = sim.step(np.zeros(7))
+        assert all(c.state is not Touch.SLIDING for c in sim.contacts)
+    assert_allclose(np.hypot(*seen.q[1:3]), r, atol=1e-6)
+    turned = Rotation.from_rotvec([0, 0, seen.q[0]]).inv().apply(seen.q[1:4])
+    assert_allclose(turned, [r, 0, half], atol=1e-6)
+
+
 @pytest.mark.parametrize(("speed", "told"), [(300.0, False), (30000.0, True)])
 def test_a_ball_bounces_many_times_in_a_step(speed, told, caplog):
     """Between plates 2 mm from it 37 times: all bounce. Where 3750 would be it is stopped."""
