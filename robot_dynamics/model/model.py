@@ -325,21 +325,21 @@ class Model:
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return positions and velocities after a time [s] of steady motion of each joint.
 
-        That of a free body's centre of mass is straight on, while it turns; that of bodies `held`,
-        by their indices, is one of constant velocities.
+        The centre of mass of a free body goes straight on while the body turns. Velocities of
+        bodies `held`, by their indices, are constant.
         """
         positions: list[Scalar] = []
         velocities: list[Scalar] = []
         for i, (body, at_q, at_v) in enumerate(
             zip(self.bodies, self.q_slices, self.v_slices, strict=True)
         ):
-            kind, own = body.joint.type, (q[at_q], qd[at_v], time)
-            there = JointType.coast(kind, *own) if i in held else kind.coast(*own, _center(body))
+            kind, own = body.joint.type, (q[at_q], qd[at_v], time, _center(body))
+            there = JointType.coast(kind, *own) if i in held else kind.coast(*own)
             positions, velocities = positions + there[0], velocities + there[1]
         return positions, velocities
 
     def coasting_rate(self, qd: Sequence[Scalar], held: Collection[int] = ()) -> list[Scalar]:
-        """Return the rates (nv,) of velocities in motion as `coast` means it."""
+        """Return the time derivatives of the velocities (nv,) in the motion of `coast`."""
         result: list[Scalar] = []
         for i, (body, at_v) in enumerate(zip(self.bodies, self.v_slices, strict=True)):
             kind, own = body.joint.type, qd[at_v]

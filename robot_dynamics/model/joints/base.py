@@ -123,23 +123,17 @@ class JointType(ABC):
         return [position + change for position, change in zip(q, step, strict=True)]
 
     def coast(
-        self,
-        q: Sequence[Scalar],
-        qd: Sequence[Scalar],
-        time: Scalar,
-        center: Sequence[float] = ORIGIN[:3],
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar, center: Sequence[float]
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return positions and velocities after a time [s] of motion that is steady.
+        """Return positions and velocities after a time [s] of steady motion.
 
-        Of a joint whose successor may go straight on while it turns this is such motion of a
-        point `center` (3,) of it [m].
+        Velocities are constant here. Where the successor may go straight on while it turns, its
+        point `center` (3,) [m] does.
         """
         return self.integrate(q, [time * x for x in qd]), list(qd)
 
-    def coasting_rate(
-        self, qd: Sequence[Scalar], center: Sequence[float] = ORIGIN[:3]
-    ) -> list[Scalar]:
-        """Return the rates of velocities in motion that is steady, as `coast` means it."""
+    def coasting_rate(self, qd: Sequence[Scalar], center: Sequence[float]) -> list[Scalar]:
+        """Return the time derivatives of the velocities (nv,) in the motion of `coast`."""
         return [0.0] * self.nv
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:

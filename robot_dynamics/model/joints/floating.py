@@ -45,11 +45,7 @@ class Floating(JointType):
         return [*moved, *quaternion.turn(q[3:], step[:3])]
 
     def coast(
-        self,
-        q: Sequence[Scalar],
-        qd: Sequence[Scalar],
-        time: Scalar,
-        center: Sequence[float] = ORIGIN[:3],
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar, center: Sequence[float]
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return where the center goes straight on, and axes turn at their rate."""
         c, E = Vector3.of(center), quaternion.rotation(q[3:])
@@ -60,9 +56,7 @@ class Floating(JointType):
         moved = Vector3.of(q[:3]) + along * time + E.inverse_times(c) - there.inverse_times(c)
         return [*moved, *turned], [*qd[:3], *(there * along - about)]
 
-    def coasting_rate(
-        self, qd: Sequence[Scalar], center: Sequence[float] = ORIGIN[:3]
-    ) -> list[Scalar]:
+    def coasting_rate(self, qd: Sequence[Scalar], center: Sequence[float]) -> list[Scalar]:
         """Return no angular acceleration; the center's velocity does not turn with the axes."""
         w = Vector3.of(qd[:3])
         return [0.0, 0.0, 0.0, *(Vector3.of(qd[3:]) + w.cross(Vector3.of(center))).cross(w)]

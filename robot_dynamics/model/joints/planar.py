@@ -41,11 +41,7 @@ class Planar(JointType):
         return [q[0] + step[0], q[1] + dx, q[2] + dy]
 
     def coast(
-        self,
-        q: Sequence[Scalar],
-        qd: Sequence[Scalar],
-        time: Scalar,
-        center: Sequence[float] = ORIGIN[:3],
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar, center: Sequence[float]
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return where the center goes straight on, and axes turn at their rate."""
         w, (a, b, _) = qd[0], center
@@ -58,9 +54,7 @@ class Planar(JointType):
         ]
         return [angle, *moved], [w, vx + w * b, vy - w * a]
 
-    def coasting_rate(
-        self, qd: Sequence[Scalar], center: Sequence[float] = ORIGIN[:3]
-    ) -> list[Scalar]:
+    def coasting_rate(self, qd: Sequence[Scalar], center: Sequence[float]) -> list[Scalar]:
         """Return those of a velocity of the center that does not turn with the axes."""
         w, (a, b, _) = qd[0], center
         return [0.0, w * (qd[2] + w * a), -w * (qd[1] - w * b)]

@@ -6,9 +6,9 @@ Trees of bodies, with what loops and grasps tie to them, are groups. Groups that
 since their energy was looked at are an island: what forces, drives and losses do not explain of
 its energy is the error of its steps, and of no other body's.
 
-Where nothing holds an island to the world its momentum is that of its start and of what forces
-gave, in directions in which all of it is free; motion about that as a whole is scaled. It is the
-same for who moves along.
+An island that nothing holds to the world keeps its linear momentum, but for what forces gave it,
+in the directions in which all of it is free. There only velocities relative to its centre of mass
+are scaled, so that the result does not depend on the frame of the observer.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def groups_of(
     Args:
         model: The mechanism.
         moves: Which velocities each row may move (b + w c, nv).
-        relative: Which rows are of points of two bodies, that push each other (b + w c,): others,
-            such as those of couplings and inequalities, may have the world's help.
+        relative: Which rows push two bodies with opposite forces (b + w c,). Rows of couplings
+            and inequalities do not: the world may bear a part.
         holding: Number of rows that hold, b.
         width: Rows of each contact, w.
     """
@@ -117,17 +117,17 @@ def groups_of(
     pulled = [
         {roots[k][0] for k, moved in enumerate(row) if moved and k in roots} for row in moves
     ]
-    helped = [
+    grounding = [
         row if len(row) == 1 or not own else set()
         for row, own in zip(pulled, relative, strict=True)
     ]
     tied = [{loop.predecessor, loop.successor} - {WORLD} for loop in model.loops]
-    for held in [*helped[:holding], *(ends for ends in tied if len(ends) == 1)]:
+    for held in [*grounding[:holding], *(pair for pair in tied if len(pair) == 1)]:
         for i in held:
             free[of_body[i]] = 0.0
     grounded = [
-        next((of_body[min(row)] for row in helped[at : at + width] if row), -1)
-        for at in range(holding, len(helped), width)
+        next((of_body[min(row)] for row in grounding[at : at + width] if row), -1)
+        for at in range(holding, len(grounding), width)
     ]
     mass = np.zeros(n)
     np.add.at(mass, of_body, [body.inertia.mass for body in model.bodies])
@@ -173,7 +173,7 @@ def balance_energy(
     of_velocity: Indices, joins: Table, lossless: Mask, touched: Mask, island: Indices,
     sums: Matrix, v: Vector, h: Vector, gap: Vector, after: Vector, within: Mask, pressed: Mask,
     stiffness: Vector, loss: Vector, damping: Vector, patch: Vector, free: Tensor, mass: Vector,
-    grounded: Indices, momentum: Matrix, axes: Matrix, common: Matrix, kept: Matrix,
+    grounded: Indices, momentum: Matrix, wholes: Matrix, common: Matrix, kept: Matrix,
 ) -> None:  # fmt: skip
     """Slow the motion of islands down by what steps and corrections gave since this was done last.
 
@@ -184,7 +184,7 @@ def balance_energy(
 
     Args:
         find_energy: Writes the kinetic and the potential energy of groups.
-        find_momentum: Writes `momentum` and `axes`, where they are asked for.
+        find_momentum: Writes `momentum` and `wholes`, where they are asked for.
         kinetic: The former (g,).
         potential: The latter (g,).
         account: Their sum, work that may be positive, what contacts lose, and momentum in the
@@ -217,8 +217,8 @@ def balance_energy(
         mass: See `Groups`.
         grounded: See `Groups`.
         momentum: Of each group in the world (g, 3), with its energy.
-        axes: What velocities are of motion as a whole at unit speeds in the world (nv, 3).
-        common: Velocity in the world of the island that each group is in, written (g, 3).
+        wholes: Velocities of motion as a whole at unit speed along the world's axes (nv, 3).
+        common: Velocity of the centre of mass of each group's island, written (g, 3).
         kept: What it is to be, likewise.
     """
     for g in range(len(kinetic)):
@@ -291,7 +291,7 @@ def balance_energy(
         part = sums[island[g], 0]
         v[k] *= part
         for j in range(3):
-            v[k] += axes[k, j] * (kept[g, j] - part * common[g, j])
+            v[k] += wholes[k, j] * (kept[g, j] - part * common[g, j])
 
 
 @routine
@@ -311,11 +311,11 @@ def common_motion(
     loose: bool, island: Indices, touched: Mask, free: Tensor, mass: Vector, grounded: Indices,
     momentum: Matrix, account: Matrix, totals: Matrix, sums: Matrix, common: Matrix, kept: Matrix,
 ) -> None:  # fmt: skip
-    """Write velocities of islands as a whole, and what they are to be.
+    """Write velocities of the centres of mass of islands, and what they are to be.
 
     They are zero in directions in which a group is not free, or something holds it to the world.
-    Their energy is taken from that of the motion, and its error from the energy's. See
-    `balance_energy` for the arguments.
+    The kinetic energy in `sums` becomes that relative to the centre of mass, and the gain is
+    reduced by that of the error of momentum. See `balance_energy` for the arguments.
     """
     both = zeros(3, 3)
     one = zeros(3, 3)

@@ -3,10 +3,9 @@
 """Time stepping of a scene: velocities jump by impulses, impacts are met where they happen.
 
 A step is Moreau's: terms at its middle, impulses that fulfil the laws of contact at its end, or in
-its mean where contacts stay. A
-rigid contact that would close within it ends the step there; its impact is a problem of its own,
-with Newton's restitution, and takes no time. Elastic contacts take and give back
-exactly what they store, see `contact.soft`, so that no step is too long for them.
+its mean where contacts stay. A rigid contact that would close within it ends the step there; its
+impact is a problem of its own, with Newton's restitution, and takes no time. Elastic contacts take
+and give back exactly what they store, see `contact.soft`, so that no step is too long for them.
 """
 
 from __future__ import annotations
@@ -201,9 +200,9 @@ class ContactMotion:
         # Of groups: kinetic and potential energy, the islands that they are in, and sums of these.
         g = len(self.terms.groups.lossless)
         self._kinetic, self._potential = np.zeros(g), np.zeros(g)
-        # How islands move as a whole, and are to.
+        # Momentum of groups; velocities of centres of mass of islands, and what they are to be.
         self._momentum, self._common, self._kept = (np.zeros((g, 3)) for _ in range(3))
-        self._axes = np.zeros((nv, 3))
+        self._wholes = np.zeros((nv, 3))
         self._pushed = np.zeros(g, dtype=bool)  # which something pushes in a step
         self._island, self._sums = np.zeros(g, dtype=np.int64), np.zeros((g, 4))
         # Of an impact: impulses that may give energy, and what velocities change by.
@@ -330,7 +329,7 @@ class ContactMotion:
         self._find_momentum = nothing.bind()
         if groups.free.any():
             self._find_momentum = self.terms.bind_momentum(
-                self.q, self.v, self._momentum, self._axes
+                self.q, self.v, self._momentum, self._wholes
             )
         self._balance_energy = balance_energy.bind(
             self._find_energy, self._find_momentum, self._kinetic, self._potential,
@@ -338,7 +337,7 @@ class ContactMotion:
             self._totals, self._elastic, b, w, groups.of_row, groups.of_velocity, groups.joins,
             groups.lossless, self._touched, self._island, self._sums, self.v, self._h, terms.gaps,
             self._after, self._within, self.pressed, self._used, self._loss, self._damping,
-            self._patch, groups.free, groups.mass, groups.grounded, self._momentum, self._axes,
+            self._patch, groups.free, groups.mass, groups.grounded, self._momentum, self._wholes,
             self._common, self._kept,
         )  # fmt: skip
 

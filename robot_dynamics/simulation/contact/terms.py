@@ -293,7 +293,7 @@ class ContactTerms:
         return found
 
     def _relative(self) -> list[bool]:
-        """Return which rows are of points of two bodies; see `groups_of`."""
+        """Return which rows push two bodies with opposite forces; see `groups_of`."""
         model, points = self.scene.model, self.scene.points
         found = [True] * self.holding
         loops = model.constraint_count - len(model.couplings)
@@ -367,7 +367,7 @@ class ContactTerms:
                 "pads": pads,
                 "pad_force": pad_force if pads else [],
                 "patches": [geometry.tangents[c] for c in self._giving],
-                "wholes": self._wholes(body_transforms(model, Xup)),
+                "wholes": self._wholes(geometry.X0),
             }
             return {name: value for name, value in outputs.items() if value}
 
@@ -385,7 +385,7 @@ class ContactTerms:
 
 
 def _held(scene: Any) -> frozenset[int]:
-    """Return the bodies whose own motion loops, grasps and moving links may hold."""
+    """Return the bodies that loops, grasps or moving links may hold."""
     model = scene.model
     ends = [(loop.predecessor, loop.successor) for loop in model.loops]
     for arm in scene.system.arms if scene.contacts else ():
@@ -401,9 +401,9 @@ def _held(scene: Any) -> frozenset[int]:
 def _is_alone(model: Model, body: int) -> bool:
     """Return whether a body is free and carries no other."""
     return (
-        model.tree.support(body) == (body,)
+        model.support(body) == (body,)
         and not model.tree.children(body)
-        and (isinstance(model.bodies[body].joint.type, Floating))
+        and isinstance(model.bodies[body].joint.type, Floating)
     )
 
 
@@ -419,7 +419,7 @@ class _Geometry:
         seen: Sequence[Sequence[Scalar]],
     ) -> None:
         self._scene, self._Xup, self._q, self._width = scene, Xup, q, width
-        self._X0 = body_transforms(scene.model, Xup)
+        self.X0 = body_transforms(scene.model, Xup)
         self.J: list[list[Scalar]] = []
         self.error: list[Scalar] = []
         self.places: list[list[Scalar]] = []
@@ -460,19 +460,19 @@ class _Geometry:
                 self.gaps.append(-place.z)
                 self._fingers.append((list(inverse.E.rows[2]), rows[:2]))
         for point in scene.points:
-            of = contact_geometry(scene.model, Xup, self._X0, q, point, seen)
+            of = contact_geometry(scene.model, Xup, self.X0, q, point, seen)
             opening.append([*of.rows, [0.0] * scene.model.nv])
             self.places.append(list(of.place))
             self.axes.append(of.axes)
             base = WORLD if isinstance(point, Inequality) else point.base
-            E = Rotation.identity() if base == WORLD else self._X0[base].E
+            E = Rotation.identity() if base == WORLD else self.X0[base].E
             self.tangents.append([[*(E * Vector3.of(t))] for t in of.axes[:2]])
             self.gaps.append(of.gap)
         self.J += [row for rows in opening for row in rows[:width]]
 
     @property
     def _object(self) -> Transform:
-        return self._X0[self._scene.system.object_body]
+        return self.X0[self._scene.system.object_body]
 
     def pad_moments(
         self, v: Sequence[Scalar], pressed: Sequence[Scalar]
@@ -505,7 +505,7 @@ class _Geometry:
         """Return the transform from the world to the contact's frame on an arm."""
         link = self._scene.model.link(self._scene.system.arms[index].tool)
         R, p = _parts(self._scene.finger_frames[index])
-        return Transform(R.transpose(), p).compose(link.placement).compose(self._X0[link.body])
+        return Transform(R.transpose(), p).compose(link.placement).compose(self.X0[link.body])
 
     def _rows_between(self, index: int, R: Rotation, finger: Transform) -> list[list[Scalar]]:
         """Return the velocity of the object relative to a finger, at the finger's point.
@@ -523,7 +523,7 @@ class _Geometry:
         return self._as_rows(columns)
 
     def _columns(self, body: int, world_to_frame: Transform) -> dict[int, Motion]:
-        frame = world_to_frame.compose(self._X0[body].inverse())
+        frame = world_to_frame.compose(self.X0[body].inverse())
         return columns_in_frame(self._scene.model, body, self._Xup, frame, q=self._q)
 
     def _as_rows(self, columns: dict[int, Motion]) -> list[list[Scalar]]:
