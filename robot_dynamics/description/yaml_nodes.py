@@ -218,7 +218,7 @@ class _Composer:
     def _node(self, event: yaml.Event, path: str, depth: int) -> Node:
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         if depth > MAX_DEPTH:
-            raise self._refused(line, f"is nested deeper than {MAX_DEPTH} levels")
+            raise self._too_deep(line)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
                 raise self._refused(line, f"alias *{event.anchor} has no anchor before it")
@@ -276,8 +276,13 @@ class _Composer:
     def _refused(self, line: int, message: str) -> DescriptionError:
         return refused(f"{self.name}:{line}", message)
 
+    def _too_deep(self, line: int) -> DescriptionError:
+        return self._refused(line, f"is nested deeper than {MAX_DEPTH} levels")
+
     def _syntax_error(self, error: yaml.MarkedYAMLError) -> DescriptionError:
         mark = error.problem_mark or error.context_mark
+        if mark and "nesting depth" in (error.problem or ""):  # libyaml's own limit, a thousand
+            return self._too_deep(mark.line + 1)
         hint = ""
         lines = self.text.splitlines()
         if mark and mark.line < len(lines) and "\t" in lines[mark.line][: mark.column + 1]:

@@ -58,6 +58,7 @@ def test_keys_are_strings():
         ("a: 1\n---\nb: 1\n", "f.yaml:2: a second document"),
         ("[" * 100 + "]" * 100, "f.yaml:1: is nested deeper"),
         ("[" * 100000, "f.yaml:1: is nested deeper"),
+        ("a:\n" + "- " * 100000, "f.yaml:2: is nested deeper"),
         ("? [a]\n: 1\n", "f.yaml:1: a key must be a plain name"),
         ("a: &a [*a]\n", "f.yaml:1: alias"),
         ("a: 1\nb: \x07\n", "f.yaml:2: "),
