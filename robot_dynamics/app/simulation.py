@@ -15,7 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.run import chosen_scenario, make_plant
 from robot_dynamics.app.scenario import Scenario, build_system, true_system
-from robot_dynamics.contact.points import Inequality, PointContact, named_contacts
+from robot_dynamics.contact.points import (
+    Inequality,
+    PointContact,
+    named_contacts,
+    push_only_loops,
+)
 from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone, Residuals
 from robot_dynamics.description.description import Description
@@ -30,7 +35,11 @@ from robot_dynamics.simulation.contact.stepped_contacts import (
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.plant import Measurement, Plant, PlantState
 from robot_dynamics.simulation.settings import Engine
-from robot_dynamics.simulation.stepped_robot import SteppedRobot, SteppedRobotState
+from robot_dynamics.simulation.stepped_robot import (
+    SteppedRobot,
+    SteppedRobotState,
+    start_of_robot,
+)
 
 Array = NDArray[np.float64]
 
@@ -134,7 +143,8 @@ class Simulation:
         contacts: What of a robot may touch, see `contact.points`: points and balls on surfaces of
             the world and of other links, with friction, restitution and compliance, limits of
             joints, cables. The motion is then that of time steps with impulses
-            (docs/contact.md); `contacts` of the simulation has the forces.
+            (docs/contact.md); `contacts` of the simulation has the forces. Unilateral loop joints
+            of the robot are contacts too.
         cone: Of the friction of these contacts: "round", Coulomb's and the default, or "pyramid",
             `|f_1| <= mu f_n` and `|f_2| <= mu f_n` along the tangents of each contact, as engines
             for games have it: up to 41 % more between them.
@@ -171,12 +181,16 @@ class Simulation:
                 {"period": period, "q": q, "qd": qd, "step": step, "contacts": contacts,
                  "cone": cone}
             )  # fmt: skip
-            if contacts is None:
+            robot, pushing = push_only_loops(scenario)
+            if contacts is None and not pushing:
                 _refuse("no contacts", "contacts", cone=cone)
-                self._plant = SteppedRobot(scenario, period, q, qd, step)
+                self._plant = SteppedRobot(robot, period, q, qd, step)
             else:
+                if q is None and pushing:
+                    q = start_of_robot(scenario, q, qd)[0][0]  # where these are closed as well
+                touching = (*pushing, *(contacts or ()))
                 self._plant = SteppedContacts(
-                    scenario, contacts, period, q, qd, step, "round" if cone is None else cone
+                    robot, touching, period, q, qd, step, "round" if cone is None else cone
                 )
             self.arms, self.period = scenario, self._plant.period
             self.joint_names = scenario.model.joint_names

@@ -39,7 +39,7 @@ from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
 from robot_dynamics.errors import ArgumentError, UnknownNameError, sentence_of
 from robot_dynamics.manipulation.hybrid import FrictionCone
-from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model import WORLD, LoopJoint, Model
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.derivatives import directional_derivative, gradient
 from robot_dynamics.scalar.functions import absolute, sqrt
@@ -189,6 +189,12 @@ class Posture:
         X = link_transform(self._model.link(link), self._X0)
         return X.r + X.E.inverse_times(Vector3.of(list(point)))
 
+    def placement(self, loop: LoopJoint) -> Transform:
+        """Return sXp of a loop joint, from its frame on the predecessor to that on the other."""
+        of_predecessor = loop.predecessor_placement.compose(_of_body(self._X0, loop.predecessor))
+        of_successor = loop.successor_placement.compose(_of_body(self._X0, loop.successor))
+        return of_successor.compose(of_predecessor.inverse())
+
 
 @dataclass(frozen=True)
 class Inequality:
@@ -294,6 +300,41 @@ class _Cable(NamedTuple):
     def slack(self, posture: Posture) -> Scalar:
         between = posture.point(*self.first) - posture.point(*self.second)
         return self.length - sqrt(between.dot(between) + _FLAT * self.length * self.length)
+
+
+class _Push(NamedTuple):
+    """How far a loop joint is from where it pushes, along z of its predecessor's frame."""
+
+    loop: LoopJoint
+
+    def phi(self, posture: Posture) -> Scalar:
+        kind, names = self.loop.type, [row.direction for row in self.loop.type.rows]
+        return kind.residual(posture.placement(self.loop))[names.index("z")]
+
+
+def push_only_loops(robot: Robot) -> tuple[Robot, tuple[Inequality, ...]]:
+    """Return a robot without the loop joints that can only push, and these as inequalities.
+
+    What is marked `unilateral` in a description. `rd.Simulation` and `rd.integrate` do this.
+
+    Raises:
+        ArgumentError: If such a joint constrains more than z: what becomes of the rest where it
+            opens, its type does not tell.
+    """
+    model = robot.model
+    pushing = [loop for loop in model.loops if loop.unilateral]
+    for loop in pushing:
+        if len(loop.type.rows) > 1:
+            raise ArgumentError(
+                f"{model.name}: unilateral loop joint {loop.name!r} is of type "
+                f"{loop.type.name}, expected point_on_plane, or a PointContact with friction."
+            )
+    if not pushing:
+        return robot, ()
+    kept = tuple(loop for loop in model.loops if not loop.unilateral)
+    variable = model.variable - {loop.name for loop in pushing}
+    without = Robot(replace(model, loops=kept, variable=variable))
+    return without, tuple(Inequality(loop.name, _Push(loop).phi) for loop in pushing)
 
 
 def vertices(contact: PointContact, points: ArrayLike) -> tuple[PointContact, ...]:

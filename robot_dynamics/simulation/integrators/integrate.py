@@ -18,6 +18,7 @@ from robot_dynamics.contact.points import (
     PointContact,
     UndefinedContact,
     named_contacts,
+    push_only_loops,
     require_rigid,
 )
 from robot_dynamics.dynamics.arguments import (
@@ -112,7 +113,7 @@ def integrate(
         outputs: Number of equal intervals between outputs.
         contacts: What may touch, rigid, with Coulomb friction in a round cone or without
             (docs/contact.md): "projection" of one state goes on from event to event, steps
-            shortened to each. `Trajectory.events` has them.
+            shortened to each. `Trajectory.events` has them. Unilateral loop joints are contacts.
         rest_speed: Impacts slower than this leave a contact closed [m/s]; 1e-6 at least.
         progress: Called with the time reached and the duration [s] after every output.
 
@@ -135,6 +136,7 @@ def integrate(
     if not float(positive_number("outputs", outputs)).is_integer():
         raise ArgumentError(f"outputs is {outputs!r}, expected a whole number.")
     outputs = int(outputs)
+    robot, pushing = push_only_loops(robot)
     model = robot.model
     require_inertia(model)
     state, limit = closed_start(robot, q, qd, method)
@@ -149,7 +151,7 @@ def integrate(
     force = _force(tau, (*batch, model.nv))
     length = model_length(model)
     # Without any it is free motion.
-    items = () if contacts is None else named_contacts(contacts)
+    items = (*pushing, *(() if contacts is None else named_contacts(contacts)))
     if items and (batch or method != "projection"):
         raise ArgumentError("contacts need the method 'projection' and one state.")
     if items and prescribed:

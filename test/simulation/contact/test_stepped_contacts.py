@@ -518,6 +518,59 @@ def test_limits_of_joints_stop_them():
     assert [c.impacts for c in sim.contacts] == [2, 3]
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_unilateral_loop_joints_let_go(reverse):
+    """A box on three of them moves as on three points: it is tipped, lifted off and lands."""
+    feet = [(0.1, 0.0, -0.05), (-0.1, 0.1, -0.05), (-0.1, -0.1, -0.05)]
+    turn = Rotation.from_euler("xyz", (0.05, -0.03, 0.0)).as_matrix()
+    floor, normal = np.array((0.02, 0.0, -0.1)), turn[:, 2]
+    loops = []
+    for i, foot in enumerate(feet):
+        ends = ["world", "body", pose(floor, turn), pose(foot)]
+        kind = "point_on_plane"
+        if reverse:
+            ends, kind = [ends[k] for k in (1, 0, 3, 2)], f"reversed {kind}"
+        loops.append(LoopElement(f"foot {i}", kind, *ends, unilateral=True))
+    body = LinkElement("body", 2.0, (0, 0, 0), np.diag((0.004, 0.006, 0.007)))
+    joint = JointElement("free", "floating", "world", "body")
+    robot = rd.Robot.from_mechanism(
+        Mechanism("table", (LinkElement("world"), body), (joint,), tuple(loops))
+    )
+    smooth = Material(0.0)
+    points = [
+        PointContact(f"foot {i}", "body", foot, plane(floor, normal), material=smooth)
+        for i, foot in enumerate(feet)
+    ]
+    q = np.array([*(floor + 0.05 * normal), *Rotation.from_matrix(turn).as_quat()])
+    both = rd.Simulation(robot, q=q), rd.Simulation(floating(), contacts=points, q=q)
+    tau = {0: (0.3, 0, 0, 0, 0, 0), 50: (0, 0.2, 0, 0, 0, 30.0), 80: (0, 0, 0, 0, 0, 0)}
+    seen, heights, pushing = [], [], []
+    for k in range(250):
+        now = np.array(tau[max(at for at in tau if at <= k)], dtype=float)
+        seen = [sim.step(now).q for sim in both]
+        assert_allclose(seen[0], seen[1], atol=1e-10)  # tangents do not matter
+        heights.append(seen[0][2])
+        pushing.append(sum(c.force[2] > 0.0 for c in both[0].contacts))
+    assert {0, 3} <= {*pushing}
+    assert max(heights) > q[2] + 0.01
+    motion = rd.integrate(robot, q, np.zeros(6), 0.2, tau=[0, 0, 0, 0, 0, 30.0], outputs=2)
+    lift = 30.0 / 2.0 * normal[2] - G  # the force is along the box's own axis
+    assert_allclose(motion.q[-1][2] - q[2], 0.5 * lift * 0.2**2, rtol=1e-9)
+
+
+def test_a_unilateral_loop_joint_of_another_type_is_refused():
+    """What becomes of its other rows where it opens is not known."""
+    body = LinkElement("body", 2.0, (0, 0, 0), np.eye(3))
+    joint = JointElement("free", "floating", "world", "body")
+    loop = LoopElement("touch", "spherical", "world", "body", unilateral=True)
+    robot = rd.Robot.from_mechanism(
+        Mechanism("one", (LinkElement("world"), body), (joint,), (loop,))
+    )
+    for simulate in (rd.Simulation, lambda r: rd.integrate(r, at(0, 0, 0), np.zeros(6), 1.0)):
+        with pytest.raises(ArgumentError, match="'touch' is of type spherical, expected point_on"):
+            simulate(robot)
+
+
 def test_a_state_is_taken_up_bit_for_bit():
     """A simulation that is set back moves as it did; another's state is refused."""
     sim, _ = on_slope(0.1, 0.3, [0, 1.0, 2.0, 0.5, 0.2, 0], duration=0.05)
