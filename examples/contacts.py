@@ -11,8 +11,7 @@ import numpy as np
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_arguments import picture_argument
-from robot_dynamics.contact.material import Material
-from robot_dynamics.contact.points import PointContact, ellipsoid, vertices
+from robot_dynamics.contact import Material, PointContact, ellipsoid, vertices
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 
 G = 9.81

@@ -12,8 +12,7 @@ import numpy as np
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_arguments import film_file, picture_argument
-from robot_dynamics.contact.material import Material
-from robot_dynamics.contact.shapes import ShapeContact, Solid
+from robot_dynamics.contact import Material, ShapeContact, Solid
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 

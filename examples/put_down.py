@@ -13,8 +13,7 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_arguments import film_file, picture_argument
-from robot_dynamics.contact.material import Material
-from robot_dynamics.contact.shapes import Solid, contacts_of
+from robot_dynamics.contact import Material, Solid, contacts_of
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.world import Part, place

@@ -15,8 +15,7 @@ from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_arguments import picture_argument
-from robot_dynamics.contact.material import Material
-from robot_dynamics.contact.points import PointContact
+from robot_dynamics.contact import Material, PointContact
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 
 RADIUS, MASS, BELOW = 0.02, 0.02, 0.006  # [m], [kg], and of the centre of mass [m]

@@ -11,8 +11,7 @@ import numpy as np
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_arguments import picture_argument
-from robot_dynamics.contact.material import Material
-from robot_dynamics.contact.points import PointContact, vertices
+from robot_dynamics.contact import Material, PointContact, vertices
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
 
 UPPER, LOWER, APART = 0.16, 0.25, 0.05  # of a leg's links, and of its hips from the middle [m]
