@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contact of any mechanism: where it touches, what pushes, what an impact does (chapter 11).
 
-    from robot_dynamics.contact import Material, PointContact, joint_limits, plane, vertices
+What describes contacts is exported here. Forces at one instant are in `contact.equations`, impacts
+in `contact.impact`.
 """
 
 from robot_dynamics.contact.material import Material
