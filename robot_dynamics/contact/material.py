@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,17 @@ from robot_dynamics.manipulation.hybrid import FrictionCone
 
 _NEAR_ONE = 1e-5  # less loss than this is the limit's, to this part of it
 _LEAST = 0.01  # restitution: below it the damping grows without bound
+# What numbers of a material may be, in the order in which they are looked at.
+_RANGES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
+    (("stiffness", "tangential_stiffness"), lambda x: x > 0.0, "a positive number of N/m"),
+    (("restitution",), lambda x: 0.0 <= x <= 1.0, "0 to 1"),
+    (("speed",), lambda x: 0.0 < x < np.inf, "a positive number of m/s"),
+    (
+        ("damping", "tangential_damping"),
+        lambda x: 0.0 <= x < np.inf,
+        "a number of N s/m that is not negative",
+    ),
+)
 _OF_ELASTIC = ("damping", "tangential_stiffness", "tangential_damping")
 
 
@@ -55,19 +67,10 @@ class Material:
                 ) from None
             own = FrictionCone(number) if name == "friction" else number
             object.__setattr__(self, name, own)
-        if not (self.stiffness > 0.0 and 0.0 <= self.restitution <= 1.0 and self.speed > 0.0):
-            raise ArgumentError(
-                f"a contact of stiffness {self.stiffness:g} N/m and restitution "
-                f"{self.restitution:g} at {self.speed:g} m/s, expected positive numbers and a "
-                "restitution from 0 to 1."
-            )
-        dampers = self.damping, self.tangential_damping
-        if not (self.tangential_stiffness > 0.0 and all(0.0 <= d < np.inf for d in dampers)):
-            raise ArgumentError(
-                f"a contact of tangential stiffness {self.tangential_stiffness:g} N/m and damping "
-                f"{self.damping:g} and {self.tangential_damping:g} N s/m, expected a positive "
-                "stiffness and finite dampers that are not negative."
-            )
+        for names, fits, expected in _RANGES:
+            for name in names:
+                if not fits(given := getattr(self, name)):
+                    raise ArgumentError(f"{name} of a material is {given:g}, expected {expected}.")
         if not self.elastic:
             for name in _OF_ELASTIC:
                 if (given := getattr(self, name)) != getattr(Material, name):
@@ -92,6 +95,23 @@ class Material:
     def elastic(self) -> bool:
         """Whether it gives way."""
         return bool(np.isfinite(self.stiffness))
+
+
+def require_material(contact: str, material: object) -> None:
+    """Refuse what is no material of a contact between two points.
+
+    Raises:
+        ArgumentError: If it is none, or has torsional friction.
+    """
+    if not isinstance(material, Material):
+        raise ArgumentError(
+            f"contact {contact!r} has the material {material!r:.60}, expected a Material."
+        )
+    if material.friction.torsion:
+        raise ArgumentError(
+            f"contact {contact!r} has torsional friction of {material.friction.torsion:g} m, "
+            "expected none: only soft fingers of arms have it."
+        )
 
 
 def dissipation(restitution: float, speed: float) -> float:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.material import Material, require_material
 from robot_dynamics.contact.shapes import SeenPoint, ShapeContact
 from robot_dynamics.contact.surfaces import Plane, PointFunction, gap_and_normal
 from robot_dynamics.dynamics.arguments import (
@@ -114,11 +114,7 @@ class PointContact:
             )
         point = finite_vector(f"point of contact {self.name!r}", self.point, 3)
         object.__setattr__(self, "point", tuple(point.tolist()))
-        if not isinstance(self.material, Material):
-            raise ArgumentError(
-                f"contact {self.name!r} has the material {self.material!r:.60}, expected a "
-                "Material."
-            )
+        require_material(self.name, self.material)
 
 
 def ellipsoid(a: float, b: float, c: float) -> Shape:
@@ -218,7 +214,11 @@ class Inequality:
             raise ArgumentError(
                 f"phi of inequality {self.name!r} is {self.phi!r:.60}, expected {_PHI}."
             )
-        _ = self.material  # looks at the restitution
+        e = size_number(f"restitution of inequality {self.name!r}", self.restitution)
+        if e > 1.0:
+            raise ArgumentError(
+                f"restitution of inequality {self.name!r} is {e:g}, expected 0 to 1."
+            )
 
     @property
     def material(self) -> Material:
@@ -735,17 +735,27 @@ def state_of(contacts: Contacts, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Ar
 
 
 def closed_contacts(
-    contacts: Contacts, terms: ContactTerms, closed: Sequence[int] | None
+    contacts: Contacts, terms: ContactTerms, closed: Sequence[int | str] | None
 ) -> list[int]:
     """Return the places of closed contacts: those given, or all, which have to touch then.
+
+    They are given by places or names.
 
     Raises:
         ArgumentError: If there is no such place, one gives way, or one of all does not touch.
     """
-    count = len(contacts.names)
-    which = list(range(count) if closed is None else closed)
-    if not all(0 <= i < count for i in which):
-        raise ArgumentError(f"closed contacts {which}, expected places from 0 to {count - 1}.")
+    count, expected = len(contacts.names), "names, or places from 0 to"
+    given = range(count) if closed is None else closed
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ArgumentError(f"closed is {given!r:.60}, expected a list of {expected} {count - 1}.")
+    which = []
+    for item in given:
+        if isinstance(item, str) and item not in contacts.names:
+            raise UnknownNameError("contact", item, contacts.names)
+        place = contacts.names.index(item) if isinstance(item, str) else item
+        if not isinstance(place, (int, np.integer)) or not 0 <= place < count:
+            raise ArgumentError(f"closed contact {place!r:.60}, expected {expected} {count - 1}.")
+        which.append(int(place))
     for i in which:
         require_rigid(contacts.items[i], "at one instant")
         gap = float(terms.gap[i])

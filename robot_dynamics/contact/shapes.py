@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.contact.material import Material
+from robot_dynamics.contact.material import Material, require_material
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.dynamics.arguments import (
     pose_matrix,
@@ -158,11 +158,7 @@ class ShapeContact:
         kinds = {self.first.kind, self.second.kind}
         if kinds == {"plane"}:
             raise ArgumentError(f"contact {self.name!r} is between two planes, expected one.")
-        if not isinstance(self.material, Material):
-            raise ArgumentError(
-                f"contact {self.name!r} has the material {self.material!r:.60}, expected a "
-                "Material."
-            )
+        require_material(self.name, self.material)
         usual = 1 if "sphere" in kinds else 2 if "capsule" in kinds else 4
         usual = _MOST_POINTS if kinds == {"box"} else usual
         given = whole_number(f"points of contact {self.name!r}", self.points, 0)

@@ -43,7 +43,7 @@ class Identity(NamedTuple):
     Attributes:
         structure: Of the model.
         period: The period [s].
-        contacts: Names of all points that may touch; None of a robot without contacts.
+        contacts: Names and kinds of all that may touch; None of a robot without contacts.
     """
 
     structure: bytes

@@ -196,8 +196,20 @@ def test_a_contact_that_moves_nothing_is_refused():
     items = [*joint_limits(robot), PointContact("below", "slide")]
     with pytest.raises(ArgumentError, match="'below' moves nothing"):
         contact_equations(Contacts(robot, items), [0.0], [0.0], [0.0], closed=[0, 1, 2])
-    with pytest.raises(ArgumentError, match=r"closed contacts \[3\], expected places from 0 to 2"):
-        contact_equations(Contacts(robot, items), [0.0], [0.0], [0.0], closed=[3])
+    for closed, words in (
+        ([3], "closed contact 3, expected names, or places from 0 to 2"),
+        ([0.5], "closed contact 0.5, expected names"),
+        ("below", "closed is 'below', expected a list of names"),
+        (3, "closed is 3, expected a list"),
+        (["above"], "unknown contact 'above'; expected one of .* below"),
+    ):
+        with pytest.raises(RobotDynamicsError, match=words):
+            contact_equations(Contacts(robot, items), [0.0], [0.0], [0.0], closed=closed)
+    named, placed = (
+        contact_equations(Contacts(robot, items), [0.0], [0.0], [0.0], closed=[closed])
+        for closed in ("rail lower", 0)
+    )
+    assert named.names == placed.names == ("rail lower",)
     soft = PointContact("soft", "slide", material=Material(0.5, 1e4, 0.5))
     with pytest.raises(ArgumentError, match="'soft' has a stiffness of 10000 N/m"):
         contact_equations(Contacts(robot, [soft]), [0.0], [0.0], [0.0])

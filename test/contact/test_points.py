@@ -176,7 +176,7 @@ def test_no_contacts_are_free_motion():
         (lambda: disc(0.1, (0, 0, 0)), r"axis of a disc is \(0, 0, 0\)"),
         (lambda: disc("wide"), "radius of a disc is 'wide'"),
         (lambda: Material(-0.1), "friction of -0.1"),
-        (lambda: Material(0.1, restitution=1.5), "restitution 1.5"),
+        (lambda: Material(0.1, restitution=1.5), "restitution of a material is 1.5"),
         (
             lambda: Material(0.5, 0.3),  # meant as a restitution
             "stiffness 0.3 N/m, has a damping of 0 N s/m and a restitution of 0, expected one",
@@ -216,7 +216,10 @@ def test_no_contacts_are_free_motion():
             "contact 1 of 1 is 'a', expected a list .*Contact.$",
         ),
         (lambda: PointContact("a", "body", material="rubber"), "the material 'rubber'"),
-        (lambda: Inequality("x", lambda p: 1.0, restitution=-1.0), "restitution -1"),
+        (
+            lambda: Inequality("x", lambda p: 1.0, restitution=-1.0),
+            "restitution of inequality 'x' is -1",
+        ),
     ],
 )
 def test_bad_contacts_are_refused(make, words):

@@ -112,6 +112,11 @@ class SteppedContacts:
     ) -> None:
         model = robot.model
         require_inertia(model)
+        if not model.nv:
+            raise ArgumentError(
+                f"{model.name}: contacts of a robot without degrees of freedom, expected one that "
+                "moves."
+            )
         self.robot, items = robot, named_contacts(contacts)
         self.period = PERIOD if period is None else positive_number("period", period)
         (q0, qd0), _ = start_of_robot(robot, q, qd)
@@ -309,8 +314,13 @@ class SteppedContacts:
 
     @property
     def _identity(self) -> Identity:
-        names = tuple(name for name, _, _ in self.motion.scene.touches)
-        return Identity(self.robot.model.structure_key, self.period, names)
+        kinds = (self.motion.deep > DEEP).tolist()
+        names = []
+        for (name, material, _), round_ in zip(self.motion.scene.touches, kinds, strict=True):
+            of = ["a shape"] * round_ + ["soft"] * material.elastic
+            of += ["shears"] * bool(np.isfinite(material.tangential_stiffness))
+            names.append(f"{name} ({', '.join(of)})" if of else name)
+        return Identity(self.robot.model.structure_key, self.period, tuple(names))
 
     def _measurement(self) -> Measurement:
         time, motion = self._tick * self.period, self.motion

@@ -7,10 +7,10 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib.util
+import itertools
 import pickle
 import re
 import warnings
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,17 +20,20 @@ from scipy.spatial.transform import Rotation
 from support.touching import at, corners, floating
 
 import robot_dynamics as rd
-from robot_dynamics.contact.material import Material
-from robot_dynamics.contact.points import (
+from robot_dynamics.contact import (
     Contacts,
     Inequality,
+    Material,
     PointContact,
+    ShapeContact,
+    Solid,
     cable,
     disc,
     ellipsoid,
     joint_limits,
+    plane,
+    vertices,
 )
-from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import (
     JointElement,
@@ -47,6 +50,13 @@ from robot_dynamics.simulation.engine_plant import SimulationError
 ROOT = Path(__file__).resolve().parents[3]
 G = 9.81
 HALF = (0.1, 0.1, 0.05)
+FIXED = rd.Robot.from_mechanism(
+    Mechanism(
+        "fixed",
+        (LinkElement("world"), LinkElement("body", 1.0)),
+        (JointElement("weld", "fixed", "world", "body"),),
+    )
+)
 TILTED = np.array([0, 0, 0.15, 0, np.sin(0.1), 0, np.cos(0.1)])
 
 
@@ -110,7 +120,7 @@ def test_a_coin_that_falls_flat_stays_on_the_floor(caplog):
     r, m = 0.012, 0.005
     coin = PointContact("coin", "body", shape=disc(r))
     robot = floating(m, m * r * r * np.array([0.25, 0.25, 0.5]))
-    for step, seed in product((2e-3, 4e-3, 8e-3), range(4)):
+    for step, seed in itertools.product((2e-3, 4e-3, 8e-3), range(4)):
         q = [0, 0, 0.3, *Rotation.random(random_state=seed).as_quat()]
         sim = rd.Simulation(robot, contacts=[coin], q=q, period=8e-3, step=step)
         for _ in range(100):
@@ -634,6 +644,29 @@ def test_a_function_without_a_module_is_copied():
         assert (copied.step(np.zeros(6)).q == copy.copy(sim).step(np.zeros(6)).q).all()
 
 
+def test_states_of_other_kinds_of_contacts_are_refused():
+    """Of the same names: their memories differ, and what was soft would be deep in what is not."""
+    soft = Material(0.5, stiffness=1e4, restitution=0.5)
+    shears = dataclasses.replace(soft, tangential_stiffness=1e4)
+    feet = [corners(HALF, material) for material in (Material(), soft, shears)]
+    plates = Solid.box("body", (0.2, 0.2, 0.1)), Solid.plane("world")
+    feet.append((ShapeContact("corner", *plates, points=4),))
+    sims = [rd.Simulation(floating(), contacts=each, q=at(0, 0, 0.05)) for each in feet]
+    for one, other in itertools.permutations(sims, 2):
+        with pytest.raises(ArgumentError, match="with other contacts"):
+            one.state = other.state
+    slippery = rd.Simulation(floating(), contacts=corners(HALF, Material(0.1)), q=at(0, 0, 1))
+    slippery.state = sims[0].state  # of another friction it may be
+
+
+def test_many_points_are_simulated():
+    """More than a recording of straight code takes at first."""
+    points = np.random.default_rng(5).uniform(-0.1, 0.1, (200, 3)) * (1, 1, 0)
+    one = PointContact("p", "body")
+    sim = rd.Simulation(floating(), contacts=vertices(one, points), q=at(0, 0, 0.1))
+    assert_allclose(sim.step(np.zeros(6)).qd[5], -G * sim.period, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -649,6 +682,7 @@ def test_a_function_without_a_module_is_copied():
         ),
         ({"contacts": [PointContact("a", "body")] * 2}, "two contacts"),
         ({"robot": floating(0.0, (0, 0, 0))}, "inertia"),
+        ({"robot": FIXED, "q": []}, "without degrees of freedom"),
         ({"qd": np.zeros(5)}, "qd"),
         ({"qd": np.full(6, np.nan)}, "qd"),
         ({"q": np.zeros(7)}, "quaternion x y z w of joint .* is zero"),
