@@ -234,7 +234,7 @@ def test_bad_blows_are_refused():
             law(contacts, q, np.zeros(12), restitution=[0.1, 1.5])
         with pytest.raises(ArgumentError, match="restitution is"):
             law(contacts, q, np.zeros(12), restitution=np.full(9, 0.5))
-        with pytest.raises(ArgumentError, match="closed contacts"):
+        with pytest.raises(ArgumentError, match="closed contact 9"):
             law(contacts, q, np.zeros(12), closed=[9])
         apart, deep = q + 0.08 * UP_FIRST, q - 0.002 * UP_FIRST
         for where, words in ((apart, "80 mm apart"), (deep, "2 mm deep")):

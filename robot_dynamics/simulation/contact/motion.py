@@ -10,7 +10,7 @@ and give back exactly what they store, see `contact.soft`, so that no step is to
 
 from __future__ import annotations
 
-from math import sqrt
+from math import ceil, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -430,7 +430,8 @@ class ContactMotion:
         self._force[:], self._whole[0] = force, h
         self._stepped = True
         while left > 1e-9 * h:
-            length = min(left, self._trusted)
+            # Parts of equal length: in a sliver small errors of velocity would be large forces.
+            length = left / max(1, ceil(left / self._trusted - 1e-9))
             self._smooth[0] = events == 0
             ordinary = self._plain and self._is_ordinary(length)
             if not self._plain:
@@ -833,26 +834,35 @@ def begin_step(
             n = holding + i * width
             bend = _BEND * h[0]
             # What separates may come back, and is stopped then: to stop it here gives energy.
-            offset[n] = max(rate, -2.0 * abs(leaving[n]) - bend if pressed[i] else 0.0)
-            slip, last = 0.0, 0.0
+            # By how much rows turn in half a step: as in the last one, or seen after an impact.
+            turned = rate - leaving[n] if fresh[0] else leaving[n]
+            offset[n] = max(rate, -2.0 * abs(turned) - bend if pressed[i] else 0.0)
+            slip, across = 0.0, 0.0
             for k in range(n + 1, n + width):
                 slip += before[k] * before[k]
-                last += leaving[k] * leaving[k]
+                turned = before[k] - leaving[k] if fresh[0] else leaving[k]
+                across += turned * turned
             slip, part = sqrt(slip), 0.0
             if (pressed[i] or fresh[0]) and not slipping[i]:
-                part = min(1.0, (2.0 * sqrt(last) + bend) / max(slip, _TINY))
+                part = min(1.0, (2.0 * sqrt(across) + bend) / max(slip, _TINY))
             elif pressed[i] and slip > 2.0 * slowing[i]:
                 # It does not stop in this step: friction is against the mean slip.
                 part = 1.0
             for k in range(n + 1, n + width):
                 offset[k] = part * before[k]
-            power, swings = 0.0, 0.0
-            for k in range(n, n + width):
-                power += force[k] * (offset[k] - h[0] * bending[k])
-                swings += swing[k] * (offset[k] - h[0] * bending[k])
-            if pressed[i] and power < 0.0 and swings < 0.0:
-                for k in range(n, n + width):
-                    offset[k] = 0.5 * (offset[k] + h[0] * bending[k])
+                if pressed[i] and slipping[i] and part == 0.0:
+                    # What stops does so between steps: rows are as far off on either side.
+                    offset[k] = 0.5 * (before[k] - leaving[k])
+            # The normal and the tangents each by themselves: a slip that changes hides the former.
+            for side in range(2):
+                first, behind = n + side, n + 1 + side * (width - 1)
+                power, swings = 0.0, 0.0
+                for k in range(first, behind):
+                    power += force[k] * (offset[k] - h[0] * bending[k])
+                    swings += swing[k] * (offset[k] - h[0] * bending[k])
+                if pressed[i] and power < 0.0 and swings < 0.0:
+                    for k in range(first, behind):
+                        offset[k] = 0.5 * (offset[k] + h[0] * bending[k])
             # What rests stops at once, and its impulses are those of the step before.
             for k in range(n, n + width):
                 if abs(offset[k]) < NO_SLIP:
