@@ -5,8 +5,9 @@
     w = M z + d,   w >= 0,   z >= 0,   w . z = 0.
 
 For a positive semidefinite M, as T^T H^-1 T is, the method ends with a solution or proves that
-there is none. The solution is basic: the columns of M that it uses are independent. Ties are
-broken lexicographically, so that it ends whatever contacts depend on one another.
+there is none. The solution is basic: the columns of M with z > 0 are independent. Ties are broken
+lexicographically, which excludes cycles where contacts are redundant. `force_qp` solves the same
+problem as a quadratic program (11.43).
 """
 
 from __future__ import annotations
@@ -19,23 +20,26 @@ from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
 
-# Of numbers that are scaled to about one: what is less is rounding.
-_ZERO = 1e-11
-# Columns that depend on one another leave a d that no column reaches, of this size at most.
+# Problems are scaled to a unit diagonal of M and a largest |d| of one.
+_ZERO = 1e-11  # pivots below this are rounding errors
+# Rounding error of d outside the range of a singular M, which is no contradiction.
 _CONTRADICTION = 1e-10
-_ASTRAY = 1e-7  # error of a solution whose numbers are about one
-_PIVOTS = 50  # for each unknown; a handful of them is usual
+_ASTRAY = 1e-7  # largest error of a solution
+_PIVOTS = 50  # most pivots per unknown; about one is usual
 
 
 def linear_complementarity(M: Array, d: Array) -> Array | None:
     """Return z (m,), or None if there is no solution.
+
+    By Lemke's method; by DAQP where rounding errors make its solution wrong, as they may with many
+    redundant contacts.
 
     Args:
         M: Symmetric, positive semidefinite (m, m), its diagonal positive.
         d: (m,).
 
     Raises:
-        RobotDynamicsError: If it does not end, or rounding led it and DAQP astray.
+        RobotDynamicsError: If Lemke's method does not end, or DAQP gives up.
     """
     scale = 1.0 / np.sqrt(np.diagonal(M))
     A, b = scale[:, None] * M * scale, scale * d
@@ -43,25 +47,50 @@ def linear_complementarity(M: Array, d: Array) -> Array | None:
     if size == 0.0 or b.min() >= 0.0:
         return np.zeros(len(d))
     for shift in (0.0, _CONTRADICTION):
-        # Opposed normals contradict each other by rounding: a second try allows for so much.
+        # Opposed normals may contradict each other by rounding errors, for which the second shift
+        # allows.
         z = _lemke(A, b / size + shift)
-        if z is not None and _astray(A @ z + b / size, z):
-            # Rounding, where many contacts depend on one another: the quadratic program (11.43).
-            found = minimum_within(
-                A, b / size, np.eye(len(d)), np.zeros(len(d)), np.full(len(d), np.inf)
-            )
-            z = None if found is None else np.maximum(found.x, 0.0)
-        if z is not None:
-            return scale * z * size
+        if z is None:
+            continue
+        found = force_qp(M, d) if _astray(A @ z + b / size, z) else scale * z * size
+        if found is not None:
+            return found
     return None
 
 
-def copositive_complementarity(M: Array, d: Array) -> Array | None:
-    """Return z (m,) of any copositive M (m, m), as friction with pyramids has; None on a ray.
+def force_qp(M: Array, d: Array) -> Array | None:
+    """Return the minimum z (m,) of z . M z / 2 + z . d for z >= 0 (11.43), by DAQP.
+
+    It solves the complementarity problem of M and d.
+
+    Args:
+        M: Symmetric, positive semidefinite (m, m), its diagonal positive.
+        d: (m,).
+
+    Returns:
+        z, or None if the problem has no solution.
 
     Raises:
-        RobotDynamicsError: If it does not end, or rounding led it astray, as it may where many
-            contacts depend on one another.
+        RobotDynamicsError: If there is no solver, or it gave up.
+    """
+    scale = 1.0 / np.sqrt(np.diagonal(M))
+    size = float(np.abs(scale * d).max(initial=0.0)) or 1.0
+    found = minimum_within(
+        scale[:, None] * M * scale, scale * d / size, np.eye(len(d)), np.zeros(len(d)),
+        np.full(len(d), np.inf),
+    )  # fmt: skip
+    return None if found is None else scale * np.maximum(found.x, 0.0) * size
+
+
+def copositive_complementarity(M: Array, d: Array) -> Array | None:
+    """Return z (m,) for any copositive M (m, m), such as that of friction pyramids.
+
+    Returns:
+        z, or None if Lemke's method ends on a ray.
+
+    Raises:
+        RobotDynamicsError: If the method does not end, or rounding errors make its solution wrong,
+            as they may with many redundant contacts.
     """
     size = float(np.abs(M).max(initial=0.0)) or 1.0
     large = float(np.abs(d).max(initial=0.0)) or 1.0
@@ -70,24 +99,24 @@ def copositive_complementarity(M: Array, d: Array) -> Array | None:
         return None
     if _astray(M / size @ z + d / large, z):
         raise RobotDynamicsError(
-            f"the complementarity problem of {len(d)} unknowns lost its digits; expected contacts "
-            "that depend less on one another."
+            f"Lemke's method lost its accuracy on {len(d)} unknowns; expected fewer redundant "
+            "contacts."
         )
     return z * (large / size)
 
 
 def _astray(w: Array, z: Array) -> bool:
-    """Return whether numbers of about one are no solution."""
+    """Return whether w and z of a scaled problem are no solution of it."""
     least = np.minimum(w, z)
     return bool(least.min() < -_ASTRAY or least.max() > _ASTRAY * max(1.0, z.max()))
 
 
 def _lemke(M: Array, q: Array) -> Array | None:
-    """Return the solution, or None on a ray."""
+    """Return the solution z (m,) of w = M z + q, or None if the method ends on a ray."""
     m = len(q)
     if q.min() >= 0.0:
         return np.zeros(m)
-    # Columns: w, z, the artificial z0, and the right-hand side; rows are solved for the basis.
+    # Columns: w, z, the artificial z0, and the right-hand side; one row for each basic variable.
     table = np.hstack([np.eye(m), -M, -np.ones((m, 1)), q[:, None]])
     basis = np.arange(m)
     row, entering = int(np.argmin(q)), 2 * m
@@ -107,13 +136,16 @@ def _lemke(M: Array, q: Array) -> Array | None:
         if not len(rows):
             return None
         row = _first(table, rows, column, basis, 2 * m)
-    raise RobotDynamicsError(f"the complementarity problem of {m} contacts did not end.")
+    raise RobotDynamicsError(f"Lemke's method did not end on {m} unknowns.")
 
 
 def _first(
     table: Array, rows: NDArray[np.intp], column: Array, basis: NDArray[np.intp], artificial: int
 ) -> int:
-    """Return the row that reaches zero first, of those that tie the lexicographically least."""
+    """Return the row whose basic variable reaches zero first; ties are broken lexicographically.
+
+    The artificial variable, if it is among those that tie.
+    """
     m = table.shape[0]
     ratios = table[rows, -1] / column[rows]
     tied = rows[ratios <= ratios.min() + _ZERO]

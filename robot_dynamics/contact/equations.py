@@ -10,8 +10,9 @@ and, with the same solution, the quadratic programs
     min lambda . M lambda / 2 + lambda . d   for lambda >= 0                 (11.43)
     min (qdd - qdd_f) . H (qdd - qdd_f) / 2  for T^T qdd + Tdot^T qd >= 0    (11.44)
 
-Loops hold: "joint space" is that of independent variables (11.3). Everything is written in
-coordinates x = L^T qdd, H = L L^T, in which H is the identity and what loops forbid is taken away.
+Loops stay closed: "joint space" is that of independent variables (11.3). The computation is in
+coordinates x = L^T qdd, H = L L^T, in which H is the identity, projected on the motions that loops
+allow.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
-from robot_dynamics.contact.complementarity import linear_complementarity
+from robot_dynamics.contact.complementarity import force_qp, linear_complementarity
 from robot_dynamics.contact.points import Contacts, ContactTerms, closed_contacts, state_of
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.quadratic_program import minimum_within
@@ -34,18 +35,20 @@ from robot_dynamics.robot import Robot
 Array = NDArray[np.float64]
 
 METHODS = ("lcp", "force_qp", "acceleration_qp")
-# What of a scaled normal, its length one, others leave over before they are said to make it up.
+# A normal of unit length depends on others if its distance from their span is less.
 _DEPENDENT = 1e-9
-# A contact whose normal moves less than this part of the others' moves nothing.
+# A contact whose normal accelerates nothing: its M_ii is less than this part of the largest one.
 _NOTHING = 1e-14
 
 
 class NoContactForces(RobotDynamicsError):
-    """No forces keep bodies apart: contacts wedge something in (Example 11.1)."""
+    """No contact forces satisfy the laws: a body is wedged in (Example 11.1), or jams."""
 
 
 class Metric:
-    """Coordinates of accelerations or velocities in which H is the identity and loops hold.
+    """Coordinates x = L^T v of velocities or accelerations v, with H = L L^T.
+
+    In them H is the identity. Loops allow the x that are orthogonal to the columns of Q.
 
     Attributes:
         C: Bias forces (nv,).
@@ -65,11 +68,11 @@ class Metric:
             self._lower = np.linalg.cholesky(H)
         except np.linalg.LinAlgError as failure:
             raise RobotDynamicsError(
-                f"{robot.model.name}: the joint-space inertia matrix is not positive definite: "
-                "behind a contact a moving body has no inertia."
+                f"{robot.model.name}: the joint-space inertia matrix is not positive definite: a "
+                "body that moves has no inertia."
             ) from failure
         self._Q = np.zeros((len(H), 0))
-        self._held = np.zeros(len(H))  # what loops demand, in these coordinates
+        self._held = np.zeros(len(H))  # x that loops demand
         self._K = K.reshape(-1, len(H))
         if len(k):
             ranked = constraint_rank(robot.model, K, error, q)
@@ -79,31 +82,31 @@ class Metric:
             self._held = self.along_loops(k)
 
     def of_force(self, force: Array) -> Array:
-        """Return what forces (nv,) or (nv, m) do."""
+        """Return the accelerations x that joint forces (nv,) or (nv, m) cause, loops closed."""
         x = solve_triangular(self._lower, force, lower=True)
         return np.asarray(x - self._Q @ (self._Q.T @ x))
 
     def of_motion(self, qdd: Array) -> Array:
-        """Return accelerations or velocities (nv,) in these coordinates."""
+        """Return x of accelerations or velocities (nv,)."""
         return np.asarray(self._lower.T @ qdd)
 
     def along_loops(self, k: Array) -> Array:
-        """Return the least motion, in these coordinates, with K qdd = k (n^c,)."""
+        """Return the least x (nv,) with K qdd = k (n^c,)."""
         if not self._Q.size:
             return np.zeros(len(self._lower))
         b = self._ranked.U.T @ (self._ranked.row_scales * k) / self._ranked.s
         return np.asarray(self._Q @ solve_triangular(self._R, b, trans="T"))
 
     def loop_rates(self, qd: Array) -> Array:
-        """Return K qd (n^c,): how fast velocities (nv,) open loops."""
+        """Return the rates K qd (n^c,) at which velocities (nv,) open loops."""
         return np.asarray(self._K @ qd)
 
     def motion(self, x: Array) -> Array:
-        """Return the accelerations or velocities (nv,)."""
+        """Return the accelerations or velocities (nv,) of x."""
         return np.asarray(solve_triangular(self._lower, x, lower=True, trans="T"))
 
     def free(self, tau: Array) -> Array:
-        """Return the acceleration without contacts, in these coordinates."""
+        """Return x (nv,) of the acceleration without contact forces."""
         return self.of_force(tau - self.C) + self._held
 
 
@@ -112,12 +115,12 @@ class ContactEquations(NamedTuple):
 
     Attributes:
         names: Of the contacts (m).
-        M: T^T H^-1 T (m, m) (11.35).
-        d: phi'' without contact forces (m,) (11.36).
-        normals: T in coordinates of the metric (nv, m).
-        drift: Tdot^T qd (m,).
-        free: The acceleration without contacts, in coordinates of the metric (nv,).
-        T: Normals in joint space (nv, m).
+        M: T^T H^-1 T (m, m) [1/kg] (11.35).
+        d: phi'' without contact forces (m,) [m/s^2] (11.36).
+        normals: T in coordinates of the metric (nv, m): M = normals^T normals.
+        drift: Tdot^T qd (m,) [m/s^2].
+        free: Acceleration without contact forces, in coordinates of the metric (nv,).
+        T: Normals in joint space (nv, m): phi' = T^T qd.
         metric: The metric.
     """
 
@@ -132,10 +135,10 @@ class ContactEquations(NamedTuple):
 
 
 class ContactSolution(NamedTuple):
-    """Forces and motion of closed contacts.
+    """Forces and accelerations of closed contacts.
 
     Attributes:
-        force: lambda (m,) [N]; of dependent contacts one of many that do the same.
+        force: lambda (m,) [N]; if contacts are redundant, one of many that cause the same motion.
         separation: phi'' (m,) [m/s^2].
         qdd: Accelerations (nv,), unique.
         joint_force: T lambda (nv,), unique.
@@ -156,19 +159,19 @@ def contact_equations(
     tau: ArrayLike,
     closed: Sequence[int] | None = None,
 ) -> ContactEquations:
-    """Return the equations of closed contacts.
+    """Return M and d of closed contacts, phi = phi' = 0.
 
     Args:
-        contacts: What may touch.
+        contacts: All possible contacts.
         q: Positions (nq,), loops closed.
         qd: Velocities (nv,).
         tau: Joint forces (nv,).
-        closed: Which contacts are closed, phi = phi' = 0, by their places, taken at their word;
-            all by default, which are 1 mm off at most then.
+        closed: Indices of the contacts that take part; their gaps are not checked. Default: all;
+            then each gap must be within 1 mm.
 
     Raises:
-        ArgumentError: If an array does not fit or is not finite, a contact moves nothing, gives
-            way or does not touch, or a gap or a normal is not finite.
+        ArgumentError: If an array does not fit or is not finite; if a contact is soft, accelerates
+            nothing, or is not closed; or if a gap or a normal is not finite.
         RobotDynamicsError: If a moving body has no inertia.
     """
     q0, qd0 = state_of(contacts, q, qd)
@@ -182,7 +185,7 @@ def contact_equations(
 def equations_of(
     metric: Metric, terms: ContactTerms, names: Sequence[str], which: Sequence[int], tau: Array
 ) -> ContactEquations:
-    """Return the equations of some contacts at a state whose terms are known."""
+    """Return M and d of the contacts with the indices `which`, from the terms of all."""
     T = terms.T[:, list(which)]
     normals, drift = metric.of_force(T), terms.drift[list(which)]
     of_all = metric.of_force(terms.T)
@@ -192,11 +195,11 @@ def equations_of(
         if not size > _NOTHING * largest:
             raise ArgumentError(
                 f"contact {names[i]!r} moves nothing here, expected a normal along which joints "
-                "can give way."
+                "can move."
             )
     free = metric.free(tau)
     M, d = normals.T @ normals, normals.T @ free + drift
-    if len(metric._Q.T):  # what loops demand is not along `normals`, which loops have left
+    if len(metric._Q.T):  # `normals` have no part along the acceleration that loops demand
         d = T.T @ metric.motion(free) + drift
     return ContactEquations(tuple(names[i] for i in which), M, d, normals, drift, free, T, metric)
 
@@ -208,13 +211,14 @@ def contact_forces(
     """Return forces and accelerations of closed contacts without friction.
 
     Args:
-        equations: M and d.
-        method: "lcp" by Lemke's method (11.42), "force_qp" (11.43) or "acceleration_qp" (11.44)
-            by DAQP.
+        equations: M and d, as `contact_equations` returns them.
+        method: "lcp": the complementarity problem (11.42) by Lemke's method. "force_qp" (11.43)
+            and "acceleration_qp" (11.44): the quadratic programs by DAQP.
 
     Raises:
-        ArgumentError: If the equations are something else.
-        NoContactForces: If there are none; it names the contacts that wedge something in.
+        ArgumentError: If `equations` are something else.
+        NoContactForces: If no forces meet the laws; it names the contacts whose normals oppose
+            each other.
     """
     if not isinstance(equations, ContactEquations):
         raise ArgumentError(
@@ -224,15 +228,15 @@ def contact_forces(
     if method == "lcp":
         force = linear_complementarity(M, d)
     elif method == "force_qp":
-        force = _force_qp(M, d)
+        force = force_qp(M, d)
     elif method == "acceleration_qp":
         force = _acceleration_qp(equations)
     else:
         raise UnknownNameError("method", method, METHODS)
     if force is None:
         raise NoContactForces(
-            f"no forces keep apart what touches at {_wedged(equations)}: the accelerations that "
-            "are imposed there close them against each other; expected contacts that can open."
+            f"{named(_wedged(equations))}: no contact forces satisfy the laws, as their normals "
+            "oppose each other; expected contacts that can open."
         )
     x = equations.free + equations.normals @ force
     sizes = np.linalg.svd(equations.normals / np.sqrt(np.diagonal(M)), compute_uv=False)
@@ -242,22 +246,10 @@ def contact_forces(
     )
 
 
-def _force_qp(M: Array, d: Array) -> Array | None:
-    """Return the solution of (11.43), in forces that are scaled to about one."""
-    scale = 1.0 / np.sqrt(np.diagonal(M))
-    size = float(np.abs(scale * d).max(initial=0.0)) or 1.0
-    bounds = np.eye(len(d))
-    found = minimum_within(
-        scale[:, None] * M * scale, scale * d / size, bounds, np.zeros(len(d)),
-        np.full(len(d), np.inf),
-    )  # fmt: skip
-    return None if found is None else scale * np.maximum(found.x, 0.0) * size
-
-
 def _acceleration_qp(equations: ContactEquations) -> Array | None:
-    """Return the multipliers of (11.44): the nearest acceleration that no contact forbids."""
+    """Return the forces (m,) of (11.44): multipliers of the nearest admissible acceleration."""
     n, scale = len(equations.free), 1.0 / np.sqrt(np.diagonal(equations.M))
-    # y = x - x_f, and rows of length one: scaled N^T y >= - scaled d.
+    # In y = x - x_f, with N = normals and rows scaled to unit length: N^T y >= -d.
     size = float(np.abs(scale * equations.d).max(initial=0.0)) or 1.0
     rows = (equations.normals * scale).T
     least = -scale * equations.d / size
@@ -267,8 +259,16 @@ def _acceleration_qp(equations: ContactEquations) -> Array | None:
     return None if found is None else scale * np.maximum(-found.multipliers, 0.0) * size
 
 
-def _wedged(equations: ContactEquations) -> str:
-    """Return the names of contacts whose normals hold each other: v >= 0, T v = 0, d . v < 0."""
+def named(names: Sequence[str]) -> str:
+    """Return "contact 'a'", or "contacts 'a', 'b'"."""
+    return f"contact{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
+
+
+def _wedged(equations: ContactEquations) -> Sequence[str]:
+    """Return the names of contacts with normals that oppose each other.
+
+    They have v_i > 0 in a certificate that there are no forces: v >= 0, T v = 0, d . v < 0.
+    """
     scale = 1.0 / np.sqrt(np.diagonal(equations.M))
     normals = equations.normals * scale
     d = scale * equations.d
@@ -277,19 +277,19 @@ def _wedged(equations: ContactEquations) -> str:
 
     v, _ = nnls(np.vstack([normals, d]), np.append(np.zeros(len(normals)), -1.0))
     used = [name for name, x in zip(equations.names, v, strict=True) if x > 1e-6 * v.max()]
-    return ", ".join(map(repr, used or equations.names))
+    return used or equations.names
 
 
 def reduced_contacts(equations: ContactEquations) -> list[int]:
-    """Return which contacts are enough: the others' normals are made up of theirs (11.6).
+    """Return the indices of contacts that are enough: the others are redundant (11.6).
 
-    A contact is left out if its normal is a combination of others, none of them negative, and if
-    it does not close faster than these: then it never carries a load that they could not carry.
-    Later ones are left out first. The motion is that of all contacts; what is left may still
-    depend on one another, as four corners of a rectangle do.
+    A contact is redundant if its normal is a combination of others with coefficients >= 0, and its
+    drift is no less than the same combination of theirs. The motion with the rest is that with all
+    contacts. Of contacts that are combinations of each other the first ones are kept. The rest may
+    still be linearly dependent, as the four corners of a rectangle are.
 
     Raises:
-        ArgumentError: If these are no equations.
+        ArgumentError: If `equations` are not what `contact_equations` returns.
     """
     from scipy.optimize import nnls
 
@@ -307,7 +307,7 @@ def reduced_contacts(equations: ContactEquations) -> list[int]:
         others = [j for j in kept if j != i]
         if not others:
             continue
-        # The last column is how much later it closes than the combination.
+        # The last column is the excess of its drift over that of the combination.
         A = np.vstack([unit[:, others], rate[others]])
         A = np.hstack([A, np.append(np.zeros(len(unit)), 1.0)[:, None]])
         _, rest = nnls(A, np.append(unit[:, i], rate[i]))

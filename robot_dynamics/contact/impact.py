@@ -2,21 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Impulsive dynamics (11.7): what an impact does to trees, floating bases and closed loops.
 
-An impulse u in joint space changes velocities by H (qd+ - qd-) = u (11.57); u = J^T iota of an
-impulse iota on a body (11.58). Loops hold during impacts. Velocities of contacts, phi' = T^T qd,
-follow one of the laws
+An impulse u in joint space changes velocities by H (qd+ - qd-) = u (11.57); an impulse iota on a
+body has u = J^T iota (11.58). Loops stay closed in impacts. With impulses lambda along normals the
+rates of gaps, phi' = T^T qd, follow one of the laws
 
-- Newton, kinematic: `phi'+ >= -e phi'-`, `lambda >= 0`, one of them with equality;
-- Poisson, kinetic: first the contacts compress, `phi' >= 0`, by impulses `lambda_c`; then each
-  gives back `e lambda_c` at least, more where it would close again;
-- Stronge, energetic, for one contact: the normal force gives back `e^2` of the work that
-  compressed it,
+- Newton, kinematic: `phi'+ >= -e phi'-`, `lambda >= 0`, at least one of them with equality;
+- Poisson, kinetic: compression by impulses `lambda_c` until `phi' >= 0`, then restitution by
+  `e lambda_c`, and by more at contacts that would close again;
+- Stronge, energetic, for one contact: the work of the normal force in restitution is `e^2` of that
+  in compression,
 
-which agree for one contact without friction. Several contacts that close at once are a model with
-more than one reasonable result (Newton's cradle): these laws return that of an impact that reaches
-all contacts together, and say so by `simultaneous`. No law here ever adds energy; where Newton's
-would, with contacts that were opening, or Poisson's, with different e, what is given back is
-reduced.
+which agree for one contact without friction. Rigid-body models have no unique result if several
+contacts close at once (Newton's cradle). The laws return that of one impact at all contacts
+together, and set `simultaneous`. No law adds energy: restitution is reduced where Newton's would,
+with contacts that are opening before the impact, or Poisson's, with different e.
 """
 
 from __future__ import annotations
@@ -37,22 +36,21 @@ from robot_dynamics.robot import Robot
 Array = NDArray[np.float64]
 
 LAWS = ("newton", "poisson", "stronge")
-# Steps of the normal impulse over compression or restitution with slip, by Runge and Kutta.
+# Runge-Kutta steps over the normal impulse in compression or restitution with slip.
 _STEPS = 200
 
 
 class ContactImpact(NamedTuple):
-    """What an impact at contacts does.
+    """Velocities and impulses of an impact at m contacts.
 
     Attributes:
-        qd: Velocities after it (nv,).
+        qd: Velocities after the impact (nv,).
         impulse: Along the normals (m,) [N s].
         tangential: Along both tangents (m, 2) [N s]; zero without friction.
-        before: phi' before it (m,) [m/s].
-        after: phi' after it (m,) [m/s].
-        energy_lost: Kinetic energy that it takes [J].
-        simultaneous: Whether more than one contact takes part, so that other results are
-            reasonable as well.
+        before: phi' before the impact (m,) [m/s].
+        after: phi' after the impact (m,) [m/s].
+        energy_lost: Loss of kinetic energy [J].
+        simultaneous: Whether more than one contact has an impulse: the result is not unique.
     """
 
     qd: Array
@@ -65,21 +63,21 @@ class ContactImpact(NamedTuple):
 
 
 def struck(robot: Robot, q: ArrayLike, qd: ArrayLike, impulses: Mapping[str, ArrayLike]) -> Array:
-    """Return the velocities (nv,) after impulses on frames (11.57) to (11.59); loops hold.
+    """Return the velocities (nv,) after impulses on frames, (11.57) to (11.59); loops stay closed.
 
     Args:
         robot: The mechanism.
         q: Positions (nq,), loops closed.
-        qd: Velocities (nv,).
-        impulses: Moment and force impulse (6,) [N m s, N s] by the name of the frame, about its
-            origin, in world axes.
+        qd: Velocities (nv,) before the impulses.
+        impulses: Of each frame, by its name: impulse of moment about its origin and of force (6,)
+            [N m s, N s], in world axes.
 
     Raises:
-        UnknownNameError: If there is no frame of a name.
-        ArgumentError: If an argument does not fit.
+        UnknownNameError: If a frame does not exist.
+        ArgumentError: If an argument has the wrong type or shape, or is not finite.
     """
     if not isinstance(robot, Robot):
-        raise ArgumentError(f"what is struck is {robot!r:.60}, expected a Robot.")
+        raise ArgumentError(f"robot is {robot!r:.60}, expected a Robot.")
     q0 = finite_vector("q", q, robot.model.nq)
     qd0 = finite_vector("qd", qd, robot.model.nv)
     metric = Metric(robot, q0, qd0)
@@ -98,21 +96,21 @@ def impact(
     restitution: ArrayLike | None = None,
     law: Literal["newton", "poisson", "stronge"] = "newton",
 ) -> ContactImpact:
-    """Return the impact of closed contacts without friction; "stronge" has Coulomb friction.
+    """Return the impact at closed contacts without friction; law "stronge": with Coulomb friction.
 
     Args:
-        contacts: What may touch.
+        contacts: All possible contacts.
         q: Positions (nq,), loops closed.
-        qd: Velocities before it (nv,).
-        closed: Which contacts are closed, by their places, taken at their word; all by default,
-            which are 1 mm off at most then.
-        restitution: e of each contact (m,) or one number; those of the contacts by default.
-        law: How e is meant, see above.
+        qd: Velocities (nv,) before the impact.
+        closed: Indices of the contacts that take part; their gaps are not checked. Default: all;
+            then each gap must be within 1 mm.
+        restitution: e of each of `contacts` or one number; default: that of their materials.
+        law: "newton", "poisson" or "stronge", see the module.
 
     Raises:
-        ArgumentError: If an argument does not fit, a contact gives way or does not touch, or
-            "stronge" is asked of several contacts.
-        RobotDynamicsError: If nothing keeps apart what touches.
+        ArgumentError: If an argument has the wrong shape or is out of range, a contact is soft or
+            not closed, or the law is "stronge" and not one contact takes part.
+        RobotDynamicsError: If no impulses satisfy the law: a body is wedged in.
     """
     q0, qd0 = state_of(contacts, q, qd)
     if law not in LAWS:
@@ -153,7 +151,7 @@ def _taking_part(
     closed: Sequence[int] | None,
     restitution: ArrayLike | None,
 ) -> tuple[list[int], Array]:
-    """Return the places of closed contacts and e of each of them (m,)."""
+    """Return the indices of the contacts that take part (m), and e of each of them (m,)."""
     count, which = len(contacts.names), closed_contacts(contacts, terms, closed)
     try:
         given = np.asarray(
@@ -170,17 +168,22 @@ def _taking_part(
 
 
 def newton_impulses(M: Array, before: Array, restitution: Array) -> Array:
-    """Return lambda (m,) of Newton's law: phi'+ + e phi'- >= 0, complementary.
+    """Return the impulses lambda (m,) [N s] of Newton's law.
 
-    Contacts that open anyway, phi'- > 0, have no restitution. Where others push them back that
-    would give energy: then all restitution is less, by as much as leaves the energy as it was.
+    0 <= lambda, phi'+ + e phi'- >= 0, one of them with equality; e = 0 where phi'- > 0.
+    Restitution could add energy where contacts have phi'- > 0 and an impulse: it is then reduced.
+
+    Args:
+        M: T^T H^-1 T (m, m).
+        before: phi'- (m,) [m/s].
+        restitution: e (m,).
 
     Raises:
-        RobotDynamicsError: If nothing keeps apart what touches.
+        RobotDynamicsError: If there are no such impulses: a body is wedged in.
     """
     closing = np.minimum(before, 0.0)
     found = _no_less(M, before + restitution * closing)
-    # That of contacts which were opening, and others push back, does work on what moves.
+    # Impulses of contacts that were opening do work on the mechanism.
     if np.any(found[before > 0.0] > 0.0):
         return without_gain(M, before, _no_less(M, before), found)
     return found
@@ -191,14 +194,14 @@ def _no_less(M: Array, d: Array) -> Array:
     found = linear_complementarity(M, d)
     if found is None:
         raise RobotDynamicsError(
-            "no impulses keep apart what touches: contacts wedge something in; expected contacts "
-            "that can open."
+            "no impulses satisfy the laws of impact, as normals of contacts oppose each other; "
+            "expected contacts that can open."
         )
     return found
 
 
 def _poisson(M: Array, before: Array, restitution: Array) -> Array:
-    """Return lambda (m,) of Poisson's law."""
+    """Return the impulses lambda (m,) [N s] of Poisson's law; arguments of `newton_impulses`."""
     compression = newton_impulses(M, before, np.zeros(len(before)))
     compressed = M @ compression + before
     back = restitution * compression
@@ -207,8 +210,15 @@ def _poisson(M: Array, before: Array, restitution: Array) -> Array:
 
 
 def without_gain(M: Array, before: Array, plain: Array, full: Array) -> Array:
-    """Return the impulses nearest to `full` that give no energy, on the way from plain ones."""
-    # The energy along the way is quadratic: no further than to where it is what it was before.
+    """Return the impulses nearest to `full`, between it and `plain`, that add no energy.
+
+    Args:
+        M: T^T H^-1 T (m, m).
+        before: Velocities along the impulses before the impact (m,) [m/s].
+        plain: Impulses without restitution (m,) [N s].
+        full: Impulses with restitution (m,) [N s].
+    """
+    # Energy is quadratic along the way.
     way, loss = full - plain, -float(plain @ (before + 0.5 * M @ plain))
     a, b = 0.5 * float(way @ M @ way), float(way @ (before + M @ plain))
     if a + b <= loss or a <= 0.0:
@@ -218,16 +228,23 @@ def without_gain(M: Array, before: Array, plain: Array, full: Array) -> Array:
 
 
 def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:
-    """Return impulses (3,) along n, t1 and t2 of Stronge's law with Coulomb friction.
+    """Return the impulses (3,) [N s] along n, t1, t2 of Stronge's law with Coulomb friction.
 
-    The normal impulse p takes the place of time (Routh, Keller): dv/dp = M (1, f), with f = -mu in
-    the direction of slip, or what keeps sticking if the cone has room for it. Work of compression
-    is the integral of v_n up to v_n = 0, that of restitution e^2 of it.
+    The normal impulse p is the independent variable (Routh, Keller): dv/dp = M (1, f). The
+    friction f per normal impulse is -mu times the slip direction, or that of sticking if it is
+    within the cone. Compression lasts until v_n = 0, its work is the integral of v_n over p.
+    Restitution ends at e^2 of that work.
+
+    Args:
+        M: J H^-1 J^T of n, t1, t2 (3, 3).
+        before: Relative velocity before the impact (3,) [m/s].
+        mu: Friction coefficient.
+        e: Restitution.
     """
     v, P = before.astype(float), np.zeros(3)
     if v[0] >= 0.0:
         return P
-    stick = np.array([1.0, *np.linalg.solve(M[1:, 1:], -M[1:, 0])])  # keeps the slip as it is
+    stick = np.array([1.0, *np.linalg.solve(M[1:, 1:], -M[1:, 0])])  # keeps slip constant
     holds = float(np.linalg.norm(stick[1:])) <= mu
     scale = float(np.linalg.norm(v))
 
@@ -240,7 +257,7 @@ def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:
         return np.array([1.0, *(-mu * v[1:] / slip)])
 
     def steps(v: Array, P: Array, until: str, work: float) -> tuple[Array, Array, float]:
-        """Go on until v_n = 0, or until a work is given back."""
+        """Integrate until v_n = 0 ("stop"), or until the work is done ("work") [J]."""
         done, dp = 0.0, scale / (M[0, 0] * _STEPS)
         for _ in range(100 * _STEPS):
             f = direction(v)
@@ -252,7 +269,7 @@ def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:
             rate = M @ f
             part = dp
             if not sticks and mu > 0.0:
-                # Slip that would reverse stops within the step.
+                # A slip that would reverse stops: the step ends there.
                 a, b, c = rate[1:] @ rate[1:], v[1:] @ rate[1:], v[1:] @ v[1:]
                 ends = -b / a if a > 0.0 else np.inf
                 if 0.0 < ends < part and c - b * b / a <= (1e-3 * scale) ** 2 and c > 0.0:
@@ -263,7 +280,7 @@ def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:
                 last = False
             gained = part * (v[0] + 0.5 * part * rate[0])
             if until == "work" and done + gained >= work:
-                # v_n p + r p^2 / 2 = what is missing.
+                # v_n p + r p^2 / 2 = missing work.
                 missing, u, r = work - done, v[0], rate[0]
                 part = 2.0 * missing / (u + np.sqrt(max(u * u + 2.0 * r * missing, 0.0)))
                 gained, last = missing, True
@@ -272,7 +289,7 @@ def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:
                 v[1:] = 0.0
             if last:
                 return v, P, done
-        raise RobotDynamicsError("an impact with friction did not end: it jams.")
+        raise RobotDynamicsError("an impact with friction did not end: the slip jams.")
 
     v, P, compressed = steps(v, P, "stop", 0.0)
     if e == 0.0 or compressed == 0.0:
@@ -281,13 +298,14 @@ def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:
 
 
 class StickingImpact(NamedTuple):
-    """An impact that arrests sliding (11.72).
+    """Velocities and impulses of an impact after which m contacts stick (11.72).
 
     Attributes:
-        qd: Velocities after it (nv,).
+        qd: Velocities after the impact (nv,).
         impulse: Along n, t1 and t2 of each contact (m, 3) [N s].
-        energy_lost: Kinetic energy that it takes [J].
-        friction_needed: Least mu with which it can stick (m,); infinite where it would pull.
+        energy_lost: Loss of kinetic energy [J].
+        friction_needed: Least mu for which the impulse is in the cone (m,); infinite where the
+            normal impulse is not positive.
     """
 
     qd: Array
@@ -304,22 +322,22 @@ def sticking_impact(
     closed: Sequence[int] | None = None,
     restitution: ArrayLike | None = None,
 ) -> StickingImpact:
-    """Return the impact that arrests all sliding: lambda = -M^-1 (1 + E) N^T v (11.72).
+    """Return the impact that stops all slip: lambda = -M^-1 (1 + E) N^T v (11.72).
 
-    The book checks no cone: `friction_needed` says which friction that takes. Impulses of contacts
-    that depend on one another are those of least norm.
+    Friction cones are not checked; `friction_needed` is the friction that sticking takes. Impulses
+    of redundant contacts are those of least norm.
 
     Args:
-        contacts: What may touch.
+        contacts: All possible contacts.
         q: Positions (nq,), loops closed.
-        qd: Velocities before it (nv,).
-        closed: Which contacts are closed, by their places, taken at their word; all by default,
-            which are 1 mm off at most then.
-        restitution: e of each contact (m,) or one number; those of the contacts by default.
+        qd: Velocities (nv,) before the impact.
+        closed: Indices of the contacts that take part; their gaps are not checked. Default: all;
+            then each gap must be within 1 mm.
+        restitution: e of each of `contacts` or one number; default: that of their materials.
 
     Raises:
-        ArgumentError: If an argument does not fit, a contact gives way or does not touch, or an
-            inequality is asked to stick: it has no tangents.
+        ArgumentError: If an argument has the wrong shape or is out of range, a contact is soft or
+            not closed, or an inequality takes part, which has no tangents.
     """
     q0, qd0 = state_of(contacts, q, qd)
     terms, metric = contacts(q0, qd0), Metric(contacts.robot, q0, qd0)
@@ -333,7 +351,7 @@ def sticking_impact(
     push = metric.of_force(N.T)
     wanted = -(N @ qd0).reshape(-1, 3)
     wanted[:, 0] *= 1.0 + e
-    # Rows are velocities of points, all in m/s: their rank is not one over mixed units.
+    # All rows are in m/s, so that a numerical rank makes sense.
     found = np.linalg.lstsq(push.T @ push, wanted.ravel(), rcond=1e-12)[0]
     impulse: Array = np.asarray(found, dtype=float).reshape(-1, 3)
     change = push @ impulse.ravel()

@@ -237,7 +237,7 @@ def test_what_leads_lemke_astray_is_noticed(monkeypatch):
     right = complementarity._lemke
     monkeypatch.setattr(complementarity, "_lemke", lambda A, b: right(A, b) + 0.1)
     assert_allclose(M @ linear_complementarity(M, d), motion, rtol=1e-7, atol=1e-8)
-    with pytest.raises(RobotDynamicsError, match="lost its digits"):
+    with pytest.raises(RobotDynamicsError, match="lost its accuracy"):
         complementarity.copositive_complementarity(M, d)
 
 

@@ -149,7 +149,7 @@ def test_simultaneous_impacts_lose_energy_and_say_what_they_are(law):
 @pytest.mark.book("K3")
 @pytest.mark.parametrize("law", ["newton", "poisson"])
 def test_a_contact_that_opens_and_is_pushed_back_gives_no_energy(law):
-    """A rod: one end hits the floor, the other rises until the blow turns it down again."""
+    """A rod: one end hits the floor, the other rises until the impact turns it down again."""
     rod = floating(1.0, (0.01, 1.0 / 3.0, 1.0 / 3.0))
     ends = vertices(PointContact("end", "body"), [(-1, 0, 0), (1, 0, 0)])
     # v_z + w_y and v_z - w_y are the speeds of the ends, -1 and 0.1 m/s.
@@ -188,7 +188,7 @@ def test_a_ball_between_two_others_shows_that_laws_differ():
 
 
 @pytest.mark.book("K4")
-def test_a_blow_on_a_handle_meets_its_articulated_inertia():
+def test_an_impulse_on_a_handle_meets_its_articulated_inertia():
     """iota = I^A dv of a body that carries others (11.56), and dv = J dqd everywhere (11.59)."""
     rng = np.random.default_rng(5)
     kinds = ["floating", "revolute", "prismatic", "spherical"]
@@ -207,22 +207,22 @@ def test_a_blow_on_a_handle_meets_its_articulated_inertia():
 
 
 @pytest.mark.book("K4")
-def test_a_blow_on_a_closed_loop_keeps_it_closed():
-    """Loops hold during the blow: K qd+ = 0, and H dqd - u is a force of the loop alone."""
+def test_an_impulse_on_a_closed_loop_keeps_it_closed():
+    """Loops stay closed: K qd+ = 0, and H dqd - u is a force of the loop alone."""
     robot = load(ROOT / "examples" / "four_bar.urdf")
     start = robot.assemble([-1.0, 0.5, -1.5], velocities={"crank_joint": 2.0})
-    blow = np.array([0, 0.3, 0, 2.0, 0.0, -1.0])
-    after = struck(robot, start.q, start.qd, {"rocker": blow})
+    impulse = np.array([0, 0.3, 0, 2.0, 0.0, -1.0])
+    after = struck(robot, start.q, start.qd, {"rocker": impulse})
     H, _, K, *_ = robot.constraint_terms(start.q, start.qd)
     assert_allclose(K @ after, 0.0, atol=1e-10)
-    u = robot.jacobian("rocker", start.q, "aligned").T @ blow
+    u = robot.jacobian("rocker", start.q, "aligned").T @ impulse
     rest = H @ (after - start.qd) - u
     by_loop = np.linalg.lstsq(K.T, rest, rcond=1e-10)[0]
     assert_allclose(K.T @ by_loop, rest, atol=1e-10)
     assert np.abs(after - start.qd).max() > 0.1
 
 
-def test_bad_blows_are_refused():
+def test_bad_arguments_are_refused():
     """With one sentence each."""
     contacts, q = on_each_other()
     with pytest.raises(RobotDynamicsError, match="law"):
@@ -251,7 +251,7 @@ def test_bad_blows_are_refused():
         impact(contacts, q, np.full(12, np.nan))
     with pytest.raises(ArgumentError, match="impulses on frames are not finite"):
         struck(floating(), at(0, 0, 0), np.zeros(6), {"body": np.full(6, np.nan)})
-    with pytest.raises(ArgumentError, match="what is struck is 3"):
+    with pytest.raises(ArgumentError, match="robot is 3"):
         struck(3, at(0, 0, 0), np.zeros(6), {})
     with pytest.raises(UnknownNameError, match="law '3'"):
         impact(contacts, q, np.zeros(12), law=3)

@@ -39,7 +39,7 @@ def test_a_rod_slides_on_its_tip():
 
 
 def test_a_rod_that_jams_sticks_at_once():
-    """Beyond mu = 5/3: no force holds the tip up while it slides; a blow stops it."""
+    """Beyond mu = 5/3: no force holds the tip up while it slides; an impulse stops it."""
     # Within the first step the tip still moves by half of it at 1 m/s; steps are cut to 0.125 ms.
     assert error_of(scenes.rod(2.0)) < 2e-4
     assert error_of(scenes.rod(2.0), 1e-4) < 5e-5
