@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accelerations and forces of closed contacts with Coulomb friction at one state, compiled.
 
-With rows J of loops and contacts, and forces P along them,
+With rows J of loops (n^c) and of contacts (normal and two tangents each), and forces P along them,
 
     H qdd = tau - C + J^T P,   u = J qdd + Jdot qd,
 
-loops hold, u = 0; contacts that stick, or have just closed, meet Signorini's and Coulomb's laws
-between u and P; those that slide resist with mu P_n against their slip. That is the problem of
-`contact.solver`, with accelerations in the place of velocities. Impulses are of the same rows.
+loops hold, u = 0. Contacts that stick, or have just closed, meet Signorini's and Coulomb's laws
+between u and P. Sliding contacts have the friction mu P_n against their slip. This is the problem
+of `contact.solver` with accelerations in the place of velocities. Impulses of impacts are found
+with the same rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compile.routine import Call, Mask, Matrix, Vector, routine
-from robot_dynamics.contact.equations import NoContactForces
+from robot_dynamics.contact.equations import (
+    NoContactForces,
+    contact_equations,
+    contact_forces,
+    named,
+)
 from robot_dynamics.contact.impact import without_gain
 from robot_dynamics.contact.points import Contacts
 from robot_dynamics.contact.solver import ContactSolver, velocities
@@ -33,45 +39,49 @@ from robot_dynamics.scalar.linear_algebra import dot, factor
 
 Array = NDArray[np.float64]
 
-# Accelerations below this part of what they would be without contact forces are zero.
+# Accelerations below this part of the largest one without contact forces are rounding errors.
 _NOTHING = 1e-9
-# Forces, in parts of the largest, may miss the laws by so much: beyond it there are none.
+# Largest error of the laws: in forces, as a part of the largest force, ...
 _MISSED = 1e-8
-# How often forces are looked for from others than those of before.
+# ... and of accelerations along normals, as a part of the largest one without contact forces.
+# Wedged contacts have none: their forces grow until the first error, relative to them, is small.
+_APPROACH = 1e-6
+# Random starts of the solver where it does not succeed from the forces before.
 _TRIES = 12
 
 
 class ContactState(NamedTuple):
-    """What contacts do at one state.
+    """Forces and motion of all contacts at one state; open contacts have no force.
 
     Attributes:
         force: Along n, t1, t2 (m, 3) [N].
-        acceleration: Likewise [m/s^2].
-        slip: Velocities along t1, t2 (m, 2) [m/s].
-        effect: How large accelerations along the tangents are that friction of all contacts may
-            make (m,), however much other forces cancel them.
-        zero: Less acceleration than this is rounding.
+        acceleration: Relative acceleration along n, t1, t2 (m, 3) [m/s^2].
+        slip: Relative velocity along t1, t2 (m, 2) [m/s].
+        friction_bound: Upper bound of the tangential acceleration that all friction forces cause
+            (m,): sum over j of |W_ij| mu_j P_nj [m/s^2].
+        zero: Accelerations below this are rounding errors [m/s^2].
     """
 
     force: Array
     acceleration: Array
     slip: Array
-    effect: Array
+    friction_bound: Array
     zero: float
 
 
 class ContactAccelerations:
     """Finds accelerations, forces and impulses, one state after another.
 
-    Of several solutions the one nearest to the forces of the last `keep` is found.
+    If forces are not unique, the solution nearest to the forces of the last `keep` is returned.
 
     Args:
-        contacts: What may touch; all of it is rigid.
+        contacts: All possible contacts (m), rigid.
 
     Attributes:
-        direction: What friction of contacts that slide is against, along t1 and t2 (m, 2): the
-            slip is taken for the side of this unit vector; zero of what sticks.
-        frozen: Of which friction is against `direction`, not against the slip (m,).
+        direction: Unit slip direction of each sliding contact (m, 2); friction acts against it.
+            Zero: sticking.
+        fixed: Mask of contacts (m,) whose friction acts against `direction` itself. That of the
+            others acts against their present slip; if that has reversed, on from `direction`.
     """
 
     def __init__(self, contacts: Contacts) -> None:
@@ -79,12 +89,13 @@ class ContactAccelerations:
         self._contacts, self._b, nv = contacts, model.constraint_count, model.nv
         rows = self._b + 3 * m
         self._solver = solver = ContactSolver(self._b, contacts.friction, 3, nv)
-        self.direction, self.frozen = np.zeros((m, 2)), np.zeros(m, dtype=bool)
+        self.direction, self.fixed = np.zeros((m, 2)), np.zeros(m, dtype=bool)
         self._start = np.zeros(rows)  # forces
         self._q, self._qd, self._tau = np.zeros(model.nq), np.zeros(nv), np.zeros(nv)
         self._free, self._rate = np.zeros(nv), np.zeros(model.nq + nv)
         q_rate, qdd = self._rate[: model.nq], self._rate[model.nq :]
         self._before, self._u = np.zeros(rows), np.zeros(rows)
+        self._approach = np.zeros(1)
         program = self._program()
         kernel = load_kernel(b"accelerations\0" + program.fingerprint, lambda: program, lanes=1)
         self._terms = kernel.bind_arrays(
@@ -93,77 +104,106 @@ class ContactAccelerations:
         )  # fmt: skip
         self._find = find_accelerations.bind(
             self._terms, solver.run, self._free, solver.J, solver.HJ, self._before, solver.c,
-            solver.compliance, self._start, self.direction, self.frozen, self._b, solver.touching,
-            solver.slide, solver.P, qdd, self._u,
+            solver.compliance, self._start, self.direction, self.fixed, self._b, solver.touching,
+            solver.slide, solver.P, qdd, self._u, self._approach,
         )  # fmt: skip
 
-    def __call__(self, q: Array, qd: Array, tau: Array, which: Sequence[int]) -> Array:
-        """Return the rates of positions and velocities (nq + nv,) with some contacts closed.
+    def __call__(self, q: Array, qd: Array, tau: Array, closed: Sequence[int]) -> Array:
+        """Return the derivative of positions and velocities (nq + nv,).
+
+        Args:
+            q: Positions (nq,).
+            qd: Velocities (nv,).
+            tau: Joint forces (nv,).
+            closed: Indices of the closed contacts.
 
         Raises:
             ArgumentError: If a gap or a normal is not finite.
-            NoContactForces: If there are no forces.
+            NoContactForces: If no forces meet the laws; it names the contacts.
         """
         self._q[:], self._qd[:], self._tau[:] = q, qd, tau
         self._solver.touching[:] = False
-        self._solver.touching[which] = True
+        self._solver.touching[closed] = True
         self._find()
-        if not self._solver.residual <= _MISSED:
-            self._contacts(q, qd)  # tells what is not finite
-            start, draw = self._start.copy(), np.random.default_rng(0)
-            size = np.abs(self._solver.P)
-            for _ in range(_TRIES):  # forces of before may lead astray
-                self._start[:] = size * draw.normal(size=len(start))
-                self._start[self._b :: 3] = np.abs(self._start[self._b :: 3])
-                self._find()
-                if self._solver.residual <= _MISSED:
-                    break
-            self._start[:] = start
-        if not self._solver.residual <= _MISSED:
-            names = ", ".join(repr(self._contacts.names[i]) for i in which)
-            raise NoContactForces(
-                f"no forces keep apart what touches at {names} with its friction"
-            )
+        if not self._met:
+            self._contacts(q, qd)  # raises where a gap or a normal is not finite
+            if self._contacts.friction[closed].any():  # else the problem is convex
+                self._try_others()
+        if not self._met:
+            raise self._contradiction(closed)
         return self._rate.copy()
 
-    def state(self, which: Sequence[int]) -> ContactState:
-        """Return more of what was found last."""
+    @property
+    def _met(self) -> bool:
+        """Whether the forces that were found last meet the laws."""
+        return self._solver.residual <= _MISSED and float(self._approach[0]) <= _APPROACH
+
+    def _try_others(self) -> None:
+        """Find forces from random starts of the size of those found last."""
+        start, draw = self._start.copy(), np.random.default_rng(0)
+        size = np.abs(self._solver.P)
+        for _ in range(_TRIES):
+            self._start[:] = size * draw.normal(size=len(start))
+            self._start[self._b :: 3] = np.abs(self._start[self._b :: 3])
+            self._find()
+            if self._met:
+                break
+        self._start[:] = start
+
+    def _contradiction(self, closed: Sequence[int]) -> NoContactForces:
+        """Return the error that names the contacts whose laws contradict each other."""
+        at = contact_equations(self._contacts, self._q, self._qd, self._tau, closed)
+        try:
+            contact_forces(at)
+        except NoContactForces as error:  # without friction as well
+            return error
+        return NoContactForces(
+            f"{named(at.names)}: no contact forces satisfy the laws, as sliding contacts jam "
+            "(Painleve's paradox); expected less friction, or rd.Simulation, whose impulses can "
+            "stop a slip at once."
+        )
+
+    def state(self, closed: Sequence[int]) -> ContactState:
+        """Return forces and motion of contacts, as the last call with `closed` found them."""
         force, u, c, before = (
             values[self._b :].reshape(-1, 3).copy()
             for values in (self._solver.P, self._u, self._solver.c, self._before)
         )
-        zero = _NOTHING * max(float(np.abs(c[which]).max(initial=0.0)), 1e-300)
-        return ContactState(force, u, before[:, 1:], self._effect(force[:, 0]), zero)
+        zero = _NOTHING * max(float(np.abs(c[closed]).max(initial=0.0)), 1e-300)
+        return ContactState(force, u, before[:, 1:], self._friction_bound(force[:, 0]), zero)
 
-    def _effect(self, normal: Array) -> Array:
-        """Return mu P_n (m,) times sizes of the tangents' blocks of J H^-1 J^T, summed."""
+    def _friction_bound(self, normal: Array) -> Array:
+        """Return sum over j of |W_ij| mu_j P_nj (m,) [m/s^2], of the tangents' W = J H^-1 J^T."""
+        most = self._contacts.friction * np.maximum(normal, 0.0)
+        if not most.any():
+            return most
         m, nv = len(normal), self._solver.J.shape[1]
         J, HJ = (
             rows[self._b :].reshape(m, 3, nv)[:, 1:] for rows in (self._solver.J, self._solver.HJ)
         )
         W = np.einsum("iak,jbk->ijab", J, HJ)
-        most = self._contacts.friction * np.maximum(normal, 0.0)
         return np.asarray(np.sqrt(np.einsum("ijab,ijab->ij", W, W)) @ most)
 
     def keep(self) -> None:
-        """Start from the forces that were found last."""
+        """Take the forces of the last call for those that the next ones are to be near to."""
         self._start[:] = self._solver.P
 
     def impact(
         self, q: Array, qd: Array, hit: Sequence[int], restitution: Array
     ) -> tuple[Array, Array]:
-        """Return impulses (m, 3) of an impact, and what velocities change by (nv,).
+        """Return impulses (m, 3) [N s] of an impact, and the change of velocities (nv,).
 
-        With Newton's restitution, reduced where it would give energy.
+        By Newton's law, with Coulomb friction between impulses and the velocities after the
+        impact. Restitution is reduced where it would give energy.
 
         Args:
             q: Positions (nq,).
-            qd: Velocities (nv,).
-            hit: What takes part (k,).
-            restitution: Part of the speed along the normal that is left (k,).
+            qd: Velocities (nv,) before the impact.
+            hit: Indices of the contacts that take part (k,).
+            restitution: e of each of them (k,).
 
         Raises:
-            NoContactForces: If there are no impulses.
+            NoContactForces: If no impulses meet the laws; it names the contacts.
         """
         solver = self._solver
         self._q[:], self._qd[:] = q, qd
@@ -180,8 +220,11 @@ class ContactAccelerations:
             solver.run()
             solver.run()
             if not solver.residual <= _MISSED:
-                names = ", ".join(repr(self._contacts.names[i]) for i in hit)
-                raise NoContactForces(f"no impulses keep apart what touches at {names}")
+                names = named([self._contacts.names[i] for i in hit])
+                raise NoContactForces(
+                    f"{names}: no impulses satisfy the laws of impact; expected contacts that can "
+                    "open."
+                )
             return solver.P.copy()
 
         P = impulses(bounce)
@@ -219,10 +262,13 @@ class ContactAccelerations:
 @routine
 def find_accelerations(
     terms: Call, solve: Call, free: Vector, J: Matrix, HJ: Matrix, before: Vector, c: Vector,
-    compliance: Vector, start: Vector, direction: Matrix, frozen: Mask, holding: int,
-    touching: Mask, slide: Vector, P: Vector, qdd: Vector, u: Vector,
+    compliance: Vector, start: Vector, direction: Matrix, fixed: Mask, holding: int,
+    touching: Mask, slide: Vector, P: Vector, qdd: Vector, u: Vector, approach: Vector,
 ) -> None:  # fmt: skip
-    """Write forces P, accelerations qdd (nv,) and those of rows, u."""
+    """Write forces P, accelerations qdd (nv,) and those along rows, u.
+
+    And how fast closed contacts still approach: the largest -u_n in parts of the largest |c|.
+    """
     terms()
     for k in range(len(P)):
         P[k] = start[k]
@@ -230,14 +276,24 @@ def find_accelerations(
         n = holding + 3 * i
         x, y = before[n + 1], before[n + 2]
         size, along = sqrt(x * x + y * y), x * direction[i, 0] + y * direction[i, 1]
-        # Where the slip would reverse its direction is gone on with.
+        # A slip that has reversed has the friction that it would have going on.
         if along < 0.0:
             size = -size
-        turns = not frozen[i] and along != 0.0
+        turns = not fixed[i] and along != 0.0
         slide[n + 1] = x / size if turns else direction[i, 0]
         slide[n + 2] = y / size if turns else direction[i, 1]
     solve()
-    solve()  # once more for the last digits, which would turn what slides
+    solve()  # once more for the last digits, whose error would turn slips
     velocities(J, HJ, c, compliance, P, qdd, u)
     for k in range(len(free)):
         qdd[k] += free[k]
+    largest, deepest = 1e-300, 0.0
+    for k in range(holding):
+        largest = max(largest, abs(c[k]))
+    for i in range(len(touching)):
+        n = holding + 3 * i
+        if touching[i]:
+            for k in range(n, n + 3):
+                largest = max(largest, abs(c[k]))
+            deepest = max(deepest, -u[n])
+    approach[0] = deepest / largest

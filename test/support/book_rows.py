@@ -317,15 +317,14 @@ ROWS: dict[str, Row] = {
     ),
     "K2": Row(
         "Integration from event to event, interpolation within steps (11.5, Table 11.1)",
-        "`simulation/integrators/events.py`; `rd.integrate(..., contacts=...)`",
+        "`simulation/integrators/events.py`, `contact/accelerations.py`; `rd.integrate(..., contacts=...)`",
         (
-            ("simulation/integrators/events.py", "force = solve(at.M, -at.d", "force = solve(at.M, -1.01 * at.d"),
+            ("contact/accelerations.py", "qdd[k] += free[k]", "qdd[k] += 1.01 * free[k]"),
             ("simulation/integrators/events.py", "self._contacts.restitution[hit], 0.0)", "1.01 * self._contacts.restitution[hit], 0.0)"),
             ("simulation/runge_kutta.py", "return (part,)", "return (1.01 * part,)"),
             ("simulation/runge_kutta.py", "return (part - 0.75 * part * part, 0.75 * part * part)", "return (part - 0.74 * part * part, 0.75 * part * part)"),
-            ("simulation/integrators/events.py", "if size > _DEPENDENT:", "if size > _DEPENDENT and len(basis) < 2:"),
             ("simulation/integrators/events.py", "float(before.rate[i]) > STILL", "float(before.rate[i]) < STILL"),
-            ("simulation/integrators/events.py", "if self._active:\n            _, force", "if False:\n            _, force"),
+            ("simulation/integrators/events.py", "if slips.releases(at(1.0), closed):", "if False:"),
         ),
     ),
     "K3": Row(

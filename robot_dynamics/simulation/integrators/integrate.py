@@ -34,7 +34,6 @@ from robot_dynamics.simulation.integrators.adaptive import AdaptiveSteps
 from robot_dynamics.simulation.integrators.batch import BatchSteps
 from robot_dynamics.simulation.integrators.events import REST_SPEED, EventSteps
 from robot_dynamics.simulation.integrators.fixed_steps import FixedSteps
-from robot_dynamics.simulation.integrators.friction import FrictionSteps
 from robot_dynamics.simulation.integrators.method import Force, Method
 from robot_dynamics.simulation.integrators.trajectory import (
     Effort,
@@ -169,8 +168,7 @@ def integrate(
         touching = Contacts(robot, items)
         for item in touching.items:
             require_rigid(item, "from event to event")
-        events = FrictionSteps if touching.friction.any() else EventSteps
-        run = events(robot, how.scheme, force, h, touching, state, rest_speed)
+        run = EventSteps(robot, how.scheme, force, h, touching, state, rest_speed)
     elif batch:
         run = BatchSteps(robot, how, force, h, state[0], limit, length)
     elif method == "adaptive":

@@ -33,7 +33,7 @@ def times_of(motion, kind="impact"):
 @pytest.mark.book("K2")
 @pytest.mark.parametrize("order", [2, 4, 8])
 def test_a_bouncing_ball_keeps_its_times(order):
-    """20 bounces at 1e-9 s of t1 + 2 t1 (e + ... + e^k), and rest after the last of them."""
+    """20 bounces within 1e-12 s of t1 + 2 t1 (e + ... + e^k), and rest after the last of them."""
     e, h, r = 0.8, 1.0, 0.1
     ball = PointContact("ball", "body", radius=r, material=Material(0.0, restitution=e))
     motion = rd.integrate(
@@ -42,7 +42,7 @@ def test_a_bouncing_ball_keeps_its_times(order):
     )  # fmt: skip
     t1 = np.sqrt(2 * h / G)
     expected = t1 + 2 * t1 * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 20))])
-    assert_allclose(times_of(motion)[:20], expected, rtol=0, atol=1e-9)
+    assert_allclose(times_of(motion)[:20], expected, rtol=0, atol=1e-12)
     speeds = [event.after for event in motion.events[:20]]
     assert_allclose(speeds, G * t1 * e ** np.arange(1, 21), rtol=1e-9)
     # Zeno: bounces below 1 mm/s are the last ones, long before the sum of all times, 4.06 s.
@@ -85,7 +85,7 @@ def test_interpolation_ends_where_the_step_does(scheme):
 
 @pytest.mark.book("K2")
 def test_a_puck_leaves_a_dome_at_two_thirds_of_its_height():
-    """Without friction it lets go where cos = 2/3: the force becomes negative there."""
+    """Without friction it opens where cos = 2/3: the force becomes zero there."""
     R, r, start = 1.0, 0.05, 0.1
     a = R + r
     dome = PointContact("dome", "body", surface=sphere((0, 0, 0), R), radius=r, material=SMOOTH)
@@ -104,7 +104,7 @@ def test_a_puck_leaves_a_dome_at_two_thirds_of_its_height():
 
 @pytest.mark.book("K2")
 def test_a_box_tips_over_an_edge():
-    """Four corners, three of them active; pushed above it tips about two, its rate by statics."""
+    """On four corners, one of them redundant; pushed above it tips about two, as by statics."""
     half, m, Iy = (0.1, 0.1, 0.2), 2.0, 0.006
     robot = floating(m)
     contacts = corners(half, SMOOTH)
@@ -214,7 +214,7 @@ def test_a_slide_goes_back_and_forth_without_loss():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"q": at(0, 0, 0.04)}, "'corner 1' is 10 mm deep .*, expected 1e-06 mm at most"),
+        ({"q": at(0, 0, 0.04)}, "contact 'corner 1' is 10 mm deep, expected 1e-06 mm at most"),
         (
             {"contacts": [Inequality("high", lambda p: p.point("body").z - 1.0)]},
             "phi of 'high' is -0.95, expected zero or more",
