@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Integration that keeps loops closed: `integrate`, and what it returns or raises."""
+"""Time integration of mechanisms with closed loops and contacts: `integrate` and its results."""
 
 from robot_dynamics.simulation.integrators.integrate import METHODS, integrate
 from robot_dynamics.simulation.integrators.trajectory import (

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Integration with error control: SciPy's steps, projected one by one.
+"""Integration with error control: SciPy's embedded Runge-Kutta methods, and projection.
 
-Near a configuration where constraints lose rank, error control makes steps ever shorter, and ends
-up where rounding decides which branch the motion takes. There is no passing through with it.
+It does not pass through singular configurations: near one, error control shortens the steps
+without end, until rounding errors decide which branch the motion takes.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble
 Array = NDArray[np.float64]
 
 _SOLVERS = {5: RK45, 8: DOP853}
-# Part of the largest margin so far: constraints that act a thousandth of what they acted, of which
-# it is the square, turn errors of the state into a thousand times larger ones of the velocity.
+# Constraints are chosen again below this part of the largest margin so far. A margin is the square
+# of a ratio of singular values: errors of the state become 1000 times larger ones of the velocity.
 _NEAR = 1e-6
-# With less, rounding decides about accelerations.
+# Below this margin accelerations of the chosen constraints are rounding errors.
 _LOST = 1e-13
-# A slope that no error control accepts, and whose square is still a number.
+# A derivative that error control rejects, and whose square is finite.
 _OUT_OF_BOUNDS = 1e100
 
 
@@ -42,8 +42,8 @@ class AdaptiveSteps:
     """Takes steps whose length SciPy chooses by a tolerance, and projects after each.
 
     Attributes:
-        effort: What was done so far.
-        time: Until when [s].
+        effort: Steps so far, and the largest errors.
+        time: Time reached [s].
     """
 
     def __init__(
@@ -57,20 +57,20 @@ class AdaptiveSteps:
         limit: float,
         length: float,
     ) -> None:
-        """Prepare; arguments as of `FixedSteps`, but for these.
+        """Choose constraints at the start and compile them.
 
         Args:
             robot: The mechanism.
             method: The method, of order 5 or 8.
             force: Joint forces (nv,), or a function that returns them.
-            tolerance: Error of a step, relative and absolute [rad, m and per second].
+            tolerance: Error of a step, relative and absolute [rad, m, rad/s, m/s].
             largest: Longest step [s].
-            q: Where it starts, loops closed (nq,).
-            limit: Opening of a loop that ends the integration [m].
-            length: Length [m] at which a rotation counts like a displacement.
+            q: Positions at the start (nq,), loops closed.
+            limit: Largest opening of a loop [m]; beyond it the integration ends.
+            length: Length [m] that scales rotations to displacements.
 
         Raises:
-            ArgumentError: If there is no error estimate of the order.
+            ArgumentError: If the order is not 5 or 8.
         """
         if method.scheme.order not in _SOLVERS:
             raise ArgumentError(
@@ -86,7 +86,7 @@ class AdaptiveSteps:
         self.effort, self.time = Effort(), 0.0
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield the states at the times after the first."""
+        """Yield positions (nq,) and velocities (nv,) at the times after the first [s]."""
         require_regular_start(self._robot, self._method.name, times[0], q, self._length)
         kind = _SOLVERS[self._method.scheme.order]
         with np.errstate(all="ignore"):
@@ -124,7 +124,7 @@ class AdaptiveSteps:
                 yield state
 
     def _slope(self, t: float, y: Array) -> Array:
-        """Return the derivative of the state; at any rank, and never a number out of bounds."""
+        """Return the derivative (nq + nv,) of the state y; always finite, at any rank of K."""
         self._evaluations += 1
         q, qd = y[: self._nq], y[self._nq :]
         if not np.isfinite(y).all():
@@ -140,19 +140,22 @@ class AdaptiveSteps:
         return slope if np.isfinite(slope).all() else np.full(len(y), _OUT_OF_BOUNDS)
 
     def _closed(self, t: float, y: Array, judge: bool = False) -> tuple[Array, Array]:
-        """Return a state with its loops closed.
+        """Return positions (nq,) and velocities (nv,) with loops closed by projection.
 
         Args:
             t: Time [s].
-            y: Positions and velocities.
-            judge: Whether it is the end of a step, to be counted and to be refused if loops stay
-                open; the next step goes on from it.
+            y: Positions and velocities (nq + nv,).
+            judge: Whether it is the end of a step, which is counted, and where open loops and lost
+                rank are errors.
+
+        Raises:
+            Trouble: If loops stay open, or constraints lose rank.
         """
         q = np.array(self._robot.model.normalized(y[: self._nq].tolist()))
         qd = y[self._nq :]
         projected_q, projected_v, drift, margin = self._kernels.finish(q, qd, np.zeros(len(qd)))
         if not judge and not margin > 0.0:
-            return q, qd  # an output on a singular configuration: as it is
+            return q, qd  # an output at a singular configuration is not projected
         if judge and not margin >= _NEAR * self._largest_margin:
             self._choose_again(t, q)
             return self._closed(t, y, judge)
@@ -172,15 +175,15 @@ class AdaptiveSteps:
         return projected_q, projected_v
 
     def _choose_again(self, t: float, q: Array) -> None:
-        """Go on with other constraints, if they are better ones.
+        """Choose constraints again at positions q (nq,).
 
         Raises:
-            Trouble: If there are none.
+            Trouble: If the present ones are the best.
         """
         found = self._method.choice(choose(self._robot, q, self._length))
         present = self._kernels.choice
         if len(found.rows) < len(present.rows) or found == present:
-            raise Trouble(t, "constraints lose rank", "a method with fixed steps, to pass through")
+            raise Trouble(t, "constraints lose rank", "a method with fixed steps, which passes it")
         self._kernels = Kernels(self._robot.model, self._method, found)
         self.effort = replace(self.effort, choices=self.effort.choices + 1)
 

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integration of many states at once with a fixed step: one kernel call a step for all of them.
 
-The constraints are those chosen for the first state. A state at which a step cannot be trusted
-with them goes on by itself from the output before, with all that `FixedSteps` does near singular
-configurations.
+The constraints are chosen at the first state. If a step of a state fails the checks with them,
+that state is integrated separately by `FixedSteps`, from the output before on.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class BatchSteps:
     """Takes steps of one length with N states.
 
     Attributes:
-        alone: The states that go on by themselves, by their number.
+        alone: Integrators of the states that are integrated separately, by their index.
 
     Args:
         robot: The mechanism.
@@ -41,9 +40,10 @@ class BatchSteps:
         force: Joint forces (nv,) or (N, nv), or a function that returns them for states (N, nq)
             and (N, nv).
         step: Length of the step [s].
-        q: Where they start, loops closed (N, nq).
-        limit: Opening of a loop that ends the integration [m], of all or of each (N,).
-        length: Length [m] at which a rotation counts like a displacement.
+        q: Positions at the start (N, nq), loops closed.
+        limit: Largest opening of a loop [m], of all states or of each (N,); beyond it the
+            integration ends.
+        length: Length [m] that scales rotations to displacements.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class BatchSteps:
 
     @property
     def effort(self) -> Effort:
-        """What was done so far: steps over all states, the largest errors of any."""
+        """Steps so far, summed over all states, and the largest errors of any."""
         every = [self._effort, *(steps.effort for steps in self.alone.values())]
         return Effort(
             sum(e.steps for e in every),
@@ -89,7 +89,7 @@ class BatchSteps:
         )
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield the states (N, nq), (N, nv) at the times after the first."""
+        """Yield positions (N, nq) and velocities (N, nv) at the times after the first [s]."""
         taken = 0
         for time in times[1:]:
             target, start = round((time - times[0]) / self._h), times[0] + taken * self._h
@@ -110,7 +110,7 @@ class BatchSteps:
     def _together(
         self, start: float, count: int, q: Array, qd: Array
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return the states some steps later, and those (N,) that are not to be trusted there."""
+        """Return the states `count` steps later, and a mask (N,) of those that fail the checks."""
         bad = np.zeros(len(q), dtype=bool)
         bad[list(self.alone)] = True
         if bad.all():
@@ -131,7 +131,7 @@ class BatchSteps:
                 opened, moved = self._open(closure), self._open(drift)
                 good = margin >= near * self._largest_margin
                 good &= np.isfinite(q).all(axis=-1) & np.isfinite(qd).all(axis=-1)
-                if i and self._left_out:  # those of the first step are the start's
+                if i and self._left_out:  # in the first step they are those of the start
                     left = np.max(opened[:, self._left_out], axis=-1)
                     good &= left <= self._implied
                 errors = [np.max(part, axis=-1, initial=0.0) for part in (opened, moved)]
@@ -139,7 +139,7 @@ class BatchSteps:
                     errors[1] <= LARGEST_CORRECTION * self._length
                 )
             bad |= ~good
-            if bad.any():  # they wait where they were, for forces to see numbers
+            if bad.any():  # reset, so that forces are asked for finite states
                 q[bad], qd[bad] = before[0][bad], before[1][bad]
             largest = [np.fmax(m, e) for m, e in zip(largest, errors, strict=True)]
             smallest = np.fmin(smallest, margin)
@@ -155,7 +155,7 @@ class BatchSteps:
         return q, qd, bad
 
     def _taken_out(self, i: int, time: float, q: Array) -> FixedSteps:
-        """Return what moves a state by itself, from its positions (nq,) on."""
+        """Return an integrator of state i alone, from positions q (nq,) on."""
         if self._method.name != "projection":
             require_regular_start(self._robot, self._method.name, time, q, self._length)
         force: Force | Array
@@ -169,7 +169,7 @@ class BatchSteps:
             force = np.broadcast_to(self._force, (len(self._limit), self._robot.model.nv))[i]
         limit = float(self._limit[i])
         steps = FixedSteps(self._robot, self._method, force, self._h, q, limit, self._length)
-        # Judged by what constraints did on the whole way, as if it had gone by itself.
+        # Its margins are relative to the largest one of the whole motion.
         choice, margin, at_once = steps.memory
         steps.memory = choice, max(margin, float(self._largest_margin[i])), at_once
         return steps

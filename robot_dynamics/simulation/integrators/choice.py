@@ -1,14 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which constraints a compiled step uses, and which coordinates it lets follow from the others.
+"""Choice of independent constraints, and of dependent coordinates, for compiled steps.
 
-Code that factors K H^-1 K^T wants independent rows of K; a planar loop closed by a revolute joint
-has two among five. The choice is made at one configuration, and a step checks it: constraints
-that are left out have to stay closed, and pivots must not become small.
+The factorization of K H^-1 K^T needs independent rows of K; a planar loop closed by a revolute
+joint has two among five. The choice is made at one configuration. Steps check that constraints
+that are left out stay closed, and that pivots do not become small.
 
-A choice is a program to be compiled, so it is kept as long as it is right at all. Where G and g
-are asked for state by state, a choice costs nothing and is left as soon as it costs digits: that
-is `dynamics/coordinate_choice.py`.
+Each choice is compiled, so it is kept as long as the checks hold. `dynamics/coordinate_choice.py`
+chooses state by state, for G and g, by accuracy alone.
 """
 
 from __future__ import annotations
@@ -28,12 +27,13 @@ from robot_dynamics.simulation.integrators.trajectory import Trouble
 
 Array = NDArray[np.float64]
 
-# Where the rank drops at the start, rows are chosen this far away [rad, or lengths].
+# Distance [rad, or lengths] of configurations where rows are chosen if the start is singular.
 _NEARBY = 0.05
-_LOOKS = 4
-#: Below this part of the strongest, a constraint leaves the motion to rounding.
+_LOOKS = 4  # such configurations
+#: Smallest singular value of constraints that determine the motion, as a part of the largest.
 WEAK = 1e-5
-# How much weaker the weakest constraint may be for joints with quaternions not to be torn.
+# Joints with quaternions are independent as a whole if the smallest singular value of the rest is
+# at least this part of that of all columns.
 _STILL_ACTING = 1e-2
 
 
@@ -42,8 +42,8 @@ class Choice:
     """Independent constraints, and coordinates that they determine.
 
     Attributes:
-        rows: Rows of K, ascending.
-        dependent: As many velocities, ascending, that follow from the others.
+        rows: Indices of independent rows of K, ascending.
+        dependent: Indices of as many velocities that follow from the others, ascending.
     """
 
     rows: tuple[int, ...]
@@ -53,8 +53,8 @@ class Choice:
 def choose(robot: Robot, q: Array, length: float) -> Choice:
     """Return the choice of complete pivoting at positions `q` (nq,) with closed loops (8.51).
 
-    Positions of joints with quaternions have no coordinates of their own to keep: such joints are
-    independent altogether wherever that is possible.
+    A quaternion cannot be split into independent and dependent coordinates: joints with one are
+    independent as a whole wherever that is possible. `length` [m] scales rotations.
     """
     model = robot.model
     K, error = robot.closure(q)
@@ -73,24 +73,24 @@ def choose(robot: Robot, q: Array, length: float) -> Choice:
 
 
 def require_regular_start(robot: Robot, method: str, time: float, q: Array, length: float) -> None:
-    """Refuse a start on which the method cannot tell how the motion goes on.
+    """Check that a start at positions q (nq,) is not singular.
 
     Raises:
-        Trouble: If fewer constraints act there than nearby.
+        Trouble: If the rank of K is smaller there than nearby.
     """
     if len(choose(robot, q, length).rows) < len(first_choice(robot, q, length)[0].rows):
         raise Trouble(
             time,
-            f"the start is on a singular configuration, from which {method!r} cannot start",
+            f"the start is a singular configuration, from which {method!r} cannot start",
             'a start beside it, or "projection"',
         )
 
 
 def first_choice(robot: Robot, q: Array, length: float) -> tuple[Choice, Array]:
-    """Return the choice to start with, and where it was made (nq,).
+    """Return the first choice, and the positions (nq,) at which it was made.
 
-    That is a configuration nearby where a constraint acts by less than `WEAK` at `q`: how strongly
-    it acts, against which margins are measured, is rounding on a singular configuration.
+    These are `q`, or positions nearby if `q` is singular: there the margin, to which later ones
+    are compared, would be a rounding error.
     """
     found, place = choose(robot, q, length), q
     best = (len(found.rows), _weakest(robot, q, length))
@@ -112,7 +112,7 @@ def first_choice(robot: Robot, q: Array, length: float) -> tuple[Choice, Array]:
 
 
 def _weakest(robot: Robot, q: Array, length: float) -> float:
-    """Return how strongly the weakest constraint acts, as a part of the strongest."""
+    """Return the smallest singular value of the independent constraints over the largest."""
     K, error = robot.closure(q)
     ranked = constraint_rank(robot.model, K, error, q, length=length)
     return float(ranked.s[-1] / ranked.s[0]) if ranked.rank else 1.0

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integration with a fixed step: many compiled steps in a call, checked afterwards.
 
-A step near a configuration where constraints lose rank is taken again: with other constraints or
-coordinates if there are better ones, or in the two parts whose stages stay farthest from it. On
-it, there is the step for any rank. What is still not trusted ends the integration.
+A step that fails the checks, near a configuration where constraints lose rank, is repeated: with
+other constraints or coordinates if there are better ones, or in two parts whose stages stay
+farthest from that configuration, or with `singular_step`, which works at any rank. If that fails
+as well the integration ends.
 """
 
 from __future__ import annotations
@@ -31,18 +32,17 @@ from robot_dynamics.simulation.step import Drives, singular_step
 
 Array = NDArray[np.float64]
 
-_MOST_AT_ONCE = 1024  # steps; what is held in memory, and how long nobody listens to Ctrl-C
-#: A step that opens loops by more than this does not resolve the motion [lengths].
+_MOST_AT_ONCE = 1024  # most steps in a call: limits memory, and the response time to Ctrl-C
+#: Largest opening of loops by one step [lengths]; a longer step does not resolve the motion.
 LARGEST_CORRECTION = 1e-2
-# Where a step is cut in two, to be tried.
+# Parts of a step at which it is split in two, all tried.
 _CUTS = tuple(0.1 * i for i in range(1, 10))
-# Parts of the largest margin so far, the first at a regular configuration: at a singular one it is
-# rounding. Constraints that act a hundredth of what they acted are near
-# losing rank (the margin is a square); coordinates are chosen again well before that,
-# and constraints whose errors nothing takes away.
+# Least margin, as a part of the largest so far. The first one is that of a regular configuration.
+# The margin is the square of a ratio of singular values: 1e-4 is a hundredth of the constraints'
+# effect. Dependent coordinates, and constraints that are not projected, are chosen again before.
 _NEAR = {"independent": 1e-2, "stabilised": 1e-2}
 _NEAR_BY_DEFAULT = 1e-4
-# With less, rounding decides about the motion.
+# Below this margin the motion is determined by rounding errors.
 _LOST = WEAK**2
 
 
@@ -66,8 +66,8 @@ class FixedSteps:
     """Takes steps of one length.
 
     Attributes:
-        effort: What was done so far.
-        time: Until when [s].
+        effort: Steps so far, and the largest errors.
+        time: Time reached [s].
         force: Joint forces (nv,), or a function that returns them; may be set between steps.
     """
 
@@ -81,16 +81,17 @@ class FixedSteps:
         limit: float,
         length: float,
     ) -> None:
-        """Prepare.
+        """Choose constraints at the start and compile them.
 
         Args:
             robot: The mechanism.
             method: The method.
             force: Joint forces (nv,), or a function that returns them.
             step: Length of the step [s].
-            q: Where it starts, loops closed (nq,).
-            limit: Opening of a loop that ends the integration [m], rotations at `length`.
-            length: Length [m] at which a rotation counts like a displacement.
+            q: Positions at the start (nq,), loops closed.
+            limit: Largest opening of a loop [m], rotations at `length`; beyond it the integration
+                ends.
+            length: Length [m] that scales rotations to displacements.
         """
         self._robot, self._method, self.force, self._h = robot, method, force, step
         self._limit, self._length = limit, length
@@ -98,7 +99,7 @@ class FixedSteps:
         self._made: dict[Choice, Kernels] = {}
         self._kernels: Kernels
         self._near = least_margin(method)
-        # Constraints that the others imply stay closed to rounding, that of frames included.
+        # Implied constraints stay closed to rounding errors, those of frames included.
         gap = float(np.max(self._open(robot.closure(q)[1]), initial=0.0))
         closed = method.name != "stabilised"  # which never closes loops entirely
         self._implied = closing_tolerance(robot.model) * length + 100.0 * gap if closed else limit
@@ -108,7 +109,10 @@ class FixedSteps:
         self._take_up(method.choice(choice), regular, np.zeros(robot.model.nv))
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield the states at the times after the first, a whole number of steps apart."""
+        """Yield positions (nq,) and velocities (nv,) at the times after the first [s].
+
+        Times are whole numbers of steps apart.
+        """
         if self._method.name != "projection":
             require_regular_start(self._robot, self._method.name, times[0], q, self._length)
         taken = 0
@@ -121,7 +125,9 @@ class FixedSteps:
     def advance(
         self, start: float, taken: int, target: int, q: Array, qd: Array
     ) -> tuple[Array, Array]:
-        """Return the state `target` steps after a time [s] from the one `taken` steps after it.
+        """Return the state after `target` steps, from the one (nq,), (nv,) after `taken` steps.
+
+        Both counted from the time `start` [s].
 
         Raises:
             Trouble: If the motion grows without bound, or loops open.
@@ -143,7 +149,7 @@ class FixedSteps:
 
     @property
     def memory(self) -> tuple[Choice, float, int]:
-        """What steps depend on besides the state that they go from; to be set bit for bit."""
+        """Internal state: setting it makes the following steps the same bit for bit."""
         return self._kernels.choice, self._largest_margin, self._at_once
 
     @memory.setter
@@ -153,7 +159,7 @@ class FixedSteps:
         self._largest_margin, self._at_once = margin, at_once
 
     def _steps(self, start: float, q: Array, qd: Array, count: int, h: float) -> Block:
-        """Return steps by the present kernels."""
+        """Return `count` steps of length h [s] by the present kernels."""
         if callable(self.force):
             return self._steps_under(self.force, start, q, qd, count, h)
         with np.errstate(all="ignore"):
@@ -162,7 +168,7 @@ class FixedSteps:
     def _steps_under(
         self, force: Force, start: float, q: Array, qd: Array, count: int, h: float
     ) -> Block:
-        """Return steps under a force that is a function: asked at every stage."""
+        """Return `count` steps with a force that is a function, called at every stage."""
         rows = []
         with np.errstate(all="ignore"):
             for i in range(count):
@@ -172,7 +178,10 @@ class FixedSteps:
         return Block(*(np.array(column) for column in zip(*rows, strict=True)))
 
     def _trusted(self, block: Block, start: float, floor: float) -> int:
-        """Return how many steps from the first on can be trusted, with margins from `floor` on.
+        """Return the number of steps before the first that fails the checks.
+
+        A step fails if it is not finite, its margin is below `floor`, or it opens constraints that
+        are left out.
 
         Raises:
             Trouble: If loops opened too far.
@@ -181,7 +190,7 @@ class FixedSteps:
         with np.errstate(all="ignore"):
             end = self._robot.closure(block.q[-1])[1]
         opened = self._open(np.vstack([block.closure, end]))
-        # Constraints that are left out must not have been opened by a step.
+        # Constraints that are left out must stay closed.
         implied = np.max(opened[1:, self._left_out], axis=1, initial=0.0) <= self._implied
         good = finite & (block.margin >= floor) & implied
         kept = len(good) if good.all() else int(np.argmin(good))
@@ -201,7 +210,7 @@ class FixedSteps:
         return kept
 
     def _hard_step(self, time: float, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Return the state after a step that is near a singular configuration, or on it."""
+        """Return the state after one step of length h near or at a singular configuration."""
         found = self._method.choice(choose(self._robot, q, self._length))
         present = self._kernels.choice
         if len(found.rows) >= len(present.rows) and found != present:
@@ -220,13 +229,13 @@ class FixedSteps:
         if self._method.name != "projection":
             raise Trouble(
                 time,
-                "constraints hardly act near a singular configuration, or motion is unbounded",
+                "constraints nearly lose rank at a singular configuration, or motion is unbounded",
                 'forces that keep the motion bounded, or "projection"',
             )
         return self._step_of_any_rank(time, q, qd)
 
     def _in_parts(self, time: float, q: Array, qd: Array, cut: float) -> list[Block]:
-        """Return a step cut in two, or whole with a cut of 1.0; nothing if it is not trusted."""
+        """Return a step in two parts, split at `cut`, or whole with 1.0; [] if the checks fail."""
         parts: list[Block] = []
         for h in (cut * self._h, (1.0 - cut) * self._h)[: 1 if cut == 1.0 else 2]:
             block = self._steps(time, q, qd, 1, h)
@@ -258,7 +267,7 @@ class FixedSteps:
         return new_q, new_v
 
     def _take_up(self, choice: Choice, q: Array, qd: Array) -> None:
-        """Go on with a choice."""
+        """Use a choice of constraints from the state (nq,), (nv,) on."""
         if self._made:
             self._count(choices=1)
         self._use(choice)

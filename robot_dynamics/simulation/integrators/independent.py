@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Motion in independent coordinates: the others follow from the loops, at every stage.
+"""Integration in independent coordinates: the others follow from the loops, at every stage.
 
-The positions of dependent coordinates are found from where they are (Newton's method on the
-closure), so that the assembly mode is the one in which the motion started, and their velocities
-from K qd = 0. What is integrated cannot open a loop.
+Positions of dependent coordinates are found by Newton's method on the closure from their present
+values, which keeps the assembly mode, and their velocities from K qd = 0. Integration errors of
+independent coordinates do not open loops.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from robot_dynamics.scalar.linear_algebra import Factors, dot, factor, times
 from robot_dynamics.simulation.runge_kutta import ClosedMotion
 from robot_dynamics.spatial import Scalar
 
-# Stages are predicted to the square of the step, a part in a thousand at the worst: three
-# iterations, each of which squares the error, leave rounding.
+# Stages start with an error of the order of the step squared, a thousandth at most. Each iteration
+# of Newton's method squares it.
 _ITERATIONS = 3
 
 
@@ -31,16 +31,16 @@ class IndependentMotion(ClosedMotion):
     """Makes the programs of integration in independent coordinates; see `ClosedMotion`.
 
     Attributes:
-        dependent: Velocities that follow from the others, as many as there are rows used.
+        dependent: Indices of the velocities that follow from the others, one per row in use.
     """
 
     dependent: tuple[int, ...] = ()
 
     def rate(self) -> Program:
-        """The derivative at the closed state of the same independent coordinates.
+        """The derivative at the closed state with the same independent coordinates.
 
-        Its `velocity_error` and `position_error` are what is left after closing; the margin is
-        that of the dependent coordinates as well, small where they do not follow any more.
+        `velocity_error` and `position_error` are the residuals after closing. The margin is small
+        also where the independent coordinates cease to determine the dependent ones.
         """
         iteration, following = self._iteration(), self._following()
 
@@ -66,7 +66,7 @@ class IndependentMotion(ClosedMotion):
         return self.traced(run, "independent_rate")
 
     def closing(self) -> Program:
-        """The closed state of the same independent coordinates; outputs as of `projection`."""
+        """The closed state with the same independent coordinates; outputs as of `projection`."""
         iteration, following = self._iteration(), self._following()
 
         def run(q: Any, qd: Any, command: Any, block: Any) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class IndependentMotion(ClosedMotion):
         return q
 
     def _iteration(self) -> Program:
-        """One of Newton's steps of the dependent coordinates towards closed loops."""
+        """One Newton iteration of the dependent coordinates towards closed loops."""
         on_positions = [
             i for i, at in enumerate(self.independent_rows) if self.model.holonomic[at]
         ]
@@ -97,12 +97,12 @@ class IndependentMotion(ClosedMotion):
         return self.traced(run, "closing_iteration")
 
     def _following(self) -> Program:
-        """The velocities whose dependent part fulfils K qd = 0, and the pivot."""
+        """The velocities with dependent ones that fulfil K qd = 0, and the pivot."""
 
         def run(q: Any, qd: Any, command: Any, block: Any) -> dict[str, Any]:
             K = self.terms(q, [0.0] * self.model.nv, block)[1].loops.K
             factors = self._factors(K)
-            for _ in range(2):  # the second takes off what the square of K's condition costs
+            for _ in range(2):  # the second removes the error by the squared condition of K
                 change = self._change(K, factors, times(K, qd))
                 qd = [v + dv for v, dv in zip(qd, change, strict=True)]
             return {
@@ -114,7 +114,7 @@ class IndependentMotion(ClosedMotion):
         return self.traced(run, "following_velocities")
 
     def _weighted(self, K: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-        """Return the columns of the dependent coordinates, all of one unit."""
+        """Return the columns of K of the dependent coordinates, scaled to one unit."""
         scales = coordinate_scales(self.model, model_length(self.model)).tolist()
         return [[row[j] * (1.0 / scales[j]) for j in self.dependent] for row in K]
 
@@ -124,14 +124,14 @@ class IndependentMotion(ClosedMotion):
         return factor([[dot(rows[i], rows[j]) for j in range(i + 1)] for i in range(len(rows))])
 
     def _margin_of_choice(self, K: Sequence[Sequence[Scalar]]) -> Scalar:
-        """Return how far the coordinates are from not determining one another."""
+        """Return the margin of the dependent columns of K, zero where they are singular."""
         diagonal = [dot(row, row) for row in self._weighted(K)]
         return self.margin(self._factors(K), diagonal)
 
     def _change(
         self, K: Sequence[Sequence[Scalar]], factors: Factors, error: Sequence[Scalar]
     ) -> list[Scalar]:
-        """Return the motion (nv,) of the dependent coordinates that changes K qd by -error."""
+        """Return the change of dependent coordinates (nv,) that changes K qd by -error."""
         scales = coordinate_scales(self.model, model_length(self.model)).tolist()
         rows, push = self._weighted(K), factors.solve(error)
         result: list[Scalar] = [0.0] * self.model.nv

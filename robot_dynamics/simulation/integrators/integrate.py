@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Integration of the motion of a mechanism, loops kept closed: one function, four methods."""
+"""Time integration of a mechanism with closed loops: one function, four methods."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ Torque = Callable[[float, Array, Array], ArrayLike] | ArrayLike | None
 
 METHODS = ("projection", "adaptive", "stabilised", "independent")
 
-# Loops that are open by more than this part of the mechanism's length are not closed, unless its
-# placements are rounded.
+# Largest opening of a closed loop, in parts of the mechanism's length; more if the description has
+# rounded numbers (`closing_tolerance`).
 _OPEN = 1e-6
-# Baumgarte's method never closes them entirely.
+# The same for Baumgarte's method, which leaves loops slightly open.
 _OPEN_STABILISED = 1e-2
 
 
@@ -77,55 +77,55 @@ def integrate(
     rest_speed: float = REST_SPEED,
     progress: Callable[[float, float], None] | None = None,
 ) -> Trajectory:
-    """Return the motion of a mechanism from a state on; docs/integration.md compares the methods.
+    """Integrate the motion of a mechanism from a state; docs/integration.md compares the methods.
 
-    Many states at once, of shape (N, nq) and (N, nv), are integrated together by "projection" and
-    "stabilised": a step is one call for all. A state that comes near a singular configuration goes
-    on by itself. The results are those of one state after the other, to rounding.
+    "projection" and "stabilised" integrate N states at once, (N, nq) and (N, nv), with one call
+    for each step. A state near a singular configuration is integrated separately. The results are
+    those of single states up to rounding errors.
 
-    Friction and damping of tree joints are forces like others: part of `tau`, if they are to act,
-    or part of the dynamics of a robot with `joint_friction`.
+    Friction and damping of tree joints act only as part of `tau`, or in a robot with
+    `joint_friction`.
 
     Args:
-        robot: The mechanism; also one without loops.
+        robot: The mechanism, with or without loops.
         q: Positions (nq,) or (N, nq) at the start, loops closed (`Robot.assemble`).
-        qd: Velocities (nv,) or (N, nv) that keep them closed.
-        duration: How long [s].
-        tau: Joint forces (nv,) [N m, N]: constant, or a function of time [s], positions (nq,) and
-            velocities (nv,) that is asked at every stage of every step. None for no force. With
-            many states (nv,) or (N, nv), and the function is asked for all states at once, (N, nq)
-            and (N, nv); row i of what it returns must depend on row i alone.
-        prescribed: Accelerations [rad/s^2, m/s^2] of joints as functions of time [s], by the
-            joint's name; they move so at any force, and `tau` drives the other joints. Positions
-            and velocities go on from the start. For mechanisms without loops, couplings and
-            contacts.
-        method: "projection": fixed steps, positions and velocities projected after each in the
-            metric of H. "adaptive": steps by error control, projected likewise. "stabilised":
-            fixed steps with Baumgarte's terms and no projection; the start may be open.
-            "independent": fixed steps in independent coordinates, chosen anew when they turn bad.
-        order: Of the Runge-Kutta scheme: 4, 5 or 8; "adaptive" has 5 and 8. With contacts also 1
-            and 2.
-        step: Longest step [s]. Outputs are a whole number of equal steps apart. "adaptive" makes
-            no use of it.
-        tolerance: Error of a step that "adaptive" admits, relative and absolute.
+        qd: Velocities (nv,) or (N, nv) at the start, with K qd = 0.
+        duration: Duration of the motion [s].
+        tau: Joint forces (nv,) [N m, N], or a function of time [s], positions (nq,) and velocities
+            (nv,) that returns them and is called at every stage of every step. Default: zero.
+            With N states the forces may be (N, nv), and the function is called with all states,
+            (N, nq) and (N, nv); row i of its result must depend on row i alone.
+        prescribed: Accelerations [rad/s^2, m/s^2] of joints as functions of time [s], by the name
+            of the joint; `tau` acts on the other joints. Only for mechanisms without loops,
+            couplings and contacts.
+        method: "projection": fixed steps, each followed by a projection of positions and
+            velocities in the metric of H. "adaptive": the same with error control. "stabilised":
+            fixed steps with Baumgarte's terms and no projection; loops may be open at the start.
+            "independent": fixed steps in independent coordinates, chosen again near singular ones.
+        order: Order of the Runge-Kutta scheme: 4, 5 or 8; "adaptive": 5 or 8; with contacts also
+            1 or 2.
+        step: Longest step [s]; outputs are a whole number of equal steps apart. Not used by
+            "adaptive".
+        tolerance: Largest error of a step of "adaptive", relative and absolute.
         stabilisation_time: T_stab of Baumgarte's method [s] (section 8.3).
         outputs: Number of equal intervals between outputs.
-        contacts: What may touch, rigid, with Coulomb friction in a round cone or without
-            (docs/contact.md): "projection" of one state goes on from event to event, steps
-            shortened to each. `Trajectory.events` has them. Unilateral loop joints are contacts.
-        rest_speed: Impacts slower than this leave a contact closed [m/s]; 1e-6 at least.
-        progress: Called with the time reached and the duration [s] after every output.
+        contacts: All possible contacts, rigid, with Coulomb friction (round cone) or without
+            (docs/contact.md). Steps end at contact events, which are in `Trajectory.events`.
+            Unilateral loop joints are contacts as well. Only for "projection" of one state.
+        rest_speed: Impacts slower than this [m/s] have no restitution and leave contacts closed;
+            1e-6 or more.
+        progress: Called after every output with the time reached and the duration [s].
 
     Returns:
-        The states at `outputs + 1` times, the start included; see `Trajectory` for the shapes.
+        The states at `outputs + 1` times, with the start; see `Trajectory` for the shapes.
 
     Raises:
-        ArgumentError: If an argument does not fit, or the start is open.
-        RobotDynamicsError: If a joint moves no inertia; it names the link that lacks it.
-        IntegrationError: If the motion grows without bound or loops open, as with steps that are
-            too long, or something touches where its surface is not a number; it has the time and
-            the outputs before it.
-        IntegrationInterrupted: On Ctrl-C, a KeyboardInterrupt with the outputs until then.
+        ArgumentError: If an argument has the wrong shape or is out of range, or loops are open at
+            the start.
+        RobotDynamicsError: If a joint moves no inertia; it names the link without inertia.
+        IntegrationError: If the motion is unbounded, loops open, no contact forces satisfy the
+            laws, or a gap or a normal is not finite. It has the time and the outputs before.
+        IntegrationInterrupted: On Ctrl-C: a KeyboardInterrupt with the outputs until then.
     """
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
@@ -149,14 +149,13 @@ def integrate(
         tau = _driven(robot, tau, prescribed, batch)
     force = _force(tau, (*batch, model.nv))
     length = model_length(model)
-    # Without any it is free motion.
     items = (*pushing, *(() if contacts is None else named_contacts(contacts)))
     if items and (batch or method != "projection"):
         raise ArgumentError("contacts need the method 'projection' and one state.")
     if items and prescribed:
         raise ArgumentError(
-            f"contacts beside the prescribed motion of {next(iter(prescribed))!r}, which they "
-            "would push out of it; expected one or the other."
+            f"contacts and a prescribed motion of {next(iter(prescribed))!r} contradict each "
+            "other; expected one of them."
         )
     orders = EVENT_ORDERS if items else ORDERS
     how = Method(method, scheme_of_order(order, orders), stabilisation_time)
@@ -216,13 +215,13 @@ def integrate(
 def closed_start(
     robot: Robot, q: ArrayLike, qd: ArrayLike, method: str = "projection"
 ) -> tuple[tuple[Array, Array], Any]:
-    """Return the state or states to start from, and how far loops may open on the way [m].
+    """Return the start (nq,), (nv,) or (N, nq), (N, nv), and the largest opening of loops [m].
 
     Args:
         robot: The mechanism.
         q: Positions (nq,) or (N, nq).
         qd: Velocities (nv,) or (N, nv).
-        method: Of `integrate`; "stabilised" starts with open loops as well.
+        method: As of `integrate`; with "stabilised" loops may be open at the start.
 
     Raises:
         ArgumentError: If a shape is wrong, a number is not finite, a quaternion is zero, or loops
@@ -271,22 +270,22 @@ def _start_of(name: str, values: ArrayLike, length: int) -> Array:
 
 
 def _as_many(q: Array, qd: Array) -> tuple[Array, Array]:
-    """Return as many positions as velocities, where one of them stands for all."""
+    """Return q (N, nq) and qd (N, nv) of which one may be of a single state."""
     counts = {len(part) for part in (q, qd) if part.ndim > 1}
     if len(counts) > 1:
         raise ArgumentError(
-            f"q is of {len(q)} states and qd of {len(qd)}, expected as many of both."
+            f"q has {len(q)} states and qd has {len(qd)}, expected the same number."
         )
     count = counts.pop()
     return np.broadcast_to(q, (count, q.shape[-1])), np.broadcast_to(qd, (count, qd.shape[-1]))
 
 
 def _force(tau: Torque, shape: tuple[int, ...]) -> Force | Array:
-    """Return constant forces, or the function with its results looked at.
+    """Return constant forces, or the function with its results checked.
 
     Args:
-        tau: Forces, or the function.
-        shape: (nv,), or (N, nv) of many states, for which (nv,) may stand.
+        tau: Forces, or a function that returns them.
+        shape: Of the result: (nv,) or (N, nv). `tau` may be (nv,) in both cases.
     """
     if tau is None:
         return np.zeros(shape[-1])
@@ -316,7 +315,7 @@ def _driven(
     prescribed: Mapping[str, Callable[[float], ArrayLike]],
     batch: tuple[int, ...],
 ) -> Callable[[float, Array, Array], Array]:
-    """Return forces that move joints as prescribed, by hybrid dynamics; `tau` moves the others."""
+    """Return forces that cause prescribed accelerations; `tau` acts on the other joints."""
     model = robot.model
     if not (isinstance(prescribed, Mapping) and all(map(callable, prescribed.values()))):
         raise ArgumentError(
@@ -338,7 +337,7 @@ def _driven(
 
 
 def _errors(robot: Robot, q: Array, qd: Array, length: float) -> tuple[Any, Any]:
-    """Return how far loops are open (...) [m] and how fast they open (...) [m/s]."""
+    """Return the largest opening of loops (...) [m] and its largest rate (...) [m/s]."""
     if not robot.model.constraint_count:
         return (np.zeros(q.shape[:-1])[()],) * 2
     *_, gap, slip = robot.constraint_terms(q, qd)
@@ -356,7 +355,7 @@ def _trajectory(
     length: float,
     conservative: bool,
 ) -> Trajectory:
-    # Of many states each has its own motion: (N, m, nq).
+    # Of N states: (N, m, nq).
     q, qd = (np.stack(part, axis=-2) for part in zip(*states, strict=True))
     kinetic, potential = robot.energies(q, qd)
     errors = zip(*(_errors(robot, *state, length) for state in states), strict=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled parts of a method for one choice of constraints and coordinates."""
+"""Compiled steps of an integration method, for one choice of constraints and coordinates."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _OUTPUTS = ("q", "qd", "closure", "slip", "drift", "margin")
 
 @dataclass(frozen=True)
 class Method:
-    """How loops are kept closed, and the scheme.
+    """An integration method and its Runge-Kutta scheme.
 
     Attributes:
-        name: "projection", "adaptive", "stabilised" or "independent".
+        name: "projection", "adaptive", "stabilised" or "independent": how loops stay closed.
         scheme: The Runge-Kutta scheme.
         stabilisation_time: T_stab [s] of "stabilised".
     """
@@ -42,18 +42,18 @@ class Method:
     stabilisation_time: float
 
     def choice(self, found: Choice) -> Choice:
-        """Return what matters to this method of a choice."""
+        """Return a choice without the coordinates that this method does not need."""
         return found if self.name == "independent" else replace(found, dependent=())
 
 
 class Kernels:
-    """A method compiled for one choice. Everything is made when it is first asked for.
+    """A method compiled for one choice; each kernel when it is first used.
 
     Args:
         model: The mechanism.
         method: The method.
         choice: Constraints and coordinates.
-        lanes: Of `compile.load_kernel`; chains need 1.
+        lanes: States per call, as of `compile.load_kernel`; chains need 1.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Kernels:
     def step_under(
         self, force: Force, start: float, q: Array, qd: Array, step: float
     ) -> tuple[Any, ...]:
-        """Return the same of a step under a force that is a function: asked at every stage."""
+        """Return the same for a step with a force that is a function, called at every stage."""
         scheme, model = self._method.scheme, self._model
         slopes: list[tuple[Array, Array]] = []
         margins: list[Any] = []
@@ -99,7 +99,7 @@ class Kernels:
         columns = list(end_q.T) if end_q.ndim > 1 else end_q.tolist()
         end_q = np.array(model.normalized(columns)).T
         q, qd, drift, margin = self.finish(end_q, end_v, np.zeros(model.nv))
-        # Not min(): a margin that is not a number has to be seen.
+        # np.min and not min, which would hide NaN.
         return q, qd, *errors, drift, np.min([margin, *margins], axis=0)
 
     @cached_property
@@ -109,7 +109,7 @@ class Kernels:
 
     @cached_property
     def finish(self) -> Any:
-        """`(q, qd, tau) -> q, qd, drift, margin`: what a step ends with."""
+        """`(q, qd, tau) -> q, qd, drift, margin`: closes loops at the end of a step."""
         kernel = self._load("finish", self._finish_program)
         bound, names = kernel.bind(self._block), list(kernel.outputs)
         at = [names.index(name) for name in ("q", "qd", "drift", "margin")]
@@ -141,7 +141,7 @@ class Kernels:
         return self._motion.projection()
 
     def _load(self, part: str, build: Callable[[], Program]) -> Any:
-        # The parts of the adaptive method are those of projection.
+        # "adaptive" uses the kernels of "projection".
         name = "projection" if self._method.name == "adaptive" else self._method.name
         key = f"integrator {part} {name} {self.choice}\0".encode()
         return load_kernel(key + self._model.structure_key, build, lanes=self._lanes)
@@ -154,7 +154,7 @@ def _moved(
     slopes: Sequence[tuple[Array, Array]],
     h: float,
 ) -> tuple[Array, Array]:
-    """Return a state moved by weighted slopes over a step."""
+    """Return positions and velocities after a step h [s] with weighted slopes."""
     for weight, (q_rate, qdd) in zip(weights, slopes, strict=True):
         if weight:
             q, qd = q + weight * h * q_rate, qd + weight * h * qdd

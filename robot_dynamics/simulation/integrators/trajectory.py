@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an integration returns: states at output times, and how far they can be trusted."""
+"""Results of an integration: states at output times, errors, contact events, exceptions."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
 
-#: Energy that ought to be constant and changes by more between outputs, as a part of the largest
-#: kinetic energy, is told: a step passed a dead point, or is too long.
+#: Largest change of constant energy between outputs, as a part of the largest kinetic energy.
+#: More is a warning: a step has passed a dead point, or is too long.
 LARGEST_JUMP = 1e-5
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What it took to get from the start to the end, and the largest errors on the way.
+    """Number of steps, and the largest errors over all of them.
 
     Attributes:
-        steps: Steps that were taken.
-        rejected: Steps that error control threw away.
-        singular_steps: Steps near states where constraints depend on one another, which were
-            taken in two parts or at any rank.
+        steps: Accepted steps.
+        rejected: Steps that error control rejected.
+        singular_steps: Steps near singular configurations, which were taken in two parts or by
+            the method for any rank.
         choices: How often constraints or coordinates were chosen; 1 if the first choice lasted.
-        closure_error: The largest opening of a loop at a state that a step started from [m],
-            rotations at the declared length.
-        correction: The largest opening that a projection took away [m]; 0.0 without projection.
-        smallest_margin: How near constraints came to losing rank: the square of how much the
-            weakest one acts, as a part of the strongest.
+        closure_error: Largest opening of a loop at the start of a step [m], rotations at the
+            length of `Trajectory`.
+        correction: Largest opening that a projection removed [m]; 0.0 without projection.
+        smallest_margin: Smallest squared ratio of the weakest constraint's effect to that of the
+            strongest; zero where constraints lose rank.
     """
 
     steps: int = 0
@@ -46,16 +46,16 @@ class Effort:
 
 
 class ContactEvent(NamedTuple):
-    """What happened to a contact.
+    """An event of one contact.
 
     Attributes:
-        time: When [s].
-        kind: "impact", "closed" if it stays closed from then on, "open" if it no longer does; with
-            friction also "stick", and "slip" where it begins to from rest.
-        name: Of the contact.
-        before: phi' before an impact [m/s].
-        after: phi' after it [m/s].
-        impulse: Of it [N s].
+        time: When it happens [s].
+        kind: "impact"; "closed": stays closed from then on; "open": is no longer closed; with
+            friction also "stick": slip has stopped, and "slip": slip begins.
+        name: Name of the contact.
+        before: Rate of the gap before an impact [m/s]; 0.0 for other kinds.
+        after: Rate of the gap after an impact [m/s].
+        impulse: Normal impulse of an impact [N s].
     """
 
     time: float
@@ -68,23 +68,23 @@ class ContactEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """States at output times, with the errors by which they can be judged.
+    """States at output times, and their errors.
 
-    Of N states that were integrated at once all arrays but `t` have N rows: q is (N, m, nq).
+    If N states were integrated at once all arrays but `t` have N rows: q is (N, m, nq).
 
     Attributes:
-        method: The method by its name, with its order.
-        t: Times (m,) [s].
+        method: Name and order of the method.
+        t: Output times (m,) [s].
         q: Positions (m, nq).
         qd: Velocities (m, nv).
         kinetic: Kinetic energy (m,) [J].
-        potential: Potential energy of gravity and of the springs (m,) [J].
+        potential: Potential energy of gravity and springs (m,) [J].
         closure_error: Largest opening of a loop at each output (m,) [m], rotations at `length`.
-        velocity_error: Largest rate at which a loop opens at each output (m,) [m/s].
-        effort: Steps, and the largest errors over all of them.
-        length: The length [m] that makes rotations and displacements comparable.
-        conservative: Whether nothing does work but gravity and springs.
-        events: Impacts, and contacts that closed or opened, in the order of time.
+        velocity_error: Largest rate of opening of a loop at each output (m,) [m/s].
+        effort: Number of steps, and the largest errors over all of them.
+        length: Length [m] that scales rotations to displacements.
+        conservative: Whether only gravity and springs do work.
+        events: Contact events in the order of time.
     """
 
     method: str
@@ -102,7 +102,7 @@ class Trajectory:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What throws doubt on the result: a jump of an energy that ought to be constant."""
+        """Warnings: jumps of the energy of a conservative motion."""
         jumps = np.abs(np.diff(self.energy)) / self._largest_kinetic
         if not self.conservative or not np.any(jumps > LARGEST_JUMP):
             return ()
@@ -116,7 +116,7 @@ class Trajectory:
 
     @property
     def energy(self) -> Array:
-        """Kinetic plus potential energy (m,) [J]: constant if nothing else does work."""
+        """Kinetic plus potential energy (m,) [J]: constant if only gravity and springs do work."""
         return np.asarray(self.kinetic + self.potential)
 
     @property
@@ -133,7 +133,7 @@ class Trajectory:
 
     @property
     def worst_closure_error(self) -> float:
-        """Largest opening of a loop [m] over all outputs and all states that steps went from."""
+        """Largest opening of a loop [m] over all outputs and all steps."""
         return max(self.effort.closure_error, float(np.max(self.closure_error)))
 
     def __str__(self) -> str:
@@ -150,11 +150,11 @@ class Trajectory:
 
 
 class IntegrationError(RobotDynamicsError):
-    """An integration cannot go on, or its result cannot be trusted; the message says why.
+    """An integration cannot continue, or its result would be wrong; the message says why.
 
     Attributes:
-        time: When it happened [s].
-        trajectory: The outputs before that, which can be trusted.
+        time: When it ended [s].
+        trajectory: The outputs before, which are valid.
     """
 
     def __init__(self, message: str, time: float, trajectory: Trajectory) -> None:
@@ -166,7 +166,7 @@ class IntegrationInterrupted(KeyboardInterrupt):
     """The user stopped an integration.
 
     Attributes:
-        time: When, of the motion [s].
+        time: Time of the motion that was reached [s].
         trajectory: The outputs until then.
     """
 
@@ -176,7 +176,13 @@ class IntegrationInterrupted(KeyboardInterrupt):
 
 
 class Trouble(Exception):
-    """A method cannot go on: when [s], why, and what would help if that is known."""
+    """An integrator cannot continue.
+
+    Attributes:
+        time: When [s].
+        reason: Why.
+        expected: What would help; empty if unknown.
+    """
 
     def __init__(self, time: float, reason: str, expected: str = "") -> None:
         super().__init__(reason)

@@ -132,7 +132,7 @@ def test_states_at_singular_configurations_go_on_by_themselves(driven):
         ({"method": "independent"}, "expected 'projection' or 'stabilised' for 5 states"),
         ({"q": np.zeros((5, 4))}, r"q has shape \(5, 4\), expected \(3,\), or \(N, 3\)"),
         ({"q": np.zeros((2, 5, 3))}, r"q has shape \(2, 5, 3\)"),
-        ({"qd": np.zeros((4, 3))}, "q is of 5 states and qd of 4, expected as many"),
+        ({"qd": np.zeros((4, 3))}, "q has 5 states and qd has 4, expected the same"),
         ({"qd": np.full((5, 3), np.nan)}, "qd of state 0 has entries that are not finite"),
         ({"q": np.zeros((0, 3))}, r"q has shape \(0, 3\)"),
         ({"tau": np.zeros((4, 3))}, r"tau has shape \(4, 3\), expected \(5, 3\)"),
