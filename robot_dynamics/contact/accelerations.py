@@ -43,9 +43,12 @@ Array = NDArray[np.float64]
 _NOTHING = 1e-9
 # Largest error of the laws: in forces, as a part of the largest force, ...
 _MISSED = 1e-8
-# ... and of accelerations along normals, as a part of the largest one without contact forces.
-# Wedged contacts have none: their forces grow until the first error, relative to them, is small.
+# ... and of accelerations (in impacts of velocities) along normals, as a part of the largest one
+# without contact forces. Wedged contacts have no solution, but forces that grow until the first
+# error, relative to them, is small.
 _APPROACH = 1e-6
+# Accelerations from this on [m/s^2] are those of an unbounded motion, whose squares may overflow.
+_UNBOUNDED = 1e100
 # Random starts of the solver where it does not succeed from the forces before.
 _TRIES = 12
 
@@ -109,7 +112,7 @@ class ContactAccelerations:
         )  # fmt: skip
 
     def __call__(self, q: Array, qd: Array, tau: Array, closed: Sequence[int]) -> Array:
-        """Return the derivative of positions and velocities (nq + nv,).
+        """Return the derivative of positions and velocities (nq + nv,); NaN if it is unbounded.
 
         Args:
             q: Positions (nq,).
@@ -127,6 +130,8 @@ class ContactAccelerations:
         self._find()
         if not self._met:
             self._contacts(q, qd)  # raises where a gap or a normal is not finite
+            if not np.abs(self._solver.c).max(initial=0.0) < _UNBOUNDED:
+                return np.full_like(self._rate, np.nan)
             if self._contacts.friction[closed].any():  # else the problem is convex
                 self._try_others()
         if not self._met:
@@ -152,6 +157,11 @@ class ContactAccelerations:
 
     def _contradiction(self, closed: Sequence[int]) -> NoContactForces:
         """Return the error that names the contacts whose laws contradict each other."""
+        if not closed:
+            return NoContactForces(
+                "no forces keep loops closed; expected constraints that do not contradict each "
+                "other."
+            )
         at = contact_equations(self._contacts, self._q, self._qd, self._tau, closed)
         try:
             contact_forces(at)
@@ -219,7 +229,9 @@ class ContactAccelerations:
             solver.c[:], solver.P[:] = before - bounce, 0.0
             solver.run()
             solver.run()
-            if not solver.residual <= _MISSED:
+            u = solver.J @ (solver.P @ solver.HJ) + solver.c
+            approach = -float(u[normal].min(initial=0.0))
+            if not (solver.residual <= _MISSED and approach <= _APPROACH * np.abs(solver.c).max()):
                 names = named([self._contacts.names[i] for i in hit])
                 raise NoContactForces(
                     f"{names}: no impulses satisfy the laws of impact; expected contacts that can "

@@ -205,11 +205,9 @@ class EventSteps:
         scheme, state = self._scheme, np.concatenate([q, qd])
         rates = np.zeros((len(scheme.b), len(state)))
         for i, (row, c) in enumerate(zip(scheme.A, scheme.c, strict=True)):
-            stage = self._moved(state, h, row, rates)
+            stage = self._moved(time, state, h, row, rates)
             rates[i] = self._rates(time + c * h, *stage, self._closed)
-        end = self._moved(state, h, scheme.b, rates)
-        if not np.isfinite(end[0] @ end[0] + end[1] @ end[1]):
-            raise Trouble(time, "motion is unbounded")
+        end = self._moved(time, state, h, scheme.b, rates)
         return Step(time, q, qd, h, rates, (self._normalized(end[0]), end[1]))
 
     def _within(self, step: Step, part: float) -> tuple[Array, Array]:
@@ -225,15 +223,18 @@ class EventSteps:
                 known[part] = self._stepped(step.time, step.q, step.qd, part * step.h).end
             else:
                 start = np.concatenate([step.q, step.qd])
-                q, qd = self._moved(start, step.h, weights, step.rates)
+                q, qd = self._moved(step.time, start, step.h, weights, step.rates)
                 known[part] = self._normalized(q), qd
         return known[part]
 
     def _moved(
-        self, state: Array, h: float, weights: Sequence[float], rates: Array
+        self, time: float, state: Array, h: float, weights: Sequence[float], rates: Array
     ) -> tuple[Array, Array]:
-        """Return positions and velocities moved by weighted rates over a step."""
-        state = state + np.dot(weights, rates[: len(weights)]) * h
+        """Return positions and velocities moved by weighted rates over a step from a time [s]."""
+        with np.errstate(all="ignore"):
+            state = state + np.dot(weights, rates[: len(weights)]) * h
+            if not np.isfinite(state @ state):
+                raise Trouble(time, "motion is unbounded")
         return state[: self._robot.model.nq], state[self._robot.model.nq :]
 
     def _normalized(self, q: Array) -> Array:

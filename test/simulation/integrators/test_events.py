@@ -292,18 +292,36 @@ def test_ctrl_c_says_when():
         )  # fmt: skip
 
 
-def test_what_is_wedged_ends_the_integration():
-    """A disc in a slot that closes in on it: no motion goes on, and the message says so."""
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_what_is_wedged_ends_the_integration(mu):
+    """A disc in a slot that closes in on it: no forces meet the laws; the floor is not named."""
     narrow = [
         PointContact(
             name,
             "body",
             radius=0.1,
-            surface=sphere((s * 1.9, 0, 0), 2.0, inside=True),
-            material=SMOOTH,
+            surface=sphere((s * 1.9, 0, 0.1), 2.0, inside=True),
+            material=Material(mu),
         )
         for name, s in (("left", 1.0), ("right", -1.0))
     ]
-    robot = floating().replace(gravity=(0, 0, 0))
-    with pytest.raises(IntegrationError, match="'left', 'right'"):
-        rd.integrate(robot, at(0, 0, 0), [0, 0, 0, 0, 1.0, 0], 0.5, contacts=narrow)
+    floor = PointContact("floor", "body", radius=0.1, material=Material(mu))
+    words = "at 0 s: contacts 'left', 'right': no contact forces satisfy the laws"
+    with pytest.raises(IntegrationError, match=words):
+        rd.integrate(
+            floating(), at(0, 0, 0.1), [0, 0, 0, 0, 1.0, 0], 0.5, contacts=[floor, *narrow]
+        )
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_motion_without_bounds_is_told(mu):
+    """A moment on a box on its corners that grows beyond all numbers."""
+
+    def moment(time, q, qd):
+        return np.array([0.0, 1e3, 0.0, 0.0, 0.0, 0.0]) * np.exp(3e3 * time)
+
+    with pytest.raises(IntegrationError, match="motion is unbounded"):
+        rd.integrate(
+            floating(), at(0, 0, 0.05), np.zeros(6), 1.0, tau=moment, step=1e-2,
+            contacts=corners(BOX, Material(mu)),
+        )  # fmt: skip
