@@ -75,7 +75,7 @@ class ContactState(NamedTuple):
 class ContactAccelerations:
     """Finds accelerations, forces and impulses, one state after another.
 
-    If forces are not unique, the solution nearest to the forces of the last `keep` is returned.
+    If forces are not unique, those nearest to the forces of the last `keep` are found.
 
     Args:
         contacts: All possible contacts (m), rigid.
@@ -195,7 +195,7 @@ class ContactAccelerations:
         return np.asarray(np.sqrt(np.einsum("ijab,ijab->ij", W, W)) @ most)
 
     def keep(self) -> None:
-        """Take the forces of the last call for those that the next ones are to be near to."""
+        """Store the forces of the last call, which those of later calls are to be nearest to."""
         self._start[:] = self._solver.P
 
     def impact(

@@ -55,7 +55,7 @@ def falling_root(
         low, high = (x, high) if value > 0.0 else (low, x)
         if value == 0.0 or high - low <= 1e-15 * high:
             return x
-        after = x - value / slope if slope < 0.0 else low
+        after = x - value / slope if slope < 0.0 else math.inf
         if abs(after - x) <= 1e-15 * x:
             return x
         count += 1
