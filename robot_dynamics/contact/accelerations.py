@@ -30,7 +30,7 @@ from robot_dynamics.contact.equations import (
     named,
 )
 from robot_dynamics.contact.impact import without_gain
-from robot_dynamics.contact.points import Contacts
+from robot_dynamics.contact.points import Contacts, Inequality
 from robot_dynamics.contact.solver import ContactSolver, velocities
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.kinematics import joint_transforms
@@ -94,6 +94,10 @@ class ContactAccelerations:
         self._solver = solver = ContactSolver(self._b, contacts.friction, 3, nv)
         self.direction, self.fixed = np.zeros((m, 2)), np.zeros(m, dtype=bool)
         self._start = np.zeros(rows)  # forces
+        # First tangents, in which directions are: followed from step to step, as a frame that is
+        # a function of the normal alone has to jump somewhere.
+        self._along, self._t1 = np.zeros((m, 3)), np.zeros((m, 3))
+        self._plain = np.array([isinstance(item, Inequality) for item in contacts.items], bool)
         self._q, self._qd, self._tau = np.zeros(model.nq), np.zeros(nv), np.zeros(nv)
         self._free, self._rate = np.zeros(nv), np.zeros(model.nq + nv)
         q_rate, qdd = self._rate[: model.nq], self._rate[model.nq :]
@@ -102,8 +106,8 @@ class ContactAccelerations:
         program = self._program()
         kernel = load_kernel(b"accelerations\0" + program.fingerprint, lambda: program, lanes=1)
         self._terms = kernel.bind_arrays(
-            pack(model), [self._q, self._qd, self._tau],
-            [q_rate, self._free, solver.H, solver.J, solver.HJ, self._before, solver.c],
+            pack(model), [self._q, self._qd, self._tau, self._along],
+            [q_rate, self._free, solver.H, solver.J, solver.HJ, self._before, solver.c, self._t1],
         )  # fmt: skip
         self._find = find_accelerations.bind(
             self._terms, solver.run, self._free, solver.J, solver.HJ, self._before, solver.c,
@@ -194,6 +198,21 @@ class ContactAccelerations:
         W = np.einsum("iak,jbk->ijab", J, HJ)
         return np.asarray(np.sqrt(np.einsum("ijab,ijab->ij", W, W)) @ most)
 
+    def follow(self, q: Array, qd: Array) -> None:
+        """Turn tangents on with the surfaces, to a state; to be done in every step."""
+        self._q[:], self._qd[:] = q, qd
+        self._terms()
+        lost = ~self._plain & ~(np.abs(self._t1).sum(axis=1) > 0.0)  # not a number, or none yet
+        if lost.any():
+            self._t1[lost] = self._contacts(q, qd).axes[lost, 0]
+        self._along[:] = self._t1
+
+    def slip(self, q: Array, qd: Array) -> Array:
+        """Return the relative velocity of all contacts along t1, t2 (m, 2) [m/s] at a state."""
+        self._q[:], self._qd[:] = q, qd
+        self._terms()
+        return self._before[self._b :].reshape(-1, 3)[:, 1:].copy()
+
     def keep(self) -> None:
         """Store the forces of the last call, which those of later calls are to be nearest to."""
         self._start[:] = self._solver.P
@@ -247,11 +266,11 @@ class ContactAccelerations:
     def _program(self) -> Program:
         model = self._contacts.robot.model
 
-        def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
+        def run(q: Any, qd: Any, tau: Any, along: Any, block: Any) -> dict[str, Any]:
             parameters = unpack(model, block)
             terms = terms_of_transforms(model, joint_transforms(model, q), qd, parameters, q)
             H, loops = terms.H, terms.loops
-            here, rate, drift = self._contacts.moving(q, qd)
+            here, rate, drift = self._contacts.moving(q, qd, along)
             factors = factor(H)
             free = factors.solve([t - c for t, c in zip(tau, terms.C, strict=True)])
             J = [*loops.K, *(row for of in here for row in of.rows)]
@@ -265,9 +284,13 @@ class ContactAccelerations:
                 "HJ": [factors.solve(row) for row in J],
                 "before": [*(dot(row, qd) for row in loops.K), *(x for of in rate for x in of)],
                 "c": [dot(row, free) + x for row, x in zip(J, rest, strict=True)],
+                "t1": [of.axes[0] for of in here],
             }
 
-        inputs = {"q": model.nq, "qd": model.nv, "tau": model.nv}
+        m = len(self._contacts.names)
+        inputs: dict[str, int | tuple[int, int]] = {
+            "q": model.nq, "qd": model.nv, "tau": model.nv, "along": (m, 3),
+        }  # fmt: skip
         return trace(run, "accelerations", inputs, block_size(model))
 
 

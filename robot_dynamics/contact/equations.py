@@ -34,6 +34,8 @@ from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
+#: A contact whose gap changes more slowly than this [m/s or rad/s] stays closed.
+AT_REST = 1e-3
 METHODS = ("lcp", "force_qp", "acceleration_qp")
 # A normal of unit length depends on others if its distance from their span is less.
 _DEPENDENT = 1e-9
@@ -157,7 +159,7 @@ def contact_equations(
     q: ArrayLike,
     qd: ArrayLike,
     tau: ArrayLike,
-    closed: Sequence[int] | None = None,
+    closed: Sequence[int | str] | None = None,
 ) -> ContactEquations:
     """Return M and d of closed contacts, phi = phi' = 0.
 
@@ -166,8 +168,8 @@ def contact_equations(
         q: Positions (nq,), loops closed.
         qd: Velocities (nv,).
         tau: Joint forces (nv,).
-        closed: Indices of the contacts that take part; their gaps are not checked. Default: all;
-            then each gap must be within 1 mm.
+        closed: Names or indices of the contacts that take part; their gaps are not checked.
+            Default: all; then each gap must be within 1 mm, and its rate within 1 mm/s.
 
     Raises:
         ArgumentError: If an array does not fit or is not finite; if a contact is soft, accelerates
@@ -178,6 +180,14 @@ def contact_equations(
     forces = finite_vector("tau", tau, contacts.robot.model.nv)
     terms = contacts(q0, qd0)
     which = closed_contacts(contacts, terms, closed)
+    if closed is None:
+        for name, rate in zip(contacts.names, terms.rate.tolist(), strict=True):
+            if abs(rate) > AT_REST:
+                raise ArgumentError(
+                    f"contact {name!r} {'opens' if rate > 0.0 else 'closes'} at {abs(rate):.3g} "
+                    f"m/s or rad/s, expected {AT_REST:g} here, an impact, or those that stay "
+                    "closed as `closed`."
+                )
     metric = Metric(contacts.robot, q0, qd0)
     return equations_of(metric, terms, contacts.names, which, forces)
 
@@ -297,7 +307,8 @@ def reduced_contacts(equations: ContactEquations) -> list[int]:
         raise ArgumentError(
             f"equations are {equations!r:.60}, expected what `contact_equations` returns."
         )
-    normals, drift = equations.normals, equations.drift
+    normals = equations.normals
+    drift = equations.d - normals.T @ equations.free  # with what loops demand
     scale = 1.0 / np.sqrt(np.diagonal(equations.M))
     unit = normals * scale
     rate = scale * drift

@@ -478,8 +478,12 @@ def contact_geometry(
     q: Sequence[Scalar],
     contact: PlacedPoint | Inequality | SeenPoint,
     seen: Sequence[Sequence[Scalar]] = (),
+    towards: Sequence[Scalar] | None = None,
 ) -> ContactGeometry:
     """Return gap and rows (11.25): n . (v_sc - v_pc) and likewise along two tangents.
+
+    The first tangent is the direction `towards` (3,) in the world, projected; without it tangents
+    jump where the normal is horizontal.
 
     An inequality has the row d phi / dq; its tangents, place and axes are zero. Of a point of a
     shape contact `seen` has gap, place and normal (7,), by its slot.
@@ -493,7 +497,7 @@ def contact_geometry(
         place, n = Vector3.of(rest[:3]), Vector3.of(rest[3:])
     else:
         gap, place, n = _touching_place(X0, contact)
-    t1, t2 = _tangents(n)
+    t1, t2 = _tangents(n) if towards is None else _tangents_towards(n, Vector3.of(towards))
     at_point = Transform(Rotation.of([list(t1), list(t2), list(n)]), place)
 
     def columns(body: int) -> dict[int, Motion]:
@@ -557,6 +561,13 @@ def _tangents(n: Vector3) -> tuple[Vector3, Vector3]:
     t1 = Vector3(1.0 + sign * n.x * n.x * a, sign * b, -sign * n.x)
     t2 = Vector3(b, sign + n.y * n.y * a, -n.y)
     return t1, t2
+
+
+def _tangents_towards(n: Vector3, direction: Vector3) -> tuple[Vector3, Vector3]:
+    """Return two unit vectors normal to n and to each other, the first nearest to a direction."""
+    across = direction - n * n.dot(direction)
+    t1 = across * (1.0 / sqrt(across.dot(across)))
+    return t1, n.cross(t1)
 
 
 class ContactTerms(NamedTuple):
@@ -681,19 +692,25 @@ class Contacts:
         return ContactTerms(gap, rows.T, rate, drift, along, along_drift, place, axes)
 
     def moving(
-        self, q: Sequence[Scalar], qd: Sequence[Scalar]
+        self,
+        q: Sequence[Scalar],
+        qd: Sequence[Scalar],
+        towards: Sequence[Sequence[Scalar] | None] | None = None,
     ) -> tuple[list[ContactGeometry], list[list[Scalar]], list[list[Scalar]]]:
         """Return all contacts, and what their rows make of qd (m, 3) and change by, traceable.
 
-        Both along n, t1, t2: the relative velocity, and what its rate is without qdd.
+        Both along n, t1, t2: the relative velocity, and what its rate is without qdd. `towards`
+        is that of each, see `contact_geometry`.
         """
         model = self.robot.model
+        towards = [None] * len(self.items) if towards is None else towards
         items = [placed(model, item) for item in self.items]
 
         def geometry(q: Sequence[Scalar]) -> list[ContactGeometry]:
             Xup = joint_transforms(model, q)
             X0 = body_transforms(model, Xup)
-            return [contact_geometry(model, Xup, X0, q, item) for item in items]
+            pairs = zip(items, towards, strict=True)
+            return [contact_geometry(model, Xup, X0, q, item, towards=t) for item, t in pairs]
 
         def rates(at: list[Scalar]) -> list[list[Scalar]]:
             return [[dot(row, qd) for row in of.rows] for of in geometry(at)]

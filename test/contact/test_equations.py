@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.linalg import null_space
 from support.mechanisms import random_state, random_tree
 from support.touching import at, corners, floating
 
@@ -23,9 +24,16 @@ from robot_dynamics.contact.equations import (
 )
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import Contacts, Inequality, PointContact, joint_limits
-from robot_dynamics.contact.surfaces import cylinder, plane
+from robot_dynamics.contact.surfaces import cylinder, plane, sphere
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism
+from robot_dynamics.model import (
+    JointElement,
+    Limits,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    pose,
+)
 from robot_dynamics.robot import Robot, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,7 +126,9 @@ def test_contacts_of_a_tree_are_those_of_forward_dynamics():
         items.append(PointContact(f"touch {i}", f"link{i}", point, plane(place, normal)))
     contacts = Contacts(robot, items)
     here = contacts(q, qd)
-    equations = contact_equations(contacts, q, qd, 20.0 * tau)
+    with pytest.raises(ArgumentError, match=r"contact 'touch 0' opens at 1\.36 m/s"):
+        contact_equations(contacts, q, qd, 20.0 * tau)
+    equations = contact_equations(contacts, q, qd, 20.0 * tau, closed=contacts.names)
     found = contact_forces(equations)
     qdd = robot.forward_dynamics(q, qd, 20.0 * tau + found.joint_force)
     assert_allclose(found.qdd, qdd, rtol=1e-8, atol=1e-9 * np.abs(qdd).max())
@@ -186,6 +196,44 @@ def test_a_contact_that_closes_faster_is_kept():
             :1
         ]
         assert_allclose(contact_forces(equations).qdd[5], 1.0 / 0.5, rtol=1e-9)
+
+
+def test_a_loop_tells_which_contact_binds():
+    """The tip of a five-bar touches a plane by one arm and a flat ball by the other.
+
+    The ball drops away from the plane: the plane alone is enough, whatever arm has it. How rows
+    change with the velocity tells nothing of that by itself, as the loop asks for accelerations.
+    """
+    bar = {"mass": 1.0, "center": (0, 0, -0.5), "inertia": np.eye(3) * 1e-2}
+    links = (
+        LinkElement("world"),
+        *(LinkElement(name, **bar) for name in ("a1", "a2", "b1", "b2")),
+    )
+    joints = tuple(
+        JointElement(f"to {child}", "revolute", parent, child, pose(at), axis=(0, 1, 0))
+        for parent, child, at in (
+            ("world", "a1", (-0.3, 0, 0)), ("a1", "a2", (0, 0, -1)),
+            ("world", "b1", (0.3, 0, 0)), ("b1", "b2", (0, 0, -1)),
+        )
+    )  # fmt: skip
+    tip = pose((0, 0, -1), np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]]))
+    loop = LoopElement("tip", "revolute", "a2", "b2", tip, tip)
+    robot = Robot.from_mechanism(Mechanism("five-bar", links, joints, (loop,)))
+    q = robot.assemble([0.9, -1.0, -0.7, 1.1]).q
+    x, y, z, _ = robot.pose("a2", q) @ [0, 0, -1, 1]
+    flat, round_ = plane((0, 0, z), (0, 0, 1)), sphere((x, y, z - 60.0), 60.0)
+    for arms in (("a2", "b2"), ("b2", "a2")):
+        on_plane = PointContact("plane", arms[0], (0, 0, -1), flat)
+        on_ball = PointContact("ball", arms[1], (0, 0, -1), round_)
+        contacts = Contacts(robot, [on_ball, on_plane])
+        terms = contacts(q, np.zeros(4))
+        K = robot.constraint_terms(q, np.zeros(4))[2]
+        qd = 4.0 * null_space(np.vstack([K, terms.T.T]), rcond=1e-9)[:, 0]
+        equations = contact_equations(contacts, q, qd, np.zeros(4))
+        assert [equations.names[i] for i in reduced_contacts(equations)] == ["plane"]
+        alone = contact_equations(contacts, q, qd, np.zeros(4), closed=["plane"])
+        separation = equations.T.T @ contact_forces(alone).qdd + equations.drift
+        assert separation.min() > -1e-12
 
 
 def test_a_contact_that_moves_nothing_is_refused():

@@ -611,6 +611,8 @@ class ContactMotion:
 
         def solve(bounce: Array) -> None:
             solver.c[:], solver.P[:] = terms.after, 0.0
+            # What holds does so in the mean, as in steps: that neither takes energy nor gives any.
+            solver.c[: self._b] += terms.before[: self._b]
             solver.c[self._normals] -= bounce
             solver.touching[:] = closed
             solver.run()

@@ -141,6 +141,7 @@ class EventSteps:
                 f"{1e3 * CLOSED:g} mm at most."
             )
         self._accelerations = ContactAccelerations(contacts)
+        self._accelerations.follow(*start)
         self._slips = Slips(self._accelerations, contacts.friction, step)
         self._closed: list[int] = []
         self._stopped: set[int] = set()  # contacts whose slip is zero where the last step ended
@@ -258,6 +259,7 @@ class EventSteps:
             rows = np.vstack([normals, *terms.along[slips.sticking(self._closed)]])
             q = np.array(model.integrate(q.tolist(), move.tolist()), dtype=float)
             qd = qd + _least_motion(metric, -metric.loop_rates(qd), rows, -(rows @ qd))
+        self._accelerations.follow(q, qd)
         if self._closed:
             found = self._state(self.time, q, qd, self._closed)
             self._accelerations.keep()
@@ -410,7 +412,7 @@ class EventSteps:
         slips.direction[:] = 0.0
         told: list[tuple[str, int]] = []
         if candidates:
-            slip = self._contacts(q, qd).along @ qd
+            slip = self._accelerations.slip(q, qd)
             slides = (np.hypot(*slip.T) > STILL) & (mu > 0.0)
             slides[list(self._stopped)] = False
             for i in np.flatnonzero(slides).tolist():

@@ -17,7 +17,7 @@ from support.touching import at, corners, floating
 import robot_dynamics as rd
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import PointContact
-from robot_dynamics.contact.surfaces import plane
+from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.simulation.integrators.trajectory import IntegrationError
@@ -82,6 +82,31 @@ def test_a_push_that_sets_in_within_a_step_starts_a_slip_at_its_time():
     )  # fmt: skip
     assert_allclose(times_of(motion, "slip"), 4 * [begins], rtol=0, atol=1e-12)
     assert_allclose(motion.qd[-1, 3], mu * G * (0.1 - begins), rtol=1e-9)
+
+
+@pytest.mark.parametrize("step", [1e-2, 3e-3])
+def test_a_point_slides_on_through_walls_that_are_upright(step):
+    """Around in a ball without gravity: v = v0 exp(-mu theta), wherever the normal points."""
+    radius, speed, mu, duration = 0.5, 2.0, 0.2, 1.6
+    axis = np.array([0.6, 0.3, 1.0])
+    first = np.cross(axis, [0, 1.0, 0]) / np.linalg.norm(np.cross(axis, [0, 1.0, 0]))
+    second = np.cross(axis / np.linalg.norm(axis), first)
+    ball = sphere((0, 0, 0), radius, inside=True)
+    motion = rd.integrate(
+        floating(1.0).replace(gravity=(0, 0, 0)),
+        at(*(radius * first)),
+        [0, 0, 0, *(speed * second)],
+        duration,
+        contacts=[PointContact("p", "body", surface=ball, material=Material(mu))],
+        step=step,
+        outputs=8,
+    )
+    theta = np.log(1.0 + mu * speed * motion.t / radius) / mu
+    place = radius * (np.outer(np.cos(theta), first) + np.outer(np.sin(theta), second))
+    assert theta[-1] > np.pi  # the normal is horizontal twice
+    assert_allclose(motion.q[:, :3], place, atol=1e-12)
+    assert_allclose(np.linalg.norm(motion.qd, axis=1), speed * np.exp(-mu * theta), rtol=1e-11)
+    assert [event.kind for event in motion.events] == ["closed", "slip"]
 
 
 def test_a_ball_slides_and_then_rolls():
