@@ -28,8 +28,9 @@ def require_inertia(model: Model) -> None:
     """
     for index in joints_without_inertia(model):
         body = model.bodies[index]
+        lacks = "rotational inertia" if body.inertia.mass > 0.0 else "mass"  # points just turn
         raise RobotDynamicsError(
-            f"nothing that joint {body.joint.name!r} moves has inertia, expected mass on link "
+            f"nothing that joint {body.joint.name!r} moves has inertia, expected {lacks} on link "
             f"{body.name!r} or beyond it."
         )
 

@@ -137,8 +137,7 @@ class EventSteps:
                     f"{place} phi of {what!r} is {-depth:.3g}, expected zero or more."
                 )
             raise ArgumentError(
-                f"{place} contact {what!r} is {1e3 * depth:.3g} mm deep, expected "
-                f"{1e3 * CLOSED:g} mm at most."
+                f"{place} contact {what!r} is {depth:.3g} m deep, expected {CLOSED:g} m at most."
             )
         self._accelerations = ContactAccelerations(contacts)
         self._accelerations.follow(*start)

@@ -214,7 +214,7 @@ def test_a_slide_goes_back_and_forth_without_loss():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"q": at(0, 0, 0.04)}, "contact 'corner 1' is 10 mm deep, expected 1e-06 mm at most"),
+        ({"q": at(0, 0, 0.04)}, "contact 'corner 1' is 0.01 m deep, expected 1e-09 m at most"),
         (
             {"contacts": [Inequality("high", lambda p: p.point("body").z - 1.0)]},
             "phi of 'high' is -0.95, expected zero or more",
