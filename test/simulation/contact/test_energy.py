@@ -313,8 +313,8 @@ def test_friction_of_loop_joints_beside_contacts_is_refused():
         rd.Simulation(rd.Robot.from_mechanism(mechanism, joint_friction=True), contacts=[stop])
 
 
-def test_a_pendulum_keeps_its_energy_beside_contacts():
-    """A double one without damping swings over: what steps take comes back."""
+def pendulum():
+    """Return a double one, and a contact far below."""
     rod = np.diag([1.0, 1.0, 0.01]) / 12.0
     links = [LinkElement("world"), *(LinkElement(n, 1.0, (0, 0, -0.5), rod) for n in "ab")]
     hung = pose((0, 0, 0)), pose((0, 0, -1.0))
@@ -323,11 +323,35 @@ def test_a_pendulum_keeps_its_energy_beside_contacts():
         for a, b, at in (("world", "a", hung[0]), ("a", "b", hung[1]))
     ]
     robot = rd.Robot.from_mechanism(Mechanism("pendulum", tuple(links), tuple(joints)))
-    far = PointContact("far", "b", surface=plane((0, 0, -9.0), (0, 0, 1)))
+    return robot, PointContact("far", "b", surface=plane((0, 0, -9.0), (0, 0, 1)))
+
+
+def test_a_pendulum_keeps_its_energy_beside_contacts():
+    """A double one without damping swings over: what steps take comes back."""
+    robot, far = pendulum()
     sim = rd.Simulation(robot, contacts=[far], q=[2.0, 2.0], qd=[0, 0], step=1e-3)
     _, energy = growth(sim, 1000)
     # Of 10 J; 2e-14 measured, 4e-4 where nothing comes back.
     assert np.abs(energy - energy[0]).max() < 1e-10
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_steps_without_contacts_are_of_second_order(balanced, monkeypatch):
+    """In positions and energy, and by themselves: the energy that is restored hides nothing."""
+    robot, far = pendulum()
+    start = np.array([2.0, 2.0]), np.zeros(2)
+    truth = rd.integrate(robot, *start, 1.0, outputs=2).q[-1]
+    off, drift = [], []
+    for step in STEPS:
+        sim = rd.Simulation(robot, contacts=[far], q=start[0], qd=start[1], step=step)
+        if not balanced:
+            monkeypatch.setattr(sim._plant.motion, "_balance_energy", lambda: None)
+        _, energy = growth(sim, 500)
+        off.append(np.abs(sim.observation.q - truth).max())
+        drift.append(np.abs(energy - energy[0]).max())
+    assert_allclose(off[0] / off[1], 4.0, rtol=0.1)
+    if not balanced:
+        assert_allclose(drift[0] / drift[1], 4.0, rtol=0.1)
 
 
 def test_a_box_on_its_corners_never_gains():

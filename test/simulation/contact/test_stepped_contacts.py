@@ -33,6 +33,7 @@ from robot_dynamics.contact import (
     ellipsoid,
     joint_limits,
     plane,
+    sphere,
     vertices,
 )
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
@@ -527,6 +528,34 @@ def test_limits_of_joints_stop_them():
     # 0.3 m up, then 0.4 m each way: after 1.9 m it turns a third time at the top.
     assert_allclose(seen.q[0], 0.2, atol=1e-6)
     assert [c.impacts for c in sim.contacts] == [2, 3]
+
+
+@pytest.mark.parametrize("cone", ["round", "pyramid"])
+def test_a_point_slides_around_in_a_ball(cone):
+    """Without gravity v = v0 exp(-mu theta), to second order, through normals of any direction.
+
+    Round cones: pyramids resist more between their tangents.
+    """
+    radius, speed, mu, duration = 0.5, 2.0, 0.2, 1.6
+    axis = np.array([0.6, 0.3, 1.0]) / np.sqrt(1.45)
+    first = np.cross(axis, [0, 1.0, 0]) / np.linalg.norm(np.cross(axis, [0, 1.0, 0]))
+    inside = sphere((0, 0, 0), radius, inside=True)
+    bead = PointContact("bead", "body", surface=inside, material=Material(mu))
+    qd = np.concatenate([np.zeros(3), speed * np.cross(axis, first)])
+    off, left = [], speed * np.exp(-np.log(1.0 + mu * speed * duration / radius))
+    for step in (1e-3, 5e-4):
+        robot = floating(1.0).replace(gravity=(0, 0, 0))
+        sim = rd.Simulation(
+            robot, contacts=[bead], q=at(*(radius * first)), qd=qd, step=step, cone=cone
+        )
+        for _ in range(round(duration / sim.period)):
+            seen = sim.step(np.zeros(6))
+        off.append(abs(np.linalg.norm(seen.qd[3:]) - left))
+    if cone == "pyramid":
+        assert off[0] > 0.05 * left
+        return
+    assert off[0] < 1e-6
+    assert_allclose(off[0] / off[1], 4.0, rtol=0.1)
 
 
 def test_a_contact_stays_closed_after_an_impact_while_its_row_turns_fast():
