@@ -24,7 +24,7 @@ by zero is infinite. Arrays that are written to may not overlap with others.
 Arrays, numbers and calls that belong together are a record: a parameter whose annotation is a
 NamedTuple of fields of these kinds, as in `state.pressed[i]` or `len(step.gaps)`. Routines hand
 records on as a whole, and only fields that are used take part. Arrays are those that the record
-had when it was bound.
+had when it was bound; outside of loops `x = state.pressed` is a shorter name for one.
 
 What is bound to its arrays already, routines and kernels (`Kernel.bind_arrays`), another routine
 takes as a `Call` and calls without arguments: steps that are compiled one by one run one after the
@@ -41,7 +41,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,7 @@ Mask = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 Call = Callable[[], Any]
 Table = NDArray[np.int64]
+Record = TypeVar("Record")
 
 # Element type in LLVM, in NumPy, and number of dimensions.
 _ARRAYS = {
@@ -224,6 +225,21 @@ def routine(function: Callable[..., Any]) -> Routine:
     return Routine(function)
 
 
+def new_record(of: Callable[..., Record], **fields: Any) -> Record:
+    """Return a record of the fields that are given; of arrays of zeros the shape is enough."""
+    for name, given in fields.items():
+        kind = _kind(of, name)
+        if kind in _ARRAYS and isinstance(given, int | tuple):
+            fields[name] = np.zeros(given, _ARRAYS[kind][1])
+    return of(**fields)
+
+
+def _kind(record: Any, field: str) -> Any:
+    """Return the kind of a field, as it is written."""
+    kind = record.__annotations__[field]
+    return getattr(kind, "__forward_arg__", kind)
+
+
 class Definition:
     """What a routine takes and returns.
 
@@ -243,8 +259,7 @@ class Definition:
             name, record = parameter.arg, _record(of, parameter)
             self._fields.append(None if record is None else _used(of, parameter, set()))
             for field in self._fields[-1] or ():
-                kind = record.__annotations__[field]
-                self.parameters.append((f"{name}.{field}", getattr(kind, "__forward_arg__", kind)))
+                self.parameters.append((f"{name}.{field}", _kind(record, field)))
             if record is None:
                 self.parameters.append((name, parameter.annotation.id))
         for name, kind in self.parameters:
@@ -347,7 +362,8 @@ class _Body:
         definition = Definition(of)
         self._result = definition.result
         self._kinds: dict[str, str] = {}  # of locals, in LLVM
-        self._arrays: dict[str, tuple[str, list[str]]] = {}  # element and lengths
+        # Element, lengths and pointer.
+        self._arrays: dict[str, tuple[str, list[str], str]] = {}
         self._loops: list[tuple[str, str]] = []  # where `continue` and `break` go
         self._own: list[str] = []  # arrays that are freed where it returns
         self._open = True  # whether the basic block goes on
@@ -360,7 +376,7 @@ class _Body:
             if kind in _ARRAYS:
                 element, _, rank = _ARRAYS[kind]
                 lengths = [f"%{name}.{axis}" for axis in range(rank)]
-                self._arrays[name] = element, lengths
+                self._arrays[name] = element, lengths, f"%{name}.a"
                 signature += [f"ptr {own}%{name}.a", *(f"i64 {length}" for length in lengths)]
             elif kind == "Call":
                 self._calls[name] = [f"ptr %{name}.{i}" for i in range(len(_CALL))]
@@ -413,12 +429,18 @@ class _Body:
             self._array(node, call)
             return
         target = node.targets[0]
+        pairs = [(target, call)]
         if isinstance(target, ast.Tuple) and isinstance(call, ast.Tuple):
-            values = [self._value(part) for part in call.elts]
-            for part, value in zip(target.elts, values, strict=True):
-                self._store(part, value)
-        else:
-            self._store(target, self._value(call))
+            pairs = list(zip(target.elts, call.elts, strict=True))
+        # What is an array gets another name, for good.
+        named = [(part, _name(of)) for part, of in pairs if _name(of) in self._arrays]
+        pairs = [(part, self._value(of)) for part, of in pairs if _name(of) not in self._arrays]
+        for part, value in pairs:
+            self._store(part, value)
+        for part, array in named:
+            if self._loops or _name(part) in ("", *self._arrays, *self._kinds):
+                self._refuse(node)
+            self._arrays[_name(part)] = self._arrays[array]
 
     def _array(self, node: ast.Assign, call: ast.Call) -> None:
         """Write an array of the function's own."""
@@ -432,7 +454,7 @@ class _Body:
         self._writer.do(f"%{name}.a = call align 64 ptr @array.new(i64 {size})")
         self._writer.store("ptr", f"%{name}.a", f"%{name}.own", 8)
         self._own.append(name)
-        self._arrays[name] = "double", lengths
+        self._arrays[name] = "double", lengths, f"%{name}.a"
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
         target: Any = node.target
@@ -656,7 +678,7 @@ class _Body:
         name = _name(node.value)
         if name not in self._arrays:
             self._refuse(node)
-        element, lengths = self._arrays[name]
+        element, lengths, pointer = self._arrays[name]
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if len(indices) != len(lengths):
             self._refuse(node)
@@ -666,7 +688,7 @@ class _Body:
             before = self._writer.emit(f"mul nsw i64 {at}, {length}") if at else ""
             at = self._writer.emit(f"add nsw i64 {before}, {own}") if at else own
         return element, self._writer.emit(
-            f"getelementptr inbounds {element}, ptr %{name}.a, i64 {at}"
+            f"getelementptr inbounds {element}, ptr {pointer}, i64 {at}"
         )
 
     def _of_Call(self, node: ast.Call) -> Value:
@@ -704,11 +726,10 @@ class _Body:
         arguments = definition.flat(node.args, ast.Attribute)
         for (_, kind), argument in zip(definition.parameters, arguments, strict=True):
             if kind in _ARRAYS:
-                name = _name(argument)
-                element, lengths = self._arrays.get(name, ("", []))
+                element, lengths, pointer = self._arrays.get(_name(argument), ("", [], ""))
                 if (element, len(lengths)) != (_ARRAYS[kind][0], _ARRAYS[kind][2]):
                     self._refuse(node)
-                words += [f"ptr %{name}.a", *(f"i64 {length}" for length in lengths)]
+                words += [f"ptr {pointer}", *(f"i64 {length}" for length in lengths)]
             elif kind == "Call":
                 words += self._calls.get(_name(argument)) or self._refuse(node)
             else:

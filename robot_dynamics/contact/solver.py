@@ -51,7 +51,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile.routine import Mask, Matrix, Vector, routine, zeros
+from robot_dynamics.compile.routine import (
+    Mask,
+    Matrix,
+    Vector,
+    new_record,
+    routine,
+    zeros,
+)
 from robot_dynamics.contact.complementarity import copositive_complementarity
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 
@@ -192,19 +199,12 @@ def pyramid_impulses(
     return np.concatenate([-start - into @ P, P])
 
 
-class ContactSolver:
-    """Solves one contact problem after another.
-
-    Args:
-        holding: Number of rows that hold, b.
-        friction: mu of each contact that opens (c,).
-        width: Rows of each of those, w: normal, tangents, and spin or not.
-        freedoms: Velocities that they move, nv.
-        cone: "round" or "pyramid".
+class ContactProblem(NamedTuple):
+    """One contact problem: b rows that hold, then w rows of each of c contacts, m in all.
 
     Attributes:
         H: Inertia matrix (nv, nv).
-        J: Rows of relative velocities (m, nv), m = b + w c.
+        J: Rows of relative velocities (m, nv).
         HJ: H^-1 J^T, transposed (m, nv).
         c: Velocities without impulses, and what they are to exceed, as u + c (m,).
         compliance: R, by how much rows give way to their own impulses (m,).
@@ -216,23 +216,57 @@ class ContactSolver:
         pressed: Which contacts push (c,).
         slipping: Which of them are at the edge of their disc or square (c,).
         error: How far the equations are from being met, in parts of the largest impulse (1,).
+        mu: Friction of each contact (c,).
+        holding: Number of rows that hold, b.
+        width: Rows of each contact, w: normal, tangents, and spin or not.
+        pyramid: Whether friction cones are pyramids.
+    """
+
+    H: Matrix
+    J: Matrix
+    HJ: Matrix
+    c: Vector
+    compliance: Vector
+    P: Vector
+    touching: Mask
+    slide: Vector
+    pressed: Mask
+    slipping: Mask
+    error: Vector
+    mu: Vector
+    holding: int
+    width: int
+    pyramid: bool
+
+
+class ContactSolver:
+    """Solves one contact problem after another.
+
+    Args:
+        holding: Number of rows that hold, b.
+        friction: mu of each contact that opens (c,).
+        width: Rows of each of those, w.
+        freedoms: Velocities that they move, nv.
+        cone: "round" or "pyramid".
+
+    Attributes:
+        problem: What is solved, in place; its arrays are attributes as well.
     """
 
     def __init__(
         self, holding: int, friction: Array, width: int, freedoms: int, cone: Cone = "round"
     ) -> None:
         mu = np.array(friction, dtype=float)
-        m, n, contacts = holding + width * len(mu), freedoms, len(mu)
-        self.H, self.J, self.HJ = np.zeros((n, n)), np.zeros((m, n)), np.zeros((m, n))
-        self.c, self.compliance, self.P = np.zeros(m), np.zeros(m), np.zeros(m)
-        self.slide = np.zeros(m)
-        self.touching, self.pressed, self.slipping = (np.zeros(contacts, bool) for _ in range(3))
-        self.error = np.zeros(1)
-        #: Solves the problem that the attributes state; returns how many linear systems it took.
-        self.run = solve_contacts.bind(
-            self.H, self.J, self.HJ, self.c, self.compliance, self.P, self.touching, self.slide,
-            mu, holding, width, cone_is_pyramid(cone), self.pressed, self.slipping, self.error,
+        m, n, c = holding + width * len(mu), freedoms, len(mu)
+        self.problem = problem = new_record(
+            ContactProblem, H=(n, n), J=(m, n), HJ=(m, n), c=m, compliance=m, P=m, touching=c,
+            slide=m, pressed=c, slipping=c, error=1, mu=mu, holding=holding, width=width,
+            pyramid=cone_is_pyramid(cone),
         )  # fmt: skip
+        self.H, self.J, self.HJ, self.c, self.compliance, self.P = problem[:6]
+        self.touching, self.slide, self.pressed, self.slipping, self.error = problem[6:11]
+        #: Solves the problem; returns how many linear systems it took.
+        self.run = solve_contacts.bind(problem)
 
     @property
     def residual(self) -> float:
@@ -241,12 +275,12 @@ class ContactSolver:
 
 
 @routine
-def solve_contacts(
-    H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, P: Vector, touching: Mask,
-    slide: Vector, mu: Vector, holding: int, width: int, pyramid: bool, pressed: Mask,
-    slipping: Mask, error: Vector,
-) -> int:  # fmt: skip
+def solve_contacts(problem: ContactProblem) -> int:
     """Replace impulses P by those that meet the laws; return how many systems it took."""
+    H, J, HJ, c, compliance = problem.H, problem.J, problem.HJ, problem.c, problem.compliance
+    P, touching, mu, pressed = problem.P, problem.touching, problem.mu, problem.pressed
+    slipping, error, holding = problem.slipping, problem.error, problem.holding
+    width = problem.width
     m, nv, contacts = len(P), len(H), len(mu)
     r = zeros(m)
     u = zeros(m)
@@ -265,7 +299,7 @@ def solve_contacts(
         if not touching[i]:
             for k in range(holding + i * width, holding + (i + 1) * width):
                 P[k] = 0.0
-    shift = scales(J, HJ, compliance, holding, width, r)
+    shift = scales(problem, r)
     error[0] = _INFINITE
     cold = True
     for k in range(m):
@@ -275,9 +309,7 @@ def solve_contacts(
         known, count, part, before = False, 0, 1.0, _INFINITE
         while True:
             velocities(J, HJ, c, compliance, P, z, u)
-            left = contact_laws(
-                u, c, P, r, touching, slide, mu, holding, width, pyramid, F, ratio, along
-            )
+            left = contact_laws(problem, u, r, F, ratio, along)
             if (left < error[0] and not other) or systems == 0:
                 error[0] = left
                 for k in range(m):
@@ -313,10 +345,7 @@ def solve_contacts(
                 factored[i] = ratio[i]
             for k in range(m):
                 last[k] = P[k]
-            if not newton_step(
-                H, J, compliance, r, shift, mu, holding, width, pyramid, F, ratio, along, known,
-                A, order, z, P,
-            ):  # fmt: skip
+            if not newton_step(problem, r, shift, F, ratio, along, known, A, order, z):
                 break
             for k in range(m):
                 way[k] = P[k] - last[k]
@@ -329,10 +358,7 @@ def solve_contacts(
         if around < _ROUNDS - 1:
             for k in range(m):
                 P[k] = best[k]
-            sweep(
-                H, J, HJ, c, compliance, r, shift, touching, slide, mu, holding, width, pyramid,
-                A, order, z, P,
-            )  # fmt: skip
+            sweep(problem, r, shift, A, order, z)
         elif other and left < _NEAR:
             other = False
             for k in range(m):
@@ -343,18 +369,17 @@ def solve_contacts(
                     own[k] = r[k]
             other = True
             afresh = around % _AFRESH == _AFRESH - 1
-            seed = redrawn(seed, own, c, touching, holding, width, afresh, r, P)
+            seed = redrawn(problem, seed, own, afresh, r)
     for k in range(m):
         P[k] = best[k]
     return systems
 
 
 @routine
-def redrawn(
-    seed: int, own: Vector, c: Vector, touching: Mask, holding: int, width: int, afresh: bool,
-    r: Vector, P: Vector,
-) -> int:  # fmt: skip
+def redrawn(problem: ContactProblem, seed: int, own: Vector, afresh: bool, r: Vector) -> int:
     """Draw other r, and impulses if `afresh`; return the next seed."""
+    c, P, touching, holding = problem.c, problem.P, problem.touching, problem.holding
+    width = problem.width
     m, size = len(P), 0.0
     for k in range(m):
         size += own[k] * abs(c[k]) / m
@@ -375,22 +400,20 @@ def redrawn(
 
 
 @routine
-def scales(
-    J: Matrix, HJ: Matrix, compliance: Vector, holding: int, width: int, r: Vector
-) -> float:
+def scales(problem: ContactProblem, r: Vector) -> float:
     """Write r of each row, and return the shift."""
     m, total = len(r), 0.0
     for i in range(m):
-        r[i] = compliance[i] + product(J, HJ, i)
+        r[i] = problem.compliance[i] + product(problem.J, problem.HJ, i)
         total += r[i]
     shift = SHIFT * total / m
     for i in range(m):
         r[i] = 1.0 / (r[i] + shift)
-    for n in range(holding, m, width):
+    for n in range(problem.holding, m, problem.width):
         least = r[n + 1]
-        for k in range(n + 2, n + width):
+        for k in range(n + 2, n + problem.width):
             least = min(least, r[k])
-        for k in range(n + 1, n + width):
+        for k in range(n + 1, n + problem.width):
             r[k] = least
     return shift
 
@@ -442,10 +465,11 @@ def product(J: Matrix, HJ: Matrix, i: int) -> float:
 
 @routine
 def contact_laws(
-    u: Vector, c: Vector, P: Vector, r: Vector, touching: Mask, slide: Vector, mu: Vector,
-    holding: int, width: int, pyramid: bool, F: Vector, ratio: Vector, along: Vector,
-) -> float:  # fmt: skip
+    problem: ContactProblem, u: Vector, r: Vector, F: Vector, ratio: Vector, along: Vector
+) -> float:
     """Write F, and what slips how; return the largest of F in parts of the largest impulse."""
+    c, P, touching, slide = problem.c, problem.P, problem.touching, problem.slide
+    mu, holding, width, pyramid = problem.mu, problem.holding, problem.width, problem.pyramid
     largest, worst = _TINY, 0.0
     for i in range(holding):
         F[i] = r[i] * u[i]
@@ -500,11 +524,12 @@ def larger(a: float, b: float) -> float:
 
 @routine
 def newton_step(
-    H: Matrix, J: Matrix, compliance: Vector, r: Vector, shift: float, mu: Vector, holding: int,
-    width: int, pyramid: bool, F: Vector, ratio: Vector, along: Vector, known: bool, A: Matrix,
-    order: Vector, z: Vector, P: Vector,
+    problem: ContactProblem, r: Vector, shift: float, F: Vector, ratio: Vector, along: Vector,
+    known: bool, A: Matrix, order: Vector, z: Vector,
 ) -> bool:  # fmt: skip
     """Add dP to P; `known` if A has the factors already. Return whether there is a dP."""
+    H, J, compliance, P, mu = problem.H, problem.J, problem.compliance, problem.P, problem.mu
+    holding, width = problem.holding, problem.width
     nv, m = len(z), len(P)
     B = zeros(m, width)  # each row over the rows of its contact; over itself where rows hold
     g = zeros(m)
@@ -535,7 +560,7 @@ def newton_step(
                 g[k] = F[k]
         else:
             symmetric = False
-            slipping_slopes(n, ratio[i], mu[i], pyramid, along, r, compliance, shift, F, N)
+            slipping_slopes(problem, n, ratio[i], mu[i], along, r, shift, F, N)
             for k in range(width):
                 for j in range(width):
                     B[n + k, j] = N[k, width + j]
@@ -603,10 +628,11 @@ def slope_row(J: Matrix, B: Matrix, i: int, first: int, length: int, row: Vector
 
 @routine
 def slipping_slopes(
-    n: int, ratio: float, mu: float, pyramid: bool, along: Vector, r: Vector, compliance: Vector,
+    problem: ContactProblem, n: int, ratio: float, mu: float, along: Vector, r: Vector,
     shift: float, F: Vector, N: Matrix,
 ) -> None:  # fmt: skip
     """Write N^-1 (N, A r, F) of a contact that slips, its rows beginning at n."""
+    compliance, pyramid = problem.compliance, problem.pyramid
     w = N.shape[0]
     for k in range(w):
         for j in range(w):
@@ -714,11 +740,12 @@ def substitute(A: Matrix, order: Vector, x: Vector) -> None:
 
 @routine
 def sweep(
-    H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, r: Vector, shift: float,
-    touching: Mask, slide: Vector, mu: Vector, holding: int, width: int, pyramid: bool, A: Matrix,
-    order: Vector, z: Vector, P: Vector,
-) -> None:  # fmt: skip
+    problem: ContactProblem, r: Vector, shift: float, A: Matrix, order: Vector, z: Vector
+) -> None:
     """Go over the contacts, each solved with the others held; what holds is solved at once."""
+    H, J, HJ, c, compliance = problem.H, problem.J, problem.HJ, problem.c, problem.compliance
+    P, touching, slide, mu = problem.P, problem.touching, problem.slide, problem.mu
+    holding, width, pyramid = problem.holding, problem.width, problem.pyramid
     nv = len(z)
     u = zeros(len(P))
     y = zeros(nv)
@@ -736,7 +763,7 @@ def sweep(
             for k in range(nv):
                 y[k] = 0.0
             for i in range(holding):
-                u[i] = rate(J, c, compliance, P, z, i)
+                u[i] = rate(problem, z, i)
                 for k in range(nv):
                     y[k] -= J[i, k] * u[i] / (compliance[i] + shift)
             substitute(A, order, y)
@@ -744,15 +771,15 @@ def sweep(
                 change = u[i]
                 for k in range(nv):
                     change += J[i, k] * y[k]
-                push(HJ, z, P, i, P[i] - change / (compliance[i] + shift))
+                push(problem, z, i, P[i] - change / (compliance[i] + shift))
         for i in range(len(mu)):
             if not touching[i]:
                 continue
             n = holding + i * width
-            push(HJ, z, P, n, max(P[n] - r[n] * rate(J, c, compliance, P, z, n), 0.0))
+            push(problem, z, n, max(P[n] - r[n] * rate(problem, z, n), 0.0))
             size, slides = 0.0, False
             for k in range(n + 1, n + width):
-                u[k] = P[k] - r[k] * rate(J, c, compliance, P, z, k)
+                u[k] = P[k] - r[k] * rate(problem, z, k)
                 size += u[k] * u[k]
                 slides = slides or slide[k] != 0.0
             size = sqrt(size)
@@ -764,18 +791,18 @@ def sweep(
                     u[k] = min(max(u[k], -radius), radius)
                 elif size > radius:
                     u[k] = u[k] * (radius / size)
-                push(HJ, z, P, k, u[k])
+                push(problem, z, k, u[k])
 
 
 @routine
-def rate(J: Matrix, c: Vector, compliance: Vector, P: Vector, z: Vector, i: int) -> float:
+def rate(problem: ContactProblem, z: Vector, i: int) -> float:
     """Return u of a row."""
-    return compliance[i] * P[i] + c[i] + along_row(J, i, z)
+    return problem.compliance[i] * problem.P[i] + problem.c[i] + along_row(problem.J, i, z)
 
 
 @routine
-def push(HJ: Matrix, z: Vector, P: Vector, i: int, impulse: float) -> None:
+def push(problem: ContactProblem, z: Vector, i: int, impulse: float) -> None:
     """Change the impulse of a row, and the velocities z with it."""
     for k in range(len(z)):
-        z[k] += HJ[i, k] * (impulse - P[i])
-    P[i] = impulse
+        z[k] += problem.HJ[i, k] * (impulse - problem.P[i])
+    problem.P[i] = impulse

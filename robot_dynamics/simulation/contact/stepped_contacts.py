@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,14 +28,15 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.motion import (
-    DEEP,
     FASTEST,
     MOST_BOUNCES,
     ContactMotion,
+    SavedMotion,
 )
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
+from robot_dynamics.simulation.contact.step_records import DEEP
 from robot_dynamics.simulation.engine_plant import SimulationError
-from robot_dynamics.simulation.plant import Measurement, copied, restore
+from robot_dynamics.simulation.plant import Measurement
 from robot_dynamics.simulation.scene import RobotScene
 from robot_dynamics.simulation.stepped_robot import (
     PERIOD,
@@ -70,7 +70,7 @@ class SteppedContactsState:
 
     tick: int
     identity: Identity
-    motion: Mapping[str, Any]
+    motion: SavedMotion
     forces: Array
 
 
@@ -144,7 +144,7 @@ class SteppedContacts:
         require_normals(points, there.gaps[own], normals[own], there.axes[own])
         name, depth = self.motion.deepest()
         self._inequalities = {item.name for item in items if isinstance(item, Inequality)}
-        touches = zip(self.motion.scene.touches, self.motion.deep, strict=True)
+        touches = zip(self.motion.scene.touches, self.motion.laws.deep, strict=True)
         self._pushing = {touch[0] for touch, deep in touches if deep > DEEP}  # however deep
         if depth > DEEP:
             place = f"{model.name}: at the start"
@@ -156,7 +156,7 @@ class SteppedContacts:
                 f"{place} {name!r} is {1e3 * depth:.3g} mm deep in what it touches, expected "
                 f"{1e3 * DEEP:g} mm at most."
             )
-        self._tick, self._forces = 0, np.zeros(len(self.motion.forces.force))
+        self._tick, self._forces = 0, np.zeros(len(self.motion.state.force))
         self._whole = True  # not within a period
         self._told: set[str] = set()  # contacts that are lost
         self._warned = self._crowded = False  # of impulses that miss the laws, of many impacts
@@ -285,14 +285,13 @@ class SteppedContacts:
                 another period.
         """
         self._require_whole()
-        motion = copied(self.motion, ContactMotion.STATE)
+        motion = self.motion.saved()
         return SteppedContactsState(self._tick, self._identity, motion, self._forces.copy())
 
     @state.setter
     def state(self, state: SteppedContactsState) -> None:
         self._identity.require(state, self.robot.model.name)
-        restore(self.motion, state.motion)
-        self.motion.bind()
+        self.motion.restore(state.motion)
         self._tick, self._forces, self._whole = state.tick, state.forces.copy(), True
 
     def _require_whole(self) -> None:

@@ -8,7 +8,7 @@ what holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
-from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactMotion
+from robot_dynamics.simulation.contact.motion import FASTEST, ContactMotion
 from robot_dynamics.simulation.contact.report import (
     ContactReport,
     EnergyBooks,
@@ -27,8 +27,9 @@ from robot_dynamics.simulation.contact.report import (
     held,
     tilt_of,
 )
+from robot_dynamics.simulation.contact.step_records import DEEP
 from robot_dynamics.simulation.contact.terms import ContactTerms
-from robot_dynamics.simulation.plant import Truth, copied, restore
+from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.step import Drives
@@ -123,15 +124,14 @@ class ContactSteps:
         steps.correct()
         self._forces = steps.take_forces(self._period)
 
-    def state(self) -> tuple[Mapping[str, Any], ...]:
+    def state(self) -> tuple[Any, ...]:
         """Return copies of what changes."""
-        return copied(self, ("_forces",)), copied(self.steps, ContactMotion.STATE)
+        return self._forces.copy(), self.steps.saved()
 
-    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
+    def restore(self, state: Sequence[Any]) -> None:
         """Take up what `state` returned."""
-        restore(self, state[0])
-        restore(self.steps, state[1])
-        self.steps.bind()
+        self._forces = state[0].copy()
+        self.steps.restore(state[1])
         self.sensed()
 
     def sensed(self) -> tuple[Array, Array, Array]:
@@ -179,7 +179,7 @@ class ContactSteps:
         Statics leaves them open where contacts hold, and where fingers on brakes might squeeze.
         """
         motion = self.steps
-        motion.forces.force[:] = self._shared_load()
+        motion.state.force[:] = self._shared_load()
         damping, friction = motion.damping.copy(), motion.friction.copy()
         motion.damping[:] = motion.friction[:] = 0.0
         motion.damping[self.scene.system.v_index] = _BRAKES
@@ -225,7 +225,9 @@ class ObservedContacts:
         #: Moments about x and y by each arm that pushes with a pad, by its place among those.
         self._pads: dict[int, Array] = {}
         if pads is not None:
-            self._pads = {c: own for (c, _), own in zip(layout.scene.pads, pads, strict=True)}
+            self._pads = {
+                c: own.copy() for (c, _), own in zip(layout.scene.pads, pads, strict=True)
+            }
         scene = layout.scene
         pose = self._terms.q[scene.system.object_q]
         self._R, self._x = rotation_of_quaternion(pose[3:].tolist()), pose[:3]

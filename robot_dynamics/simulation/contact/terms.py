@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.compile.routine import Matrix, Tensor, Vector
 from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
@@ -46,8 +47,8 @@ from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import Floating
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import add, dot, factor, is_zero, transposed_times
-from robot_dynamics.simulation.contact.energy_balance import Groups, groups_of
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.groups import Groups, groups_of
 from robot_dynamics.simulation.contact.manifolds import Manifolds
 from robot_dynamics.simulation.scene import RobotScene, Scene
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
@@ -82,24 +83,24 @@ class StepTerms(NamedTuple):
             groups that may move so.
     """
 
-    q: Array
-    start: Array
-    free: Array
-    H: Array
-    J: Array
-    HJ: Array
-    before: Array
-    after: Array
-    error: Array
-    places: Array
-    axes: Array
-    gaps: Array
-    turns: Array
-    along: Array
-    pads: Array
-    pad_force: Array
-    patches: Array
-    wholes: Array
+    q: Vector
+    start: Vector
+    free: Vector
+    H: Matrix
+    J: Matrix
+    HJ: Matrix
+    before: Vector
+    after: Vector
+    error: Vector
+    places: Matrix
+    axes: Tensor
+    gaps: Vector
+    turns: Tensor
+    along: Matrix
+    pads: Matrix
+    pad_force: Vector
+    patches: Tensor
+    wholes: Matrix
 
 
 class Output(NamedTuple):

@@ -1,0 +1,275 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The arrays of a time step, by what they are: laws of contacts, what lasts, what is tried.
+
+Sizes: nq positions, nv velocities; m rows of relative velocities, of which b hold, then w of each
+of c contacts; e contacts that give way along their surfaces; s points of shapes; p pads of
+fingers; r hinges and lines that resist; g groups of bodies, see `Groups`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.compile.routine import Indices, Mask, Matrix, Vector, new_record
+from robot_dynamics.contact.material import dissipation
+from robot_dynamics.contact.points import Inequality, PlacedPoint
+from robot_dynamics.contact.shapes import SeenPoint
+from robot_dynamics.model import WORLD
+from robot_dynamics.simulation.contact.terms import ContactTerms
+
+#: A point deeper than this [m] has come from beside the face or the surface: it is not in contact.
+#: None may be so at the start.
+DEEP = 1e-3
+
+
+class Rows(NamedTuple):
+    """Where rows are: those that hold come first.
+
+    Attributes:
+        holding: Number of rows that hold, b.
+        width: Rows of each contact, w: its normal, tangents, and spin or not.
+    """
+
+    holding: int
+    width: int
+
+
+class ContactLaws(NamedTuple):
+    """What contacts obey, whatever moves.
+
+    Attributes:
+        friction: mu (c,).
+        restitution: e of rigid ones (c,).
+        elastic: Which give way along their normals (c,).
+        stiffness: K of these (c,) [N/m].
+        damping: D of these (c,) [N s/m].
+        loss: D of Hunt and Crossley's contacts, over K d (c,) [s/m].
+        gives: Which give way along their surfaces (c,).
+        shear_stiffness: K_t of these (e,) [N/m].
+        shear_damping: D_t of these (e,) [N s/m].
+        face: Half the sizes of faces (c, 2) [m].
+        deep: Down to which depth these push if they are rigid (c,) [m].
+        stays: Which have a place in the world that they can be brought back to (c,): none that
+            rolls, or touches what moves.
+        shown: Which are points of shapes (s,).
+    """
+
+    friction: Vector
+    restitution: Vector
+    elastic: Mask
+    stiffness: Vector
+    damping: Vector
+    loss: Vector
+    gives: Mask
+    shear_stiffness: Vector
+    shear_damping: Vector
+    face: Matrix
+    deep: Vector
+    stays: Mask
+    shown: Indices
+
+
+def laws_of(terms: ContactTerms) -> ContactLaws:
+    """Return the laws of a scene's contacts."""
+    scene = terms.scene
+    materials = [material for _, material, _ in scene.touches]
+    elastic = np.array([m.elastic for m in materials], dtype=bool)
+    shear = np.array([m.tangential_stiffness for m in materials])
+    gives = np.isfinite(shear)
+    faces = [scene.contacts[i].face for i in scene.pushing]
+    face, deep = np.full((len(materials), 2), np.inf), np.full(len(materials), DEEP)
+    face[: len(faces)] = np.array(faces).reshape(-1, 2)
+    # Points of shapes and of round bodies are within what they touch, however deep they are.
+    round_ = [isinstance(p, PlacedPoint) and p.shape is not None for p in scene.points]
+    deep[len(faces) :][terms.seen | np.array(round_, dtype=bool)] = np.inf
+    return ContactLaws(
+        friction=np.array([cone.friction for _, _, cone in scene.touches]),
+        restitution=np.array([m.restitution for m in materials]),
+        elastic=elastic,
+        stiffness=np.array([m.stiffness if m.elastic else 0.0 for m in materials]),
+        damping=np.array([m.damping if m.elastic else 0.0 for m in materials]),
+        loss=np.array(
+            [
+                dissipation(m.restitution, m.speed) if m.elastic and not m.damping else 0.0
+                for m in materials
+            ]
+        ),
+        gives=gives,
+        shear_stiffness=shear[gives],
+        shear_damping=np.array([m.tangential_damping for m in materials])[gives],
+        face=face,
+        deep=deep,
+        stays=np.array([True] * len(faces) + [_stays(p) for p in scene.points], dtype=bool),
+        shown=np.flatnonzero(terms.seen),
+    )
+
+
+def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
+    """Return whether a point that sticks stays where it is in the world."""
+    if not isinstance(point, PlacedPoint) or point.base != WORLD:
+        return False
+    return point.radius == 0.0 and point.shape is None
+
+
+class StepState(NamedTuple):
+    """What changes from step to step, and all that the next step depends on.
+
+    Attributes:
+        q: Positions (nq,).
+        v: Velocities (nv,) [m/s, rad/s].
+        force: At all rows over the last step (m,) [N].
+        impulse: Of impacts at all rows since forces were taken (m,) [N s].
+        pressed: Which contacts push (c,).
+        slipping: Which of these slip (c,).
+        impacts: Number of impacts at each contact (c,).
+        near: Where points of shapes were in the last step (s, 3) [m], NaN where there was none.
+        pads: Moments of pads on the object over the last step, about x and y of their contacts
+            (p, 2) [N m].
+        resisted: What hinges and lines resisted with over the last step, on the object along what
+            they leave (r,) [N m or N].
+        rates: Of hinges and lines that resist (r,) [rad/s or m/s].
+        gaining: By how much these change (r,) [rad/s^2 or m/s^2].
+        acceleration: Of the last step (nv,), and
+        foreseen: what it says of the next one (nv,) [m/s^2, rad/s^2],
+        known: whether it says anything (nv,).
+        leaving: Velocities of rows at the end of the last step (m,) [m/s],
+        slowing: by how much slip changed within it (c,) [m/s], and
+        fresh: whether they were taken where the next step begins (1,).
+        bending: s of the laws of the last step, u+ + s, over its length (m,) [m/s^2].
+        swing: By how much u- was off that of the step before (m,) [m/s].
+        anchors: Places where sticking began (c, 3) [m], of those
+        anchored: that stick (c,).
+        patch: How deep surfaces with a damper still are (c,) [m].
+        used: K as steps resolve it, kept while something is stored (c,) [N/m].
+        sheared: How far surfaces gave way along themselves, in the coordinates of the body that
+            has them (e, 3) [m].
+        touched: Which contacts pushed since energy was looked at (c,).
+        work: Twice the work on each row since the start (m,) [J].
+        totals: Work on groups of drives, of the friction of joints, and of pads since the start
+            [J], and the momentum that forces gave since energy was looked at [N s] (g, 6).
+        account: Energy of groups, work that may be positive, what contacts lost [J], and momentum
+            in the world [N s] when energy was looked at (g, 6); the latter is not a number where
+            nothing was free to move as a whole.
+        residual: The largest error of the contact laws since the start (1,), in parts of an
+            impulse.
+    """
+
+    q: Vector
+    v: Vector
+    force: Vector
+    impulse: Vector
+    pressed: Mask
+    slipping: Mask
+    impacts: Indices
+    near: Matrix
+    pads: Matrix
+    resisted: Vector
+    rates: Vector
+    gaining: Vector
+    acceleration: Vector
+    foreseen: Vector
+    known: Mask
+    leaving: Vector
+    slowing: Vector
+    fresh: Mask
+    bending: Vector
+    swing: Vector
+    anchors: Matrix
+    anchored: Mask
+    patch: Vector
+    used: Vector
+    sheared: Matrix
+    touched: Mask
+    work: Vector
+    totals: Matrix
+    account: Matrix
+    residual: Vector
+
+    def clear(self, q: Vector, v: Vector | None, laws: ContactLaws) -> None:
+        """Begin at positions (nq,) and velocities (nv,), at rest by default; nothing pushes."""
+        there = np.array(q), 0.0 if v is None else np.array(v)
+        for array in self:
+            array[...] = 0
+        self.q[:], self.v[:] = there
+        self.near[:], self.used[:] = np.nan, laws.stiffness
+        self.slowing[:] = np.inf
+        self.fresh[:] = True
+
+
+class Trial(NamedTuple):
+    """A step that is tried, written anew each time.
+
+    Attributes:
+        h: Its length (1,) [s].
+        whole: That of the step that is not divided (1,) [s].
+        half: Half of the length (1,) [s].
+        smooth: Whether nothing happened within the whole step before (1,).
+        force: On the joints (nv,) [N m or N].
+        drag: Friction of joints over their velocities (nv,) [N m s/rad or N s/m].
+        resisting: That of hinges and lines over their rates (r,), likewise.
+        pressing: Normal forces of pads (p,) [N].
+        gaps: At its start (c,) [m].
+        within: Which contacts are on their faces (c,).
+        arriving: Which close with a speed (c,).
+        offset: s of the laws of u+ + s (m,) [m/s].
+        springs: Laws of elastic contacts (c, 10), see `normal_impulse`.
+        left: Part of a displacement of their surfaces that is left after half of it (c,).
+        shear: Displacements along tangents (e, 2) [m].
+        anew: Whether velocities of elastic contacts are sought without bounds (1,).
+        missed: Whether impulses miss their laws (1,).
+        end: Velocities at its end (nv,) [m/s, rad/s].
+        after: Those of rows (m,) [m/s].
+        fastest: The largest of them (1,) [m/s, rad/s].
+        astray: How far it ends from where its bias forces were taken (1,) [m, rad].
+        closing: When the first rigid contact closes (1,) [s]; the length if none does.
+        pushed: Which groups something pushes (g,).
+        lost: Whether contacts could not push (1,).
+    """
+
+    h: Vector
+    whole: Vector
+    half: Vector
+    smooth: Mask
+    force: Vector
+    drag: Vector
+    resisting: Vector
+    pressing: Vector
+    gaps: Vector
+    within: Mask
+    arriving: Mask
+    offset: Vector
+    springs: Matrix
+    left: Vector
+    shear: Matrix
+    anew: Mask
+    missed: Mask
+    end: Vector
+    after: Vector
+    fastest: Vector
+    astray: Vector
+    closing: Vector
+    pushed: Mask
+    lost: Mask
+
+
+def records_of(terms: ContactTerms, laws: ContactLaws) -> tuple[StepState, Trial]:
+    """Return the state of a scene, and a trial."""
+    scene, rows = terms.scene, terms.holding + terms.width * terms.opening
+    nq, nv, c, e = scene.model.nq, scene.model.nv, terms.opening, len(laws.shear_stiffness)
+    s, p, r, g = len(laws.shown), len(scene.pads), len(terms.resisting), len(terms.groups.mass)
+    state = new_record(
+        StepState, q=nq, v=nv, force=rows, impulse=rows, pressed=c, slipping=c, impacts=c,
+        near=(s, 3), pads=(p, 2), resisted=r, rates=r, gaining=r, acceleration=nv, foreseen=nv,
+        known=nv, leaving=rows, slowing=c, fresh=1, bending=rows, swing=rows,
+        anchors=(c, 3), anchored=c, patch=c, used=c, sheared=(e, 3), touched=c, work=rows,
+        totals=(g, 6), account=(g, 6), residual=1,
+    )  # fmt: skip
+    trial = new_record(
+        Trial, h=1, whole=1, half=1, smooth=1, force=nv, drag=nv, resisting=r, pressing=p, gaps=c,
+        within=c, arriving=c, offset=rows, springs=(c, 10), left=c, shear=(e, 2), anew=1, missed=1,
+        end=nv, after=rows, fastest=1, astray=1, closing=1, pushed=g, lost=1,
+    )  # fmt: skip
+    return state, trial
