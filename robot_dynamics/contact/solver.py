@@ -200,43 +200,26 @@ def pyramid_impulses(
 
 
 class ContactProblem(NamedTuple):
-    """One contact problem: b rows that hold, then w rows of each of c contacts, m in all.
+    """One contact problem: b rows that hold, then w rows of each of c contacts, m in all."""
 
-    Attributes:
-        H: Inertia matrix (nv, nv).
-        J: Rows of relative velocities (m, nv).
-        HJ: H^-1 J^T, transposed (m, nv).
-        c: Velocities without impulses, and what they are to exceed, as u + c (m,).
-        compliance: R, by how much rows give way to their own impulses (m,).
-        P: Impulses to start from, then those found (m,).
-        touching: Which contacts may push (c,); the others have no impulse.
-        slide: Directions of slip that are known (m,): unit vectors along the tangents of contacts
-            that resist with -mu P_n along them whatever u_t is; zero of all others. For round
-            cones.
-        pressed: Which contacts push (c,).
-        slipping: Which of them are at the edge of their disc or square (c,).
-        error: How far the equations are from being met, in parts of the largest impulse (1,).
-        mu: Friction of each contact (c,).
-        holding: Number of rows that hold, b.
-        width: Rows of each contact, w: normal, tangents, and spin or not.
-        pyramid: Whether friction cones are pyramids.
-    """
-
-    H: Matrix
-    J: Matrix
-    HJ: Matrix
-    c: Vector
-    compliance: Vector
-    P: Vector
-    touching: Mask
+    H: Matrix  #: Inertia matrix (nv, nv).
+    J: Matrix  #: Rows of relative velocities (m, nv).
+    HJ: Matrix  #: H^-1 J^T, transposed (m, nv).
+    c: Vector  #: Velocities without impulses, and what they are to exceed, as u + c (m,).
+    compliance: Vector  #: R, by how much rows give way to their own impulses (m,).
+    P: Vector  #: Impulses to start from, then those found (m,).
+    touching: Mask  #: Which contacts may push (c,); the others have no impulse.
+    #: Directions of slip that are known (m,): unit vectors along the tangents of contacts that
+    #: resist with -mu P_n along them whatever u_t is; zero of all others. For round cones.
     slide: Vector
-    pressed: Mask
-    slipping: Mask
+    pressed: Mask  #: Which contacts push (c,).
+    slipping: Mask  #: Which of them are at the edge of their disc or square (c,).
+    #: How far the equations are from being met, in parts of the largest impulse (1,).
     error: Vector
-    mu: Vector
-    holding: int
-    width: int
-    pyramid: bool
+    mu: Vector  #: Friction of each contact (c,).
+    holding: int  #: Number of rows that hold, b.
+    width: int  #: Rows of each contact, w: normal, tangents, and spin or not.
+    pyramid: bool  #: Whether friction cones are pyramids.
 
 
 class ContactSolver:

@@ -28,27 +28,17 @@ _ROUNDING = 1e-10  # part of it that is none, where bodies move as one
 
 
 class Balance(NamedTuple):
-    """Energy and momentum of groups, and what islands of them are to keep of their motion.
+    """Energy and momentum of groups, and what islands of them are to keep of their motion."""
 
-    Attributes:
-        kinetic: Kinetic energy (g,) [J].
-        potential: Potential energy, with that of elastic contacts (g,) [J].
-        momentum: In the world (g, 3) [N s].
-        wholes: Velocities of motion as a whole at unit speed along the world's axes (nv, 3).
-        island: The first of the groups that each acts on (g,).
-        sums: Of islands, see `balance_energy` (g, 4).
-        common: Velocity of the centre of mass of each group's island (g, 3) [m/s], and
-        kept: what it is to be (g, 3) [m/s].
-    """
-
-    kinetic: Vector
-    potential: Vector
-    momentum: Matrix
+    kinetic: Vector  #: Kinetic energy (g,) [J].
+    potential: Vector  #: Potential energy, with that of elastic contacts (g,) [J].
+    momentum: Matrix  #: In the world (g, 3) [N s].
+    #: Velocities of motion as a whole at unit speed along the world's axes (nv, 3).
     wholes: Matrix
-    island: Indices
-    sums: Matrix
-    common: Matrix
-    kept: Matrix
+    island: Indices  #: The first of the groups that each acts on (g,).
+    sums: Matrix  #: Of islands, see `balance_energy` (g, 4).
+    common: Matrix  #: Velocity of the centre of mass of each group's island (g, 3) [m/s].
+    kept: Matrix  #: What it is to be (g, 3) [m/s].
 
 
 @routine

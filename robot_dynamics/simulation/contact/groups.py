@@ -21,30 +21,19 @@ from robot_dynamics.model.joints import Floating, Prismatic
 
 
 class Groups(NamedTuple):
-    """Which bodies act on one another whatever touches: g groups of these.
+    """Which bodies act on one another whatever touches: g groups of these."""
 
-    Attributes:
-        of_body: The group of each body (bodies,).
-        of_velocity: Of each velocity (nv,).
-        of_row: Of each row of contacts and of what holds (b + w c,), one of them.
-        joins: Contacts that join two groups if they push, and these (n, 3).
-        lossless: Whose losses are all in the books (g,): they have no loop joints that resist.
-        free: Projections onto the directions in which each may move as a whole (g, 3, 3).
-        mass: Of each (g,).
-        weight: In the world (g, 3) [N].
-        grounded: The group that each contact holds to the world if it pushes (c,), or -1.
-        roots: Velocities that move a group as a whole, with their bodies and directions there.
-    """
-
-    of_body: Indices
-    of_velocity: Indices
-    of_row: Indices
-    joins: Table
+    of_body: Indices  #: The group of each body (bodies,).
+    of_velocity: Indices  #: Of each velocity (nv,).
+    of_row: Indices  #: Of each row of contacts and of what holds (b + w c,), one of them.
+    joins: Table  #: Contacts that join two groups if they push, and these (n, 3).
+    #: Whose losses are all in the books (g,): they have no loop joints that resist.
     lossless: Mask
-    free: Tensor
-    mass: Vector
-    weight: Matrix
-    grounded: Indices
+    free: Tensor  #: Projections onto the directions in which each may move as a whole (g, 3, 3).
+    mass: Vector  #: Of each (g,).
+    weight: Matrix  #: In the world (g, 3) [N].
+    grounded: Indices  #: The group that each contact holds to the world if it pushes (c,), or -1.
+    #: Velocities that move a group as a whole, with their bodies and directions there.
     roots: dict[int, tuple[int, Sequence[float]]]
 
 

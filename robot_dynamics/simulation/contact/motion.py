@@ -86,39 +86,23 @@ _INFINITE, _NOWHERE = float("inf"), float("nan")
 
 
 class Correction(NamedTuple):
-    """What positions are corrected by.
+    """What positions are corrected by."""
 
-    Attributes:
-        error: What rows are open by (m,) [m or rad].
-        part: Which rows take part (m,).
-        open: The largest of their errors (1,) [m or rad].
-        everything: Whether contacts take part, beside what holds (1,).
-        shift: Of the diagonal of W, in parts of its mean (1,).
-        move: The motion that closes what is open (nv,) [m or rad].
-    """
-
-    error: Vector
-    part: Mask
-    open: Vector
-    everything: Mask
-    shift: Vector
-    move: Vector
+    error: Vector  #: What rows are open by (m,) [m or rad].
+    part: Mask  #: Which rows take part (m,).
+    open: Vector  #: The largest of their errors (1,) [m or rad].
+    everything: Mask  #: Whether contacts take part, beside what holds (1,).
+    shift: Vector  #: Of the diagonal of W, in parts of its mean (1,).
+    move: Vector  #: The motion that closes what is open (nv,) [m or rad].
 
 
 class SavedMotion(NamedTuple):
-    """All that changes in a motion.
+    """All that changes in a motion."""
 
-    Attributes:
-        state: Copies of its arrays.
-        correction: See `ContactMotion`.
-        crowded: See `ContactMotion`.
-        trusted: The longest step that is to be tried next [s].
-    """
-
-    state: StepState
-    correction: float
-    crowded: bool
-    trusted: float
+    state: StepState  #: Copies of its arrays.
+    correction: float  #: See `ContactMotion`.
+    crowded: bool  #: See `ContactMotion`.
+    trusted: float  #: The longest step that is to be tried next [s].
 
 
 class ContactMotion:

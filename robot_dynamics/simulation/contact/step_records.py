@@ -26,50 +26,30 @@ DEEP = 1e-3
 
 
 class Rows(NamedTuple):
-    """Where rows are: those that hold come first.
+    """Where rows are: those that hold come first."""
 
-    Attributes:
-        holding: Number of rows that hold, b.
-        width: Rows of each contact, w: its normal, tangents, and spin or not.
-    """
-
-    holding: int
-    width: int
+    holding: int  #: Number of rows that hold, b.
+    width: int  #: Rows of each contact, w: its normal, tangents, and spin or not.
 
 
 class ContactLaws(NamedTuple):
-    """What contacts obey, whatever moves.
+    """What contacts obey, whatever moves."""
 
-    Attributes:
-        friction: mu (c,).
-        restitution: e of rigid ones (c,).
-        elastic: Which give way along their normals (c,).
-        stiffness: K of these (c,) [N/m].
-        damping: D of these (c,) [N s/m].
-        loss: D of Hunt and Crossley's contacts, over K d (c,) [s/m].
-        gives: Which give way along their surfaces (c,).
-        shear_stiffness: K_t of these (e,) [N/m].
-        shear_damping: D_t of these (e,) [N s/m].
-        face: Half the sizes of faces (c, 2) [m].
-        deep: Down to which depth these push if they are rigid (c,) [m].
-        stays: Which have a place in the world that they can be brought back to (c,): none that
-            rolls, or touches what moves.
-        shown: Which are points of shapes (s,).
-    """
-
-    friction: Vector
-    restitution: Vector
-    elastic: Mask
-    stiffness: Vector
-    damping: Vector
-    loss: Vector
-    gives: Mask
-    shear_stiffness: Vector
-    shear_damping: Vector
-    face: Matrix
-    deep: Vector
+    friction: Vector  #: mu (c,).
+    restitution: Vector  #: e of rigid ones (c,).
+    elastic: Mask  #: Which give way along their normals (c,).
+    stiffness: Vector  #: K of these (c,) [N/m].
+    damping: Vector  #: D of these (c,) [N s/m].
+    loss: Vector  #: D of Hunt and Crossley's contacts, over K d (c,) [s/m].
+    gives: Mask  #: Which give way along their surfaces (c,).
+    shear_stiffness: Vector  #: K_t of these (e,) [N/m].
+    shear_damping: Vector  #: D_t of these (e,) [N s/m].
+    face: Matrix  #: Half the sizes of faces (c, 2) [m].
+    deep: Vector  #: Down to which depth these push if they are rigid (c,) [m].
+    #: Which have a place in the world that they can be brought back to (c,): none that rolls, or
+    #: touches what moves.
     stays: Mask
-    shown: Indices
+    shown: Indices  #: Which are points of shapes (s,).
 
 
 def laws_of(terms: ContactTerms) -> ContactLaws:
@@ -115,77 +95,50 @@ def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
 
 
 class StepState(NamedTuple):
-    """What changes from step to step, and all that the next step depends on.
+    """What changes from step to step, and all that the next step depends on."""
 
-    Attributes:
-        q: Positions (nq,).
-        v: Velocities (nv,) [m/s, rad/s].
-        force: At all rows over the last step (m,) [N].
-        impulse: Of impacts at all rows since forces were taken (m,) [N s].
-        pressed: Which contacts push (c,).
-        slipping: Which of these slip (c,).
-        impacts: Number of impacts at each contact (c,).
-        near: Where points of shapes were in the last step (s, 3) [m], NaN where there was none.
-        pads: Moments of pads on the object over the last step, about x and y of their contacts
-            (p, 2) [N m].
-        resisted: What hinges and lines resisted with over the last step, on the object along what
-            they leave (r,) [N m or N].
-        rates: Of hinges and lines that resist (r,) [rad/s or m/s].
-        gaining: By how much these change (r,) [rad/s^2 or m/s^2].
-        acceleration: Of the last step (nv,), and
-        foreseen: what it says of the next one (nv,) [m/s^2, rad/s^2],
-        known: whether it says anything (nv,).
-        leaving: Velocities of rows at the end of the last step (m,) [m/s],
-        slowing: by how much slip changed within it (c,) [m/s], and
-        fresh: whether they were taken where the next step begins (1,).
-        bending: s of the laws of the last step, u+ + s, over its length (m,) [m/s^2].
-        swing: By how much u- was off that of the step before (m,) [m/s].
-        anchors: Places where sticking began (c, 3) [m], of those
-        anchored: that stick (c,).
-        patch: How deep surfaces with a damper still are (c,) [m].
-        used: K as steps resolve it, kept while something is stored (c,) [N/m].
-        sheared: How far surfaces gave way along themselves, in the coordinates of the body that
-            has them (e, 3) [m].
-        touched: Which contacts pushed since energy was looked at (c,).
-        work: Twice the work on each row since the start (m,) [J].
-        totals: Work on groups of drives, of the friction of joints, and of pads since the start
-            [J], and the momentum that forces gave since energy was looked at [N s] (g, 6).
-        account: Energy of groups, work that may be positive, what contacts lost [J], and momentum
-            in the world [N s] when energy was looked at (g, 6); the latter is not a number where
-            nothing was free to move as a whole.
-        residual: The largest error of the contact laws since the start (1,), in parts of an
-            impulse.
-    """
-
-    q: Vector
-    v: Vector
-    force: Vector
-    impulse: Vector
-    pressed: Mask
-    slipping: Mask
-    impacts: Indices
+    q: Vector  #: Positions (nq,).
+    v: Vector  #: Velocities (nv,) [m/s, rad/s].
+    force: Vector  #: At all rows over the last step (m,) [N].
+    impulse: Vector  #: Of impacts at all rows since forces were taken (m,) [N s].
+    pressed: Mask  #: Which contacts push (c,).
+    slipping: Mask  #: Which of these slip (c,).
+    impacts: Indices  #: Number of impacts at each contact (c,).
+    #: Where points of shapes were in the last step (s, 3) [m], NaN where there was none.
     near: Matrix
+    #: Moments of pads on the object over the last step (p, 2) [N m], about x and y of their
+    #: contacts.
     pads: Matrix
+    #: What hinges and lines resisted with over the last step, on the object along what they leave
+    #: (r,) [N m or N].
     resisted: Vector
-    rates: Vector
-    gaining: Vector
-    acceleration: Vector
-    foreseen: Vector
-    known: Mask
-    leaving: Vector
-    slowing: Vector
-    fresh: Mask
-    bending: Vector
-    swing: Vector
-    anchors: Matrix
-    anchored: Mask
-    patch: Vector
-    used: Vector
+    rates: Vector  #: Of hinges and lines that resist (r,) [rad/s or m/s].
+    gaining: Vector  #: By how much these change (r,) [rad/s^2 or m/s^2].
+    acceleration: Vector  #: Of the last step (nv,) [m/s^2, rad/s^2].
+    foreseen: Vector  #: What it says of that of the next step (nv,), likewise.
+    known: Mask  #: Whether it says anything (nv,).
+    leaving: Vector  #: Velocities of rows at the end of the last step (m,) [m/s].
+    slowing: Vector  #: By how much slip changed within it (c,) [m/s].
+    fresh: Mask  #: Whether `leaving` was taken where the next step begins (1,).
+    bending: Vector  #: s of the laws of the last step, u+ + s, over its length (m,) [m/s^2].
+    swing: Vector  #: By how much u- was off that of the step before (m,) [m/s].
+    anchors: Matrix  #: Places where sticking began (c, 3) [m].
+    anchored: Mask  #: Which contacts stick, and have such a place (c,).
+    patch: Vector  #: How deep surfaces with a damper still are (c,) [m].
+    used: Vector  #: K as steps resolve it, kept while something is stored (c,) [N/m].
+    #: How far surfaces gave way along themselves (e, 3) [m], in the coordinates of the body that
+    #: has them.
     sheared: Matrix
-    touched: Mask
-    work: Vector
+    touched: Mask  #: Which contacts pushed since energy was looked at (c,).
+    work: Vector  #: Twice the work on each row since the start (m,) [J].
+    #: Work on groups of drives, of the friction of joints, and of pads since the start [J], and
+    #: the momentum that forces gave since energy was looked at [N s] (g, 6).
     totals: Matrix
+    #: Energy of groups, work that may be positive, what contacts lost [J], and momentum in the
+    #: world [N s] when energy was looked at (g, 6); the latter is not a number where nothing was
+    #: free to move as a whole.
     account: Matrix
+    #: The largest error of the contact laws since the start (1,), in parts of an impulse.
     residual: Vector
 
     def clear(self, q: Vector, v: Vector | None, laws: ContactLaws) -> None:
@@ -200,59 +153,32 @@ class StepState(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A step that is tried, written anew each time.
+    """A step that is tried, written anew each time."""
 
-    Attributes:
-        h: Its length (1,) [s].
-        whole: That of the step that is not divided (1,) [s].
-        half: Half of the length (1,) [s].
-        smooth: Whether nothing happened within the whole step before (1,).
-        force: On the joints (nv,) [N m or N].
-        drag: Friction of joints over their velocities (nv,) [N m s/rad or N s/m].
-        resisting: That of hinges and lines over their rates (r,), likewise.
-        pressing: Normal forces of pads (p,) [N].
-        gaps: At its start (c,) [m].
-        within: Which contacts are on their faces (c,).
-        arriving: Which close with a speed (c,).
-        offset: s of the laws of u+ + s (m,) [m/s].
-        springs: Laws of elastic contacts (c, 10), see `normal_impulse`.
-        left: Part of a displacement of their surfaces that is left after half of it (c,).
-        shear: Displacements along tangents (e, 2) [m].
-        anew: Whether velocities of elastic contacts are sought without bounds (1,).
-        missed: Whether impulses miss their laws (1,).
-        end: Velocities at its end (nv,) [m/s, rad/s].
-        after: Those of rows (m,) [m/s].
-        fastest: The largest of them (1,) [m/s, rad/s].
-        astray: How far it ends from where its bias forces were taken (1,) [m, rad].
-        closing: When the first rigid contact closes (1,) [s]; the length if none does.
-        pushed: Which groups something pushes (g,).
-        lost: Whether contacts could not push (1,).
-    """
-
-    h: Vector
-    whole: Vector
-    half: Vector
-    smooth: Mask
-    force: Vector
-    drag: Vector
-    resisting: Vector
-    pressing: Vector
-    gaps: Vector
-    within: Mask
-    arriving: Mask
-    offset: Vector
-    springs: Matrix
-    left: Vector
-    shear: Matrix
-    anew: Mask
-    missed: Mask
-    end: Vector
-    after: Vector
-    fastest: Vector
-    astray: Vector
-    closing: Vector
-    pushed: Mask
-    lost: Mask
+    h: Vector  #: Its length (1,) [s].
+    whole: Vector  #: That of the step that is not divided (1,) [s].
+    half: Vector  #: Half of the length (1,) [s].
+    smooth: Mask  #: Whether nothing happened within the whole step before (1,).
+    force: Vector  #: On the joints (nv,) [N m or N].
+    drag: Vector  #: Friction of joints over their velocities (nv,) [N m s/rad or N s/m].
+    resisting: Vector  #: That of hinges and lines over their rates (r,), likewise.
+    pressing: Vector  #: Normal forces of pads (p,) [N].
+    gaps: Vector  #: At its start (c,) [m].
+    within: Mask  #: Which contacts are on their faces (c,).
+    arriving: Mask  #: Which close with a speed (c,).
+    offset: Vector  #: s of the laws of u+ + s (m,) [m/s].
+    springs: Matrix  #: Laws of elastic contacts (c, 10), see `normal_impulse`.
+    left: Vector  #: Part of a displacement of their surfaces that is left after half of it (c,).
+    shear: Matrix  #: Displacements along tangents (e, 2) [m].
+    anew: Mask  #: Whether velocities of elastic contacts are sought without bounds (1,).
+    missed: Mask  #: Whether impulses miss their laws (1,).
+    end: Vector  #: Velocities at its end (nv,) [m/s, rad/s].
+    after: Vector  #: Those of rows (m,) [m/s].
+    fastest: Vector  #: The largest of them (1,) [m/s, rad/s].
+    astray: Vector  #: How far it ends from where its bias forces were taken (1,) [m, rad].
+    closing: Vector  #: When the first rigid contact closes (1,) [s]; the length if none does.
+    pushed: Mask  #: Which groups something pushes (g,).
+    lost: Mask  #: Whether contacts could not push (1,).
 
 
 def records_of(terms: ContactTerms, laws: ContactLaws) -> tuple[StepState, Trial]:
