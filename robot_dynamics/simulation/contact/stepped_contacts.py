@@ -27,14 +27,14 @@ from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.motion import (
+from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
+from robot_dynamics.simulation.contact.step_records import DEEP
+from robot_dynamics.simulation.contact.time_stepping import (
     FASTEST,
     MOST_BOUNCES,
     ContactMotion,
     SavedMotion,
 )
-from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
-from robot_dynamics.simulation.contact.step_records import DEEP
 from robot_dynamics.simulation.engine_plant import SimulationError
 from robot_dynamics.simulation.plant import Measurement
 from robot_dynamics.simulation.scene import RobotScene

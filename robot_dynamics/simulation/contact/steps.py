@@ -19,7 +19,6 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
-from robot_dynamics.simulation.contact.motion import FASTEST, ContactMotion
 from robot_dynamics.simulation.contact.report import (
     ContactReport,
     EnergyBooks,
@@ -29,6 +28,7 @@ from robot_dynamics.simulation.contact.report import (
 )
 from robot_dynamics.simulation.contact.step_records import DEEP
 from robot_dynamics.simulation.contact.terms import ContactTerms
+from robot_dynamics.simulation.contact.time_stepping import FASTEST, ContactMotion
 from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings

@@ -23,9 +23,9 @@ from robot_dynamics.simulation.contact.environment_joints import (
     EnvironmentJoint,
     require_independent,
 )
-from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.report import Touch
 from robot_dynamics.simulation.contact.steps import ObservedContacts
+from robot_dynamics.simulation.contact.time_stepping import ContactMotion
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 
 STEP = 2.5e-4

@@ -18,7 +18,7 @@ from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.motion import ContactMotion
+from robot_dynamics.simulation.contact.time_stepping import ContactMotion
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 
 G = 9.81
