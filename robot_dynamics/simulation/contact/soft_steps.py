@@ -16,8 +16,9 @@ from __future__ import annotations
 from math import sqrt
 
 from robot_dynamics.compile.routine import routine
+from robot_dynamics.contact.dense import along_row, product
 from robot_dynamics.contact.soft import displaced, normal_impulse, normal_slope, tangential_slope
-from robot_dynamics.contact.solver import ContactProblem, along_row, product
+from robot_dynamics.contact.solver import ContactProblem
 from robot_dynamics.simulation.contact.step_records import ContactLaws, Rows, StepState, Trial
 from robot_dynamics.simulation.contact.terms import StepTerms
 

@@ -20,6 +20,17 @@ from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.model import WORLD
 from robot_dynamics.simulation.contact.terms import ContactTerms
 
+#: A rigid contact this near [m] is closed.
+CLOSED = 1e-7
+#: One that pushed in the last step may have this distance [m], which curved faces make of a slide.
+STILL_CLOSED = 1e-4
+#: Less slip than this [m/s, or scaled spin] is none: of corners that share a load some may be at
+#: the limit of their friction while the face sticks.
+NO_SLIP = 1e-9
+#: Impacts slower than this [m/s] do not bounce and are not counted.
+SLOW = 1e-3
+#: Beyond this [m/s, rad/s] numbers are no motion any more.
+FASTEST = 1e6
 #: A point deeper than this [m] has come from beside the face or the surface: it is not in contact.
 #: None may be so at the start.
 DEEP = 1e-3

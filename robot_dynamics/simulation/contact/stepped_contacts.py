@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot that touches: trees, floating bases and closed loops, moved one period at a time.
 
-The steps are those of scenes (`motion`): impulses that meet Signorini's and Coulomb's laws,
+The steps are those of scenes (`time_stepping`): impulses that meet Signorini's and Coulomb's laws,
 impacts where they happen, loops as rows that hold.
 """
 
@@ -28,9 +28,8 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
-from robot_dynamics.simulation.contact.step_records import DEEP
+from robot_dynamics.simulation.contact.step_records import DEEP, FASTEST
 from robot_dynamics.simulation.contact.time_stepping import (
-    FASTEST,
     MOST_BOUNCES,
     ContactMotion,
     SavedMotion,

@@ -26,9 +26,9 @@ from robot_dynamics.simulation.contact.report import (
     held,
     tilt_of,
 )
-from robot_dynamics.simulation.contact.step_records import DEEP
+from robot_dynamics.simulation.contact.step_records import DEEP, FASTEST
 from robot_dynamics.simulation.contact.terms import ContactTerms
-from robot_dynamics.simulation.contact.time_stepping import FASTEST, ContactMotion
+from robot_dynamics.simulation.contact.time_stepping import ContactMotion
 from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings

@@ -10,90 +10,57 @@ and give back exactly what they store, see `contact.soft`, so that no step is to
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile.routine import Call, Mask, Vector, new_record, routine, zeros
+from robot_dynamics.compile.routine import Mask, new_record
 from robot_dynamics.contact.soft import relaxed
-from robot_dynamics.contact.solver import (
-    Cone,
-    ContactProblem,
-    ContactSolver,
-    Residuals,
-    along_row,
-    factorise_symmetric,
-    larger,
-    product,
-    residuals,
-    substitute_symmetric,
-    velocities,
-)
+from robot_dynamics.contact.solver import Cone, ContactSolver, Residuals, residuals, velocities
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.simulation.contact.energy_balance import Balance, balance_energy
-from robot_dynamics.simulation.contact.groups import Groups
+from robot_dynamics.simulation.contact.position_correction import PositionCorrection
 from robot_dynamics.simulation.contact.report import EnergyBooks
 from robot_dynamics.simulation.contact.soft_steps import follow_laws, give_way, move_patches
 from robot_dynamics.simulation.contact.step_records import (
     DEEP,
-    ContactLaws,
+    FASTEST,
+    NO_SLIP,
+    SLOW,
     Rows,
     StepState,
-    Trial,
     laws_of,
     records_of,
+)
+from robot_dynamics.simulation.contact.step_routines import (
+    ASTRAY,
+    accept_step,
+    attempt_step,
+    begin_step,
+    end_step,
+    energy_gained,
+    meet_laws,
+    nothing,
+    ordinary_step,
+    rub,
+    take_step,
+    without_gain,
 )
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
 
 Array = NDArray[np.float64]
 
-#: A rigid contact this near [m] is closed.
-CLOSED = 1e-7
-#: One that pushed in the last step may have this distance [m], which curved faces make of a slide.
-STILL_CLOSED = 1e-4
-#: Less slip than this [m/s, or scaled spin] is none: of corners that share a load some may be at
-#: the limit of their friction while the face sticks.
-NO_SLIP = 1e-9
-#: Impacts slower than this [m/s] do not bounce and are not counted.
-SLOW = 1e-3
-#: Beyond this [m/s, rad/s] numbers are no motion any more.
-FASTEST = 1e6
-# A step is halved where it would end this far [m, rad] from where its bias forces were taken ...
-_ASTRAY = 1e-4
-# Accelerations [m/s^2, rad/s^2] that curved surfaces may begin to ask for in one step.
-_BEND = 10.0
-_TINY = 1e-300
-_SHORTEST = 16  # ... into as many parts at most
+# A step that would end elsewhere than foreseen is divided into as many parts at most.
+_SHORTEST = 16
 # In a step: what bounces so often does not bounce any more, and what closes beyond the other
 # number closes at the step's end.
 MOST_BOUNCES, _MOST_EVENTS = 300, 1000
-_LARGE_CORRECTION = 1e-6  # [m or rad]
-_LITTLE = 1e-5  # [m or rad], what is open by less where all rests is not closed by lifting
-_CLOSE_ENOUGH = 1e-12  # [m or rad], what is open by less in a step is not corrected
-_WEAK_SHIFT = 1e-6  # of the diagonal, for rows that nearly depend on one another
-_SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 # Hinges and lines resist by their rates at a step's end: foreseen ones, and where these are off by
 # this part of Coulomb friction the step is tried anew, as often as this at most.
 _OFF_COULOMB = 0.01
 _PASSES = 8
-_SPRING_PASSES = 60  # of the problem at most, for laws of springs that are not linear
-_SWINGING = 6  # passes: two or three are usual ...
-_SEARCH = 20  # ... and of a search between bounds
-_INFINITE, _NOWHERE = float("inf"), float("nan")
-
-
-class Correction(NamedTuple):
-    """What positions are corrected by."""
-
-    error: Vector  #: What rows are open by (m,) [m or rad].
-    part: Mask  #: Which rows take part (m,).
-    open: Vector  #: The largest of their errors (1,) [m or rad].
-    everything: Mask  #: Whether contacts take part, beside what holds (1,).
-    shift: Vector  #: Of the diagonal of W, in parts of its mean (1,).
-    move: Vector  #: The motion that closes what is open (nv,) [m or rad].
 
 
 class SavedMotion(NamedTuple):
@@ -132,9 +99,8 @@ class ContactMotion:
         b, w, c, nv = *self._rows, self.terms.opening, scene.model.nv
         m, g = b + w * c, len(self.terms.groups.mass)
         self._solver = solver = ContactSolver(b, self.laws.friction, w, nv, cone)
-        # Terms of a step, and of a state.
         self._output = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
-        self._terms, self._here = self._output.terms, self.terms.output()
+        self._terms = self._output.terms
         self.state, self._trial = state, _ = records_of(self.terms, self.laws)
         self.q, self.v, self.near, self.pads = state.q, state.v, state.near, state.pads
         self.pressed, self.slipping, self.impacts = state.pressed, state.slipping, state.impacts
@@ -143,9 +109,6 @@ class ContactMotion:
             Balance, kinetic=g, potential=g, momentum=(g, 3), wholes=(nv, 3), island=g,
             sums=(g, 4), common=(g, 3), kept=(g, 3),
         )  # fmt: skip
-        self._correction = new_record(
-            Correction, error=m, part=m, open=1, everything=np.ones(1, bool), shift=1, move=nv
-        )
         # Of an impact: impulses that may give energy, and what velocities change by.
         self._bouncing, self._change = np.zeros(m), np.zeros(nv)
         self.damping, self.friction = np.zeros(nv), np.zeros(nv)
@@ -159,6 +122,9 @@ class ContactMotion:
             self._held = self.terms.groups.of_velocity[self.terms.scene.system.object_v][0]
         # All that such a step takes is compiled.
         self._plain = not self._padded.size and not self.terms.resisting
+        self._correction = PositionCorrection(
+            self.terms, self._terms, state, self.laws, self._rows, self._trial, self._energy
+        )
         self.bind()
         self.start(scene.model.neutral())
 
@@ -201,7 +167,7 @@ class ContactMotion:
     def bind(self) -> None:
         """Let the compiled parts of a step work on the arrays of the records, in place."""
         terms, state, laws, rows = self._terms, self.state, self.laws, self._rows
-        trial, balance, correction = self._trial, self._balance, self._correction
+        trial, balance = self._trial, self._balance
         layout, solver, problem = self.terms, self._solver, self._solver.problem
         groups = layout.groups
         more = [each for each in (trial.resisting, trial.pressing) if each.size]
@@ -226,15 +192,10 @@ class ContactMotion:
         )
         coast = layout.bind_coast(terms.q, trial.end, trial.half.reshape(()), state.q, state.v)
         take = take_step.bind(terms, state, laws, rows, groups, trial, problem)
-        open_now, self._open_here = (
-            open_by.bind(h, at, state, laws, rows, trial, correction)
-            for h, at in ((trial.h, terms), (np.zeros(1), self._here.terms))
-        )
         self._accept_step = accept_step.bind(
-            coast, take, patches, open_now, terms, state, laws, trial, problem
+            coast, take, patches, self._correction.look, terms, state, laws, trial, problem
         )
         self._ordinary_step = ordinary_step.bind(self._attempt_step, self._accept_step, trial)
-        self._closing_motion = closing_motion.bind(self._here.terms, correction)
         self._find_energy = layout.bind_energy(
             state.q, state.v, balance.kinetic, balance.potential
         )
@@ -310,7 +271,7 @@ class ContactMotion:
                 continue
             # Bias forces are those of a velocity that was foreseen for the middle of the step. By
             # how far the step ends elsewhere than that would lead tells how right they are.
-            while not trial.astray[0] <= _ASTRAY and length > 1.01 * h / _SHORTEST:
+            while not trial.astray[0] <= ASTRAY and length > 1.01 * h / _SHORTEST:
                 length = self._attempt(0.5 * length)
             self._trusted = 2.0 * length
             if not trial.fastest[0] < FASTEST:
@@ -356,51 +317,14 @@ class ContactMotion:
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
         correction does not spin it.
         """
-        self._close_all()
+        self.correction = self._correction.close(known=self._stepped)
         if self._trial.fastest[0] > SLOW:
             self._balance_energy()
 
-    def _rises(self, before: Array) -> bool:
-        """Return whether potential energy is larger than it was at positions `before` (nq,)."""
+    def _energy(self) -> float:
+        """Return the potential energy of the state [J]."""
         self._find_energy()
-        now, after = float(self._balance.potential.sum()), self.q.copy()
-        self.q[:] = before
-        self._find_energy()
-        self.q[:] = after
-        return now > float(self._balance.potential.sum())
-
-    def _close_all(self) -> None:
-        """Move positions to where nothing is open."""
-        correction = self._correction
-        self.correction, correction.shift[0] = 0.0, _SHIFT
-        # Known from the middle of the last step: nothing is to be evaluated where all is closed.
-        if self._stepped and correction.open[0] <= _CLOSE_ENOUGH:
-            return
-        size, before = self._close(), self.q.copy()
-        if not size:
-            return
-        large = size > _LARGE_CORRECTION
-        if large:
-            # Contacts that nearly depend on one another ask for large motions for little.
-            correction.shift[0] = _WEAK_SHIFT
-            size = self._closing_motion()
-        self.q[:] = self.terms.move(self.q, correction.move)
-        if large and self._rows.holding:
-            # What holds is closed whatever contacts want.
-            correction.everything[0], correction.shift[0] = False, _SHIFT
-            self._close()
-            correction.everything[0] = True
-            self.q[:] = self.terms.move(self.q, correction.move)
-        if self._trial.fastest[0] <= SLOW and correction.open[0] < _LITTLE and self._rises(before):
-            # What lies is not lifted: it has no motion to take the energy from.
-            self.q[:], size = before, 0.0
-        self.correction = size
-
-    def _close(self) -> float:
-        """Find the motion that closes what is open at the present positions; return its size."""
-        self.terms.at(self.q, self.v, self.near, self._here)
-        self._open_here()
-        return float(self._closing_motion())
+        return float(self._balance.potential.sum())
 
     def _on_face(self, terms: StepTerms) -> Mask:
         return np.asarray((np.abs(terms.places[:, :2]) <= self.laws.face).all(axis=1))
@@ -535,384 +459,3 @@ class ContactMotion:
             elastic=float(normal[self.laws.elastic].sum() + totals[2]),
             holding=float(work[:b].sum()),
         )
-
-
-@routine
-def energy_gained(
-    terms: StepTerms, problem: ContactProblem, P: Vector, change: Vector, after: Vector
-) -> float:
-    """Write what impulses change velocities by, and to; return the energy [J]: P (u- + u+) / 2."""
-    velocities(terms.J, terms.HJ, terms.after, problem.compliance, P, change, after)
-    gain = 0.0
-    for i in range(len(P)):
-        gain += 0.5 * P[i] * (terms.before[i] + after[i])
-    return gain
-
-
-@routine
-def without_gain(
-    terms: StepTerms, problem: ContactProblem, bouncing: Vector, change: Vector, after: Vector
-) -> None:
-    """Replace plain impulses P by those nearest to bouncing ones, between both, without a gain.
-
-    The energy is a quadratic function of the way s between them: gain = a s^2 + b s - loss.
-    """
-    J, HJ, c, compliance, P = terms.J, terms.HJ, terms.after, problem.compliance, problem.P
-    gain = energy_gained(terms, problem, bouncing, change, after)
-    loss = -energy_gained(terms, problem, problem.P, change, after)
-    if loss > 0.0:
-        for i in range(len(P)):
-            bouncing[i] -= P[i]
-        velocities(J, HJ, c, compliance, bouncing, change, after)
-        a = 0.0
-        for i in range(len(P)):
-            a += 0.5 * bouncing[i] * (after[i] - c[i])
-        b = gain + loss - a
-        s = 2.0 * loss / (b + sqrt(b * b + 4.0 * a * loss))
-        for i in range(len(P)):
-            P[i] += s * bouncing[i]
-
-
-@routine
-def nothing() -> None:
-    """Do nothing, where steps have no such part."""
-
-
-@routine
-def rub(
-    state: StepState, damping: Vector, friction: Vector, friction_velocity: Vector, trial: Trial
-) -> None:
-    """Write the friction of joints over velocities."""
-    v = state.v
-    least = friction_velocity[0] * friction_velocity[0]
-    for k in range(len(v)):
-        trial.drag[k] = damping[k]
-        if friction[k] != 0.0:
-            trial.drag[k] += friction[k] / sqrt(v[k] * v[k] + least)
-
-
-@routine
-def attempt_step(rub: Call, terms: Call, begin: Call, meet_laws: Call) -> None:
-    """Find what a step would do."""
-    rub()
-    terms()
-    begin()
-    meet_laws()
-
-
-@routine
-def meet_laws(give_way: Call, solve: Call, end: Call, follow_laws: Call, trial: Trial) -> None:
-    """Find impulses, and velocities at the end of a step, that meet the laws of contact.
-
-    Those of springs by Newton's method, within bounds where it comes to swing.
-    """
-    give_way()
-    for k in range(_SPRING_PASSES):
-        solve()
-        end()
-        trial.anew[0] = k < _SWINGING or k % _SEARCH == 0
-        follow_laws()
-        if not trial.missed[0]:
-            break
-
-
-@routine
-def accept_step(
-    coast: Call, take: Call, move_patches: Call, open_by: Call, terms: StepTerms, state: StepState,
-    laws: ContactLaws, trial: Trial, problem: ContactProblem,
-) -> None:  # fmt: skip
-    """Go on to the end of the step that was tried."""
-    gap, shown = terms.gaps, laws.shown
-    trial.half[0] = 0.5 * trial.h[0]
-    coast()
-    take()
-    move_patches()
-    open_by()
-    state.residual[0] = larger(state.residual[0], problem.error[0])
-    trial.lost[0] = False
-    for i in range(len(gap)):
-        if not gap[i] >= (-_INFINITE if laws.elastic[i] else -DEEP):  # or not a number
-            trial.lost[0] = True
-    for i in range(len(shown)):
-        for k in range(3):
-            state.near[i, k] = terms.places[shown[i], k] if gap[shown[i]] < _INFINITE else _NOWHERE
-
-
-@routine
-def ordinary_step(attempt: Call, accept: Call, trial: Trial) -> bool:
-    """Try a step, and take it if it needs not be shorter and nothing arrives or closes in it."""
-    attempt()
-    for i in range(len(trial.arriving)):
-        if trial.arriving[i]:
-            return False
-    if (
-        not (trial.astray[0] <= _ASTRAY and trial.fastest[0] < FASTEST)
-        or trial.closing[0] < trial.h[0]
-    ):
-        return False
-    accept()
-    return True
-
-
-@routine
-def begin_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Trial,
-    problem: ContactProblem,
-) -> bool:  # fmt: skip
-    """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
-
-    Return whether anything arrives.
-
-    What holds does so in the mean of the step, u- + u+ = 0, both along the rows of its middle:
-    where these turn that is right to second order, and impulses, P (u- + u+) / 2, take no energy
-    and give none. Rigid contacts likewise: their laws are those of u+ + s, with s = u- where they
-    stick or slip on. What bends more in a step than surfaces do is a new corner, which stops.
-
-    A mean of zero says nothing of velocities that change sign with each step. Where u- swings
-    about the last step's s, their mean takes its place, if that takes energy: the swing ends.
-    """
-    h = trial.h[0]
-    before, pressed, leaving = terms.before, state.pressed, state.leaving
-    bending, offset, gaps, c = state.bending, trial.offset, trial.gaps, problem.c
-    touching, holding, width = problem.touching, rows.holding, rows.width
-    arrives = False
-    for i in range(len(c)):
-        offset[i] = before[i] if i < holding else 0.0
-        problem.P[i] = state.force[i] * h
-    for i in range(len(terms.gaps)):
-        rate = before[holding + i * width]
-        gaps[i] = terms.gaps[i] - 0.5 * h * rate
-        trial.within[i] = (
-            abs(terms.places[i, 0]) <= laws.face[i, 0]
-            and abs(terms.places[i, 1]) <= laws.face[i, 1]
-        )
-        closed = gaps[i] <= (STILL_CLOSED if pressed[i] else CLOSED) and gaps[i] > -laws.deep[i]
-        touching[i] = closed and trial.within[i] and not laws.elastic[i]
-        # A contact that pushed in the last step does not arrive: it only slides on.
-        trial.arriving[i] = touching[i] and not pressed[i] and rate < 0.0
-        if trial.arriving[i]:
-            arrives = True
-        if touching[i]:
-            n = holding + i * width
-            bend = _BEND * h
-            # What separates may come back, and is stopped then: to stop it here gives energy.
-            offset[n] = max(rate, -2.0 * abs(leaving[n]) - bend if pressed[i] else 0.0)
-            slip, last = 0.0, 0.0
-            for k in range(n + 1, n + width):
-                slip += before[k] * before[k]
-                last += leaving[k] * leaving[k]
-            slip, part = sqrt(slip), 0.0
-            if (pressed[i] or state.fresh[0]) and not state.slipping[i]:
-                part = min(1.0, (2.0 * sqrt(last) + bend) / max(slip, _TINY))
-            elif pressed[i] and slip > 2.0 * state.slowing[i]:
-                # It does not stop in this step: friction is against the mean slip.
-                part = 1.0
-            for k in range(n + 1, n + width):
-                offset[k] = part * before[k]
-            power, swings = 0.0, 0.0
-            for k in range(n, n + width):
-                power += state.force[k] * (offset[k] - h * bending[k])
-                swings += state.swing[k] * (offset[k] - h * bending[k])
-            if pressed[i] and power < 0.0 and swings < 0.0:
-                for k in range(n, n + width):
-                    offset[k] = 0.5 * (offset[k] + h * bending[k])
-            # What rests stops at once, and its impulses are those of the step before.
-            for k in range(n, n + width):
-                if abs(offset[k]) < NO_SLIP:
-                    offset[k] = 0.0
-    for i in range(len(c)):
-        c[i] = terms.after[i] + offset[i]
-    return arrives
-
-
-@routine
-def end_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Trial,
-    problem: ContactProblem,
-) -> None:  # fmt: skip
-    """Write velocities at the end, how far it is from what was foreseen, and what closes when."""
-    h = trial.h[0]
-    v, gaps, end, astray = terms.start, trial.gaps, trial.end, trial.astray
-    closing, fastest, P = trial.closing, trial.fastest, problem.P
-    fastest[0] = 0.0
-    for k in range(len(v)):
-        end[k] = terms.free[k]
-    for i in range(len(P)):
-        if P[i] != 0.0:
-            for k in range(len(v)):
-                end[k] += P[i] * terms.HJ[i, k]
-    for i in range(len(P)):
-        trial.after[i] = along_row(terms.J, i, end)
-    astray[0] = 0.0
-    for k in range(len(v)):
-        fastest[0] = larger(fastest[0], abs(end[k]))
-        off = abs(0.5 * h * (end[k] - v[k] - h * state.foreseen[k]))
-        astray[0] = larger(astray[0], off)
-    # The first of rigid contacts that close: gap + u0 t + (u1 - u0) t^2 / (2 h) = 0.
-    closing[0] = h
-    for i in range(len(gaps)):
-        u0 = terms.before[rows.holding + i * rows.width]
-        u1 = trial.after[rows.holding + i * rows.width]
-        open_ = (
-            gaps[i] > CLOSED and trial.within[i] and not laws.elastic[i] and not state.pressed[i]
-        )
-        if open_ and gaps[i] + 0.5 * h * (u0 + u1) < 0.0:
-            # The smallest root, without cancellation.
-            root = sqrt(max(u0 * u0 - 2.0 * (u1 - u0) / h * gaps[i], 0.0))
-            if root > u0:
-                closing[0] = min(closing[0], 2.0 * gaps[i] / (root - u0))
-
-
-@routine
-def take_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, groups: Groups,
-    trial: Trial, problem: ContactProblem,
-) -> None:  # fmt: skip
-    """Enter a step into the books, and change what the next step depends on."""
-    h = trial.h[0]
-    v, before, totals, pressed = terms.start, terms.before, state.totals, state.pressed
-    slipping, of_velocity, joins = state.slipping, groups.of_velocity, groups.joins
-    end, after, pushed, P = trial.end, trial.after, trial.pushed, problem.P
-    pushes, width = problem.pressed, rows.width
-    for k in range(len(v)):
-        mean = 0.5 * h * (v[k] + end[k])
-        totals[of_velocity[k], 0] += trial.force[k] * mean
-        totals[of_velocity[k], 1] -= trial.drag[k] * end[k] * mean
-        for j in range(3):
-            push = trial.force[k] - trial.drag[k] * end[k]
-            totals[of_velocity[k], 3 + j] += h * push * terms.wholes[k, j]
-    for g in range(len(groups.weight)):
-        for j in range(3):
-            totals[g, 3 + j] += h * groups.weight[g, j]
-    for i in range(len(P)):
-        state.work[i] += P[i] * (before[i] + after[i])
-        state.force[i] = P[i] / h
-        state.leaving[i] = after[i]
-        state.swing[i] = before[i] - h * state.bending[i]
-        state.bending[i] = trial.offset[i] / h
-    state.fresh[0] = False
-    same = trial.smooth[0]
-    for g in range(len(pushed)):
-        pushed[g] = False
-    for j in range(len(joins)):
-        if pushes[joins[j, 0]] or pressed[joins[j, 0]]:
-            pushed[joins[j, 1]], pushed[joins[j, 2]] = True, True
-    for i in range(len(pushes)):
-        n = rows.holding + i * width
-        if pushes[i] or pressed[i]:
-            pushed[groups.of_row[n]] = True
-        if pushes[i] != pressed[i]:
-            same = False
-        if laws.elastic[i] and pushes[i] and not pressed[i] and before[n] < -SLOW:
-            state.impacts[i] += 1
-        pressed[i] = pushes[i]
-        state.touched[i] = state.touched[i] or pushes[i]
-        fastest, change = 0.0, 0.0
-        for k in range(n + 1, n + width):
-            fastest = max(fastest, abs(after[k] + trial.offset[k]))
-            change += (after[k] - before[k]) * (after[k] - before[k])
-        state.slowing[i] = sqrt(change)
-        slips_on = problem.slipping[i] and fastest > NO_SLIP
-        if pushes[i] and slips_on != slipping[i]:
-            same = False
-            for k in range(n + 1, n + width if not slips_on else 0):
-                state.leaving[k] = 0.0  # what stopped may not go back
-        slipping[i] = slips_on
-        # Where contacts began to stick.
-        sticking = pressed[i] and laws.stays[i] and not slipping[i]
-        if sticking and not state.anchored[i]:
-            for k in range(3):
-                state.anchors[i, k] = terms.places[i, k]
-        state.anchored[i] = sticking
-    # For the next step's bias forces, unless contacts have just changed: then none is known of
-    # what they push. What moves freely goes on, also where a step is shorter for others.
-    for k in range(len(v)):
-        steady = same or not pushed[of_velocity[k]]
-        now = (end[k] - v[k]) / h if steady else 0.0
-        state.foreseen[k] = (
-            2.0 * now - state.acceleration[k]
-            if trial.smooth[0] and steady and state.known[k]
-            else now
-        )
-        state.acceleration[k] = now
-        state.known[k] = steady
-
-
-@routine
-def open_by(
-    h: Vector, terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Trial,
-    correction: Correction,
-) -> None:  # fmt: skip
-    """Write what rows are open by at the end of a step, which rows, and the largest.
-
-    Of what holds or, of `everything`, of contacts that push or stick as well. What they are open
-    by in the middle, where the terms are, is as large at most.
-    """
-    gap, error, takes_part = terms.gaps, correction.error, correction.part
-    b, largest = len(terms.error), 0.0
-    for i in range(len(error)):
-        error[i] = terms.error[i] if i < b else 0.0
-        takes_part[i] = i < b
-    for i in range(len(gap) if correction.everything[0] else 0):
-        n = b + i * rows.width
-        # The place of a point of shapes may have gone over to another one, which is open.
-        if state.pressed[i] and not laws.elastic[i] and gap[i] <= STILL_CLOSED:
-            error[n] = gap[i]
-            takes_part[n] = True
-        if state.anchored[i] and not laws.elastic[i] and not laws.gives[i]:
-            for k in range(1, rows.width):
-                takes_part[n + k] = True
-            for k in range(2):
-                for j in range(3):
-                    error[n + 1 + k] += terms.axes[i, k, j] * (
-                        terms.places[i, j] - state.anchors[i, j]
-                    )
-    for i in range(len(error)):
-        if takes_part[i]:
-            largest = larger(largest, abs(error[i]))
-            error[i] += 0.5 * h[0] * trial.after[i]
-            largest = larger(largest, abs(error[i]))
-    correction.open[0] = largest
-
-
-@routine
-def closing_motion(terms: StepTerms, correction: Correction) -> float:
-    """Write the smallest motion in the metric of H that takes errors away; return its size.
-
-    W is shifted by a part of its mean diagonal.
-    """
-    J, error, move = terms.J, correction.error, correction.move
-    m, nv = len(error), len(move)
-    largest, count, trace = 0.0, 0, 0.0
-    for i in range(m):
-        if correction.part[i]:
-            largest = max(largest, abs(error[i]))
-            count += 1
-            trace += product(J, terms.HJ, i)
-    for k in range(nv):
-        move[k] = 0.0
-    if largest <= 1e-15:
-        return 0.0
-    # (H + J^T J / s) z = -J^T e / s
-    A = zeros(nv, nv)
-    weight = count / (correction.shift[0] * trace)
-    for k in range(nv):
-        for j in range(nv):
-            A[k, j] = terms.H[k, j]
-    for i in range(m):
-        if correction.part[i]:
-            for k in range(nv):
-                if J[i, k] != 0.0:
-                    slope = weight * J[i, k]
-                    move[k] -= slope * error[i]
-                    for j in range(k + 1):
-                        A[k, j] += slope * J[i, j]
-    if not factorise_symmetric(A):
-        for k in range(nv):
-            move[k] = 0.0
-        return 0.0
-    substitute_symmetric(A, move)
-    largest = 0.0
-    for k in range(nv):
-        largest = max(largest, abs(move[k]))
-    return largest

@@ -510,7 +510,7 @@ def test_what_is_open_is_not_pulled_back():
     assert motion.pressed.all()
     for lift, left in ((5e-3, 5e-3), (5e-5, 0.0)):
         motion.q[2] = 0.1 + lift
-        motion._correction.open[0] = lift
+        motion._correction.record.open[0] = lift
         motion.correct()
         assert abs(motion.q[2] - 0.1 - left) < 1e-9
 
