@@ -40,16 +40,7 @@ class Correction(NamedTuple):
 
 
 class PositionCorrection:
-    """Closes what is open.
-
-    Args:
-        layout: Terms of the scene.
-        terms: Those of a step, which the arrays of the others belong to.
-        state: What lasts.
-        laws: What contacts obey.
-        rows: Where rows are.
-        trial: What is tried.
-        energy: Returns the potential energy of the state [J].
+    """Closes what is open, of the records of a step.
 
     Attributes:
         record: What it finds.
@@ -57,22 +48,16 @@ class PositionCorrection:
     """
 
     def __init__(
-        self,
-        layout: ContactTerms,
-        terms: StepTerms,
-        state: StepState,
-        laws: ContactLaws,
-        rows: Rows,
-        trial: Trial,
-        energy: Callable[[], float],
-    ) -> None:
+        self, layout: ContactTerms, terms: StepTerms, state: StepState, laws: ContactLaws,
+        rows: Rows, trial: Trial, energy: Callable[[], float],
+    ) -> None:  # fmt: skip
+        """Take the terms of a scene, the records of a step, and its potential energy [J]."""
         m, nv = len(state.work), len(state.v)
         self.record = record = new_record(
             Correction, error=m, part=m, open=1, everything=np.ones(1, bool), shift=1, move=nv
         )
         self._layout, self._state, self._trial, self._energy = layout, state, trial, energy
-        self._holding, self._here = rows.holding, layout.output()
-        here = self._here.terms
+        self._holding, self._here = rows.holding, (here := layout.output())
         self.look = open_by.bind(trial.h, terms, state, laws, rows, trial, record)
         self._look_here = open_by.bind(np.zeros(1), here, state, laws, rows, trial, record)
         self._closing_motion = closing_motion.bind(here, record)
@@ -84,9 +69,9 @@ class PositionCorrection:
             known: Whether `look` was just called: nothing is evaluated then where all is closed.
         """
         record, q = self.record, self._state.q
-        record.shift[0] = _SHIFT
         if known and record.open[0] <= _CLOSE_ENOUGH:
             return 0.0
+        record.shift[0] = _SHIFT
         size, before = self._find(), q.copy()
         if not size:
             return 0.0

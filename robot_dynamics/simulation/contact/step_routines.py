@@ -54,20 +54,17 @@ def rub(
 
 
 @routine
-def attempt_step(rub: Call, terms: Call, begin: Call, meet_laws: Call) -> None:
-    """Find what a step would do."""
-    rub()
-    terms()
-    begin()
-    meet_laws()
-
-
-@routine
-def meet_laws(give_way: Call, solve: Call, end: Call, follow_laws: Call, trial: Trial) -> None:
-    """Find impulses, and velocities at the end of a step, that meet the laws of contact.
+def attempt_step(
+    rub: Call, terms: Call, begin: Call, give_way: Call, solve: Call, end: Call, follow_laws: Call,
+    trial: Trial,
+) -> None:  # fmt: skip
+    """Find what a step would do: impulses, and velocities at its end, that meet the laws.
 
     Those of springs by Newton's method, within bounds where it comes to swing.
     """
+    rub()
+    terms()
+    begin()
     give_way()
     for k in range(_SPRING_PASSES):
         solve()

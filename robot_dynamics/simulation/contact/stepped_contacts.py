@@ -27,8 +27,8 @@ from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
-from robot_dynamics.simulation.contact.step_records import DEEP, FASTEST
+from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.step_records import DEEP
 from robot_dynamics.simulation.contact.time_stepping import (
     MOST_BOUNCES,
     ContactMotion,
@@ -141,20 +141,10 @@ class SteppedContacts:
         own = ~self.motion.terms.seen  # those of shapes are always good
         points = [item for item in items if not isinstance(item, ShapeContact)]
         require_normals(points, there.gaps[own], normals[own], there.axes[own])
-        name, depth = self.motion.deepest()
+        self.motion.require_shallow()
         self._inequalities = {item.name for item in items if isinstance(item, Inequality)}
         touches = zip(self.motion.scene.touches, self.motion.laws.deep, strict=True)
         self._pushing = {touch[0] for touch, deep in touches if deep > DEEP}  # however deep
-        if depth > DEEP:
-            place = f"{model.name}: at the start"
-            if name in self._inequalities:
-                raise ArgumentError(
-                    f"{place} phi of {name!r} is {-depth:.3g}, expected {-DEEP:g} or more."
-                )
-            raise ArgumentError(
-                f"{place} {name!r} is {1e3 * depth:.3g} mm deep in what it touches, expected "
-                f"{1e3 * DEEP:g} mm at most."
-            )
         self._tick, self._forces = 0, np.zeros(len(self.motion.state.force))
         self._whole = True  # not within a period
         self._told: set[str] = set()  # contacts that are lost
@@ -182,17 +172,15 @@ class SteppedContacts:
         self._require_whole()
         motion, model = self.motion, self.robot.model
         force = joint_forces(self.robot, motion.q, tau, wrenches)
-        h, self._whole = self.period / self.substeps, False
-        with np.errstate(over="ignore", invalid="ignore"):  # of velocities without bound
-            for _ in range(self.substeps):
-                motion.advance(h, force)
-        if not (fastest := motion.fastest) < FASTEST:
+        self._whole = False
+        forces = motion.run(force, self.period, self.substeps)
+        if forces is None:
             raise SimulationError(
                 f"{model.name}: the simulated motion ended in period {self._tick + 1}: a velocity "
-                f"of {fastest:.3g} m/s or rad/s; expected torques that keep it bounded, or a "
-                "shorter step."
+                f"of {motion.fastest:.3g} m/s or rad/s; expected torques that keep it bounded, or "
+                "a shorter step."
             )
-        motion.correct()
+        self._forces = forces
         for name, gap in motion.lost():
             if name not in self._told:
                 self._told.add(name)
@@ -230,7 +218,6 @@ class SteppedContacts:
                 MOST_BOUNCES,
                 (self._tick + 1) * self.period,
             )
-        self._forces = motion.take_forces(self.period)
         self._tick += 1
         self._whole = True
         return self._measurement()
@@ -245,30 +232,9 @@ class SteppedContacts:
         layout = motion.terms
         with np.errstate(all="ignore"):  # what is not finite was told
             terms = layout.at(motion.q, motion.v, motion.near)
-        b, w = layout.holding, layout.width
-        forces = self._forces[b:].reshape(-1, w)
-        rates = terms.before[b:].reshape(-1, w)
-        found = []
-        for c, (name, _, cone) in enumerate(motion.scene.touches):
-            state = Touch.OPEN
-            if motion.pressed[c]:
-                state = Touch.SLIDING if motion.slipping[c] else Touch.STICKING
-            found.append(
-                ContactReport(
-                    name=name,
-                    state=state,
-                    point=terms.places[c],
-                    axes=terms.axes[c],
-                    force=forces[c][[1, 2, 0]],
-                    moment=np.zeros(3),
-                    slip=rates[c, 1:3],
-                    spin=0.0,
-                    gap=float(terms.gaps[c]),
-                    cone=cone,
-                    impacts=int(motion.impacts[c]),
-                )
-            )
-        return tuple(found)
+        forces = self._forces[layout.holding :].reshape(-1, layout.width)[:, [1, 2, 0]]
+        of_each = zip(terms.places, terms.axes, forces, strict=True)
+        return tuple(motion.report(c, terms, *own, np.zeros(3)) for c, own in enumerate(of_each))
 
     def books(self) -> EnergyBooks:
         """Return where energy went since the start."""

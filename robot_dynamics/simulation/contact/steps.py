@@ -22,11 +22,9 @@ from robot_dynamics.simulation.contact.environment_joints import require_indepen
 from robot_dynamics.simulation.contact.report import (
     ContactReport,
     EnergyBooks,
-    Touch,
     held,
     tilt_of,
 )
-from robot_dynamics.simulation.contact.step_records import DEEP, FASTEST
 from robot_dynamics.simulation.contact.terms import ContactTerms
 from robot_dynamics.simulation.contact.time_stepping import ContactMotion
 from robot_dynamics.simulation.plant import Truth
@@ -96,12 +94,7 @@ class ContactSteps:
     def begin(self) -> None:
         """Return to the start, at rest."""
         self.steps.start(self._start)
-        name, depth = self.steps.deepest()
-        if depth > DEEP:
-            raise ArgumentError(
-                f"at the start the object is {1e3 * depth:.3g} mm deep in rigid {name!r}, "
-                f"expected {1e3 * DEEP:g} mm at most: nothing would push it out."
-            )
+        self.steps.require_shallow()
         self._forces = self._resting_forces()
 
     def run(self, torque: Array, force: Array | None = None) -> None:
@@ -117,12 +110,10 @@ class ContactSteps:
         steps = self.steps
         force = np.zeros(len(steps.v)) if force is None else force
         force[self.drives.v_index] += torque
-        for _ in range(self.substeps):
-            steps.advance(self._h, force)
-            if not steps.fastest < FASTEST:
-                raise RobotDynamicsError(f"a velocity of {steps.fastest:.3g} m/s or rad/s")
-        steps.correct()
-        self._forces = steps.take_forces(self._period)
+        forces = steps.run(force, self._period, self.substeps)
+        if forces is None:
+            raise RobotDynamicsError(f"a velocity of {steps.fastest:.3g} m/s or rad/s")
+        self._forces = forces
 
     def state(self) -> tuple[Any, ...]:
         """Return copies of what changes."""
@@ -311,18 +302,14 @@ class ObservedContacts:
                 place = -terms.places[c]  # of the finger, in the contact's frame
                 point = self._x + self._R @ (pose[:3, :3] @ place + pose[:3, 3])
                 z = terms.turns[i].T @ scene.finger_frames[i][:3, 2]
-                report = self._report(c, name, point, axes, force, moment, motion)
+                report = motion.report(c, terms, point, axes, force, moment)
                 report = report._replace(tilt=tilt_of(z))
             found.append(report)
         for c in range(len(scene.pushing), layout.opening):
             rows = forces[self._slice(c)]
             force = np.array([rows[1], rows[2], rows[0]])
-            found.append(
-                self._report(
-                    c, scene.touches[c][0], terms.places[c], terms.axes[c], force, np.zeros(3),
-                    motion,
-                )
-            )  # fmt: skip
+            place, axes = terms.places[c], terms.axes[c]
+            found.append(motion.report(c, terms, place, axes, force, np.zeros(3)))
         resisted = iter(motion.resisted)
         for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
             wrench = one.wrench(forces[own])
@@ -335,36 +322,6 @@ class ObservedContacts:
     def _place(self, pose: Array) -> Array:
         """Return where the origin of a frame in the object (4, 4) is in the world (3,)."""
         return np.asarray(self._x + self._R @ pose[:3, 3])
-
-    def _report(
-        self,
-        c: int,
-        name: str,
-        point: Array,
-        axes: Array,
-        force: Array,
-        moment: Array,
-        motion: ContactMotion,
-    ) -> ContactReport:
-        cone = self._layout.scene.touches[c][2]
-        rates = self._terms.before[self._slice(c)]
-        state = Touch.OPEN
-        if motion.pressed[c]:
-            state = Touch.SLIDING if motion.slipping[c] else Touch.STICKING
-        scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
-        return ContactReport(
-            name=name,
-            state=state,
-            point=point,
-            axes=axes,
-            force=force,
-            moment=moment,
-            slip=rates[1:3],
-            spin=float(rates[3] / scale) if scale else 0.0,
-            gap=float(self._terms.gaps[c]),
-            cone=cone,
-            impacts=int(motion.impacts[c]),
-        )
 
     def _along_axes(self, forces: Array) -> list[Array]:
         """Return for each arm [moment; force] (6,) on the object, in the contact's axes."""

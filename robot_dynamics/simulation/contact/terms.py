@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,13 +89,6 @@ class StepTerms(NamedTuple):
     wholes: Matrix
 
 
-class Output(NamedTuple):
-    """Terms that are written again and again."""
-
-    terms: StepTerms  #: The arrays.
-    targets: tuple[Array, ...]  #: Those that the compiled program writes.
-
-
 class ContactTerms:
     """`(q, v, acceleration, force, drag, h) -> StepTerms` of a scene.
 
@@ -129,6 +123,7 @@ class ContactTerms:
         self.groups: Groups
         program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
+        self._written: Any = itemgetter(*map(StepTerms._fields.index, self._names))
         self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
         self._block = pack(scene.model)
         self._kernel = self._compiled.bind(self._block)
@@ -165,7 +160,7 @@ class ContactTerms:
         h: float,
         *more: Array,
         near: Array | None = None,
-        out: Output | None = None,
+        out: StepTerms | None = None,
     ) -> StepTerms:
         """Return the terms of a step, written to `out` if that is given.
 
@@ -175,13 +170,10 @@ class ContactTerms:
         h = self.look(q, v, h, near)
         given = [*(more or self._none), *self._found]
         if out is not None:
-            self._kernel(q, v, acceleration, force, drag, h, *given, out=out.targets)
-            return out.terms
+            self._kernel(q, v, acceleration, force, drag, h, *given, out=self._written(out))
+            return out
         outputs = self._kernel(q, v, acceleration, force, drag, h, *given)
-        if len(self._names) == len(StepTerms._fields):
-            return StepTerms._make(outputs)
-        found = dict(zip(self._names, outputs, strict=True))
-        return self._new(**found)
+        return self._new(**dict(zip(self._names, outputs, strict=True)))
 
     def look(self, q: Array, v: Array, h: float, near: Array | None) -> float:
         """Find out where shapes touch in the middle of a step; see the class.
@@ -193,14 +185,14 @@ class ContactTerms:
         self._manifolds(q, v, h, self._unseen if near is None else near)
         return self._manifolds.length
 
-    def bind(self, *given: Array, out: Output) -> Any:
+    def bind(self, *given: Array, out: StepTerms) -> Any:
         """Return a function without arguments that evaluates the terms on arrays, in place.
 
         Args:
             given: As of a call; where shapes touch is what `look` found last.
             out: What it writes.
         """
-        return self._compiled.bind_arrays(self._block, [*given, *self._found], out.targets)
+        return self._compiled.bind_arrays(self._block, [*given, *self._found], self._written(out))
 
     def move(self, q: Array, step: Array) -> Array:
         """Return positions moved by velocities times time (nv,)."""
@@ -222,15 +214,14 @@ class ContactTerms:
         return self._momentum[0].bind_arrays(self._block, [q, v], [momentum, wholes])
 
     def at(
-        self, q: Array, v: Array, near: Array | None = None, out: Output | None = None
+        self, q: Array, v: Array, near: Array | None = None, out: StepTerms | None = None
     ) -> StepTerms:
         """Return the terms of a state, of a step that takes no time."""
         return self(q, v, self._rest, self._rest, self._rest, 0.0, near=near, out=out)
 
-    def output(self, **arrays: Array) -> Output:
+    def output(self, **arrays: Array) -> StepTerms:
         """Return arrays to write terms to, some of them given."""
-        terms = self._new(**arrays)
-        return Output(terms, tuple(getattr(terms, name) for name in self._names))
+        return self._new(**arrays)
 
     def _energy(self, q: Any, v: Any, block: Any) -> dict[str, Any]:
         model = self.scene.model

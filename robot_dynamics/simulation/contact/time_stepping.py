@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile.routine import Mask, new_record
+from robot_dynamics.contact.points import Inequality
 from robot_dynamics.contact.soft import relaxed
 from robot_dynamics.contact.solver import Cone, ContactSolver, Residuals, residuals, velocities
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.contact.energy_balance import Balance, balance_energy
 from robot_dynamics.simulation.contact.position_correction import PositionCorrection
-from robot_dynamics.simulation.contact.report import EnergyBooks
+from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
 from robot_dynamics.simulation.contact.soft_steps import follow_laws, give_way, move_patches
 from robot_dynamics.simulation.contact.step_records import (
     DEEP,
@@ -40,7 +42,6 @@ from robot_dynamics.simulation.contact.step_routines import (
     begin_step,
     end_step,
     energy_gained,
-    meet_laws,
     nothing,
     ordinary_step,
     rub,
@@ -99,8 +100,7 @@ class ContactMotion:
         b, w, c, nv = *self._rows, self.terms.opening, scene.model.nv
         m, g = b + w * c, len(self.terms.groups.mass)
         self._solver = solver = ContactSolver(b, self.laws.friction, w, nv, cone)
-        self._output = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
-        self._terms = self._output.terms
+        self._terms = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
         self.state, self._trial = state, _ = records_of(self.terms, self.laws)
         self.q, self.v, self.near, self.pads = state.q, state.v, state.near, state.pads
         self.pressed, self.slipping, self.impacts = state.pressed, state.slipping, state.impacts
@@ -171,9 +171,9 @@ class ContactMotion:
         layout, solver, problem = self.terms, self._solver, self._solver.problem
         groups = layout.groups
         more = [each for each in (trial.resisting, trial.pressing) if each.size]
-        self._evaluate = layout.bind(
+        evaluate = layout.bind(
             state.q, state.v, state.foreseen, trial.force, trial.drag, trial.h.reshape(()), *more,
-            out=self._output,
+            out=self._terms,
         )  # fmt: skip
         self._begin_step = begin_step.bind(terms, state, laws, rows, trial, problem)
         soft, patches, springs = nothing.bind(), nothing.bind(), nothing.bind()
@@ -182,13 +182,10 @@ class ContactMotion:
             patches = move_patches.bind(terms, state, laws, rows, trial)
         if laws.elastic.any():
             springs = follow_laws.bind(terms, laws, rows, trial, problem)
+        drag = rub.bind(state, self.damping, self.friction, self.friction_velocity, trial)
         end = end_step.bind(terms, state, laws, rows, trial, problem)
-        self._meet_laws = meet_laws.bind(soft, solver.run, end, springs, trial)
-        self._rub_joints = rub.bind(
-            state, self.damping, self.friction, self.friction_velocity, trial
-        )
         self._attempt_step = attempt_step.bind(
-            self._rub_joints, self._evaluate, self._begin_step, self._meet_laws
+            drag, evaluate, self._begin_step, soft, solver.run, end, springs, trial
         )
         coast = layout.bind_coast(terms.q, trial.end, trial.half.reshape(()), state.q, state.v)
         take = take_step.bind(terms, state, laws, rows, groups, trial, problem)
@@ -212,19 +209,30 @@ class ContactMotion:
         self._gained = energy_gained.bind(terms, problem, problem.P, change, after)
         self._take_no_gain = without_gain.bind(terms, problem, self._bouncing, change, after)
 
-    def deepest(self) -> tuple[str, float]:
-        """Return the name of the rigid contact that is closed deepest, and how deep [m].
+    def require_shallow(self) -> None:
+        """Refuse to go on from a state where something is deep in something rigid.
 
-        An empty name and zero if none is.
+        Raises:
+            ArgumentError: If that is so: nothing would push it out.
         """
         terms = self.terms.at(self.q, self.v, self.near)
         depth = np.where(self.laws.elastic, 0.0, -terms.gaps)
         if np.isfinite(self.laws.face).any():
             depth = np.where(self._on_face(terms), depth, 0.0)
-        if not len(depth) or depth.max() <= 0.0:
-            return "", 0.0
-        worst = int(np.argmax(depth))
-        return self.scene.touches[worst][0], float(depth[worst])
+        if not depth.max(initial=0.0) > DEEP:
+            return
+        worst, scene = int(np.argmax(depth)), self.scene
+        start = f"{scene.model.name}: at the start"
+        name, deep = scene.touches[worst][0], float(depth[worst])
+        point = worst - len(depth) + len(scene.points)
+        if point >= 0 and isinstance(scene.points[point], Inequality):
+            raise ArgumentError(
+                f"{start} phi of {name!r} is {-deep:.3g}, expected {-DEEP:g} or more."
+            )
+        raise ArgumentError(
+            f"{start} {name!r} is {1e3 * deep:.3g} mm deep in what it touches, expected "
+            f"{1e3 * DEEP:g} mm at most."
+        )
 
     def lost(self) -> list[tuple[str, float]]:
         """Return the names and gaps of contacts that could not push in the last step.
@@ -247,6 +255,25 @@ class ContactMotion:
         """The largest velocity at the end of the last step [m/s, rad/s]."""
         return float(self._trial.fastest[0])
 
+    def run(self, force: Array, period: float, count: int) -> Array | None:
+        """Go on by a period in steps, correct positions, and return the forces: `take_forces`.
+
+        None if the motion grows without bound, see `fastest`.
+
+        Args:
+            force: On the joints (nv,), held over the period.
+            period: The period [s].
+            count: Number of its steps.
+        """
+        h, fastest = period / count, self._trial.fastest
+        with np.errstate(over="ignore", invalid="ignore"):  # of velocities without bound
+            for _ in range(count):
+                self.advance(h, force)
+                if not fastest[0] < FASTEST:
+                    return None
+        self.correct()
+        return self.take_forces(period)
+
     def advance(self, h: float, force: Array) -> None:
         """Go on by a step.
 
@@ -258,8 +285,8 @@ class ContactMotion:
         trial.force[:], trial.whole[0] = force, h
         self._stepped = True
         while left > 1e-9 * h:
-            length, ordinary = min(left, self._trusted), False
-            trial.smooth[0] = events == 0
+            length = left if left < self._trusted else self._trusted
+            trial.smooth[0], ordinary = events == 0, False
             if self._plain:
                 length = self._prepare(length)
                 ordinary = self._ordinary_step()
@@ -299,12 +326,11 @@ class ContactMotion:
 
         Impulses of impacts since they were taken last are in them, as a mean over a period [s].
         """
-        force, impulse = self.state.force, self.state.impulse
-        if not self._struck:
-            return force.copy()
-        taken = force + impulse / period
-        impulse[:], self._struck = 0.0, False
-        return taken
+        force = self.state.force.copy()
+        if self._struck:
+            force += self.state.impulse / period
+            self.state.impulse[:], self._struck = 0.0, False
+        return force
 
     def correct(self) -> None:
         """Close what holds, is pressed or sticks, by the smallest motion in the metric of H.
@@ -343,35 +369,26 @@ class ContactMotion:
     def _attempt(self, h: float) -> float:
         """Find what a step of length h, or of less, would do; return its length."""
         state, trial = self.state, self._trial
-        trial.h[0] = h
-        trial.resisting[:] = self._rub(state.rates + h * state.gaining)
-        self._resisted_by(h)
-        for _ in range(_PASSES if self._coulomb.any() else 0):
+        if not self._plain:
+            trial.pressing[:] = state.force[self._padded]
+            trial.resisting[:] = self._rub(state.rates + h * state.gaining)
+        for passes in range(_PASSES if self._coulomb.any() else 0, -1, -1):
+            length = self._prepare(h)
+            self._attempt_step()
+            if not passes:
+                break
             rates = self._terms.along @ trial.end
             rub = self._rub(rates)
             off = np.abs((rub - trial.resisting) * rates)
             if (off <= _OFF_COULOMB * self._coulomb).all():
                 break
             trial.resisting[:] = rub
-            self._resisted_by(h)
-        return float(trial.h[0])
+        return length
 
     def _rub(self, rates: Array) -> Array:
         """Return what hinges and lines resist with, over their rates (r,)."""
         pairs = zip(self.terms.resisting, rates.tolist(), strict=True)
         return np.array([one.drag(rate) for one, rate in pairs])
-
-    def _resisted_by(self, h: float) -> None:
-        """Find what a step would do where hinges and lines resist with `resisting` (r,)."""
-        self._prepare(h)
-        if self._plain:
-            self._attempt_step()
-            return
-        self._trial.pressing[:] = self.state.force[self._padded]
-        self._rub_joints()
-        self._evaluate()
-        self._begin_step()
-        self._meet_laws()
 
     def _accept(self, h: float, *, smooth: bool) -> None:
         """Go on to the end of the step that was tried."""
@@ -391,7 +408,7 @@ class ContactMotion:
 
     def _impact(self, arriving: Mask, *, bounces: bool) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
-        terms, solver = self.terms.at(self.q, self.v, self.near, self._output), self._solver
+        terms, solver = self.terms.at(self.q, self.v, self.near, self._terms), self._solver
         state, trial = self.state, self._trial
         trial.h[0] = 0.0
         self._begin_step()
@@ -445,6 +462,30 @@ class ContactMotion:
         rows = np.concatenate([np.ones(b, dtype=bool), np.repeat(touching, w)])
         friction = self.laws.friction[touching]
         return residuals(after[rows], solver.P[rows], friction, b, w, self._cone)
+
+    def report(
+        self, c: int, terms: StepTerms, point: Array, axes: Array, force: Array, moment: Array
+    ) -> ContactReport:
+        """Return what there is to say of a contact that opens, at the terms of a state."""
+        name, _, cone = self.scene.touches[c]
+        rates = terms.before[self._normals[c] :][: self._rows.width]
+        scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
+        state = Touch.OPEN
+        if self.pressed[c]:
+            state = Touch.SLIDING if self.slipping[c] else Touch.STICKING
+        return ContactReport(
+            name=name,
+            state=state,
+            point=point,
+            axes=axes,
+            force=force,
+            moment=moment,
+            slip=rates[1:3],
+            spin=float(rates[3] / scale) if scale else 0.0,
+            gap=float(terms.gaps[c]),
+            cone=cone,
+            impacts=int(self.impacts[c]),
+        )
 
     @property
     def books(self) -> EnergyBooks:
