@@ -131,6 +131,11 @@ class Routine:
         """The source, parsed."""
         return ast.parse(textwrap.dedent(inspect.getsource(self.function))).body[0]
 
+    @cached_property
+    def mentioned(self) -> list[ast.Attribute | ast.Call]:
+        """Fields and calls in it."""
+        return [x for x in ast.walk(self.tree) if isinstance(x, ast.Attribute | ast.Call)]
+
     def __call__(self, *arguments: Any) -> Any:
         """Evaluate."""
         return self.bind(*arguments)()
@@ -289,19 +294,19 @@ def _used(of: Routine, parameter: ast.arg, seen: set[tuple[Routine, str]]) -> li
         return []
     seen.add((of, name))
     used: set[str] = set()
-    for node in ast.walk(of.tree):
-        if isinstance(node, ast.Attribute) and _name(node.value) == name:
-            used.add(node.attr)
-            if node.attr not in record._fields:
-                raise CompilerError(
-                    f"{of.__name__}: {record.__name__} has no field {node.attr!r}."
-                )
-        elif isinstance(node, ast.Call):
+    for node in of.mentioned:
+        if isinstance(node, ast.Call):
             called = of.function.__globals__.get(_name(node.func))
             if isinstance(called, Routine):
                 for taking, given in zip(called.tree.args.args, node.args, strict=False):
                     if _name(given) == name:
                         used |= set(_used(called, taking, seen))
+        elif _name(node.value) == name:
+            used.add(node.attr)
+            if node.attr not in record._fields:
+                raise CompilerError(
+                    f"{of.__name__}: {record.__name__} has no field {node.attr!r}."
+                )
     return [field for field in record._fields if field in used]
 
 
