@@ -181,46 +181,42 @@ class SteppedContacts:
                 "a shorter step."
             )
         self._forces = forces
-        for name, gap in motion.lost():
-            if name not in self._told:
-                self._told.add(name)
-                where, expected = "not a number", "a surface that is finite wherever it gets"
-                if gap < 0.0:
-                    where = f"more than {1e3 * DEEP:g} mm deep in something rigid"
-                    expected = "a shorter step, or a slower motion"
-                    if name in self._inequalities:
-                        where = f"below {-DEEP:g}"
-                        expected = "a phi in metres or radians, a shorter step, or a slower motion"
-                _logger.warning(
-                    "%s: contact %r is %s after %.6g s%s; expected %s.",
-                    model.name,
-                    name,
-                    where,
-                    (self._tick + 1) * self.period,
-                    "" if gap < 0.0 and name in self._pushing else " and does not push any more",
-                    expected,
-                )
-        if not self._warned and motion.residual > _MISSED:
-            self._warned = True
-            _logger.warning(
-                "%s: impulses miss the laws of contact by %.2g of the largest after %.6g s; "
-                "expected a shorter step, less friction, or masses that differ less.",
-                model.name,
-                motion.residual,
-                (self._tick + 1) * self.period,
-            )
-        if motion.crowded and not self._crowded:
-            self._crowded = True
-            _logger.warning(
-                "%s: more than %d impacts in a time step after %.6g s, of which later ones do not "
-                "bounce; expected a shorter step, or more room between what bounces.",
-                model.name,
-                MOST_BOUNCES,
-                (self._tick + 1) * self.period,
-            )
+        self._tell()
         self._tick += 1
         self._whole = True
         return self._measurement()
+
+    def _tell(self) -> None:
+        """Log what went wrong in a period, each once."""
+        motion, model, time = self.motion, self.robot.model.name, (self._tick + 1) * self.period
+        for name, gap in motion.lost():
+            if name in self._told:
+                continue
+            self._told.add(name)
+            where, expected = "not a number", "a surface that is finite wherever it gets"
+            pushes = "" if gap < 0.0 and name in self._pushing else " and does not push any more"
+            if gap < 0.0:
+                where = f"more than {1e3 * DEEP:g} mm deep in something rigid"
+                expected = "a shorter step, or a slower motion"
+                if name in self._inequalities:
+                    where = f"below {-DEEP:g}"
+                    expected = "a phi in metres or radians, a shorter step, or a slower motion"
+            text = "%s: contact %r is %s after %.6g s%s; expected %s."
+            _logger.warning(text, model, name, where, time, pushes, expected)
+        if not self._warned and motion.residual > _MISSED:
+            self._warned = True
+            text = (
+                "%s: impulses miss the laws of contact by %.2g of the largest after %.6g s; "
+                "expected a shorter step, less friction, or masses that differ less."
+            )
+            _logger.warning(text, model, motion.residual, time)
+        if motion.crowded and not self._crowded:
+            self._crowded = True
+            text = (
+                "%s: more than %d impacts in a time step after %.6g s, of which later ones do not "
+                "bounce; expected a shorter step, or more room between what bounces."
+            )
+            _logger.warning(text, model, MOST_BOUNCES, time)
 
     def truth(self) -> None:
         """Return what is known of an object: there is none."""
