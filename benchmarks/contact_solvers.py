@@ -67,7 +67,8 @@ def problems_of(scene: Scene) -> list[Problem]:
     """Return problems of a scene's first steps of 1 ms, as our engine meets them."""
     found: list[Problem] = []
     _, sim = simulation(scene, STEP)
-    solver = sim._plant.motion._solver
+    motion = sim._plant.motion
+    solver = motion._solver
     solve, mu = solver.run, np.array([touch.friction for touch in scene.touches])
 
     def recorded() -> int:
@@ -79,6 +80,7 @@ def problems_of(scene: Scene) -> list[Problem]:
         return int(solve())
 
     solver.run = recorded
+    motion.bind()
     tau = np.zeros(len(sim.observation.qd))
     force = {b.name: [0, 0, 0, *b.force] for b in scene.bodies if any(b.force)}
     for _ in range(_PROBLEMS):

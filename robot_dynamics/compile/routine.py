@@ -21,6 +21,11 @@ routines, and outside of loops `x = zeros(n)` or `zeros(n, m)` for arrays of its
 not checked and count from the front, `//` and `%` are of what is not negative, and what is divided
 by zero is infinite. Arrays that are written to may not overlap with others.
 
+Arrays, numbers and calls that belong together are a record: a parameter whose annotation is a
+NamedTuple of fields of these kinds, as in `state.pressed[i]` or `len(step.gaps)`. Routines hand
+records on as a whole, and only fields that are used take part. Arrays are those that the record
+had when it was bound; outside of loops `x = state.pressed` is a shorter name for one.
+
 What is bound to its arrays already, routines and kernels (`Kernel.bind_arrays`), another routine
 takes as a `Call` and calls without arguments: steps that are compiled one by one run one after the
 other without Python between them. Any other function of Python can be such a `Call` as well.
@@ -33,10 +38,10 @@ import ctypes
 import inspect
 import struct
 import textwrap
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +61,7 @@ Mask = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 Call = Callable[[], Any]
 Table = NDArray[np.int64]
+Record = TypeVar("Record")
 
 # Element type in LLVM, in NumPy, and number of dimensions.
 _ARRAYS = {
@@ -120,6 +126,16 @@ class Routine:
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self._entry: Any = None
 
+    @cached_property
+    def tree(self) -> Any:
+        """The source, parsed."""
+        return ast.parse(textwrap.dedent(inspect.getsource(self.function))).body[0]
+
+    @cached_property
+    def mentioned(self) -> list[ast.Attribute | ast.Call]:
+        """Fields and calls in it."""
+        return [x for x in ast.walk(self.tree) if isinstance(x, ast.Attribute | ast.Call)]
+
     def __call__(self, *arguments: Any) -> Any:
         """Evaluate."""
         return self.bind(*arguments)()
@@ -128,7 +144,8 @@ class Routine:
         """Return a function without arguments that reads and writes these arrays in place.
 
         Args:
-            arguments: Contiguous arrays, numbers and functions, as the function declares them.
+            arguments: Contiguous arrays, numbers, functions and records of these, as the function
+                declares them.
 
         Raises:
             CompilerError: If an argument or the function is not what is understood.
@@ -141,7 +158,7 @@ class Routine:
             self._machine = load_object(self._object(host), host)
             result = _RESULTS[self._definition.result]
             self._entry = ctypes.CFUNCTYPE(result, ctypes.c_void_p)(self._machine.address)
-        arguments = tuple(map(_entered, arguments))
+        arguments = tuple(map(_entered, self._definition.flat(arguments, getattr)))
         table = self._table(arguments)
         address = ctypes.addressof(table)
         bound = partial(self._entry, address)
@@ -151,11 +168,8 @@ class Routine:
 
     def _table(self, arguments: tuple[Any, ...]) -> Any:
         """Return addresses and lengths of arrays, and numbers, as the entry reads them."""
-        parameters = self._definition.parameters
-        if len(arguments) != len(parameters):
-            raise CompilerError(f"{self.__name__}: expected {len(parameters)} arguments.")
         words: list[int] = []
-        for (name, kind), given in zip(parameters, arguments, strict=True):
+        for (name, kind), given in zip(self._definition.parameters, arguments, strict=True):
             if kind == "Call":
                 entry = getattr(given, "entry", None)
                 if entry is None:
@@ -210,26 +224,97 @@ def routine(function: Callable[..., Any]) -> Routine:
     """Return a function as a routine; its parameters say what they are.
 
     They are `Vector`, `Matrix`, `Tensor` of floating-point numbers, `Mask`, `Indices`, `Table` of
-    whole numbers, `float`, `int`, `bool` or `Call`; it returns a number, a truth value or None.
+    whole numbers, `float`, `int`, `bool`, `Call`, or records of these; it returns a number, a
+    truth value or None.
     """
     return Routine(function)
 
 
+def new_record(of: Callable[..., Record], **fields: Any) -> Record:
+    """Return a record of the fields that are given; of arrays of zeros the shape is enough."""
+    for name, given in fields.items():
+        kind = _kind(of, name)
+        if kind in _ARRAYS and isinstance(given, int | tuple):
+            fields[name] = np.zeros(given, _ARRAYS[kind][1])
+    return of(**fields)
+
+
+def _kind(record: Any, field: str) -> Any:
+    """Return the kind of a field, as it is written."""
+    kind = record.__annotations__[field]
+    return getattr(kind, "__forward_arg__", kind)
+
+
 class Definition:
-    """The source of a routine, parsed.
+    """What a routine takes and returns.
 
     Attributes:
-        parameters: Names and kinds.
+        parameters: Names and kinds, `record.field` those of records.
         result: LLVM's type of what it returns.
         body: Its statements.
     """
 
     def __init__(self, of: Routine) -> None:
-        tree: Any = ast.parse(textwrap.dedent(inspect.getsource(of.function))).body[0]
-        self.parameters = [(a.arg, a.annotation.id) for a in tree.args.args]
-        known = tree.returns is None or isinstance(tree.returns, ast.Constant)
-        self.result = "void" if known else _SCALARS[tree.returns.id]
-        self.body = tree.body
+        self._name, self.body, returns = of.__name__, of.tree.body, of.tree.returns
+        known = returns is None or isinstance(returns, ast.Constant)
+        self.result = "void" if known else _SCALARS[returns.id]
+        self.parameters: list[tuple[str, str]] = []
+        self._fields: list[list[str] | None] = []  # of each argument that is a record
+        for parameter in of.tree.args.args:
+            name, record = parameter.arg, _record(of, parameter)
+            self._fields.append(None if record is None else _used(of, parameter, set()))
+            for field in self._fields[-1] or ():
+                self.parameters.append((f"{name}.{field}", _kind(record, field)))
+            if record is None:
+                self.parameters.append((name, parameter.annotation.id))
+        for name, kind in self.parameters:
+            if kind not in (*_ARRAYS, *_SCALARS, "Call"):
+                raise CompilerError(f"{self._name}: {name} is no array, number or call.")
+
+    def flat(self, arguments: Sequence[Any], field: Callable[[Any, str], Any]) -> list[Any]:
+        """Return the arguments that parameters stand for: of records the fields, one by one."""
+        if len(arguments) != len(self._fields):
+            raise CompilerError(f"{self._name}: expected {len(self._fields)} arguments.")
+        found: list[Any] = []
+        for given, fields in zip(arguments, self._fields, strict=True):
+            found += [given] if fields is None else [field(given, name) for name in fields]
+        return found
+
+
+def _record(of: Routine, parameter: ast.arg) -> Any:
+    """Return the class of a parameter that is a record, else None."""
+    found = of.function.__globals__.get(_name(parameter.annotation))
+    return found if hasattr(found, "_fields") else None
+
+
+def _used(of: Routine, parameter: ast.arg, seen: set[tuple[Routine, str]]) -> list[str]:
+    """Return the fields of a record that a routine uses, and those that it hands the record to."""
+    name, record = parameter.arg, _record(of, parameter)
+    if record is None or (of, name) in seen:
+        return []
+    seen.add((of, name))
+    used: set[str] = set()
+    for node in of.mentioned:
+        if isinstance(node, ast.Call):
+            called = of.function.__globals__.get(_name(node.func))
+            if isinstance(called, Routine):
+                for taking, given in zip(called.tree.args.args, node.args, strict=False):
+                    if _name(given) == name:
+                        used |= set(_used(called, taking, seen))
+        elif _name(node.value) == name:
+            used.add(node.attr)
+            if node.attr not in record._fields:
+                raise CompilerError(
+                    f"{of.__name__}: {record.__name__} has no field {node.attr!r}."
+                )
+    return [field for field in record._fields if field in used]
+
+
+def _name(node: ast.AST | None) -> str:
+    """Return the name of a variable, `record.field` of a field, or none."""
+    if isinstance(node, ast.Attribute):
+        return f"{_name(node.value)}.{node.attr}"
+    return getattr(node, "id", "")
 
 
 def _module(entry: Routine) -> str:
@@ -282,7 +367,8 @@ class _Body:
         definition = Definition(of)
         self._result = definition.result
         self._kinds: dict[str, str] = {}  # of locals, in LLVM
-        self._arrays: dict[str, tuple[str, list[str]]] = {}  # element and lengths
+        # Element, lengths and pointer.
+        self._arrays: dict[str, tuple[str, list[str], str]] = {}
         self._loops: list[tuple[str, str]] = []  # where `continue` and `break` go
         self._own: list[str] = []  # arrays that are freed where it returns
         self._open = True  # whether the basic block goes on
@@ -295,7 +381,7 @@ class _Body:
             if kind in _ARRAYS:
                 element, _, rank = _ARRAYS[kind]
                 lengths = [f"%{name}.{axis}" for axis in range(rank)]
-                self._arrays[name] = element, lengths
+                self._arrays[name] = element, lengths, f"%{name}.a"
                 signature += [f"ptr {own}%{name}.a", *(f"i64 {length}" for length in lengths)]
             elif kind == "Call":
                 self._calls[name] = [f"ptr %{name}.{i}" for i in range(len(_CALL))]
@@ -348,12 +434,18 @@ class _Body:
             self._array(node, call)
             return
         target = node.targets[0]
+        pairs = [(target, call)]
         if isinstance(target, ast.Tuple) and isinstance(call, ast.Tuple):
-            values = [self._value(part) for part in call.elts]
-            for part, value in zip(target.elts, values, strict=True):
-                self._store(part, value)
-        else:
-            self._store(target, self._value(call))
+            pairs = list(zip(target.elts, call.elts, strict=True))
+        # What is an array gets another name, for good.
+        named = [(part, _name(of)) for part, of in pairs if _name(of) in self._arrays]
+        pairs = [(part, self._value(of)) for part, of in pairs if _name(of) not in self._arrays]
+        for part, value in pairs:
+            self._store(part, value)
+        for part, array in named:
+            if self._loops or _name(part) in ("", *self._arrays, *self._kinds):
+                self._refuse(node)
+            self._arrays[_name(part)] = self._arrays[array]
 
     def _array(self, node: ast.Assign, call: ast.Call) -> None:
         """Write an array of the function's own."""
@@ -367,7 +459,7 @@ class _Body:
         self._writer.do(f"%{name}.a = call align 64 ptr @array.new(i64 {size})")
         self._writer.store("ptr", f"%{name}.a", f"%{name}.own", 8)
         self._own.append(name)
-        self._arrays[name] = "double", lengths
+        self._arrays[name] = "double", lengths, f"%{name}.a"
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
         target: Any = node.target
@@ -501,11 +593,14 @@ class _Body:
             return "double", f"0x{bits:016X}"
         self._refuse(node)
 
-    def _of_Name(self, node: ast.Name) -> Value:
-        kind = self._kinds.get(node.id)
+    def _of_Name(self, node: ast.Name | ast.Attribute) -> Value:
+        name = _name(node)
+        kind = self._kinds.get(name)
         if kind is None:
-            return self._constant(self._of.function.__globals__.get(node.id), node)
-        return kind, self._writer.load(kind, f"%{node.id}.l", _ALIGN[kind])
+            return self._constant(self._of.function.__globals__.get(name), node)
+        return kind, self._writer.load(kind, f"%{name}.l", _ALIGN[kind])
+
+    _of_Attribute = _of_Name
 
     def _of_BinOp(self, node: ast.BinOp) -> Value:
         kind, left, right = self._common(self._value(node.left), self._value(node.right))
@@ -575,9 +670,8 @@ class _Body:
 
     def _of_Subscript(self, node: ast.Subscript) -> Value:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            array: Any = node.value.value
             axis: Any = node.slice
-            return "i64", self._arrays[array.id][1][axis.value]
+            return "i64", self._arrays[_name(node.value.value)][1][axis.value]
         element, pointer = self._element(node)
         value = self._writer.load(element, pointer, _ALIGN[element])
         if element == "i8":
@@ -586,10 +680,10 @@ class _Body:
 
     def _element(self, node: ast.Subscript) -> Value:
         """Return the type of an element of an array, and the pointer to it."""
-        name = getattr(node.value, "id", "")
+        name = _name(node.value)
         if name not in self._arrays:
             self._refuse(node)
-        element, lengths = self._arrays[name]
+        element, lengths, pointer = self._arrays[name]
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if len(indices) != len(lengths):
             self._refuse(node)
@@ -599,13 +693,13 @@ class _Body:
             before = self._writer.emit(f"mul nsw i64 {at}, {length}") if at else ""
             at = self._writer.emit(f"add nsw i64 {before}, {own}") if at else own
         return element, self._writer.emit(
-            f"getelementptr inbounds {element}, ptr %{name}.a, i64 {at}"
+            f"getelementptr inbounds {element}, ptr {pointer}, i64 {at}"
         )
 
     def _of_Call(self, node: ast.Call) -> Value:
-        name = getattr(node.func, "id", "")
-        if name == "len" and getattr(node.args[0], "id", "") in self._arrays:
-            return "i64", self._arrays[node.args[0].id][1][0]  # type: ignore[attr-defined]
+        name = _name(node.func)
+        if name == "len" and (array := _name(node.args[0])) in self._arrays:
+            return "i64", self._arrays[array][1][0]
         if name in self._calls:
             function, *given = self._calls[name]
             self._writer.do(f"call void {function.removeprefix('ptr ')}({', '.join(given)})")
@@ -634,15 +728,15 @@ class _Body:
         _function(called, self._functions)
         definition = Definition(called)
         words = []
-        for (_, kind), argument in zip(definition.parameters, node.args, strict=True):
+        arguments = definition.flat(node.args, ast.Attribute)
+        for (_, kind), argument in zip(definition.parameters, arguments, strict=True):
             if kind in _ARRAYS:
-                name = getattr(argument, "id", "")
-                element, lengths = self._arrays.get(name, ("", []))
+                element, lengths, pointer = self._arrays.get(_name(argument), ("", [], ""))
                 if (element, len(lengths)) != (_ARRAYS[kind][0], _ARRAYS[kind][2]):
                     self._refuse(node)
-                words += [f"ptr %{name}.a", *(f"i64 {length}" for length in lengths)]
+                words += [f"ptr {pointer}", *(f"i64 {length}" for length in lengths)]
             elif kind == "Call":
-                words += self._calls.get(getattr(argument, "id", "")) or self._refuse(node)
+                words += self._calls.get(_name(argument)) or self._refuse(node)
             else:
                 words.append(f"{_SCALARS[kind]} {self._as(_SCALARS[kind], self._value(argument))}")
         call = f"call {definition.result} @{called.__name__}({', '.join(words)})"

@@ -51,8 +51,26 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile.routine import Mask, Matrix, Vector, routine, zeros
+from robot_dynamics.compile.routine import (
+    Mask,
+    Matrix,
+    Vector,
+    new_record,
+    routine,
+    zeros,
+)
 from robot_dynamics.contact.complementarity import copositive_complementarity
+from robot_dynamics.contact.dense import (
+    add_squares,
+    along_row,
+    factorise,
+    factorise_symmetric,
+    larger,
+    product,
+    slope_row,
+    substitute,
+    substitute_symmetric,
+)
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 
 Array = NDArray[np.float64]
@@ -192,47 +210,57 @@ def pyramid_impulses(
     return np.concatenate([-start - into @ P, P])
 
 
+class ContactProblem(NamedTuple):
+    """One contact problem: b rows that hold, then w rows of each of c contacts, m in all."""
+
+    H: Matrix  #: Inertia matrix (nv, nv).
+    J: Matrix  #: Rows of relative velocities (m, nv).
+    HJ: Matrix  #: H^-1 J^T, transposed (m, nv).
+    c: Vector  #: Velocities without impulses, and what they are to exceed, as u + c (m,).
+    compliance: Vector  #: R, by how much rows give way to their own impulses (m,).
+    P: Vector  #: Impulses to start from, then those found (m,).
+    touching: Mask  #: Which contacts may push (c,); the others have no impulse.
+    #: Directions of slip that are known (m,): unit vectors along the tangents of contacts that
+    #: resist with -mu P_n along them whatever u_t is; zero of all others. For round cones.
+    slide: Vector
+    pressed: Mask  #: Which contacts push (c,).
+    slipping: Mask  #: Which of them are at the edge of their disc or square (c,).
+    #: How far the equations are from being met, in parts of the largest impulse (1,).
+    error: Vector
+    mu: Vector  #: Friction of each contact (c,).
+    holding: int  #: Number of rows that hold, b.
+    width: int  #: Rows of each contact, w: normal, tangents, and spin or not.
+    pyramid: bool  #: Whether friction cones are pyramids.
+
+
 class ContactSolver:
     """Solves one contact problem after another.
 
     Args:
         holding: Number of rows that hold, b.
         friction: mu of each contact that opens (c,).
-        width: Rows of each of those, w: normal, tangents, and spin or not.
+        width: Rows of each of those, w.
         freedoms: Velocities that they move, nv.
         cone: "round" or "pyramid".
 
     Attributes:
-        H: Inertia matrix (nv, nv).
-        J: Rows of relative velocities (m, nv), m = b + w c.
-        HJ: H^-1 J^T, transposed (m, nv).
-        c: Velocities without impulses, and what they are to exceed, as u + c (m,).
-        compliance: R, by how much rows give way to their own impulses (m,).
-        P: Impulses to start from, then those found (m,).
-        touching: Which contacts may push (c,); the others have no impulse.
-        slide: Directions of slip that are known (m,): unit vectors along the tangents of contacts
-            that resist with -mu P_n along them whatever u_t is; zero of all others. For round
-            cones.
-        pressed: Which contacts push (c,).
-        slipping: Which of them are at the edge of their disc or square (c,).
-        error: How far the equations are from being met, in parts of the largest impulse (1,).
+        problem: What is solved, in place; its arrays are attributes as well.
     """
 
     def __init__(
         self, holding: int, friction: Array, width: int, freedoms: int, cone: Cone = "round"
     ) -> None:
         mu = np.array(friction, dtype=float)
-        m, n, contacts = holding + width * len(mu), freedoms, len(mu)
-        self.H, self.J, self.HJ = np.zeros((n, n)), np.zeros((m, n)), np.zeros((m, n))
-        self.c, self.compliance, self.P = np.zeros(m), np.zeros(m), np.zeros(m)
-        self.slide = np.zeros(m)
-        self.touching, self.pressed, self.slipping = (np.zeros(contacts, bool) for _ in range(3))
-        self.error = np.zeros(1)
-        #: Solves the problem that the attributes state; returns how many linear systems it took.
-        self.run = solve_contacts.bind(
-            self.H, self.J, self.HJ, self.c, self.compliance, self.P, self.touching, self.slide,
-            mu, holding, width, cone_is_pyramid(cone), self.pressed, self.slipping, self.error,
+        m, n, c = holding + width * len(mu), freedoms, len(mu)
+        self.problem = problem = new_record(
+            ContactProblem, H=(n, n), J=(m, n), HJ=(m, n), c=m, compliance=m, P=m, touching=c,
+            slide=m, pressed=c, slipping=c, error=1, mu=mu, holding=holding, width=width,
+            pyramid=cone_is_pyramid(cone),
         )  # fmt: skip
+        self.H, self.J, self.HJ, self.c, self.compliance, self.P = problem[:6]
+        self.touching, self.slide, self.pressed, self.slipping, self.error = problem[6:11]
+        #: Solves the problem; returns how many linear systems it took.
+        self.run = solve_contacts.bind(problem)
 
     @property
     def residual(self) -> float:
@@ -241,12 +269,12 @@ class ContactSolver:
 
 
 @routine
-def solve_contacts(
-    H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, P: Vector, touching: Mask,
-    slide: Vector, mu: Vector, holding: int, width: int, pyramid: bool, pressed: Mask,
-    slipping: Mask, error: Vector,
-) -> int:  # fmt: skip
+def solve_contacts(problem: ContactProblem) -> int:
     """Replace impulses P by those that meet the laws; return how many systems it took."""
+    H, J, HJ, c, compliance = problem.H, problem.J, problem.HJ, problem.c, problem.compliance
+    P, touching, mu, pressed = problem.P, problem.touching, problem.mu, problem.pressed
+    slipping, error, holding = problem.slipping, problem.error, problem.holding
+    width = problem.width
     m, nv, contacts = len(P), len(H), len(mu)
     r = zeros(m)
     u = zeros(m)
@@ -265,7 +293,7 @@ def solve_contacts(
         if not touching[i]:
             for k in range(holding + i * width, holding + (i + 1) * width):
                 P[k] = 0.0
-    shift = scales(J, HJ, compliance, holding, width, r)
+    shift = scales(problem, r)
     error[0] = _INFINITE
     cold = True
     for k in range(m):
@@ -275,9 +303,7 @@ def solve_contacts(
         known, count, part, before = False, 0, 1.0, _INFINITE
         while True:
             velocities(J, HJ, c, compliance, P, z, u)
-            left = contact_laws(
-                u, c, P, r, touching, slide, mu, holding, width, pyramid, F, ratio, along
-            )
+            left = contact_laws(problem, u, r, F, ratio, along)
             if (left < error[0] and not other) or systems == 0:
                 error[0] = left
                 for k in range(m):
@@ -313,10 +339,7 @@ def solve_contacts(
                 factored[i] = ratio[i]
             for k in range(m):
                 last[k] = P[k]
-            if not newton_step(
-                H, J, compliance, r, shift, mu, holding, width, pyramid, F, ratio, along, known,
-                A, order, z, P,
-            ):  # fmt: skip
+            if not newton_step(problem, r, shift, F, ratio, along, known, A, order, z):
                 break
             for k in range(m):
                 way[k] = P[k] - last[k]
@@ -329,10 +352,7 @@ def solve_contacts(
         if around < _ROUNDS - 1:
             for k in range(m):
                 P[k] = best[k]
-            sweep(
-                H, J, HJ, c, compliance, r, shift, touching, slide, mu, holding, width, pyramid,
-                A, order, z, P,
-            )  # fmt: skip
+            sweep(problem, r, shift, A, order, z)
         elif other and left < _NEAR:
             other = False
             for k in range(m):
@@ -343,18 +363,17 @@ def solve_contacts(
                     own[k] = r[k]
             other = True
             afresh = around % _AFRESH == _AFRESH - 1
-            seed = redrawn(seed, own, c, touching, holding, width, afresh, r, P)
+            seed = redrawn(problem, seed, own, afresh, r)
     for k in range(m):
         P[k] = best[k]
     return systems
 
 
 @routine
-def redrawn(
-    seed: int, own: Vector, c: Vector, touching: Mask, holding: int, width: int, afresh: bool,
-    r: Vector, P: Vector,
-) -> int:  # fmt: skip
+def redrawn(problem: ContactProblem, seed: int, own: Vector, afresh: bool, r: Vector) -> int:
     """Draw other r, and impulses if `afresh`; return the next seed."""
+    c, P, touching, holding = problem.c, problem.P, problem.touching, problem.holding
+    width = problem.width
     m, size = len(P), 0.0
     for k in range(m):
         size += own[k] * abs(c[k]) / m
@@ -375,22 +394,20 @@ def redrawn(
 
 
 @routine
-def scales(
-    J: Matrix, HJ: Matrix, compliance: Vector, holding: int, width: int, r: Vector
-) -> float:
+def scales(problem: ContactProblem, r: Vector) -> float:
     """Write r of each row, and return the shift."""
     m, total = len(r), 0.0
     for i in range(m):
-        r[i] = compliance[i] + product(J, HJ, i)
+        r[i] = problem.compliance[i] + product(problem.J, problem.HJ, i)
         total += r[i]
     shift = SHIFT * total / m
     for i in range(m):
         r[i] = 1.0 / (r[i] + shift)
-    for n in range(holding, m, width):
+    for n in range(problem.holding, m, problem.width):
         least = r[n + 1]
-        for k in range(n + 2, n + width):
+        for k in range(n + 2, n + problem.width):
             least = min(least, r[k])
-        for k in range(n + 1, n + width):
+        for k in range(n + 1, n + problem.width):
             r[k] = least
     return shift
 
@@ -411,41 +428,12 @@ def velocities(
 
 
 @routine
-def along_row(J: Matrix, i: int, z: Vector) -> float:
-    """Return the product of a row and a vector, in four sums that do not wait for one another."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    n = len(z) - len(z) % 4
-    for k in range(0, n, 4):
-        a += J[i, k] * z[k]
-        b += J[i, k + 1] * z[k + 1]
-        c += J[i, k + 2] * z[k + 2]
-        d += J[i, k + 3] * z[k + 3]
-    for k in range(n, len(z)):
-        a += J[i, k] * z[k]
-    return (a + c) + (b + d)
-
-
-@routine
-def product(J: Matrix, HJ: Matrix, i: int) -> float:
-    """Return the product of row i of both, likewise."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    n = J.shape[1] - J.shape[1] % 4
-    for k in range(0, n, 4):
-        a += J[i, k] * HJ[i, k]
-        b += J[i, k + 1] * HJ[i, k + 1]
-        c += J[i, k + 2] * HJ[i, k + 2]
-        d += J[i, k + 3] * HJ[i, k + 3]
-    for k in range(n, J.shape[1]):
-        a += J[i, k] * HJ[i, k]
-    return (a + c) + (b + d)
-
-
-@routine
 def contact_laws(
-    u: Vector, c: Vector, P: Vector, r: Vector, touching: Mask, slide: Vector, mu: Vector,
-    holding: int, width: int, pyramid: bool, F: Vector, ratio: Vector, along: Vector,
-) -> float:  # fmt: skip
+    problem: ContactProblem, u: Vector, r: Vector, F: Vector, ratio: Vector, along: Vector
+) -> float:
     """Write F, and what slips how; return the largest of F in parts of the largest impulse."""
+    c, P, touching, slide = problem.c, problem.P, problem.touching, problem.slide
+    mu, holding, width, pyramid = problem.mu, problem.holding, problem.width, problem.pyramid
     largest, worst = _TINY, 0.0
     for i in range(holding):
         F[i] = r[i] * u[i]
@@ -493,18 +481,13 @@ def contact_laws(
 
 
 @routine
-def larger(a: float, b: float) -> float:
-    """Return the larger of two numbers, and what is none if one is."""
-    return a if a > b or a != a else b
-
-
-@routine
 def newton_step(
-    H: Matrix, J: Matrix, compliance: Vector, r: Vector, shift: float, mu: Vector, holding: int,
-    width: int, pyramid: bool, F: Vector, ratio: Vector, along: Vector, known: bool, A: Matrix,
-    order: Vector, z: Vector, P: Vector,
+    problem: ContactProblem, r: Vector, shift: float, F: Vector, ratio: Vector, along: Vector,
+    known: bool, A: Matrix, order: Vector, z: Vector,
 ) -> bool:  # fmt: skip
     """Add dP to P; `known` if A has the factors already. Return whether there is a dP."""
+    H, J, compliance, P, mu = problem.H, problem.J, problem.compliance, problem.P, problem.mu
+    holding, width = problem.holding, problem.width
     nv, m = len(z), len(P)
     B = zeros(m, width)  # each row over the rows of its contact; over itself where rows hold
     g = zeros(m)
@@ -535,7 +518,7 @@ def newton_step(
                 g[k] = F[k]
         else:
             symmetric = False
-            slipping_slopes(n, ratio[i], mu[i], pyramid, along, r, compliance, shift, F, N)
+            slipping_slopes(problem, n, ratio[i], mu[i], along, r, shift, F, N)
             for k in range(width):
                 for j in range(width):
                     B[n + k, j] = N[k, width + j]
@@ -573,40 +556,12 @@ def newton_step(
 
 
 @routine
-def add_squares(J: Matrix, B: Matrix, first: int, length: int, A: Matrix) -> None:
-    """Add J^T B J of a contact with diagonal B to the lower triangle of A, three rows at once."""
-    for i in range(first, first + length - length % 3, 3):
-        x, y, z = B[i, i - first], B[i + 1, i + 1 - first], B[i + 2, i + 2 - first]
-        for k in range(len(A)):
-            f, g, h = x * J[i, k], y * J[i + 1, k], z * J[i + 2, k]
-            if f != 0.0 or g != 0.0 or h != 0.0:
-                for j in range(k + 1):
-                    A[k, j] += f * J[i, j] + g * J[i + 1, j] + h * J[i + 2, j]
-    for i in range(first + length - length % 3, first + length):
-        for k in range(len(A)):
-            f = B[i, i - first] * J[i, k]
-            if f != 0.0:
-                for j in range(k + 1):
-                    A[k, j] += f * J[i, j]
-
-
-@routine
-def slope_row(J: Matrix, B: Matrix, i: int, first: int, length: int, row: Vector) -> None:
-    """Write row i of B J."""
-    for k in range(len(row)):
-        row[k] = 0.0
-    for j in range(length):
-        if B[i, j] != 0.0:
-            for k in range(len(row)):
-                row[k] += B[i, j] * J[first + j, k]
-
-
-@routine
 def slipping_slopes(
-    n: int, ratio: float, mu: float, pyramid: bool, along: Vector, r: Vector, compliance: Vector,
+    problem: ContactProblem, n: int, ratio: float, mu: float, along: Vector, r: Vector,
     shift: float, F: Vector, N: Matrix,
 ) -> None:  # fmt: skip
     """Write N^-1 (N, A r, F) of a contact that slips, its rows beginning at n."""
+    compliance, pyramid = problem.compliance, problem.pyramid
     w = N.shape[0]
     for k in range(w):
         for j in range(w):
@@ -634,91 +589,13 @@ def slipping_slopes(
 
 
 @routine
-def factorise_symmetric(A: Matrix) -> bool:
-    """Replace the lower triangle of A by L and D, A = L^T D L; return False if it is not positive.
-
-    What branches of a tree do not share stays zero (Table 6.3).
-    """
-    for k in range(len(A) - 1, -1, -1):
-        if not A[k, k] > 0.0:
-            return False
-        part = 1.0 / A[k, k]
-        for i in range(k - 1, -1, -1):
-            if A[k, i] != 0.0:
-                f = part * A[k, i]
-                for j in range(i + 1):
-                    A[i, j] -= f * A[k, j]
-                A[k, i] = f
-    return True
-
-
-@routine
-def substitute_symmetric(A: Matrix, x: Vector) -> None:
-    """Replace x by A^-1 x, of L and D."""
-    for k in range(len(x) - 1, -1, -1):
-        for j in range(k):
-            x[j] -= A[k, j] * x[k]
-    for k in range(len(x)):
-        y = x[k] / A[k, k]
-        for j in range(k):
-            y -= A[k, j] * x[j]
-        x[k] = y
-
-
-@routine
-def factorise(A: Matrix, order: Vector) -> bool:
-    """Replace A by its factors L U with rows exchanged; return False if it is singular."""
-    n = len(order)
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[best, k]):
-                best = i
-        order[k] = best
-        if not abs(A[best, k]) > 0.0:
-            return False
-        if best != k:
-            for j in range(n):
-                x = A[k, j]
-                A[k, j] = A[best, j]
-                A[best, j] = x
-        for i in range(k + 1, n):
-            if A[i, k] != 0.0:
-                A[i, k] = A[i, k] / A[k, k]
-                f = A[i, k]
-                for j in range(k + 1, n):
-                    A[i, j] -= f * A[k, j]
-    return True
-
-
-@routine
-def substitute(A: Matrix, order: Vector, x: Vector) -> None:
-    """Replace x by A^-1 x, of the factors of A."""
-    n = len(x)
-    for k in range(n):
-        at = int(order[k])
-        y = x[at]
-        x[at] = x[k]
-        x[k] = y
-    for k in range(n):
-        y = x[k]
-        for j in range(k):
-            y -= A[k, j] * x[j]
-        x[k] = y
-    for k in range(n - 1, -1, -1):
-        y = x[k]
-        for j in range(k + 1, n):
-            y -= A[k, j] * x[j]
-        x[k] = y / A[k, k]
-
-
-@routine
 def sweep(
-    H: Matrix, J: Matrix, HJ: Matrix, c: Vector, compliance: Vector, r: Vector, shift: float,
-    touching: Mask, slide: Vector, mu: Vector, holding: int, width: int, pyramid: bool, A: Matrix,
-    order: Vector, z: Vector, P: Vector,
-) -> None:  # fmt: skip
+    problem: ContactProblem, r: Vector, shift: float, A: Matrix, order: Vector, z: Vector
+) -> None:
     """Go over the contacts, each solved with the others held; what holds is solved at once."""
+    H, J, HJ, c, compliance = problem.H, problem.J, problem.HJ, problem.c, problem.compliance
+    P, touching, slide, mu = problem.P, problem.touching, problem.slide, problem.mu
+    holding, width, pyramid = problem.holding, problem.width, problem.pyramid
     nv = len(z)
     u = zeros(len(P))
     y = zeros(nv)
@@ -736,7 +613,7 @@ def sweep(
             for k in range(nv):
                 y[k] = 0.0
             for i in range(holding):
-                u[i] = rate(J, c, compliance, P, z, i)
+                u[i] = rate(problem, z, i)
                 for k in range(nv):
                     y[k] -= J[i, k] * u[i] / (compliance[i] + shift)
             substitute(A, order, y)
@@ -744,15 +621,15 @@ def sweep(
                 change = u[i]
                 for k in range(nv):
                     change += J[i, k] * y[k]
-                push(HJ, z, P, i, P[i] - change / (compliance[i] + shift))
+                push(problem, z, i, P[i] - change / (compliance[i] + shift))
         for i in range(len(mu)):
             if not touching[i]:
                 continue
             n = holding + i * width
-            push(HJ, z, P, n, max(P[n] - r[n] * rate(J, c, compliance, P, z, n), 0.0))
+            push(problem, z, n, max(P[n] - r[n] * rate(problem, z, n), 0.0))
             size, slides = 0.0, False
             for k in range(n + 1, n + width):
-                u[k] = P[k] - r[k] * rate(J, c, compliance, P, z, k)
+                u[k] = P[k] - r[k] * rate(problem, z, k)
                 size += u[k] * u[k]
                 slides = slides or slide[k] != 0.0
             size = sqrt(size)
@@ -764,18 +641,18 @@ def sweep(
                     u[k] = min(max(u[k], -radius), radius)
                 elif size > radius:
                     u[k] = u[k] * (radius / size)
-                push(HJ, z, P, k, u[k])
+                push(problem, z, k, u[k])
 
 
 @routine
-def rate(J: Matrix, c: Vector, compliance: Vector, P: Vector, z: Vector, i: int) -> float:
+def rate(problem: ContactProblem, z: Vector, i: int) -> float:
     """Return u of a row."""
-    return compliance[i] * P[i] + c[i] + along_row(J, i, z)
+    return problem.compliance[i] * problem.P[i] + problem.c[i] + along_row(problem.J, i, z)
 
 
 @routine
-def push(HJ: Matrix, z: Vector, P: Vector, i: int, impulse: float) -> None:
+def push(problem: ContactProblem, z: Vector, i: int, impulse: float) -> None:
     """Change the impulse of a row, and the velocities z with it."""
     for k in range(len(z)):
-        z[k] += HJ[i, k] * (impulse - P[i])
-    P[i] = impulse
+        z[k] += problem.HJ[i, k] * (impulse - problem.P[i])
+    problem.P[i] = impulse

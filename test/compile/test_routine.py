@@ -8,6 +8,7 @@ import resource
 import sys
 import threading
 from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -116,6 +117,54 @@ def both(first: Call, second: Call, x: Vector, seen: Vector) -> None:
     second()
 
 
+class Cart(NamedTuple):
+    """A record: what one routine reads, the next one moves."""
+
+    place: Vector
+    speed: Vector
+    turns: Matrix
+    stuck: Mask
+    step: float
+    count: int
+    warn: Call
+    owner: Any  # nothing that a routine could use
+
+
+@routine
+def move(cart: Cart, by: float) -> None:
+    """Use a part of a record."""
+    for i in range(cart.count):
+        if not cart.stuck[i]:
+            cart.place[i] += by * cart.speed[i]
+
+
+@routine
+def drive(other: Cart, cart: Cart, seen: Vector) -> int:
+    """Use two records, hand one of them on as it is, and an array of the other."""
+    move(cart, other.step)
+    doubled(other.place)
+    turns, place, count = cart.turns, cart.place, cart.count
+    for i in range(len(place)):
+        for k in range(turns.shape[1]):
+            seen[i] += turns[i, k] * place[i]
+    doubled(place)
+    if seen[0] > 1.0:
+        cart.warn()
+    return count
+
+
+@routine
+def misled(cart: Cart) -> None:
+    """Ask for what is not there."""
+    drive(cart, cart, cart.sped)
+
+
+@routine
+def greedy(cart: Cart) -> None:
+    """Ask for what no routine can use."""
+    cart.owner[0] = 1.0
+
+
 def arguments(rng):
     """Return arguments of `everything`."""
     return (
@@ -182,6 +231,49 @@ def test_functions_that_a_routine_calls(kind):
         twice.bind(None, x, seen)
 
 
+def cart(seed, warn=None):
+    """Return a record."""
+    rng = np.random.default_rng(seed)
+    place, speed, turns = rng.normal(size=4), rng.normal(size=4), rng.normal(size=(4, 2))
+    turns[0] = 5.0 / place[0]
+    return Cart(place, speed, turns, rng.random(4) > 0.5, 0.25, 4, warn, object())
+
+
+def test_records_are_their_fields():
+    """Compiled is as written; fields have shorter names, and are handed on alone or together."""
+    told = []
+    both = [(cart(1), cart(2, lambda: told.append(True)), np.zeros(4)) for _ in range(2)]
+    assert drive(*both[0]) == drive.function(*both[1]) == 4
+    assert len(told) == 2
+    for own, their in zip(*both, strict=True):
+        for one, other in zip(own, their, strict=True):
+            if isinstance(one, np.ndarray):
+                assert_allclose(one, other, rtol=1e-12)
+    assert not np.array_equal(both[0][1].place, cart(2).place)
+
+
+def test_only_fields_that_are_used_are_looked_at():
+    """Others may be anything, and arrays that a record is given later are not followed."""
+    old = cart(3)._replace(turns=None)
+    run, before = move.bind(old, 1.0), old.place.copy()
+    new = old._replace(place=np.zeros(4))
+    run()
+    assert_allclose(old.place, np.where(old.stuck, before, before + old.speed))
+    assert not new.place.any()
+    with pytest.raises(CompilerError, match=r"move: cart\.place is no contiguous Vector"):
+        move.bind(old._replace(place=None), 1.0)
+
+
+def test_fields_that_a_record_lacks():
+    """One sentence names the routine, the record and the field."""
+    with pytest.raises(CompilerError, match=r"^misled: Cart has no field 'sped'\.$"):
+        misled(cart(4))
+    with pytest.raises(
+        CompilerError, match=r"^greedy: cart\.owner is no array, number or call\.$"
+    ):
+        greedy(cart(4))
+
+
 def test_arrays_of_its_own_are_not_on_the_stack():
     """A thread with a small stack makes arrays of 2 MB; they are zero, and freed each time."""
     results = []
@@ -236,6 +328,15 @@ def test_what_is_not_understood():
 
     with pytest.raises(CompilerError, match=r"listed: a routine cannot have '\[x\[0\]\]\[0\]'"):
         listed(np.zeros(1))
+
+    @routine
+    def renamed(x: Vector, y: Vector) -> None:
+        for _ in range(2):
+            z = x
+            z[0] = y[0]
+
+    with pytest.raises(CompilerError, match="renamed: a routine cannot have 'z = x'"):
+        renamed(np.zeros(2), np.zeros(2))
 
     @routine
     def chained(x: Vector) -> None:

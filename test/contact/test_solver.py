@@ -13,6 +13,7 @@ from scipy.optimize import nnls
 
 from robot_dynamics.contact.solver import (
     TOLERANCE,
+    ContactProblem,
     ContactSolver,
     contact_laws,
     newton_step,
@@ -228,14 +229,18 @@ FRICTION = np.array([0.5, 0.3, 0.0])
 def laws(J, c, P, touching, pyramid=False):
     """Return F, ratios and directions of two rows that hold and three contacts with spin.
 
-    With them r and the shift of slopes; H is the unit matrix.
+    With them r, the shift of slopes, and the problem; H is the unit matrix.
     """
+    none, no = np.zeros(ROWS), np.zeros(3, dtype=bool)
+    problem = ContactProblem(
+        np.eye(ROWS), J, J, c, none, P, np.array(touching, dtype=bool), none, no, no.copy(),
+        np.zeros(1), FRICTION, 2, 4, pyramid,
+    )  # fmt: skip
     r, F, along, u, z = (np.zeros(ROWS) for _ in range(5))
-    shift, ratio, none = scales(J, J, np.zeros(ROWS), 2, 4, r), np.zeros(3), np.zeros(ROWS)
+    shift, ratio = scales(problem, r), np.zeros(3)
     velocities(J, J, c, none, P, z, u)
-    touching = np.array(touching, dtype=bool)
-    contact_laws(u, c, P, r, touching, none, FRICTION, 2, 4, pyramid, F, ratio, along)
-    return F, ratio, along, r, shift
+    contact_laws(problem, u, r, F, ratio, along)
+    return F, ratio, along, r, shift, problem
 
 
 @pytest.mark.parametrize("pyramid", [False, True])
@@ -246,7 +251,7 @@ def test_newton_steps_are_those_of_the_slopes(pyramid):
     for _ in range(30):
         J, c, P = rng.normal(size=(ROWS, ROWS)), rng.normal(size=ROWS), rng.normal(size=ROWS)
         touching = [True, rng.integers(0, 2), True]
-        F, ratio, along, r, shift = laws(J, c, P, touching, pyramid)
+        F, ratio, along, r, shift, problem = laws(J, c, P, touching, pyramid)
         modes |= set(np.sign(ratio) + (ratio == 1.0))
         h = 1e-6 * np.eye(ROWS)
         ends = [
@@ -254,11 +259,8 @@ def test_newton_steps_are_those_of_the_slopes(pyramid):
         ]
         G = (ends[0] - ends[1]) / 2e-6
         after, A, order = P.copy(), np.zeros((ROWS, ROWS)), np.zeros(ROWS)
-        eye, none, z = np.eye(ROWS), np.zeros(ROWS), np.zeros(ROWS)
-        assert newton_step(
-            eye, J, none, r, shift, FRICTION, 2, 4, pyramid, F, ratio, along, False, A, order, z,
-            after,
-        )  # fmt: skip
+        own, z = problem._replace(P=after), np.zeros(ROWS)
+        assert newton_step(own, r, shift, F, ratio, along, False, A, order, z)
         left = G @ (after - P) + F
         # The shift is 1e-7 of W; it weighs as much more as the step is larger than F.
         assert np.abs(left).max() < 1e-5 * max(1.0, np.abs(after - P).max())

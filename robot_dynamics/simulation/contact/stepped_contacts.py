@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot that touches: trees, floating bases and closed loops, moved one period at a time.
 
-The steps are those of scenes (`motion`): impulses that meet Signorini's and Coulomb's laws,
+The steps are those of scenes (`time_stepping`): impulses that meet Signorini's and Coulomb's laws,
 impacts where they happen, loops as rows that hold.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,15 +27,15 @@ from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.motion import (
-    DEEP,
-    FASTEST,
+from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.step_records import DEEP
+from robot_dynamics.simulation.contact.time_stepping import (
     MOST_BOUNCES,
     ContactMotion,
+    SavedMotion,
 )
-from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
 from robot_dynamics.simulation.engine_plant import SimulationError
-from robot_dynamics.simulation.plant import Measurement, copied, restore
+from robot_dynamics.simulation.plant import Measurement
 from robot_dynamics.simulation.scene import RobotScene
 from robot_dynamics.simulation.stepped_robot import (
     PERIOD,
@@ -70,7 +69,7 @@ class SteppedContactsState:
 
     tick: int
     identity: Identity
-    motion: Mapping[str, Any]
+    motion: SavedMotion
     forces: Array
 
 
@@ -147,21 +146,11 @@ class SteppedContacts:
         own = ~self.motion.terms.seen  # those of shapes are always good
         points = [item for item in items if not isinstance(item, ShapeContact)]
         require_normals(points, there.gaps[own], normals[own], there.axes[own])
-        name, depth = self.motion.deepest()
+        self.motion.require_shallow()
         self._inequalities = {item.name for item in items if isinstance(item, Inequality)}
-        touches = zip(self.motion.scene.touches, self.motion.deep, strict=True)
+        touches = zip(self.motion.scene.touches, self.motion.laws.deep, strict=True)
         self._pushing = {touch[0] for touch, deep in touches if deep > DEEP}  # however deep
-        if depth > DEEP:
-            place = f"{model.name}: at the start"
-            if name in self._inequalities:
-                raise ArgumentError(
-                    f"{place} phi of {name!r} is {-depth:.3g}, expected {-DEEP:g} or more."
-                )
-            raise ArgumentError(
-                f"{place} {name!r} is {1e3 * depth:.3g} mm deep in what it touches, expected "
-                f"{1e3 * DEEP:g} mm at most."
-            )
-        self._tick, self._forces = 0, np.zeros(len(self.motion.forces.force))
+        self._tick, self._forces = 0, np.zeros(len(self.motion.state.force))
         self._whole = True  # not within a period
         self._told: set[str] = set()  # contacts that are lost
         self._warned = self._crowded = False  # of impulses that miss the laws, of many impacts
@@ -188,58 +177,51 @@ class SteppedContacts:
         self._require_whole()
         motion, model = self.motion, self.robot.model
         force = joint_forces(self.robot, motion.q, tau, wrenches)
-        h, self._whole = self.period / self.substeps, False
-        with np.errstate(over="ignore", invalid="ignore"):  # of velocities without bound
-            for _ in range(self.substeps):
-                motion.advance(h, force)
-        if not (fastest := motion.fastest) < FASTEST:
+        self._whole = False
+        forces = motion.run(force, self.period, self.substeps)
+        if forces is None:
             raise SimulationError(
                 f"{model.name}: the simulated motion ended in period {self._tick + 1}: a velocity "
-                f"of {fastest:.3g} m/s or rad/s; expected torques that keep it bounded, or a "
-                "shorter step."
+                f"of {motion.fastest:.3g} m/s or rad/s; expected torques that keep it bounded, or "
+                "a shorter step."
             )
-        motion.correct()
-        for name, gap in motion.lost():
-            if name not in self._told:
-                self._told.add(name)
-                where, expected = "not a number", "a surface that is finite wherever it gets"
-                if gap < 0.0:
-                    where = f"more than {1e3 * DEEP:g} mm deep in something rigid"
-                    expected = "a shorter step, or a slower motion"
-                    if name in self._inequalities:
-                        where = f"below {-DEEP:g}"
-                        expected = "a phi in metres or radians, a shorter step, or a slower motion"
-                _logger.warning(
-                    "%s: contact %r is %s after %.6g s%s; expected %s.",
-                    model.name,
-                    name,
-                    where,
-                    (self._tick + 1) * self.period,
-                    "" if gap < 0.0 and name in self._pushing else " and does not push any more",
-                    expected,
-                )
-        if not self._warned and motion.residual > _MISSED:
-            self._warned = True
-            _logger.warning(
-                "%s: impulses miss the laws of contact by %.2g of the largest after %.6g s; "
-                "expected a shorter step, less friction, or masses that differ less.",
-                model.name,
-                motion.residual,
-                (self._tick + 1) * self.period,
-            )
-        if motion.crowded and not self._crowded:
-            self._crowded = True
-            _logger.warning(
-                "%s: more than %d impacts in a time step after %.6g s, of which later ones do not "
-                "bounce; expected a shorter step, or more room between what bounces.",
-                model.name,
-                MOST_BOUNCES,
-                (self._tick + 1) * self.period,
-            )
-        self._forces = motion.take_forces(self.period)
+        self._forces = forces
+        self._tell()
         self._tick += 1
         self._whole = True
         return self._measurement()
+
+    def _tell(self) -> None:
+        """Log what went wrong in a period, each once."""
+        motion, model, time = self.motion, self.robot.model.name, (self._tick + 1) * self.period
+        for name, gap in motion.lost():
+            if name in self._told:
+                continue
+            self._told.add(name)
+            where, expected = "not a number", "a surface that is finite wherever it gets"
+            pushes = "" if gap < 0.0 and name in self._pushing else " and does not push any more"
+            if gap < 0.0:
+                where = f"more than {1e3 * DEEP:g} mm deep in something rigid"
+                expected = "a shorter step, or a slower motion"
+                if name in self._inequalities:
+                    where = f"below {-DEEP:g}"
+                    expected = "a phi in metres or radians, a shorter step, or a slower motion"
+            text = "%s: contact %r is %s after %.6g s%s; expected %s."
+            _logger.warning(text, model, name, where, time, pushes, expected)
+        if not self._warned and motion.residual > _MISSED:
+            self._warned = True
+            text = (
+                "%s: impulses miss the laws of contact by %.2g of the largest after %.6g s; "
+                "expected a shorter step, less friction, or masses that differ less."
+            )
+            _logger.warning(text, model, motion.residual, time)
+        if motion.crowded and not self._crowded:
+            self._crowded = True
+            text = (
+                "%s: more than %d impacts in a time step after %.6g s, of which later ones do not "
+                "bounce; expected a shorter step, or more room between what bounces."
+            )
+            _logger.warning(text, model, MOST_BOUNCES, time)
 
     def truth(self) -> None:
         """Return what is known of an object: there is none."""
@@ -251,30 +233,9 @@ class SteppedContacts:
         layout = motion.terms
         with np.errstate(all="ignore"):  # what is not finite was told
             terms = layout.at(motion.q, motion.v, motion.near)
-        b, w = layout.holding, layout.width
-        forces = self._forces[b:].reshape(-1, w)
-        rates = terms.before[b:].reshape(-1, w)
-        found = []
-        for c, (name, _, cone) in enumerate(motion.scene.touches):
-            state = Touch.OPEN
-            if motion.pressed[c]:
-                state = Touch.SLIDING if motion.slipping[c] else Touch.STICKING
-            found.append(
-                ContactReport(
-                    name=name,
-                    state=state,
-                    point=terms.places[c],
-                    axes=terms.axes[c],
-                    force=forces[c][[1, 2, 0]],
-                    moment=np.zeros(3),
-                    slip=rates[c, 1:3],
-                    spin=0.0,
-                    gap=float(terms.gaps[c]),
-                    cone=cone,
-                    impacts=int(motion.impacts[c]),
-                )
-            )
-        return tuple(found)
+        forces = self._forces[layout.holding :].reshape(-1, layout.width)[:, [1, 2, 0]]
+        of_each = zip(terms.places, terms.axes, forces, strict=True)
+        return tuple(motion.report(c, terms, *own, np.zeros(3)) for c, own in enumerate(of_each))
 
     def books(self) -> EnergyBooks:
         """Return where energy went since the start."""
@@ -290,14 +251,13 @@ class SteppedContacts:
                 another period.
         """
         self._require_whole()
-        motion = copied(self.motion, ContactMotion.STATE)
+        motion = self.motion.saved()
         return SteppedContactsState(self._tick, self._identity, motion, self._forces.copy())
 
     @state.setter
     def state(self, state: SteppedContactsState) -> None:
         self._identity.require(state, self.robot.model.name)
-        restore(self.motion, state.motion)
-        self.motion.bind()
+        self.motion.restore(state.motion)
         self._tick, self._forces, self._whole = state.tick, state.forces.copy(), True
 
     def _require_whole(self) -> None:
@@ -314,7 +274,7 @@ class SteppedContacts:
 
     @property
     def _identity(self) -> Identity:
-        kinds = (self.motion.deep > DEEP).tolist()
+        kinds = (self.motion.laws.deep > DEEP).tolist()
         names = []
         for (name, material, _), round_ in zip(self.motion.scene.touches, kinds, strict=True):
             of = ["a shape"] * round_ + ["soft"] * material.elastic

@@ -8,7 +8,7 @@ what holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,16 +19,15 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
-from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactMotion
 from robot_dynamics.simulation.contact.report import (
     ContactReport,
     EnergyBooks,
-    Touch,
     held,
     tilt_of,
 )
 from robot_dynamics.simulation.contact.terms import ContactTerms
-from robot_dynamics.simulation.plant import Truth, copied, restore
+from robot_dynamics.simulation.contact.time_stepping import ContactMotion
+from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.step import Drives
@@ -95,12 +94,7 @@ class ContactSteps:
     def begin(self) -> None:
         """Return to the start, at rest."""
         self.steps.start(self._start)
-        name, depth = self.steps.deepest()
-        if depth > DEEP:
-            raise ArgumentError(
-                f"at the start the object is {1e3 * depth:.3g} mm deep in rigid {name!r}, "
-                f"expected {1e3 * DEEP:g} mm at most: nothing would push it out."
-            )
+        self.steps.require_shallow()
         self._forces = self._resting_forces()
 
     def run(self, torque: Array, force: Array | None = None) -> None:
@@ -116,22 +110,19 @@ class ContactSteps:
         steps = self.steps
         force = np.zeros(len(steps.v)) if force is None else force
         force[self.drives.v_index] += torque
-        for _ in range(self.substeps):
-            steps.advance(self._h, force)
-            if not steps.fastest < FASTEST:
-                raise RobotDynamicsError(f"a velocity of {steps.fastest:.3g} m/s or rad/s")
-        steps.correct()
-        self._forces = steps.take_forces(self._period)
+        forces = steps.run(force, self._period, self.substeps)
+        if forces is None:
+            raise RobotDynamicsError(f"a velocity of {steps.fastest:.3g} m/s or rad/s")
+        self._forces = forces
 
-    def state(self) -> tuple[Mapping[str, Any], ...]:
+    def state(self) -> tuple[Any, ...]:
         """Return copies of what changes."""
-        return copied(self, ("_forces",)), copied(self.steps, ContactMotion.STATE)
+        return self._forces.copy(), self.steps.saved()
 
-    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
+    def restore(self, state: Sequence[Any]) -> None:
         """Take up what `state` returned."""
-        restore(self, state[0])
-        restore(self.steps, state[1])
-        self.steps.bind()
+        self._forces = state[0].copy()
+        self.steps.restore(state[1])
         self.sensed()
 
     def sensed(self) -> tuple[Array, Array, Array]:
@@ -179,7 +170,7 @@ class ContactSteps:
         Statics leaves them open where contacts hold, and where fingers on brakes might squeeze.
         """
         motion = self.steps
-        motion.forces.force[:] = self._shared_load()
+        motion.state.force[:] = self._shared_load()
         damping, friction = motion.damping.copy(), motion.friction.copy()
         motion.damping[:] = motion.friction[:] = 0.0
         motion.damping[self.scene.system.v_index] = _BRAKES
@@ -225,7 +216,9 @@ class ObservedContacts:
         #: Moments about x and y by each arm that pushes with a pad, by its place among those.
         self._pads: dict[int, Array] = {}
         if pads is not None:
-            self._pads = {c: own for (c, _), own in zip(layout.scene.pads, pads, strict=True)}
+            self._pads = {
+                c: own.copy() for (c, _), own in zip(layout.scene.pads, pads, strict=True)
+            }
         scene = layout.scene
         pose = self._terms.q[scene.system.object_q]
         self._R, self._x = rotation_of_quaternion(pose[3:].tolist()), pose[:3]
@@ -309,18 +302,14 @@ class ObservedContacts:
                 place = -terms.places[c]  # of the finger, in the contact's frame
                 point = self._x + self._R @ (pose[:3, :3] @ place + pose[:3, 3])
                 z = terms.turns[i].T @ scene.finger_frames[i][:3, 2]
-                report = self._report(c, name, point, axes, force, moment, motion)
+                report = motion.report(c, terms, point, axes, force, moment)
                 report = report._replace(tilt=tilt_of(z))
             found.append(report)
         for c in range(len(scene.pushing), layout.opening):
             rows = forces[self._slice(c)]
             force = np.array([rows[1], rows[2], rows[0]])
-            found.append(
-                self._report(
-                    c, scene.touches[c][0], terms.places[c], terms.axes[c], force, np.zeros(3),
-                    motion,
-                )
-            )  # fmt: skip
+            place, axes = terms.places[c], terms.axes[c]
+            found.append(motion.report(c, terms, place, axes, force, np.zeros(3)))
         resisted = iter(motion.resisted)
         for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
             wrench = one.wrench(forces[own])
@@ -333,36 +322,6 @@ class ObservedContacts:
     def _place(self, pose: Array) -> Array:
         """Return where the origin of a frame in the object (4, 4) is in the world (3,)."""
         return np.asarray(self._x + self._R @ pose[:3, 3])
-
-    def _report(
-        self,
-        c: int,
-        name: str,
-        point: Array,
-        axes: Array,
-        force: Array,
-        moment: Array,
-        motion: ContactMotion,
-    ) -> ContactReport:
-        cone = self._layout.scene.touches[c][2]
-        rates = self._terms.before[self._slice(c)]
-        state = Touch.OPEN
-        if motion.pressed[c]:
-            state = Touch.SLIDING if motion.slipping[c] else Touch.STICKING
-        scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
-        return ContactReport(
-            name=name,
-            state=state,
-            point=point,
-            axes=axes,
-            force=force,
-            moment=moment,
-            slip=rates[1:3],
-            spin=float(rates[3] / scale) if scale else 0.0,
-            gap=float(self._terms.gaps[c]),
-            cone=cone,
-            impacts=int(motion.impacts[c]),
-        )
 
     def _along_axes(self, forces: Array) -> list[Array]:
         """Return for each arm [moment; force] (6,) on the object, in the contact's axes."""

@@ -25,12 +25,15 @@ positive, two tangential ones, and the spin if there are soft fingers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record
 from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
@@ -46,8 +49,8 @@ from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import Floating
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import add, dot, factor, is_zero, transposed_times
-from robot_dynamics.simulation.contact.energy_balance import Groups, groups_of
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.groups import Groups, groups_of
 from robot_dynamics.simulation.contact.manifolds import Manifolds
 from robot_dynamics.simulation.scene import RobotScene, Scene
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
@@ -56,62 +59,34 @@ Array = NDArray[np.float64]
 
 
 class StepTerms(NamedTuple):
-    """What a step needs; b rows hold, c contacts open, with w rows each.
+    """What a step needs; b rows hold, c contacts open, with w rows each."""
 
-    Attributes:
-        q: Positions in the middle of the step (nq,).
-        start: Velocities at its start, in coordinates of the middle, as all below (nv,).
-        free: Velocities at its end without contact forces (nv,).
-        J: Rows (b + w c, nv).
-        H: Inertia matrix, with what resists: H + h D (nv, nv).
-        HJ: Its inverse times J^T, transposed (b + w c, nv).
-        before: J start (b + w c,).
-        after: J free (b + w c,).
-        error: What the rows that hold are open by (b,); 0 for those blocked in velocity alone.
-        places: Where the contacts that open are, relative (c, 3): on the face of the object, or in
-            the world.
-        axes: Their tangents and normal, in the coordinates of the places (c, 3, 3): t1, t2, n.
-        gaps: Their distances [m] (c,).
-        turns: From the axes of each arm's contact to those of its tool (k, 3, 3).
-        along: Rows of the rates of hinges and lines that resist (g, nv).
-        pads: Moments of the pads on the object, about x and y of their contacts (p, 2).
-        pad_force: What they make of the joints (nv,).
-        patches: Tangents of contacts that give way along the surface, in the coordinates of the
-            body that has it (g, 2, 3).
-        wholes: Velocities of motion as a whole at unit speed along the world's axes (nv, 3), of
-            groups that may move so.
-    """
-
-    q: Array
-    start: Array
-    free: Array
-    H: Array
-    J: Array
-    HJ: Array
-    before: Array
-    after: Array
-    error: Array
-    places: Array
-    axes: Array
-    gaps: Array
-    turns: Array
-    along: Array
-    pads: Array
-    pad_force: Array
-    patches: Array
-    wholes: Array
-
-
-class Output(NamedTuple):
-    """Terms that are written again and again.
-
-    Attributes:
-        terms: The arrays.
-        targets: Those that the compiled program writes.
-    """
-
-    terms: StepTerms
-    targets: tuple[Array, ...]
+    q: Vector  #: Positions in the middle of the step (nq,).
+    start: Vector  #: Velocities at its start, in coordinates of the middle, as all below (nv,).
+    free: Vector  #: Velocities at its end without contact forces (nv,).
+    H: Matrix  #: Inertia matrix, with what resists: H + h D (nv, nv).
+    J: Matrix  #: Rows (b + w c, nv).
+    HJ: Matrix  #: Its inverse times J^T, transposed (b + w c, nv).
+    before: Vector  #: J start (b + w c,).
+    after: Vector  #: J free (b + w c,).
+    #: What the rows that hold are open by (b,); 0 for those blocked in velocity alone.
+    error: Vector
+    #: Where the contacts that open are, relative (c, 3): on the face of the object, or in the
+    #: world.
+    places: Matrix
+    #: Their tangents and normal, in the coordinates of the places (c, 3, 3): t1, t2, n.
+    axes: Tensor
+    gaps: Vector  #: Their distances [m] (c,).
+    turns: Tensor  #: From the axes of each arm's contact to those of its tool (k, 3, 3).
+    along: Matrix  #: Rows of the rates of hinges and lines that resist (g, nv).
+    pads: Matrix  #: Moments of the pads on the object, about x and y of their contacts (p, 2).
+    pad_force: Vector  #: What they make of the joints (nv,).
+    #: Tangents of contacts that give way along the surface, in the coordinates of the body that
+    #: has it (g, 2, 3).
+    patches: Tensor
+    #: Velocities of motion as a whole at unit speed along the world's axes (nv, 3), of groups that
+    #: may move so.
+    wholes: Matrix
 
 
 class ContactTerms:
@@ -148,6 +123,7 @@ class ContactTerms:
         self.groups: Groups
         program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
+        self._written: Any = itemgetter(*map(StepTerms._fields.index, self._names))
         self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
         self._block = pack(scene.model)
         self._kernel = self._compiled.bind(self._block)
@@ -164,22 +140,12 @@ class ContactTerms:
             self._momentum = [load_kernel(key, lambda: whole, lanes=1)]
         k, b, c = len(scene.contacts), self.holding, self.opening
         rows, nv = b + self.width * c, scene.model.nv
-        self._absent = {
-            "J": np.zeros((rows, nv)),
-            "HJ": np.zeros((rows, nv)),
-            "before": np.zeros(rows),
-            "after": np.zeros(rows),
-            "error": np.zeros(b),
-            "places": np.zeros((c, 3)),
-            "axes": np.zeros((c, 3, 3)),
-            "gaps": np.zeros(c),
-            "turns": np.zeros((k, 3, 3)),
-            "along": np.zeros((len(self.resisting), nv)),
-            "pads": np.zeros((len(scene.pads), 2)),
-            "pad_force": np.zeros(nv),
-            "patches": np.zeros((len(self._giving), 2, 3)),
-            "wholes": np.zeros((nv, 3)),
-        }
+        self._new = partial(
+            new_record, StepTerms, q=scene.model.nq, start=nv, free=nv, H=(nv, nv), J=(rows, nv),
+            HJ=(rows, nv), before=rows, after=rows, error=b, places=(c, 3), axes=(c, 3, 3),
+            gaps=c, turns=(k, 3, 3), along=(len(self.resisting), nv), pads=(len(scene.pads), 2),
+            pad_force=nv, patches=(len(self._giving), 2, 3), wholes=(nv, 3),
+        )  # fmt: skip
         self._rest = np.zeros(nv)
         none = np.zeros(len(self.resisting)), np.zeros(len(scene.pads))
         self._none = [values for values in none if values.size]
@@ -194,7 +160,7 @@ class ContactTerms:
         h: float,
         *more: Array,
         near: Array | None = None,
-        out: Output | None = None,
+        out: StepTerms | None = None,
     ) -> StepTerms:
         """Return the terms of a step, written to `out` if that is given.
 
@@ -204,12 +170,10 @@ class ContactTerms:
         h = self.look(q, v, h, near)
         given = [*(more or self._none), *self._found]
         if out is not None:
-            self._kernel(q, v, acceleration, force, drag, h, *given, out=out.targets)
-            return out.terms
+            self._kernel(q, v, acceleration, force, drag, h, *given, out=self._written(out))
+            return out
         outputs = self._kernel(q, v, acceleration, force, drag, h, *given)
-        if len(self._names) == len(StepTerms._fields):
-            return StepTerms._make(outputs)
-        return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
+        return self._new(**dict(zip(self._names, outputs, strict=True)))
 
     def look(self, q: Array, v: Array, h: float, near: Array | None) -> float:
         """Find out where shapes touch in the middle of a step; see the class.
@@ -221,14 +185,14 @@ class ContactTerms:
         self._manifolds(q, v, h, self._unseen if near is None else near)
         return self._manifolds.length
 
-    def bind(self, *given: Array, out: Output) -> Any:
+    def bind(self, *given: Array, out: StepTerms) -> Any:
         """Return a function without arguments that evaluates the terms on arrays, in place.
 
         Args:
             given: As of a call; where shapes touch is what `look` found last.
             out: What it writes.
         """
-        return self._compiled.bind_arrays(self._block, [*given, *self._found], out.targets)
+        return self._compiled.bind_arrays(self._block, [*given, *self._found], self._written(out))
 
     def move(self, q: Array, step: Array) -> Array:
         """Return positions moved by velocities times time (nv,)."""
@@ -250,19 +214,14 @@ class ContactTerms:
         return self._momentum[0].bind_arrays(self._block, [q, v], [momentum, wholes])
 
     def at(
-        self, q: Array, v: Array, near: Array | None = None, out: Output | None = None
+        self, q: Array, v: Array, near: Array | None = None, out: StepTerms | None = None
     ) -> StepTerms:
         """Return the terms of a state, of a step that takes no time."""
         return self(q, v, self._rest, self._rest, self._rest, 0.0, near=near, out=out)
 
-    def output(self, **arrays: Array) -> Output:
+    def output(self, **arrays: Array) -> StepTerms:
         """Return arrays to write terms to, some of them given."""
-        nq, nv = self.scene.model.nq, self.scene.model.nv
-        own = {"q": np.zeros(nq), "start": np.zeros(nv), "free": np.zeros(nv)}
-        own["H"] = np.zeros((nv, nv))
-        own |= {name: np.zeros_like(value) for name, value in self._absent.items()}
-        terms = StepTerms(**{**own, **arrays})
-        return Output(terms, tuple(getattr(terms, name) for name in self._names))
+        return self._new(**arrays)
 
     def _energy(self, q: Any, v: Any, block: Any) -> dict[str, Any]:
         model = self.scene.model

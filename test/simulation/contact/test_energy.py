@@ -269,12 +269,12 @@ def test_what_collides_is_foreseen_anew_and_nothing_else():
     motion = sim._plant.motion
     motion.advance(2.5e-4, np.zeros(18))
     assert motion.impacts.tolist() == [0, 1]
-    assert motion._known.reshape(3, 6).all(axis=1).tolist() == [False, False, True]
-    assert not motion._foreseen[:12].any()
-    assert abs(motion._foreseen[12:]).max() > 1.0
-    assert motion._touched.tolist() == [False, True]
+    assert motion.state.known.reshape(3, 6).all(axis=1).tolist() == [False, False, True]
+    assert not motion.state.foreseen[:12].any()
+    assert abs(motion.state.foreseen[12:]).max() > 1.0
+    assert motion.state.touched.tolist() == [False, True]
     motion.correct()
-    assert not motion._touched.any()  # what touches later is another island
+    assert not motion.state.touched.any()  # what touches later is another island
 
 
 def test_a_damper_in_a_loop_joint_takes_energy():
@@ -534,7 +534,7 @@ def test_what_is_open_is_not_pulled_back():
     assert motion.pressed.all()
     for lift, left in ((5e-3, 5e-3), (5e-5, 0.0)):
         motion.q[2] = 0.1 + lift
-        motion._open[0] = lift
+        motion._correction.record.open[0] = lift
         motion.correct()
         assert abs(motion.q[2] - 0.1 - left) < 1e-9
 

@@ -23,9 +23,9 @@ from robot_dynamics.simulation.contact.environment_joints import (
     EnvironmentJoint,
     require_independent,
 )
-from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.report import Touch
 from robot_dynamics.simulation.contact.steps import ObservedContacts
+from robot_dynamics.simulation.contact.time_stepping import ContactMotion
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 
 STEP = 2.5e-4
@@ -49,7 +49,7 @@ def held(kind, gravity=GRAVITY, link=BODY, part=PART):
 
 def exerted(motion, q):
     """Return the wrench on the body, moment first, in world axes about its part."""
-    (report,) = ObservedContacts(motion.terms, q, motion.v).reports(motion.forces.force, motion)
+    (report,) = ObservedContacts(motion.terms, q, motion.v).reports(motion.state.force, motion)
     assert report.state is Touch.HELD
     return np.concatenate([report.axes.T @ report.moment, report.axes.T @ report.force])
 
@@ -242,7 +242,7 @@ def test_a_door_strikes_its_stop(place, restitution):
     while not motion.impacts.any():
         motion.advance(STEP, rest)
     of_stop, of_hinge = ObservedContacts(motion.terms, motion.q, motion.v).reports(
-        motion.forces.impulse, motion
+        motion.state.impulse, motion
     )
     impulse = of_hinge.axes.T @ of_hinge.force
     assert_allclose(motion.v[2], -restitution * omega, atol=1e-8)
@@ -285,7 +285,7 @@ def test_two_arms_measure_what_the_closed_loop_engine_says(kind):
     motion.advance(1e-9, tau)
     multipliers = truth.multipliers[-environment_joint.rows :]
     seen = ObservedContacts(motion.terms, motion.q, motion.v)
-    reports = seen.reports(motion.forces.force, motion)
+    reports = seen.reports(motion.state.force, motion)
     assert [one.name for one in reports] == ["arm0", "arm1", "far", "door"]
     found = np.concatenate([reports[-1].moment, reports[-1].force])
     expected = environment_joint.wrench(multipliers)

@@ -18,7 +18,7 @@ from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.motion import ContactMotion
+from robot_dynamics.simulation.contact.time_stepping import ContactMotion
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 
 G = 9.81
@@ -337,7 +337,7 @@ def test_springs_give_back_what_they_took(stiffness):
         run(motion, 0.4)
         rest = np.zeros(6)
         gaps = motion.terms(motion.q, rest, rest, rest, rest, 0.0).gaps
-        stored = 0.5 * motion._used @ np.minimum(gaps, 0.0) ** 2
+        stored = 0.5 * motion.state.used @ np.minimum(gaps, 0.0) ** 2
         # 6e-6 at most of 25 starts, 1e-3 where springs are work that is not looked at.
         assert abs(energy() + stored - before) < 1e-5 * before
         assert motion.impacts.any()
@@ -354,7 +354,7 @@ def test_laws_of_springs_are_met_in_each_step(stiffness):
         turned = Rotation.random(random_state=rng).as_quat()
         start = np.array([*(5.0 * rng.normal(size=3)), *rng.normal(size=3)])
         motion.start(np.array([0, 0, 0.2, *turned]), start)
-        run(motion, 0.4, after=lambda m: missed.append(bool(m._missed[0])))
+        run(motion, 0.4, after=lambda m: missed.append(bool(m._trial.missed[0])))
         assert motion.impacts.any()
     assert not any(missed)
     assert motion.residual < 1e-10
@@ -373,7 +373,7 @@ def test_a_spring_that_is_pressed_at_the_start_gives_what_it_stores(e):
     assert not motion.pressed.any()
 
     def power(z, y):  # of the force, over z: m v dv = f dz
-        return count * -K * z * (1.0 - motion._loss[0] * np.sqrt(max(y[0], 0.0)) * c)
+        return count * -K * z * (1.0 - motion.laws.loss[0] * np.sqrt(max(y[0], 0.0)) * c)
 
     c = np.sqrt(2.0 / MASS)
     weight = MASS * 9.81

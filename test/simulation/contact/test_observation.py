@@ -14,9 +14,9 @@ from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
-from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.report import Touch
 from robot_dynamics.simulation.contact.steps import ObservedContacts
+from robot_dynamics.simulation.contact.time_stepping import ContactMotion
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 
 CELL = two_arms()
@@ -41,7 +41,7 @@ def test_wrenches_make_the_joint_forces(mixed):
     """
     scene, motion = mixed
     rng = np.random.default_rng(0)
-    forces = rng.normal(size=len(motion.forces.force))
+    forces = rng.normal(size=len(motion.state.force))
     seen = ObservedContacts(motion.terms, CELL.start, np.zeros(len(motion.v)))
     wrenches = seen.wrenches(forces)
     poses = world_poses(scene.model, CELL.start)
@@ -83,7 +83,7 @@ def test_reports_of_a_block_that_slides():
     motion.start(np.array([0, 0, 0.05, 0, 0, 0, 1.0]), np.array([0, 0, 0, 0.5, 0, 0]))
     run(motion, 0.01)
     now = ObservedContacts(motion.terms, motion.q, motion.v)
-    reports = now.reports(motion.forces.force, motion)
+    reports = now.reports(motion.state.force, motion)
     assert [r.name for r in reports] == ["floor"] * 4
     assert {r.state for r in reports} == {Touch.SLIDING}
     total = sum(r.axes.T @ r.force for r in reports)
@@ -104,7 +104,7 @@ def test_reports_of_fingers():
     run(motion, 0.01, force=force)
     now = ObservedContacts(motion.terms, motion.q, motion.v)
     for report, grasp in zip(
-        now.reports(motion.forces.force, motion), scene.system.grasps, strict=True
+        now.reports(motion.state.force, motion), scene.system.grasps, strict=True
     ):
         assert report.state is Touch.STICKING
         assert_allclose(report.point, grasp[:3, 3], atol=1e-9)

@@ -196,7 +196,7 @@ def test_a_start_within_a_rigid_wall_is_refused():
         if fits:
             EnginePlant(walled, start, PERIOD, settings())
         else:
-            with pytest.raises(ArgumentError, match="3 mm deep in rigid 'wall'"):
+            with pytest.raises(ArgumentError, match="'wall' is 3 mm deep in what it touches"):
                 EnginePlant(walled, start, PERIOD, settings())
 
 

@@ -19,18 +19,20 @@ from robot_dynamics.contact.shapes import ShapeContact, Solid
 from robot_dynamics.contact.soft import (
     displaced,
     friction_force,
-    move_patches,
     normal_force,
     normal_impulse,
     normal_slope,
-    press,
     relaxed,
     tangential_slope,
 )
+from robot_dynamics.contact.solver import ContactProblem
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.soft_steps import move_patches, press
+from robot_dynamics.simulation.contact.step_records import ContactLaws, Rows, StepState, Trial
+from robot_dynamics.simulation.contact.terms import StepTerms
 
 G, M = 9.81, 2.0
 K, D, KT, DT, MU = 2e4, 80.0, 1e4, 40.0, 0.4
@@ -60,6 +62,11 @@ def test_the_laws_are_those_of_the_book():
     assert_allclose(DT * rate_x + KT * x + force, 0.0, atol=1e-15)  # (11.77)
     assert_allclose(relaxed(K, D, np.array([1e-3]), 2e-3), 1e-3 * np.exp(-K / D * 2e-3))
     assert_allclose(relaxed(K, 0.0, np.array([1e-3, 0.0]), 2e-3), 0.0)
+
+
+def only(record, **fields):
+    """Return a record of which a routine uses some fields."""
+    return record(**{name: fields.get(name) for name in record._fields})
 
 
 def law(start, least=0.0, damping=0.0, loss=0.0, most=np.inf, held=0.0):
@@ -122,7 +129,12 @@ def test_what_hardly_touches_gives_way_no_more_than_others_bear():
     h, start, rates = 1e-3, -1e-4, np.zeros(3)
     compliance, c, on = np.zeros(3), np.zeros(3), np.ones(1, dtype=bool)
     u = 2.0 * (start - 1e-17) / h
-    press(h, 0, 0, u, law(start), rates, rates, on, compliance, c, on)
+    press(
+        only(StepTerms, before=rates, after=rates),
+        only(Trial, h=np.array([h]), springs=law(start), within=np.ones(1, dtype=bool)),
+        only(ContactProblem, compliance=compliance, c=c, touching=on),
+        0, 0, u,
+    )  # fmt: skip
     assert on[0]
     assert 1.0 / (h * h * K) < compliance[0] < 1e3 / (h * h * K)
     assert_allclose(c[0], -u, rtol=1e-9)
@@ -212,7 +224,7 @@ def test_a_patch_relaxes_after_the_body_has_left():
     for i in range(200):
         sim.step([0, 0, 0, 0, 0, 100.0 if i > 10 else 0.0])  # it is lifted off
         forces.append(sim.contacts[0].force[2])
-        left.append((bool(motion.pressed[0]), float(motion._patch[0])))
+        left.append((bool(motion.pressed[0]), float(motion.state.patch[0])))
     assert min(forces) == 0.0
     free = [i for i in range(1, 200) if not left[i][0] and not left[i - 1][0] and left[i - 1][1]]
     assert len(free) > 10
@@ -225,8 +237,8 @@ def test_a_body_falls_freely_into_a_patch_that_is_deeper():
     slow = Material(MU, stiffness=K, damping=1e6)
     sim = point_mass(height=0.0, qd=[0, 0, 0, 0, 0, -0.1], material=slow, period=1e-3)
     motion, deep = sim._plant.motion, 5e-3
-    motion._patch[0] = deep
-    motion._account[0, [0, 2]] += 0.5 * K * deep**2
+    motion.state.patch[0] = deep
+    motion.state.account[0, [0, 2]] += 0.5 * K * deep**2
     for _ in range(10):
         seen = sim.step(np.zeros(6))
     assert seen.q[2] < -1e-3
@@ -364,7 +376,7 @@ def test_springs_of_any_stiffness_give_back_what_they_took(stiffness):
     for _ in range(4000):
         motion.advance(2.5e-4, np.zeros(6))
         deep = max(-motion.q[2], 0.0)
-        energy = 0.5 * motion.v[5] ** 2 + G * motion.q[2] + 0.5 * motion._used[0] * deep**2
+        energy = 0.5 * motion.v[5] ** 2 + G * motion.q[2] + 0.5 * motion.state.used[0] * deep**2
         assert abs(energy / (0.02 * G) - 1.0) < 1e-11  # 1e-13 seen
     assert motion.impacts[0] > 5
 
@@ -409,7 +421,7 @@ def test_stiffness_as_it_is_resolved_is_part_of_the_state():
     first, second = (rd.Simulation(floating(), contacts=box, q=q) for _ in range(2))
     while not first._plant.motion.pressed.any():
         first.step(np.zeros(6))
-    assert first._plant.motion._used.max() < 1e9
+    assert first._plant.motion.state.used.max() < 1e9
     second.state = first.state
     for _ in range(50):
         one, other = first.step(np.zeros(6)), second.step(np.zeros(6))
@@ -421,21 +433,21 @@ def test_stiffness_does_not_change_while_something_is_stored():
     sim = depths(Material(MU, stiffness=1e9, restitution=0.3), corners=4, seconds=0.0)[2]
     motion = sim._plant.motion
     motion.start(at(0, 0, 1e-3), np.array([2.0, 3.0, 0, 0, 0, -1.0]))
-    used, pushed, kept = motion._used.copy(), motion.pressed.copy(), 0
+    used, pushed, kept = motion.state.used.copy(), motion.pressed.copy(), 0
     for _ in range(2000):
         motion.advance(2.5e-4, np.zeros(6))
         both = motion.pressed & pushed
-        assert (motion._used == used)[both].all()
+        assert (motion.state.used == used)[both].all()
         kept += both.sum()
-        used, pushed = motion._used.copy(), motion.pressed.copy()
+        used, pushed = motion.state.used.copy(), motion.pressed.copy()
     assert kept > 100
     assert np.ptp(used) > 0.0
     # Nor does it grow where a body within has not been pushed, or above a patch that relaxes.
     for height, patch in ((-1e-3, 0.0), (1.0, 1e-3)):
         motion.start(at(0, 0, height))
-        motion._used[:], motion._patch[:] = 1e3, patch
+        motion.state.used[:], motion.state.patch[:] = 1e3, patch
         motion.advance(2.5e-4, np.zeros(6))
-        assert (motion._used == 1e3).all()
+        assert (motion.state.used == 1e3).all()
 
 
 def test_dampers_keep_their_part_of_the_critical_one():
@@ -452,10 +464,17 @@ def test_dampers_keep_their_part_of_the_critical_one():
 def test_patches_relax_unless_the_body_is_deeper():
     """One that the body has left, one that it has not, one that is flat but for rounding."""
     patch = np.array([1e-3, 1e-3, 1e-14])
-    gap, no = np.array([1.0, -0.8e-3, 1.0]), np.zeros(3, dtype=bool)
+    gap, no, none = np.array([1.0, -0.8e-3, 1.0]), np.zeros(3, dtype=bool), np.zeros(0)
     move_patches(
-        np.array([1e-3]), gap, np.zeros(9), ~no, no, np.full(3, D), np.full(3, 0.5), patch, no,
-        *np.zeros((2, 0)), np.zeros((0, 2, 3)), np.zeros((0, 2)), np.zeros(9), 0, 3,
-        np.zeros((0, 3)),
+        only(StepTerms, gaps=gap, patches=np.zeros((0, 2, 3))),
+        only(StepState, pressed=no, patch=patch, force=np.zeros(9), sheared=np.zeros((0, 3))),
+        only(
+            ContactLaws, damping=np.full(3, D), gives=no, shear_stiffness=none, shear_damping=none
+        ),
+        Rows(0, 3),
+        only(
+            Trial, h=np.array([1e-3]), after=np.zeros(9), within=~no, left=np.full(3, 0.5),
+            shear=np.zeros((0, 2)),
+        ),
     )  # fmt: skip
     assert_allclose(patch, [0.25e-3, 0.8e-3, 0.0], rtol=1e-12)

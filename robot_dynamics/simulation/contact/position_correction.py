@@ -1,0 +1,190 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Positions go back to where what holds, is pressed or sticks is closed, by small motions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.compile.routine import Mask, Vector, new_record, routine, zeros
+from robot_dynamics.contact.dense import factorise_symmetric, larger, product, substitute_symmetric
+from robot_dynamics.simulation.contact.step_records import (
+    SLOW,
+    STILL_CLOSED,
+    ContactLaws,
+    Rows,
+    StepState,
+    Trial,
+)
+from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
+
+_LARGE_CORRECTION = 1e-6  # [m or rad]
+_LITTLE = 1e-5  # [m or rad], what is open by less where all rests is not closed by lifting
+_CLOSE_ENOUGH = 1e-12  # [m or rad], what is open by less in a step is not corrected
+_WEAK_SHIFT = 1e-6  # of the diagonal, for rows that nearly depend on one another
+_SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
+
+
+class Correction(NamedTuple):
+    """What positions are corrected by."""
+
+    error: Vector  #: What rows are open by (m,) [m or rad].
+    part: Mask  #: Which rows take part (m,).
+    open: Vector  #: The largest of their errors (1,) [m or rad].
+    everything: Mask  #: Whether contacts take part, beside what holds (1,).
+    shift: Vector  #: Of the diagonal of W, in parts of its mean (1,).
+    move: Vector  #: The motion that closes what is open (nv,) [m or rad].
+
+
+class PositionCorrection:
+    """Closes what is open, of the records of a step.
+
+    Attributes:
+        record: What it finds.
+        look: Finds what is open at the end of the step that was tried.
+    """
+
+    def __init__(
+        self, layout: ContactTerms, terms: StepTerms, state: StepState, laws: ContactLaws,
+        rows: Rows, trial: Trial, energy: Callable[[], float],
+    ) -> None:  # fmt: skip
+        """Take the terms of a scene, the records of a step, and its potential energy [J]."""
+        m, nv = len(state.work), len(state.v)
+        self.record = record = new_record(
+            Correction, error=m, part=m, open=1, everything=np.ones(1, bool), shift=1, move=nv
+        )
+        self._layout, self._state, self._trial, self._energy = layout, state, trial, energy
+        self._holding, self._here = rows.holding, (here := layout.output())
+        self.look = open_by.bind(trial.h, terms, state, laws, rows, trial, record)
+        self._look_here = open_by.bind(np.zeros(1), here, state, laws, rows, trial, record)
+        self._closing_motion = closing_motion.bind(here, record)
+
+    def close(self, *, known: bool) -> float:
+        """Move positions to where nothing is open; return the size of the motion [m or rad].
+
+        Args:
+            known: Whether `look` was just called: nothing is evaluated then where all is closed.
+        """
+        record, q = self.record, self._state.q
+        if known and record.open[0] <= _CLOSE_ENOUGH:
+            return 0.0
+        record.shift[0] = _SHIFT
+        size, before = self._find(), q.copy()
+        if not size:
+            return 0.0
+        large = size > _LARGE_CORRECTION
+        if large:
+            # Contacts that nearly depend on one another ask for large motions for little.
+            record.shift[0] = _WEAK_SHIFT
+            size = self._closing_motion()
+        q[:] = self._layout.move(q, record.move)
+        if large and self._holding:
+            # What holds is closed whatever contacts want.
+            record.everything[0], record.shift[0] = False, _SHIFT
+            self._find()
+            record.everything[0] = True
+            q[:] = self._layout.move(q, record.move)
+        if self._trial.fastest[0] <= SLOW and record.open[0] < _LITTLE and self._rises(before):
+            # What lies is not lifted: it has no motion to take the energy from.
+            q[:] = before
+            return 0.0
+        return float(size)
+
+    def _rises(self, before: Vector) -> bool:
+        """Return whether potential energy is larger than it was at positions `before` (nq,)."""
+        q = self._state.q
+        now, after = self._energy(), q.copy()
+        q[:] = before
+        then = self._energy()
+        q[:] = after
+        return now > then
+
+    def _find(self) -> float:
+        """Find the motion that closes what is open at the present positions; return its size."""
+        state = self._state
+        self._layout.at(state.q, state.v, state.near, self._here)
+        self._look_here()
+        return float(self._closing_motion())
+
+
+@routine
+def open_by(
+    h: Vector, terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Trial,
+    correction: Correction,
+) -> None:  # fmt: skip
+    """Write what rows are open by at the end of a step, which rows, and the largest.
+
+    Of what holds or, of `everything`, of contacts that push or stick as well. What they are open
+    by in the middle, where the terms are, is as large at most.
+    """
+    gap, error, takes_part = terms.gaps, correction.error, correction.part
+    b, largest = len(terms.error), 0.0
+    for i in range(len(error)):
+        error[i] = terms.error[i] if i < b else 0.0
+        takes_part[i] = i < b
+    for i in range(len(gap) if correction.everything[0] else 0):
+        n = b + i * rows.width
+        # The place of a point of shapes may have gone over to another one, which is open.
+        if state.pressed[i] and not laws.elastic[i] and gap[i] <= STILL_CLOSED:
+            error[n] = gap[i]
+            takes_part[n] = True
+        if state.anchored[i] and not laws.elastic[i] and not laws.gives[i]:
+            for k in range(1, rows.width):
+                takes_part[n + k] = True
+            for k in range(2):
+                for j in range(3):
+                    error[n + 1 + k] += terms.axes[i, k, j] * (
+                        terms.places[i, j] - state.anchors[i, j]
+                    )
+    for i in range(len(error)):
+        if takes_part[i]:
+            largest = larger(largest, abs(error[i]))
+            error[i] += 0.5 * h[0] * trial.after[i]
+            largest = larger(largest, abs(error[i]))
+    correction.open[0] = largest
+
+
+@routine
+def closing_motion(terms: StepTerms, correction: Correction) -> float:
+    """Write the smallest motion in the metric of H that takes errors away; return its size.
+
+    W is shifted by a part of its mean diagonal.
+    """
+    J, error, move = terms.J, correction.error, correction.move
+    m, nv = len(error), len(move)
+    largest, count, trace = 0.0, 0, 0.0
+    for i in range(m):
+        if correction.part[i]:
+            largest = max(largest, abs(error[i]))
+            count += 1
+            trace += product(J, terms.HJ, i)
+    for k in range(nv):
+        move[k] = 0.0
+    if largest <= 1e-15:
+        return 0.0
+    # (H + J^T J / s) z = -J^T e / s
+    A = zeros(nv, nv)
+    weight = count / (correction.shift[0] * trace)
+    for k in range(nv):
+        for j in range(nv):
+            A[k, j] = terms.H[k, j]
+    for i in range(m):
+        if correction.part[i]:
+            for k in range(nv):
+                if J[i, k] != 0.0:
+                    slope = weight * J[i, k]
+                    move[k] -= slope * error[i]
+                    for j in range(k + 1):
+                        A[k, j] += slope * J[i, j]
+    if not factorise_symmetric(A):
+        for k in range(nv):
+            move[k] = 0.0
+        return 0.0
+    substitute_symmetric(A, move)
+    largest = 0.0
+    for k in range(nv):
+        largest = max(largest, abs(move[k]))
+    return largest

@@ -1,0 +1,506 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Time stepping of a scene: velocities jump by impulses, impacts are met where they happen.
+
+A step is Moreau's: terms at its middle, impulses that fulfil the laws of contact at its end, or in
+its mean where contacts stay. A rigid contact that would close within it ends the step there; its
+impact is a problem of its own, with Newton's restitution, and takes no time. Elastic contacts take
+and give back exactly what they store, see `contact.soft`, so that no step is too long for them.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile.routine import Mask, new_record
+from robot_dynamics.contact.points import Inequality
+from robot_dynamics.contact.soft import relaxed
+from robot_dynamics.contact.solver import Cone, ContactSolver, Residuals, residuals, velocities
+from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.simulation.contact.energy_balance import Balance, balance_energy
+from robot_dynamics.simulation.contact.position_correction import PositionCorrection
+from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
+from robot_dynamics.simulation.contact.soft_steps import follow_laws, give_way, move_patches
+from robot_dynamics.simulation.contact.step_records import (
+    DEEP,
+    FASTEST,
+    NO_SLIP,
+    SLOW,
+    Rows,
+    StepState,
+    laws_of,
+    records_of,
+)
+from robot_dynamics.simulation.contact.step_routines import (
+    ASTRAY,
+    accept_step,
+    attempt_step,
+    begin_step,
+    end_step,
+    energy_gained,
+    nothing,
+    ordinary_step,
+    rub,
+    take_step,
+    without_gain,
+)
+from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
+from robot_dynamics.simulation.scene import RobotScene, Scene
+
+Array = NDArray[np.float64]
+
+# A step that would end elsewhere than foreseen is divided into as many parts at most.
+_SHORTEST = 16
+# In a step: what bounces so often does not bounce any more, and what closes beyond the other
+# number closes at the step's end.
+MOST_BOUNCES, _MOST_EVENTS = 300, 1000
+# Hinges and lines resist by their rates at a step's end: foreseen ones, and where these are off by
+# this part of Coulomb friction the step is tried anew, as often as this at most.
+_OFF_COULOMB = 0.01
+_PASSES = 8
+
+
+class SavedMotion(NamedTuple):
+    """All that changes in a motion."""
+
+    state: StepState  #: Copies of its arrays.
+    correction: float  #: See `ContactMotion`.
+    crowded: bool  #: See `ContactMotion`.
+    trusted: float  #: The longest step that is to be tried next [s].
+
+
+class ContactMotion:
+    """Positions and velocities of a scene that advance in steps.
+
+    Args:
+        scene: The scene.
+        cone: Of friction, "round" or "pyramid".
+
+    Attributes:
+        terms: Of a step.
+        laws: Of the contacts.
+        state: What changes from step to step; its `q`, `v`, `pressed`, `slipping`, `impacts`,
+            `near`, `pads` and `resisted` are attributes as well.
+        correction: Size of the last correction of positions [m or rad].
+        crowded: Whether there were so many impacts in a step that some did not bounce.
+        damping: Friction of joints over their velocities (nv,) [N m s/rad or N s/m]: zero unless
+            it is set in place.
+        friction: Coulomb friction of joints (nv,) [N m or N], likewise.
+        friction_velocity: Below it Coulomb friction fades (1,) [rad/s or m/s].
+    """
+
+    def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
+        self.scene, self.terms, self._cone = scene, ContactTerms(scene), cone
+        self.laws = laws_of(self.terms)
+        self._rows = Rows(self.terms.holding, self.terms.width)
+        b, w, c, nv = *self._rows, self.terms.opening, scene.model.nv
+        m, g = b + w * c, len(self.terms.groups.mass)
+        self._solver = solver = ContactSolver(b, self.laws.friction, w, nv, cone)
+        self._terms = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
+        self.state, self._trial = state, _ = records_of(self.terms, self.laws)
+        self.q, self.v, self.near, self.pads = state.q, state.v, state.near, state.pads
+        self.pressed, self.slipping, self.impacts = state.pressed, state.slipping, state.impacts
+        self.resisted = state.resisted
+        self._balance = new_record(
+            Balance, kinetic=g, potential=g, momentum=(g, 3), wholes=(nv, 3), island=g,
+            sums=(g, 4), common=(g, 3), kept=(g, 3),
+        )  # fmt: skip
+        # Of an impact: impulses that may give energy, and what velocities change by.
+        self._bouncing, self._change = np.zeros(m), np.zeros(nv)
+        self.damping, self.friction = np.zeros(nv), np.zeros(nv)
+        self.friction_velocity = np.array([FRICTION_VELOCITY])
+        self._normals = b + w * np.arange(c)
+        self._padded = self._normals[[c for c, _ in scene.pads]]
+        self._coulomb = np.array([one.friction for one in self.terms.resisting])
+        self._any_soft = bool(self.laws.elastic.any() or self.laws.gives.any())
+        self._left_of = np.nan  # the step that `left` of the trial is of
+        if self._padded.size or self.terms.resisting:
+            self._held = self.terms.groups.of_velocity[self.terms.scene.system.object_v][0]
+        # All that such a step takes is compiled.
+        self._plain = not self._padded.size and not self.terms.resisting
+        self._correction = PositionCorrection(
+            self.terms, self._terms, state, self.laws, self._rows, self._trial, self._energy
+        )
+        self.bind()
+        self.start(scene.model.neutral())
+
+    def start(self, q: Array, v: Array | None = None) -> None:
+        """Begin at positions (nq,) and velocities (nv,), zero by default; nothing is pressed."""
+        state, laws, groups = self.state, self.laws, self.terms.groups
+        state.clear(q, v, laws)
+        self.correction, self.crowded, self._trusted = 0.0, False, np.inf
+        self._struck = False  # since forces were taken
+        self._stepped = False
+        if self.v.any():
+            there = self.terms.at(self.q, self.v)
+            state.rates[:], state.leaving[:] = there.along @ self.v, there.before
+            state.slipping[:] = self._slips(state.leaving)
+        self._find_energy()
+        self._find_momentum()
+        state.account[:, 0] = self._balance.kinetic + self._balance.potential
+        state.account[:, 3:] = self._balance.momentum
+        if laws.elastic.any():
+            with np.errstate(all="ignore"):  # what is not a number stores nothing
+                there = self.terms.at(self.q, self.v)
+            deep = np.where(self._on_face(there) & (there.gaps < 0.0), there.gaps, 0.0)
+            stored, of = 0.5 * laws.stiffness * deep**2, groups.of_row[self._normals]
+            np.add.at(state.account[:, 0], of, stored)
+            loses = (laws.loss > 0.0) | (laws.damping > 0)
+            np.add.at(state.account[:, 2], of, stored * loses)
+
+    def saved(self) -> SavedMotion:
+        """Return a copy of all that changes."""
+        arrays = StepState._make(array.copy() for array in self.state)
+        return SavedMotion(arrays, self.correction, self.crowded, self._trusted)
+
+    def restore(self, saved: SavedMotion) -> None:
+        """Go on from what `saved` returned."""
+        for array, was in zip(self.state, saved.state, strict=True):
+            array[...] = was
+        _, self.correction, self.crowded, self._trusted = saved
+        self._stepped = False
+
+    def bind(self) -> None:
+        """Let the compiled parts of a step work on the arrays of the records, in place."""
+        terms, state, laws, rows = self._terms, self.state, self.laws, self._rows
+        trial, balance = self._trial, self._balance
+        layout, solver, problem = self.terms, self._solver, self._solver.problem
+        groups = layout.groups
+        more = [each for each in (trial.resisting, trial.pressing) if each.size]
+        evaluate = layout.bind(
+            state.q, state.v, state.foreseen, trial.force, trial.drag, trial.h.reshape(()), *more,
+            out=self._terms,
+        )  # fmt: skip
+        self._begin_step = begin_step.bind(terms, state, laws, rows, trial, problem)
+        soft, patches, springs = nothing.bind(), nothing.bind(), nothing.bind()
+        if self._any_soft:
+            soft = give_way.bind(terms, state, laws, rows, trial, problem)
+            patches = move_patches.bind(terms, state, laws, rows, trial)
+        if laws.elastic.any():
+            springs = follow_laws.bind(terms, laws, rows, trial, problem)
+        drag = rub.bind(state, self.damping, self.friction, self.friction_velocity, trial)
+        end = end_step.bind(terms, state, laws, rows, trial, problem)
+        self._attempt_step = attempt_step.bind(
+            drag, evaluate, self._begin_step, soft, solver.run, end, springs, trial
+        )
+        coast = layout.bind_coast(terms.q, trial.end, trial.half.reshape(()), state.q, state.v)
+        take = take_step.bind(terms, state, laws, rows, groups, trial, problem)
+        self._accept_step = accept_step.bind(
+            coast, take, patches, self._correction.look, terms, state, laws, trial, problem
+        )
+        self._ordinary_step = ordinary_step.bind(self._attempt_step, self._accept_step, trial)
+        self._find_energy = layout.bind_energy(
+            state.q, state.v, balance.kinetic, balance.potential
+        )
+        self._find_momentum = nothing.bind()
+        if groups.free.any():
+            self._find_momentum = layout.bind_momentum(
+                state.q, state.v, balance.momentum, balance.wholes
+            )
+        self._balance_energy = balance_energy.bind(
+            self._find_energy, self._find_momentum, terms, state, laws, rows, groups, trial,
+            balance,
+        )  # fmt: skip
+        change, after = self._change, trial.after
+        self._gained = energy_gained.bind(terms, problem, problem.P, change, after)
+        self._take_no_gain = without_gain.bind(terms, problem, self._bouncing, change, after)
+
+    def require_shallow(self) -> None:
+        """Refuse to go on from a state where something is deep in something rigid.
+
+        Raises:
+            ArgumentError: If that is so: nothing would push it out.
+        """
+        terms = self.terms.at(self.q, self.v, self.near)
+        depth = np.where(self.laws.elastic, 0.0, -terms.gaps)
+        if np.isfinite(self.laws.face).any():
+            depth = np.where(self._on_face(terms), depth, 0.0)
+        if not depth.max(initial=0.0) > DEEP:
+            return
+        worst, scene = int(np.argmax(depth)), self.scene
+        start = f"{scene.model.name}: at the start"
+        name, deep = scene.touches[worst][0], float(depth[worst])
+        point = worst - len(depth) + len(scene.points)
+        if point >= 0 and isinstance(scene.points[point], Inequality):
+            raise ArgumentError(
+                f"{start} phi of {name!r} is {-deep:.3g}, expected {-DEEP:g} or more."
+            )
+        raise ArgumentError(
+            f"{start} {name!r} is {1e3 * deep:.3g} mm deep in what it touches, expected "
+            f"{1e3 * DEEP:g} mm at most."
+        )
+
+    def lost(self) -> list[tuple[str, float]]:
+        """Return the names and gaps of contacts that could not push in the last step.
+
+        Rigid ones that were too deep, and those whose gap was not a number.
+        """
+        if not self._trial.lost[0] and self._trial.fastest[0] < FASTEST:
+            return []
+        gaps = self._terms.gaps
+        lost = np.isnan(gaps) | ((gaps < -DEEP) & ~self.laws.elastic)
+        return [(self.scene.touches[c][0], float(gaps[c])) for c in np.flatnonzero(lost)]
+
+    @property
+    def residual(self) -> float:
+        """The largest error of the contact laws since the start, in parts of an impulse."""
+        return float(self.state.residual[0])
+
+    @property
+    def fastest(self) -> float:
+        """The largest velocity at the end of the last step [m/s, rad/s]."""
+        return float(self._trial.fastest[0])
+
+    def run(self, force: Array, period: float, count: int) -> Array | None:
+        """Go on by a period in steps, correct positions, and return the forces: `take_forces`.
+
+        None if the motion grows without bound, see `fastest`.
+
+        Args:
+            force: On the joints (nv,), held over the period.
+            period: The period [s].
+            count: Number of its steps.
+        """
+        h, fastest = period / count, self._trial.fastest
+        with np.errstate(over="ignore", invalid="ignore"):  # of velocities without bound
+            for _ in range(count):
+                self.advance(h, force)
+                if not fastest[0] < FASTEST:
+                    return None
+        self.correct()
+        return self.take_forces(period)
+
+    def advance(self, h: float, force: Array) -> None:
+        """Go on by a step.
+
+        Args:
+            h: Its length [s].
+            force: On the joints (nv,), held over the step.
+        """
+        left, events, trial = h, 0, self._trial
+        trial.force[:], trial.whole[0] = force, h
+        self._stepped = True
+        while left > 1e-9 * h:
+            # Parts of equal length: in a sliver small errors of velocity would be large forces.
+            length = left / max(1, ceil(left / self._trusted - 1e-9))
+            trial.smooth[0], ordinary = events == 0, False
+            if self._plain:
+                length = self._prepare(length)
+                ordinary = self._ordinary_step()
+            else:
+                length = self._attempt(length)
+            if ordinary:
+                self._trusted = 2.0 * length
+                left -= length
+                continue
+            # Bias forces are those of a velocity that was foreseen for the middle of the step. By
+            # how far the step ends elsewhere than that would lead tells how right they are.
+            while not trial.astray[0] <= ASTRAY and length > 1.01 * h / _SHORTEST:
+                length = self._attempt(0.5 * length)
+            self._trusted = 2.0 * length
+            if not trial.fastest[0] < FASTEST:
+                self.v[:] = trial.end
+                return
+            if events < _MOST_EVENTS:
+                if not trial.arriving.any() and trial.closing[0] < length:
+                    events += 1
+                    length = self._attempt(float(trial.closing[0]))
+                    if not trial.arriving.any():
+                        self._accept(length, smooth=False)
+                        left -= length
+                        continue
+                # Also at a surface that was not the nearest one in the longer step.
+                if trial.arriving.any():
+                    self.crowded = self.crowded or events >= MOST_BOUNCES
+                    self._impact(trial.arriving.copy(), bounces=events < MOST_BOUNCES)
+                    events += 1
+                    continue
+            self._accept(length, smooth=events == 0)
+            left -= length
+
+    def take_forces(self, period: float) -> Array:
+        """Return the forces of the last step along all rows (m,).
+
+        Impulses of impacts since they were taken last are in them, as a mean over a period [s].
+        """
+        force = self.state.force.copy()
+        if self._struck:
+            force += self.state.impulse / period
+            self.state.impulse[:], self._struck = 0.0, False
+        return force
+
+    def correct(self) -> None:
+        """Close what holds, is pressed or sticks, by the smallest motion in the metric of H.
+
+        Position errors are the time steps' alone: of third order each where contacts stay as they
+        are. Velocities stay but for one factor, by which they lose the energy that this and steps
+        gave. Elastic contacts give way, along the face a little as well.
+
+        A soft finger that sticks does not spin about the normal while it tilts, which constrains
+        velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
+        correction does not spin it.
+        """
+        self.correction = self._correction.close(known=self._stepped)
+        if self._trial.fastest[0] > SLOW:
+            self._balance_energy()
+
+    def _energy(self) -> float:
+        """Return the potential energy of the state [J]."""
+        self._find_energy()
+        return float(self._balance.potential.sum())
+
+    def _on_face(self, terms: StepTerms) -> Mask:
+        return np.asarray((np.abs(terms.places[:, :2]) <= self.laws.face).all(axis=1))
+
+    def _prepare(self, h: float) -> float:
+        """Find what compiled steps of length h take from elsewhere; return h, less if it is."""
+        h = self.terms.look(self.q, self.v, h, self.near)
+        self._trial.h[0] = h
+        if self._any_soft and h != self._left_of:
+            one = np.ones(len(self._trial.left))
+            left = relaxed(self.laws.stiffness, self.laws.damping, one, 0.5 * h)
+            self._trial.left[:] = left
+            self._left_of = h
+        return h
+
+    def _attempt(self, h: float) -> float:
+        """Find what a step of length h, or of less, would do; return its length."""
+        state, trial = self.state, self._trial
+        if not self._plain:
+            trial.pressing[:] = state.force[self._padded]
+            trial.resisting[:] = self._rub(state.rates + h * state.gaining)
+        for passes in range(_PASSES if self._coulomb.any() else 0, -1, -1):
+            length = self._prepare(h)
+            self._attempt_step()
+            if not passes:
+                break
+            rates = self._terms.along @ trial.end
+            rub = self._rub(rates)
+            off = np.abs((rub - trial.resisting) * rates)
+            if (off <= _OFF_COULOMB * self._coulomb).all():
+                break
+            trial.resisting[:] = rub
+        return length
+
+    def _rub(self, rates: Array) -> Array:
+        """Return what hinges and lines resist with, over their rates (r,)."""
+        pairs = zip(self.terms.resisting, rates.tolist(), strict=True)
+        return np.array([one.drag(rate) for one, rate in pairs])
+
+    def _accept(self, h: float, *, smooth: bool) -> None:
+        """Go on to the end of the step that was tried."""
+        terms, state, trial = self._terms, self.state, self._trial
+        mean = 0.5 * (terms.start + trial.end)
+        if self._padded.size:
+            state.pads[:] = terms.pads
+            state.totals[self._held, 2] += h * float(terms.pad_force @ mean)
+        if state.rates.size:
+            along = terms.along
+            state.rates[:] = along @ trial.end
+            state.gaining[:] = along @ (trial.end - terms.start) / h
+            state.resisted[:] = -trial.resisting * state.rates
+            state.totals[self._held, 1] += h * float(state.resisted @ (along @ mean))
+        trial.smooth[0] = smooth
+        self._accept_step()
+
+    def _impact(self, arriving: Mask, *, bounces: bool) -> None:
+        """Change velocities by the impact of contacts that arrive; no time passes."""
+        terms, solver = self.terms.at(self.q, self.v, self.near, self._terms), self._solver
+        state, trial = self.state, self._trial
+        trial.h[0] = 0.0
+        self._begin_step()
+        solver.compliance[:] = 0.0
+        speed = np.where(arriving, -terms.before[self._normals], 0.0)
+        bounce = np.where((speed > SLOW) & bounces, self.laws.restitution * speed, 0.0)
+        closed = (solver.touching | arriving) & ~self.laws.elastic
+
+        def solve(bounce: Array) -> None:
+            solver.c[:], solver.P[:] = terms.after, 0.0
+            # What holds does so in the mean, as in steps: that neither takes energy nor gives any.
+            solver.c[: self._rows.holding] += terms.before[: self._rows.holding]
+            solver.c[self._normals] -= bounce
+            solver.touching[:] = closed
+            solver.run()
+
+        solve(bounce)
+        residual, pressed = solver.residual, solver.pressed.copy()
+        if self._gained() > 0.0 and bounce.any():
+            # With friction Newton's restitution may give energy. The part of it that leaves the
+            # energy as it was is between that and none, which never gives any.
+            self._bouncing[:] = solver.P
+            solve(np.zeros_like(bounce))
+            self._take_no_gain()
+            self._gained()
+        state.v[:] += self._change
+        state.rates[:], state.gaining[:] = terms.along @ self.v, 0.0
+        state.residual[0] = max(self.residual, residual)
+        state.work[:] += solver.P * (terms.before + trial.after)
+        state.touched[:] |= solver.P[self._normals] > 0.0
+        state.impacts[:] += speed > SLOW
+        state.impulse[:] += solver.P
+        self._struck = True
+        # What did not bounce is closed from now on.
+        state.pressed[:] |= arriving & ((speed <= SLOW) | pressed)
+        state.leaving[:], state.slowing[:], state.fresh[0] = trial.after, np.inf, True
+        state.slipping[closed] = (solver.slipping & self._slips(trial.after))[closed]
+
+    def _slips(self, rates: Array) -> Mask:
+        """Return which contacts slip at velocities of rows (m,)."""
+        b, w = self._rows
+        tangential = rates[b:].reshape(-1, w)[:, 1:]
+        return np.asarray((np.abs(tangential) > NO_SLIP).any(axis=1))
+
+    def residuals(self) -> Residuals:
+        """Return how well the impulses of the last step meet the laws of contact."""
+        if not self._stepped:
+            return Residuals(0.0, 0.0, 0.0, 0.0, 0.0)
+        solver, touching, after = self._solver, self._solver.touching, self._trial.after
+        velocities(solver.J, solver.HJ, solver.c, solver.compliance, solver.P, self._change, after)
+        # What is still on its way to a surface may close.
+        b, w = self._rows
+        rows = np.concatenate([np.ones(b, dtype=bool), np.repeat(touching, w)])
+        friction = self.laws.friction[touching]
+        return residuals(after[rows], solver.P[rows], friction, b, w, self._cone)
+
+    def report(
+        self, c: int, terms: StepTerms, point: Array, axes: Array, force: Array, moment: Array
+    ) -> ContactReport:
+        """Return what there is to say of a contact that opens, at the terms of a state."""
+        name, _, cone = self.scene.touches[c]
+        rates = terms.before[self._normals[c] :][: self._rows.width]
+        scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
+        state = Touch.OPEN
+        if self.pressed[c]:
+            state = Touch.SLIDING if self.slipping[c] else Touch.STICKING
+        return ContactReport(
+            name=name,
+            state=state,
+            point=point,
+            axes=axes,
+            force=force,
+            moment=moment,
+            slip=rates[1:3],
+            spin=float(rates[3] / scale) if scale else 0.0,
+            gap=float(terms.gaps[c]),
+            cone=cone,
+            impacts=int(self.impacts[c]),
+        )
+
+    @property
+    def books(self) -> EnergyBooks:
+        """Where energy went since the start."""
+        work, b = 0.5 * self.state.work, self._rows.holding
+        normal, totals = work[self._normals], self.state.totals.sum(axis=0)
+        return EnergyBooks(
+            drives=float(totals[0]),
+            joint_friction=float(totals[1]),
+            contact_friction=float(work[b:].sum() - normal.sum()),
+            impacts=float(normal[~self.laws.elastic].sum()),
+            elastic=float(normal[self.laws.elastic].sum() + totals[2]),
+            holding=float(work[:b].sum()),
+        )
