@@ -286,8 +286,10 @@ class ContactMotion:
         trial.force[:], trial.whole[0] = force, h
         self._stepped = True
         while left > 1e-9 * h:
-            # Parts of equal length: in a sliver small errors of velocity would be large forces.
-            length = left / max(1, ceil(left / self._trusted - 1e-9))
+            length = left
+            if left > self._trusted * (1.0 + 1e-9):
+                # Equal parts: in a sliver small errors of velocity would be large forces.
+                length = left / ceil(left / self._trusted)
             trial.smooth[0], ordinary = events == 0, False
             if self._plain:
                 length = self._prepare(length)
