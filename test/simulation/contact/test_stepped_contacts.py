@@ -558,6 +558,37 @@ def test_a_point_slides_around_in_a_ball(cone):
     assert_allclose(off[0] / off[1], 4.0, rtol=0.1)
 
 
+@pytest.mark.parametrize("speed", [1.0, 4.0])
+def test_a_ball_rolls_on_a_cart(speed):
+    """With v^2 / r of 20 and 320 m/s^2 alike: it neither leaves the cart nor knocks on it."""
+    radius = 0.05
+    links = (
+        LinkElement("world"),
+        LinkElement("cart", 5.0, (0, 0, 0), np.eye(3)),
+        LinkElement("ball", 1.0, (0, 0, 0), np.eye(3) * 0.4 * radius**2),
+    )
+    joints = (
+        JointElement("rail", "prismatic", "world", "cart", axis=(1, 0, 0)),
+        JointElement("free", "floating", "world", "ball"),
+    )
+    robot = rd.Robot.from_mechanism(Mechanism("cart", links, joints))
+    model = robot.model
+    q, qd = model.neutral(), np.zeros(model.nv)
+    free = model.joint_index("free")
+    q[model.q_slices[free].start + 2] = radius
+    at_v = model.v_slices[free].start
+    qd[[at_v + 1, at_v + 3]] = speed / radius, speed
+    top = plane((0, 0, 0), (0, 0, 1))
+    ball = PointContact("ball", "ball", (0, 0, 0), top, "cart", radius, material=Material(0.5))
+    sim = rd.Simulation(robot, contacts=[ball], q=q, qd=qd)
+    for _ in range(250):
+        seen = sim.step(np.zeros(model.nv))
+        assert sim.contacts[0].state is Touch.STICKING
+    assert sim.contacts[0].impacts <= 1
+    assert_allclose(sim.contacts[0].force[2], G, rtol=5e-3)
+    assert_allclose(seen.qd[0], 0.0, atol=2e-4)  # with knocks 0.07 m/s
+
+
 def test_a_contact_stays_closed_after_an_impact_while_its_row_turns_fast():
     """The tip of an arm of two links knocks and slides on, pressed by 5 of 130 to 190 m/s^2."""
     bar = {"mass": 1.0, "center": (0.25, 0, 0), "inertia": np.diag((0.001, 0.02, 0.02))}
