@@ -21,7 +21,7 @@ with contacts that are opening before the impact, or Poisson's, with different e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,8 +36,13 @@ from robot_dynamics.robot import Robot
 Array = NDArray[np.float64]
 
 LAWS = ("newton", "poisson", "stronge")
-# Runge-Kutta steps over the normal impulse in compression or restitution with slip.
-_STEPS = 200
+# Of an impact with slip, in units of the speed of approach and the impulse that stops it: speeds
+# that are zero, the turn that a steady slip still makes, accuracy, and a span that has no end.
+_STILL = 1e-10
+_STEADY = 1e-10
+_ACCURACY = 1e-12
+_FOR_EVER = 1e12
+_JAMS = "an impact with friction did not end: the slip jams."
 
 
 class ContactImpact(NamedTuple):
@@ -231,70 +236,164 @@ def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:
     """Return the impulses (3,) [N s] along n, t1, t2 of Stronge's law with Coulomb friction.
 
     The normal impulse p is the independent variable (Routh, Keller): dv/dp = M (1, f). The
-    friction f per normal impulse is -mu times the slip direction, or that of sticking if it is
-    within the cone. Compression lasts until v_n = 0, its work is the integral of v_n over p.
-    Restitution ends at e^2 of that work.
+    friction f per normal impulse is -mu times the slip direction. Compression lasts until v_n = 0,
+    its work is the integral of v_n over p. Restitution ends at e^2 of that work.
 
     Args:
         M: J H^-1 J^T of n, t1, t2 (3, 3).
         before: Relative velocity before the impact (3,) [m/s].
         mu: Friction coefficient.
         e: Restitution.
-    """
-    v, P = before.astype(float), np.zeros(3)
-    if v[0] >= 0.0:
-        return P
-    stick = np.array([1.0, *np.linalg.solve(M[1:, 1:], -M[1:, 0])])  # keeps slip constant
-    holds = float(np.linalg.norm(stick[1:])) <= mu
-    scale = float(np.linalg.norm(v))
 
-    def direction(v: Array) -> Array:
-        slip = float(np.linalg.norm(v[1:]))
-        if slip <= 1e-12 * scale:
-            if holds:
-                return stick
-            return np.array([1.0, *(mu * stick[1:] / np.linalg.norm(stick[1:]))])
+    Raises:
+        RobotDynamicsError: If the impact does not end.
+    """
+    if before[0] >= 0.0:
+        return np.zeros(3)
+    if M[0, 0] <= 0.0:
+        raise RobotDynamicsError(_JAMS)
+    # The unit of velocities is the speed of approach, that of impulses what stops it.
+    slip = _Slip(M / M[0, 0], before / -before[0], mu)
+    compressed = slip.until(None)
+    if e > 0.0:
+        slip.until(-e * e * compressed)
+    return np.asarray(-before[0] / M[0, 0] * slip.P)
+
+
+class _Slip:
+    """The velocity of one contact during an impact, as a function of the normal impulse.
+
+    Attributes:
+        v: Along n, t1, t2 (3,).
+        P: Impulse until now (3,).
+
+    Args:
+        M: J H^-1 J^T of n, t1, t2 (3, 3).
+        v: The velocity before the impact (3,).
+        mu: Friction coefficient.
+    """
+
+    def __init__(self, M: Array, v: Array, mu: float) -> None:
+        self._M, self.v, self.P, self._mu = M, v, np.zeros(3), mu
+        self._work = 0.0
+
+    def until(self, goal: float | None) -> float:
+        """Go on to the end of compression (None) or a work of the normal force; return its work.
+
+        A slip that turns is integrated until it stops or is steady; then the force is constant.
+        """
+        self._work, ended = 0.0, goal is None and self.v[0] >= -_STILL
+        slips = self._mu > 0.0 and float(np.linalg.norm(self.v[1:])) > _STILL
+        if slips and self._turning(float(np.arctan2(self.v[2], self.v[1]))) > 0.0:
+            ended, slips = self._turn(goal)
+        if slips and not ended:
+            ended = self._straight(self._force(self.v), goal, slips)
+        if not ended:
+            self._straight(self._from_rest(), goal, slips=False)
+        return self._work
+
+    def _force(self, v: Array) -> Array:
+        """Return the force per normal force (3,) while the contact slips."""
+        mu, slip = self._mu, float(np.linalg.norm(v[1:]))
         return np.array([1.0, *(-mu * v[1:] / slip)])
 
-    def steps(v: Array, P: Array, until: str, work: float) -> tuple[Array, Array, float]:
-        """Integrate until v_n = 0 ("stop"), or until the work is done ("work") [J]."""
-        done, dp = 0.0, scale / (M[0, 0] * _STEPS)
-        for _ in range(100 * _STEPS):
-            f = direction(v)
-            middle = v + 0.5 * dp * (M @ f)
-            sticks = f is stick or np.array_equal(f, stick)
-            if not sticks:
-                g = direction(middle)
-                f = g if float(g[1:] @ f[1:]) > 0.0 else f
-            rate = M @ f
-            part = dp
-            if not sticks and mu > 0.0:
-                # A slip that would reverse stops: the step ends there.
-                a, b, c = rate[1:] @ rate[1:], v[1:] @ rate[1:], v[1:] @ v[1:]
-                ends = -b / a if a > 0.0 else np.inf
-                if 0.0 < ends < part and c - b * b / a <= (1e-3 * scale) ** 2 and c > 0.0:
-                    part = ends
-            if until == "stop" and v[0] + part * rate[0] >= 0.0 and rate[0] > 0.0:
-                part, last = -v[0] / rate[0], True
-            else:
-                last = False
-            gained = part * (v[0] + 0.5 * part * rate[0])
-            if until == "work" and done + gained >= work:
-                # v_n p + r p^2 / 2 = missing work.
-                missing, u, r = work - done, v[0], rate[0]
-                part = 2.0 * missing / (u + np.sqrt(max(u * u + 2.0 * r * missing, 0.0)))
-                gained, last = missing, True
-            v, P, done = v + part * rate, P + part * f, done + gained
-            if not sticks and float(np.linalg.norm(v[1:])) <= 1e-9 * scale:
-                v[1:] = 0.0
-            if last:
-                return v, P, done
-        raise RobotDynamicsError("an impact with friction did not end: the slip jams.")
+    def _from_rest(self) -> Array:
+        """Return the force per normal force (3,) without slip: it sticks, or slip begins.
 
-    v, P, compressed = steps(v, P, "stop", 0.0)
-    if e == 0.0 or compressed == 0.0:
-        return P
-    return steps(v, P, "work", -e * e * compressed)[1]
+        Slip begins in a direction d that it keeps, [M (1, -mu d)]_t = a d, at a rate a > 0. Then
+        d = (mu M_tt + a)^-1 M_tn, whose length decreases with a: just one a makes it 1, or none
+        if friction holds, which takes -mu d with a = 0.
+        """
+        from scipy.optimize import brentq
+
+        def along(a: float) -> Array:
+            B = self._mu * self._M[1:, 1:] + a * np.eye(2)
+            return np.asarray(np.linalg.solve(B, self._M[1:, 0]), dtype=float)
+
+        def excess(a: float) -> float:
+            return float(np.linalg.norm(along(a))) - 1.0
+
+        # Not 0: without friction, or where a mechanism allows no slip, there is no inverse.
+        least = 1e-12 * float(np.trace(self._M))
+        most = 2.0 * float(np.linalg.norm(self._M[1:, 0]))
+        rate = least if excess(least) <= 0.0 else brentq(excess, least, most, xtol=least)
+        return np.array([1.0, *(-self._mu * along(rate))])
+
+    def _turning(self, angle: float) -> float:
+        """Return by how much slip in a direction turns more than one that is steady (<= 0).
+
+        Steady is a slip that approaches a direction that it would keep, and is there but for
+        _STEADY, or one that does not turn but for rounding.
+        """
+        d, n = _axes(angle)
+        rate = self._M[1:] @ self._force(d)
+        # Slip times rate of the angle over the normal impulse, and its derivative by the angle.
+        turn = float(n[1:] @ rate)
+        slope = -float(d[1:] @ rate + self._mu * n @ self._M @ n)
+        return abs(turn) - max(-_STEADY * slope, 1e-14)
+
+    def _straight(self, force: Array, goal: float | None, slips: bool) -> bool:
+        """Go on with a constant force until slip stops; return whether the end comes first."""
+        rate = self._M @ force
+        growth = float(self.v[1:] @ rate[1:]) if slips else 0.0
+        stops = -float(self.v[1:] @ self.v[1:]) / growth if growth < 0.0 else np.inf
+        # A speed u, with u + r p after p, is 0, or does the work u p + r p^2 / 2.
+        u, r = float(self.v[0]), float(rate[0]) if abs(rate[0]) > _STILL else 0.0
+        if goal is None:
+            ends = -u / r if r > 0.0 else np.inf
+        else:
+            work = goal - self._work
+            square = u * u + 2.0 * r * work
+            reached = u + np.sqrt(square) if square > 0.0 else 0.0
+            ends = 2.0 * work / reached if reached > _STILL else np.inf
+        p = min(stops, ends)
+        if not np.isfinite(p):
+            raise RobotDynamicsError(_JAMS)
+        self._work += p * (u + 0.5 * p * r)
+        self.v, self.P = self.v + p * rate, self.P + p * force
+        return ends <= stops or (goal is None and self.v[0] >= -_STILL)
+
+    def _turn(self, goal: float | None) -> tuple[bool, bool]:
+        """Integrate until slip stops or is steady; return whether the end comes first, and slip.
+
+        Slip s and its angle have rates without s over the time x of dp = s dx, in which slip that
+        stops decays.
+        """
+        from scipy.integrate import solve_ivp
+
+        def rates(x: float, y: Array) -> Array:
+            d, n = _axes(y[1])
+            force = self._force(d)
+            rate = self._M @ force
+            s = np.exp(min(y[0], 100.0))  # steps that are tried may be far too long
+            return np.array([d @ rate, n @ rate, s * rate[0], s * y[2], *(s * force)])
+
+        events: list[Any] = [
+            lambda x, y: y[2] if goal is None else y[3] - goal,
+            lambda x, y: np.log(_STILL) - y[0],
+            lambda x, y: -self._turning(y[1]),
+        ]
+        for event in events:
+            event.terminal, event.direction = True, 1.0
+        slip, angle = np.linalg.norm(self.v[1:]), np.arctan2(self.v[2], self.v[1])
+        start = np.array([np.log(slip), angle, self.v[0], self._work, *self.P])
+        found = solve_ivp(
+            rates, (0.0, _FOR_EVER), start, "DOP853", events=events, rtol=_ACCURACY, atol=_ACCURACY
+        )
+        if found.status != 1:
+            raise RobotDynamicsError(_JAMS)
+        y = found.y[:, -1]
+        d, _ = _axes(y[1])
+        self.v = np.exp(y[0]) * d
+        self.v[0], self._work, self.P = y[2], y[3], y[4:]
+        ended, stopped, _ = (len(times) > 0 for times in found.t_events)
+        return ended or (goal is None and self.v[0] >= -_STILL), not stopped
+
+
+def _axes(angle: float) -> tuple[Array, Array]:
+    """Return a direction of slip (3,) and the one to its left (3,)."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([0.0, c, s]), np.array([0.0, -s, c])
 
 
 class StickingImpact(NamedTuple):
