@@ -15,7 +15,8 @@ rates of gaps, phi' = T^T qd, follow one of the laws
 which agree for one contact without friction. Rigid-body models have no unique result if several
 contacts close at once (Newton's cradle). The laws return that of one impact at all contacts
 together, and set `simultaneous`. No law adds energy: restitution is reduced where Newton's would,
-with contacts that are opening before the impact, or Poisson's, with different e.
+with contacts that are opening before the impact, Poisson's, with different e, or that of impacts
+that stop slip (11.72).
 """
 
 from __future__ import annotations
@@ -423,8 +424,10 @@ def sticking_impact(
 ) -> StickingImpact:
     """Return the impact that stops all slip: lambda = -M^-1 (1 + E) N^T v (11.72).
 
-    Friction cones are not checked; `friction_needed` is the friction that sticking takes. Impulses
-    of redundant contacts are those of least norm.
+    Friction cones are not checked; `friction_needed` is the friction that sticking takes. Where
+    restitution needs tangential impulses along the slip that they stop, (11.72) can add energy: E
+    is then reduced, for all contacts alike, until no energy is added. Impulses of redundant
+    contacts are those of least norm.
 
     Args:
         contacts: All possible contacts.
@@ -448,11 +451,13 @@ def sticking_impact(
             )
     N = np.vstack([np.vstack([terms.T[:, i], terms.along[i]]) for i in which])
     push = metric.of_force(N.T)
-    wanted = -(N @ qd0).reshape(-1, 3)
+    M, before = push.T @ push, N @ qd0
+    wanted = -before.reshape(-1, 3)
     wanted[:, 0] *= 1.0 + e
     # All rows are in m/s, so that a numerical rank makes sense.
-    found = np.linalg.lstsq(push.T @ push, wanted.ravel(), rcond=1e-12)[0]
-    impulse: Array = np.asarray(found, dtype=float).reshape(-1, 3)
+    both = np.stack([-before, wanted.ravel()], axis=1)
+    plain, full = np.asarray(np.linalg.lstsq(M, both, rcond=1e-12)[0], dtype=float).T
+    impulse = without_gain(M, before, plain, full).reshape(-1, 3)
     change = push @ impulse.ravel()
     lost = -float(change @ (metric.of_motion(qd0) + 0.5 * change))
     needed = np.array([float(np.hypot(*p[1:])) / p[0] if p[0] > 0.0 else np.inf for p in impulse])

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Blows: laws of restitution against closed forms, momentum, energy, articulated inertia."""
+"""Impacts: laws of restitution against closed forms, momentum, energy, articulated inertia."""
 
 from __future__ import annotations
 
@@ -84,10 +84,39 @@ def test_sliding_is_arrested():
     momenta = [contacts.robot.momentum(q, v) for v in (qd, hit.qd)]
     assert_allclose(momenta[1], momenta[0], atol=1e-12)
     assert_allclose(hit.friction_needed, np.hypot(*expected[1:]) / expected[0], rtol=1e-11)
-    assert hit.energy_lost > 0.0
+    kinetic = [contacts.robot.energies(q, v)[0] for v in (qd, hit.qd)]
+    assert_allclose(hit.energy_lost, kinetic[0] - kinetic[1], rtol=1e-9)
     stop = Inequality("stop", lambda p: p.point("first").z)
     with pytest.raises(ArgumentError, match="'stop' has no tangents"):
         sticking_impact(Contacts(contacts.robot, [stop]), q, qd, closed=[0])
+
+
+def test_sticking_impacts_of_random_mechanisms_add_no_energy():
+    """(11.72), but for one reduction of all e where it would add energy: then none is lost."""
+    rng = np.random.default_rng(8)
+    tree = random_tree(rng, ["floating", "revolute", "spherical"], chain=True)
+    robot, reduced = Robot.from_mechanism(tree), 0
+    for k in range(200):
+        count = 1 + k % 2
+        points = [PointContact(f"{i}", f"link{2 * i}", rng.normal(size=3)) for i in range(count)]
+        contacts, (q, qd, _) = Contacts(robot, points), random_state(rng, robot.model)
+        terms, closed = contacts(q, qd), range(count)
+        qd = qd if terms.rate[0] < 0.0 else -qd
+        e = rng.uniform(0.2, 1.0, count)
+        hit = sticking_impact(contacts, q, qd, closed=closed, restitution=e)
+        rows = [np.vstack([terms.T[:, i], terms.along[i]]) for i in closed]
+        after, before = np.array([[row @ v for row in rows] for v in (hit.qd, qd)])
+        assert_allclose(after[:, 1:], 0.0, atol=1e-10)
+        ratio = -after[:, 0] / (e * before[:, 0])
+        assert_allclose(ratio, ratio[0], rtol=1e-7)
+        assert 0.0 <= ratio[0] <= 1.0 + 1e-9
+        kinetic = [robot.energies(q, v)[0] for v in (qd, hit.qd)]
+        assert_allclose(hit.energy_lost, kinetic[0] - kinetic[1], atol=1e-11 * kinetic[0])
+        assert hit.energy_lost >= -1e-11 * kinetic[0]
+        if ratio[0] < 1.0 - 1e-7:
+            assert_allclose(hit.energy_lost, 0.0, atol=1e-11 * kinetic[0])
+            reduced += 1
+    assert reduced > 5
 
 
 @pytest.mark.book("K3")
