@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 from support.mechanisms import random_state, random_tree
 from support.touching import at, corners, floating
 
@@ -153,6 +156,130 @@ def test_energetic_restitution_of_a_rod_with_friction_gives_no_energy():
                 assert hit.energy_lost >= -1e-12
                 assert hit.after[0] > -1e-12
                 assert np.hypot(*hit.tangential[0]) <= mu * hit.impulse[0] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("slide", [-0.2, -0.7])
+def test_slip_of_a_rod_stops_and_reverses_as_in_closed_form(slide):
+    """Slip ends in compression or in restitution, and begins anew in the opposite direction."""
+    l, m, e, mu, angle = 0.5, 1.0, 0.8, 0.2, 0.7
+    inertia = m * l * l / 3.0
+    x, z = l * np.cos(angle), -l * np.sin(angle)
+    hard = Material(mu, restitution=e)
+    rod = floating(m, (1e-3, inertia, inertia))
+    contacts = Contacts(rod, [PointContact("tip", "body", (x, 0.0, z), material=hard)])
+    hit = impact(contacts, at(0, 0, -z), np.array([0, 0, 0, slide, 0, -1.0]), law="stronge")
+
+    Mn, Mt, Mnt = 1.0 / m + x * x / inertia, 1.0 / m + z * z / inertia, -x * z / inertia
+    assert mu < Mnt / Mt  # friction cannot hold it
+    first, then = Mn + mu * Mnt, Mn - mu * Mnt  # rates of v_n over p
+    stops = -slide / (Mnt + mu * Mt)
+    v = -1.0 + first * stops
+    assert (v < 0.0) == (slide == -0.2)
+    if v < 0.0:
+        compression = (1.0 - v * v) / (2.0 * first) + v * v / (2.0 * then)
+        after = -v / then + e * np.sqrt(2.0 * compression / then)
+    else:
+        left = e * e / (2.0 * first) - v * v / (2.0 * first)
+        after = (-v + np.sqrt(v * v + 2.0 * then * left)) / then
+    assert after > 0.0
+    p, along = stops + after, mu * (stops - after)
+    turn = (z * along - x * p) / inertia
+    assert_allclose(hit.impulse, p, rtol=1e-12)
+    assert_allclose(np.abs(hit.tangential[0]).max(), abs(along), rtol=1e-12)
+    assert_allclose(hit.qd, [0, turn, 0, slide + along / m, 0, -1.0 + p / m], atol=1e-12)
+
+
+def directions_from_rest(M, mu) -> list[np.ndarray]:
+    """Return the friction (2,) per normal impulse of all slips that begin in their direction."""
+
+    def rate_across(angle):
+        d = np.array([np.cos(angle), np.sin(angle)])
+        rate = M[1:] @ [1.0, *(-mu * d)]
+        return d[0] * rate[1] - d[1] * rate[0], d @ rate, d
+
+    found, angles = [], np.linspace(0.01, 2.0 * np.pi + 0.01, 361)
+    for a, b in itertools.pairwise(angles):
+        if rate_across(a)[0] * rate_across(b)[0] < 0.0:
+            root = brentq(lambda angle: rate_across(angle)[0], a, b, xtol=1e-15)
+            _, growth, d = rate_across(root)
+            found += [-mu * d] if growth > 0.0 else []
+    return found
+
+
+def integrated(M, v, mu, p) -> tuple[np.ndarray, float, list[str]]:
+    """Return an impact with Coulomb friction up to a normal impulse p, of a reference.
+
+    Integrated over x, dp = |slip| dx, in which slip that stops decays.
+
+    Returns:
+        y: Velocity (3,), impulse (3,), work of the normal force and of friction.
+        compression: Work of the normal force until v_n = 0.
+        course: "sticks" or "restarts" where slip is zero.
+    """
+    y, compression, course, friction = np.array([*v, *np.zeros(5)]), 0.0, [], None
+    still = 1e-10 * abs(v[0])
+    while True:
+        if friction is None and np.hypot(*y[1:3]) <= 1.001 * still:
+            y[1:3] = 0.0
+            friction = -np.linalg.solve(M[1:, 1:], M[1:, 0])
+            course.append("sticks" if np.hypot(*friction) <= mu else "restarts")
+            if course == ["restarts"]:
+                (friction,) = directions_from_rest(M, mu)
+
+        def rates(x, y, friction=friction):
+            slip = np.hypot(*y[1:3])
+            f = [slip, *(-mu * y[1:3])] if friction is None else [1.0, *friction]
+            return [*(M @ f), *f, y[0] * f[0], y[1:3] @ f[1:]]
+
+        def stops(x, y, friction=friction):
+            return still - np.hypot(*y[1:3]) if friction is None else -1.0
+
+        events = [lambda x, y: y[3] - p, stops, lambda x, y: y[0]]
+        events[0].terminal = events[1].terminal = True
+        events[0].direction = events[1].direction = events[2].direction = 1.0
+        found = solve_ivp(rates, (0.0, 1e12), y, "DOP853", events=events, rtol=1e-11, atol=1e-14)
+        assert found.status == 1
+        y = found.y[:, -1]
+        if len(found.y_events[2]):
+            compression = found.y_events[2][0, 6]
+        if len(found.t_events[0]):
+            return y, compression, course
+
+
+def test_slip_that_turns_is_that_of_an_independent_integration():
+    """An arm of four joints, W anisotropic: slip turns, sticks, or restarts in another direction.
+
+    Impulses, velocities, Stronge's ratio of works e^2, and the energy that friction takes.
+    """
+    rng = np.random.default_rng(6)
+    robot = Robot.from_mechanism(random_tree(rng, ["revolute"] * 4, chain=True))
+    courses = []
+    for k in range(80):
+        mu, e = rng.uniform(0.1, 1.0), rng.uniform(0.2, 1.0)
+        point = PointContact("tip", "link3", (0.1, -0.05, 0.1), material=Material(mu))
+        contacts, q = Contacts(robot, [point]), random_state(rng, robot.model)[0]
+        terms = contacts(q, np.zeros(4))
+        rows = np.vstack([terms.T[:, 0], terms.along[0]])
+        W = rows @ np.linalg.solve(robot.inertia_matrix(q), rows.T)
+        # Small slip stops soon; every fifth begins without.
+        v = np.array([-1.0, *(10.0 ** rng.uniform(-2.0, 0.0) * rng.normal(size=2) * (k % 5 > 0))])
+        speed = 10.0 ** rng.uniform(-2.0, 1.0)
+        qd = np.linalg.lstsq(rows, speed * v)[0]
+        hit = impact(contacts, q, qd, law="stronge", closed=[0], restitution=e)
+        P = np.append(hit.impulse, hit.tangential[0]) / speed
+        y, compression, course = integrated(W, v, mu, P[0])
+        assert_allclose(P, y[3:6], atol=2e-8 * P[0])
+        assert_allclose(rows @ hit.qd / speed, y[:3], atol=1e-7)
+        assert_allclose((compression - y[6]) / compression, e * e, rtol=1e-7)
+        lost = -(1.0 - e * e) * compression - y[7]
+        assert_allclose(hit.energy_lost / speed**2, lost, rtol=1e-7)
+        courses += [*course] if course else ["slips"]
+        if k % 5 and course:
+            courses.append(f"{course[0]} later")
+    assert courses.count("slips") > 30
+    assert courses.count("sticks later") > 5
+    assert courses.count("restarts later") > 4
+    assert courses.count("restarts") > 10
 
 
 @pytest.mark.book("K3")
