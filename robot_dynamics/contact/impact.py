@@ -116,7 +116,7 @@ def impact(
     Raises:
         ArgumentError: If an argument has the wrong shape or is out of range, a contact is soft or
             not closed, or the law is "stronge" and not one contact takes part.
-        RobotDynamicsError: If no impulses satisfy the law: a body is wedged in.
+        RobotDynamicsError: If no impulses satisfy the law: a body is wedged in, or jams.
     """
     q0, qd0 = state_of(contacts, q, qd)
     if law not in LAWS:

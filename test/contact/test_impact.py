@@ -189,6 +189,45 @@ def test_slip_of_a_rod_stops_and_reverses_as_in_closed_form(slide):
     assert_allclose(hit.qd, [0, turn, 0, slide + along / m, 0, -1.0 + p / m], atol=1e-12)
 
 
+def test_a_slider_that_can_only_move_aslant_bounces_or_jams():
+    """One freedom, W of rank 1: qd+ = -e qd- sqrt((n - mu t) / (n + mu t)) of its axis n, t."""
+    axis = np.array([1.5, 0.0, 1.0]) / np.hypot(1.5, 1.0)
+    links = (LinkElement("world"), LinkElement("body", 2.0))
+    joint = JointElement("slide", "prismatic", "world", "body", axis=tuple(axis))
+    robot = Robot.from_mechanism(Mechanism("slider", links, (joint,)))
+    for mu in (0.0, 0.3, 0.6, 0.7):
+        contacts = Contacts(robot, [PointContact("tip", "body", material=Material(mu))])
+        stopped = impact(contacts, [0.0], [-3.0], law="stronge", restitution=0.0)
+        assert_allclose(stopped.qd, 0.0, atol=1e-9)
+        if mu > axis[2] / axis[0]:
+            with pytest.raises(RobotDynamicsError, match="jams"):
+                impact(contacts, [0.0], [-3.0], law="stronge", restitution=0.5)
+        else:
+            hit = impact(contacts, [0.0], [-3.0], law="stronge", restitution=0.5)
+            part = (axis[2] - mu * axis[0]) / (axis[2] + mu * axis[0])
+            assert_allclose(hit.qd, 1.5 * np.sqrt(part), rtol=1e-9)
+
+
+def test_least_slip_at_the_friction_that_just_holds_ends_soon():
+    """Slip of 1e-8 m/s hardly grows there: its force is constant as soon as it has turned.
+
+    An integration to the end would take 1e8 steps.
+    """
+    inertia, (x, y, z) = np.array([0.05, 0.2, 0.1]), (0.3, 0.2, -0.4)
+    turning = np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])  # omega x r
+    mobility = np.eye(3) + turning / inertia @ turning.T
+    W = mobility[np.ix_([2, 0, 1], [2, 0, 1])]
+    mu = np.linalg.norm(np.linalg.solve(W[1:, 1:], W[1:, 0]))
+    point = PointContact("tip", "body", (x, y, z), material=Material(mu, restitution=1.0))
+    contacts = Contacts(floating(1.0, inertia), [point])
+    rng, q = np.random.default_rng(3), at(0, 0, -z)
+    still = impact(contacts, q, [0, 0, 0, 0, 0, -1.0], law="stronge")
+    for _ in range(20):
+        slip = 1e-8 * rng.normal(size=2)
+        hit = impact(contacts, q, [0, 0, 0, *slip, -1.0], law="stronge")
+        assert_allclose(hit.qd, still.qd, atol=1e-6)
+
+
 def directions_from_rest(M, mu) -> list[np.ndarray]:
     """Return the friction (2,) per normal impulse of all slips that begin in their direction."""
 
