@@ -283,7 +283,7 @@ class _Slip:
 
         A slip that turns is integrated until it stops or is steady; then the force is constant.
         """
-        self._work, ended = 0.0, goal is None and self.v[0] >= -_STILL
+        self._work, ended = 0.0, False
         slips = self._mu > 0.0 and float(np.linalg.norm(self.v[1:])) > _STILL
         if slips and self._turning(float(np.arctan2(self.v[2], self.v[1]))) > 0.0:
             ended, slips = self._turn(goal)
@@ -297,6 +297,10 @@ class _Slip:
         """Return the force per normal force (3,) while the contact slips."""
         mu, slip = self._mu, float(np.linalg.norm(v[1:]))
         return np.array([1.0, *(-mu * v[1:] / slip)])
+
+    def _at_rest(self, goal: float | None) -> bool:
+        """Return whether compression ends as slip does: where one freedom is all there is."""
+        return goal is None and bool(self.v[0] >= -_STILL)
 
     def _from_rest(self) -> Array:
         """Return the force per normal force (3,) without slip: it sticks, or slip begins.
@@ -352,7 +356,7 @@ class _Slip:
             raise RobotDynamicsError(_JAMS)
         self._work += p * (u + 0.5 * p * r)
         self.v, self.P = self.v + p * rate, self.P + p * force
-        return ends <= stops or (goal is None and self.v[0] >= -_STILL)
+        return ends <= stops or self._at_rest(goal)
 
     def _turn(self, goal: float | None) -> tuple[bool, bool]:
         """Integrate until slip stops or is steady; return whether the end comes first, and slip.
@@ -388,7 +392,7 @@ class _Slip:
         self.v = np.exp(y[0]) * d
         self.v[0], self._work, self.P = y[2], y[3], y[4:]
         ended, stopped, _ = (len(times) > 0 for times in found.t_events)
-        return ended or (goal is None and self.v[0] >= -_STILL), not stopped
+        return ended or self._at_rest(goal), not stopped
 
 
 def _axes(angle: float) -> tuple[Array, Array]:
