@@ -321,7 +321,7 @@ class _Slip:
         # Not 0: without friction, or where a mechanism allows no slip, there is no inverse.
         least = 1e-12 * float(np.trace(self._M))
         most = 2.0 * float(np.linalg.norm(self._M[1:, 0]))
-        rate = least if excess(least) <= 0.0 else brentq(excess, least, most, xtol=least)
+        rate = least if excess(least) <= 0.0 else brentq(excess, least, most, xtol=1e-4 * least)
         return np.array([1.0, *(-self._mu * along(rate))])
 
     def _turning(self, angle: float) -> float:
