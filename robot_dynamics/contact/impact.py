@@ -38,10 +38,11 @@ Array = NDArray[np.float64]
 
 LAWS = ("newton", "poisson", "stronge")
 # Of an impact with slip, in units of the speed of approach and the impulse that stops it: speeds
-# that are zero, the turn that a steady slip still makes, accuracy, and a span that has no end.
+# that are zero, accuracy, the turn that a steady slip still makes, and a span that has no end.
+# Integration errors keep a direction from being steadier.
 _STILL = 1e-10
-_STEADY = 1e-10
 _ACCURACY = 1e-12
+_STEADY = 100.0 * _ACCURACY
 _FOR_EVER = 1e12
 _JAMS = "an impact with friction did not end: the slip jams."
 
