@@ -99,7 +99,7 @@ def impact(
     q: ArrayLike,
     qd: ArrayLike,
     *,
-    closed: Sequence[int] | None = None,
+    closed: Sequence[int | str] | None = None,
     restitution: ArrayLike | None = None,
     law: Literal["newton", "poisson", "stronge"] = "newton",
 ) -> ContactImpact:
@@ -109,8 +109,8 @@ def impact(
         contacts: All possible contacts.
         q: Positions (nq,), loops closed.
         qd: Velocities (nv,) before the impact.
-        closed: Indices of the contacts that take part; their gaps are not checked. Default: all;
-            then each gap must be within 1 mm.
+        closed: Names or indices of the contacts that take part; their gaps are not checked.
+            Default: all; then each gap must be within 1 mm.
         restitution: e of each of `contacts` or one number; default: that of their materials.
         law: "newton", "poisson" or "stronge", see the module.
 
@@ -155,7 +155,7 @@ def impact(
 def _taking_part(
     contacts: Contacts,
     terms: ContactTerms,
-    closed: Sequence[int] | None,
+    closed: Sequence[int | str] | None,
     restitution: ArrayLike | None,
 ) -> tuple[list[int], Array]:
     """Return the indices of the contacts that take part (m), and e of each of them (m,)."""
@@ -424,7 +424,7 @@ def sticking_impact(
     q: ArrayLike,
     qd: ArrayLike,
     *,
-    closed: Sequence[int] | None = None,
+    closed: Sequence[int | str] | None = None,
     restitution: ArrayLike | None = None,
 ) -> StickingImpact:
     """Return the impact that stops all slip: lambda = -M^-1 (1 + E) N^T v (11.72).
@@ -438,8 +438,8 @@ def sticking_impact(
         contacts: All possible contacts.
         q: Positions (nq,), loops closed.
         qd: Velocities (nv,) before the impact.
-        closed: Indices of the contacts that take part; their gaps are not checked. Default: all;
-            then each gap must be within 1 mm.
+        closed: Names or indices of the contacts that take part; their gaps are not checked.
+            Default: all; then each gap must be within 1 mm.
         restitution: e of each of `contacts` or one number; default: that of their materials.
 
     Raises:
