@@ -146,7 +146,7 @@ class ContactTerms:
             gaps=c, turns=(k, 3, 3), along=(len(self.resisting), nv), pads=(len(scene.pads), 2),
             pad_force=nv, patches=(len(self._giving), 2, 3), wholes=(nv, 3),
         )  # fmt: skip
-        self._rest = np.zeros(nv)
+        self._absent, self._rest = self._new(), np.zeros(nv)
         none = np.zeros(len(self.resisting)), np.zeros(len(scene.pads))
         self._none = [values for values in none if values.size]
 
@@ -173,7 +173,7 @@ class ContactTerms:
             self._kernel(q, v, acceleration, force, drag, h, *given, out=self._written(out))
             return out
         outputs = self._kernel(q, v, acceleration, force, drag, h, *given)
-        return self._new(**dict(zip(self._names, outputs, strict=True)))
+        return self._absent._replace(**dict(zip(self._names, outputs, strict=True)))
 
     def look(self, q: Array, v: Array, h: float, near: Array | None) -> float:
         """Find out where shapes touch in the middle of a step; see the class.

@@ -117,6 +117,7 @@ class ContactMotion:
         self._normals = b + w * np.arange(c)
         self._padded = self._normals[[c for c, _ in scene.pads]]
         self._coulomb = np.array([one.friction for one in self.terms.resisting])
+        self._passes = _PASSES if self._coulomb.any() else 0
         self._any_soft = bool(self.laws.elastic.any() or self.laws.gives.any())
         self._left_of = np.nan  # the step that `left` of the trial is of
         if self._padded.size or self.terms.resisting:
@@ -373,10 +374,11 @@ class ContactMotion:
     def _attempt(self, h: float) -> float:
         """Find what a step of length h, or of less, would do; return its length."""
         state, trial = self.state, self._trial
-        if not self._plain:
+        if trial.pressing.size:
             trial.pressing[:] = state.force[self._padded]
+        if trial.resisting.size:
             trial.resisting[:] = self._rub(state.rates + h * state.gaining)
-        for passes in range(_PASSES if self._coulomb.any() else 0, -1, -1):
+        for passes in range(self._passes, -1, -1):
             length = self._prepare(h)
             self._attempt_step()
             if not passes:
