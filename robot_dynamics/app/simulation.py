@@ -308,14 +308,14 @@ class Simulation:
         Raises:
             ArgumentError: If it is set to the state of another scenario's simulation.
         """
-        return SimulationState(self._seen, self._plant.state)
+        return SimulationState(copy.deepcopy(self._seen), self._plant.state)
 
     @state.setter
     def state(self, state: SimulationState) -> None:
         if not isinstance(state, SimulationState):
             raise ArgumentError(f"the state is {state!r:.60}, expected one of a simulation.")
         self._plant.state = state.plant
-        self._seen = state.observation
+        self._seen = copy.deepcopy(state.observation)
 
     def _observe(self, measured: Measurement) -> Observation:
         truth = self._plant.truth()

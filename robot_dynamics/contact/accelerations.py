@@ -14,6 +14,7 @@ with the same rows.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from math import sqrt
 from typing import Any, NamedTuple
@@ -47,6 +48,8 @@ _MISSED = 1e-8
 # without contact forces. Wedged contacts have no solution, but forces that grow until the first
 # error, relative to them, is small.
 _APPROACH = 1e-6
+# Accelerations below this [m/s^2, rad/s^2] are none, as those of what rests without load.
+_NO_ACCELERATION = 1e-12
 # Accelerations from this on [m/s^2] are those of an unbounded motion, whose squares may overflow.
 _UNBOUNDED = 1e100
 # Random starts of the solver where it does not succeed from the forces before.
@@ -223,7 +226,8 @@ class ContactAccelerations:
         """Return impulses (m, 3) [N s] of an impact, and the change of velocities (nv,).
 
         By Newton's law, with Coulomb friction between impulses and the velocities after the
-        impact. Restitution is reduced where it would give energy.
+        impact. Restitution is reduced where it would give energy, and zero where no impulses meet
+        the laws with it.
 
         Args:
             q: Positions (nq,).
@@ -258,9 +262,11 @@ class ContactAccelerations:
                 )
             return solver.P.copy()
 
-        P = impulses(bounce)
+        P = impulses(np.zeros_like(bounce))
         if bounce.any():
-            P = without_gain(solver.J @ solver.HJ.T, before, impulses(np.zeros_like(bounce)), P)
+            # Where friction locks a mechanism no impulses leave restitution: then there is none.
+            with contextlib.suppress(NoContactForces):
+                P = without_gain(solver.J @ solver.HJ.T, before, P, impulses(bounce))
         return P[self._b :].reshape(-1, 3), P @ solver.HJ
 
     def _program(self) -> Program:
@@ -305,8 +311,13 @@ def find_accelerations(
     And how fast closed contacts still approach: the largest -u_n in parts of the largest |c|.
     """
     terms()
+    fastest = 0.0
+    for k in range(len(c)):
+        fastest = max(fastest, abs(c[k]))
     for k in range(len(P)):
         P[k] = start[k]
+        if fastest < _NO_ACCELERATION:
+            c[k], P[k] = 0.0, 0.0
     for i in range(len(touching)):
         n = holding + 3 * i
         x, y = before[n + 1], before[n + 2]
@@ -322,7 +333,7 @@ def find_accelerations(
     velocities(J, HJ, c, compliance, P, qdd, u)
     for k in range(len(free)):
         qdd[k] += free[k]
-    largest, deepest = 1e-300, 0.0
+    largest, deepest = _NO_ACCELERATION, 0.0
     for k in range(holding):
         largest = max(largest, abs(c[k]))
     for i in range(len(touching)):

@@ -314,7 +314,7 @@ class _Slip:
 
         def along(a: float) -> Array:
             B = self._mu * self._M[1:, 1:] + a * np.eye(2)
-            return np.asarray(np.linalg.solve(B, self._M[1:, 0]), dtype=float)
+            return np.asarray(np.linalg.lstsq(B, self._M[1:, 0], rcond=None)[0], dtype=float)
 
         def excess(a: float) -> float:
             return float(np.linalg.norm(along(a))) - 1.0

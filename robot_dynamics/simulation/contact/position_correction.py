@@ -84,8 +84,10 @@ class PositionCorrection:
         if large and self._holding:
             # What holds is closed whatever contacts want.
             record.everything[0], record.shift[0] = False, _SHIFT
-            self._find()
-            record.everything[0] = True
+            try:
+                self._find()
+            finally:
+                record.everything[0] = True
             q[:] = self._layout.move(q, record.move)
         if self._trial.fastest[0] <= SLOW and record.open[0] < _LITTLE and self._rises(before):
             # What lies is not lifted: it has no motion to take the energy from.

@@ -62,6 +62,8 @@ MOST_BOUNCES, _MOST_EVENTS = 300, 1000
 # Hinges and lines resist by their rates at a step's end: foreseen ones, and where these are off by
 # this part of Coulomb friction the step is tried anew, as often as this at most.
 _OFF_COULOMB = 0.01
+# Impulses that leave an approach of this part of the largest speed miss the laws of an impact.
+_APPROACH = 1e-6
 _PASSES = 8
 
 
@@ -432,8 +434,14 @@ class ContactMotion:
             solver.run()
 
         solve(bounce)
+        gained = self._gained()
+        if bounce.any() and self._misses(bounce, closed):
+            # Where friction locks a mechanism no impulses leave restitution: then there is none.
+            bounce = np.zeros_like(bounce)
+            solve(bounce)
+            gained = self._gained()
         residual, pressed = solver.residual, solver.pressed.copy()
-        if self._gained() > 0.0 and bounce.any():
+        if gained > 0.0 and bounce.any():
             # With friction Newton's restitution may give energy. The part of it that leaves the
             # energy as it was is between that and none, which never gives any.
             self._bouncing[:] = solver.P
@@ -452,6 +460,12 @@ class ContactMotion:
         state.pressed[:] |= arriving & ((speed <= SLOW) | pressed)
         state.leaving[:], state.slowing[:], state.fresh[0] = trial.after, np.inf, True
         state.slipping[closed] = (solver.slipping & self._slips(trial.after))[closed]
+
+    def _misses(self, bounce: Array, closed: Mask) -> bool:
+        """Return whether closed contacts (c,) approach after an impact with bounces (c,) [m/s]."""
+        speeds = self._trial.after[self._normals] - bounce
+        approach = -float(speeds[closed].min(initial=0.0))
+        return approach > _APPROACH * float(np.abs(self._terms.before).max())
 
     def _slips(self, rates: Array) -> Mask:
         """Return which contacts slip at velocities of rows (m,)."""

@@ -781,6 +781,18 @@ def test_states_of_other_kinds_of_contacts_are_refused():
     slippery.state = sims[0].state  # of another friction it may be
 
 
+def test_states_share_nothing():
+    """What is written into one observation does not reach other simulations or states."""
+    one, other = (
+        rd.Simulation(floating(), contacts=corners(HALF), q=at(0, 0, 0.05)) for _ in range(2)
+    )
+    other.state = state = one.state
+    other.observation.q[:] = 99.0
+    state.observation.qd[:] = 99.0
+    assert_allclose(one.observation.q, at(0, 0, 0.05))
+    assert_allclose(one.observation.qd, 0.0)
+
+
 def test_many_points_are_simulated():
     """More than a recording of straight code takes at first."""
     points = np.random.default_rng(5).uniform(-0.1, 0.1, (200, 3)) * (1, 1, 0)

@@ -370,6 +370,30 @@ def test_a_closed_loop_lands_with_friction(interpreted):
     assert np.diff(motion.energy).max() < 1e-9 * np.abs(motion.energy).max()  # of the scheme
 
 
+@pytest.mark.parametrize("tilt", [0.2, 0.7, 1.0, 1.3])
+@pytest.mark.parametrize("mu", [0.5, 1.5, 4.0])
+def test_a_door_that_friction_locks_stops(tilt, mu):
+    """Its edge strikes an inclined wall: it bounces, or stops where mu tan(tilt) > 1.
+
+    It locks then: no impulses leave restitution, which is left out. It rests there without load.
+    """
+    links = (LinkElement("world"), LinkElement("door", 1.0, (0.25, 0, 0), 0.02 * np.eye(3)))
+    robot = rd.Robot.from_mechanism(
+        Mechanism("door", links, (JointElement("hinge", "revolute", "world", "door"),))
+    )
+    wall = plane((0.5, 0, 0), (np.sin(tilt), np.cos(tilt), 0))
+    for e in (0.0, 0.5):
+        material = Material(mu, restitution=e)
+        edge = PointContact("edge", "door", (0.5, 0, 0), wall, material=material)
+        motion = rd.integrate(robot, [0.05], [-1.0], 0.1, contacts=[edge], outputs=10)
+        sim = rd.Simulation(robot, contacts=[edge], q=[0.05], qd=[-1.0], period=0.1)
+        left = 0.0 if mu * np.tan(tilt) > 1.0 else e
+        assert_allclose(motion.qd[-1], left, atol=1e-9)
+        assert_allclose(sim.step([0.0]).qd, left, atol=1e-9)
+        # The moment of the wall stops 0.0825 kg m^2; locked, normal and friction may cancel.
+        assert sim.contacts[0].force[2] < 1e3
+
+
 def test_what_jams_or_gives_way_is_refused():
     """Painleve's rod with much friction has no forces, which is said."""
     m, L, mu, a = 1.0, 1.0, 2.0, 0.9  # a: angle to the vertical; it slides on its leading tip
