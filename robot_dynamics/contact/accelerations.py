@@ -97,10 +97,11 @@ class ContactAccelerations:
         self._solver = solver = ContactSolver(self._b, contacts.friction, 3, nv)
         self.direction, self.fixed = np.zeros((m, 2)), np.zeros(m, dtype=bool)
         self._start = np.zeros(rows)  # forces
-        # First tangents, in which directions are: followed from step to step, as a frame that is
-        # a function of the normal alone has to jump somewhere.
+        # First tangents in the world, that of the last step and of the state: slip directions are
+        # relative to them. They follow the surfaces from step to step, as any frame that is a
+        # function of the normal alone jumps somewhere. Inequalities have none.
         self._along, self._t1 = np.zeros((m, 3)), np.zeros((m, 3))
-        self._plain = np.array([isinstance(item, Inequality) for item in contacts.items], bool)
+        self._points = np.array([not isinstance(x, Inequality) for x in contacts.items], bool)
         self._q, self._qd, self._tau = np.zeros(model.nq), np.zeros(nv), np.zeros(nv)
         self._free, self._rate = np.zeros(nv), np.zeros(model.nq + nv)
         q_rate, qdd = self._rate[: model.nq], self._rate[model.nq :]
@@ -202,10 +203,10 @@ class ContactAccelerations:
         return np.asarray(np.sqrt(np.einsum("ijab,ijab->ij", W, W)) @ most)
 
     def follow(self, q: Array, qd: Array) -> None:
-        """Turn tangents on with the surfaces, to a state; to be done in every step."""
+        """Let the tangents follow the surfaces to a state; to be called once in every step."""
         self._q[:], self._qd[:] = q, qd
         self._terms()
-        lost = ~self._plain & ~(np.abs(self._t1).sum(axis=1) > 0.0)  # not a number, or none yet
+        lost = self._points & ~(np.abs(self._t1).sum(axis=1) > 0.0)  # not a number, or none yet
         if lost.any():
             self._t1[lost] = self._contacts(q, qd).axes[lost, 0]
         self._along[:] = self._t1

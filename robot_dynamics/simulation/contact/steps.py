@@ -95,6 +95,7 @@ class ContactSteps:
         """Return to the start, at rest."""
         self.steps.start(self._start)
         self.steps.require_shallow()
+        # Along all rows over the last step, impacts as their mean over the period.
         self._forces = self._resting_forces()
 
     def run(self, torque: Array, force: Array | None = None) -> None:
@@ -129,7 +130,7 @@ class ContactSteps:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
         system, steps = self.scene.system, self.steps
         self._now = ObservedContacts(self.steps.terms, steps.q, steps.v, steps.pads)
-        self._wrenches = self._now.wrenches(self._measured())
+        self._wrenches = self._now.wrenches(self._forces)
         return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
 
     def truth(self, torque: Array) -> Truth:
@@ -149,7 +150,7 @@ class ContactSteps:
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return what there is to say of each contact: arms, points, hinges and lines."""
-        return self._now.reports(self._measured(), self.steps)
+        return self._now.reports(self._forces, self.steps)
 
     def books(self) -> EnergyBooks:
         """Return where energy went since the start."""
@@ -159,10 +160,6 @@ class ContactSteps:
         """Return kinetic and potential energy of arms and object [J]."""
         kinetic, potential = self.robot.energies(self.steps.q, self.steps.v)
         return float(kinetic + potential)
-
-    def _measured(self) -> Array:
-        """Return forces and moments along all rows, impacts as a mean over the period."""
-        return self._forces
 
     def _resting_forces(self) -> Array:
         """Return the forces at rest, arms on their brakes: those nearest to the shared load.

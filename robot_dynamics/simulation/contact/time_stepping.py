@@ -62,9 +62,9 @@ MOST_BOUNCES, _MOST_EVENTS = 300, 1000
 # Hinges and lines resist by their rates at a step's end: foreseen ones, and where these are off by
 # this part of Coulomb friction the step is tried anew, as often as this at most.
 _OFF_COULOMB = 0.01
+_PASSES = 8
 # Impulses that leave an approach of this part of the largest speed miss the laws of an impact.
 _APPROACH = 1e-6
-_PASSES = 8
 
 
 class SavedMotion(NamedTuple):

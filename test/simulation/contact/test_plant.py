@@ -142,7 +142,7 @@ def test_a_surface_that_ends_ends_the_simulation(stiffness):
 
 
 @pytest.mark.parametrize("e", [0.0, 0.3])
-def test_a_measured_blow_is_its_mean_over_the_period(e):
+def test_a_measured_impact_is_its_mean_over_the_period(e):
     """Two fingers between which a box is thrown at a wall feel force times time of the impact."""
     own, start = between_fingers(Material(FrictionCone(0.4)), "rigid", gravity=(0, 0, 0))
     hard = Material(FrictionCone(0.5), restitution=e)
