@@ -14,7 +14,6 @@ with the same rows.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from math import sqrt
 from typing import Any, NamedTuple
@@ -30,7 +29,7 @@ from robot_dynamics.contact.equations import (
     contact_forces,
     named,
 )
-from robot_dynamics.contact.impact import without_gain
+from robot_dynamics.contact.impact import impact_with_friction
 from robot_dynamics.contact.points import Contacts, Inequality
 from robot_dynamics.contact.solver import ContactSolver, velocities
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
@@ -44,7 +43,7 @@ Array = NDArray[np.float64]
 _NOTHING = 1e-9
 # Largest error of the laws: in forces, as a part of the largest force, ...
 _MISSED = 1e-8
-# ... and of accelerations (in impacts of velocities) along normals, as a part of the largest one
+# ... and of accelerations along normals (in impacts of velocities), as a part of the largest one
 # without contact forces. Wedged contacts have no solution, but forces that grow until the first
 # error, relative to them, is small.
 _APPROACH = 1e-6
@@ -226,10 +225,6 @@ class ContactAccelerations:
     ) -> tuple[Array, Array]:
         """Return impulses (m, 3) [N s] of an impact, and the change of velocities (nv,).
 
-        By Newton's law, with Coulomb friction between impulses and the velocities after the
-        impact. Restitution is reduced where it would give energy, and zero where no impulses meet
-        the laws with it.
-
         Args:
             q: Positions (nq,).
             qd: Velocities (nv,) before the impact.
@@ -239,36 +234,19 @@ class ContactAccelerations:
         Raises:
             NoContactForces: If no impulses meet the laws; it names the contacts.
         """
-        solver = self._solver
         self._q[:], self._qd[:] = q, qd
         self._terms()
-        before, normal = self._before.copy(), self._b + 3 * np.asarray(hit)
-        bounce = np.zeros(len(before))
-        bounce[normal] = -restitution * np.minimum(before[normal], 0.0)
-        solver.slide[:] = 0.0
-        solver.touching[:] = False
-        solver.touching[hit] = True
-
-        def impulses(bounce: Array) -> Array:
-            solver.c[:], solver.P[:] = before - bounce, 0.0
-            solver.run()
-            solver.run()
-            u = solver.J @ (solver.P @ solver.HJ) + solver.c
-            approach = -float(u[normal].min(initial=0.0))
-            if not (solver.residual <= _MISSED and approach <= _APPROACH * np.abs(solver.c).max()):
-                names = named([self._contacts.names[i] for i in hit])
-                raise NoContactForces(
-                    f"{names}: no impulses satisfy the laws of impact; expected contacts that can "
-                    "open."
-                )
-            return solver.P.copy()
-
-        P = impulses(np.zeros_like(bounce))
-        if bounce.any():
-            # Where friction locks a mechanism no impulses leave restitution: then there is none.
-            with contextlib.suppress(NoContactForces):
-                P = without_gain(solver.J @ solver.HJ.T, before, P, impulses(bounce))
-        return P[self._b :].reshape(-1, 3), P @ solver.HJ
+        before, m = self._before, len(self._contacts.names)
+        closed, bounce = np.zeros(m, dtype=bool), np.zeros(m)
+        closed[hit] = True
+        bounce[hit] = -restitution * np.minimum(before[self._b :: 3][hit], 0.0)
+        found = impact_with_friction(self._solver, before, bounce, closed)
+        if not (found.error <= _MISSED and found.approach <= _APPROACH):
+            raise NoContactForces(
+                f"{named([self._contacts.names[i] for i in hit])}: no impulses satisfy the laws "
+                "of impact; expected contacts that can open."
+            )
+        return found.impulse[self._b :].reshape(-1, 3), found.change
 
     def _program(self) -> Program:
         model = self._contacts.robot.model

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.contact.equations import Metric, equations_of
 from robot_dynamics.contact.points import Contacts, ContactTerms, closed_contacts, state_of
+from robot_dynamics.contact.solver import ContactSolver
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.robot import Robot
@@ -44,6 +45,8 @@ _STILL = 1e-10
 _ACCURACY = 1e-12
 _STEADY = 100.0 * _ACCURACY
 _FOR_EVER = 1e12
+# Impulses that leave an approach of this part of the largest speed miss the laws of an impact.
+_APPROACH = 1e-6
 _JAMS = "an impact with friction did not end: the slip jams."
 
 
@@ -232,6 +235,71 @@ def without_gain(M: Array, before: Array, plain: Array, full: Array) -> Array:
         return full
     s = (-b + np.sqrt(max(b * b + 4.0 * a * loss, 0.0))) / (2.0 * a)
     return np.asarray(plain + min(s, 1.0) * way)
+
+
+class FrictionalImpact(NamedTuple):
+    """Impulses and velocities of an impact with friction, along m rows of c contacts.
+
+    Attributes:
+        impulse: Along the rows (m,) [N s].
+        change: Of the velocities (nv,).
+        after: Velocities of the rows after the impact (m,) [m/s].
+        error: How far the laws are from being met, as `ContactProblem.error`.
+        approach: How fast closed contacts still approach, in parts of the largest speed before.
+        pressed: Which contacts pushed when those bounced that should (c,).
+    """
+
+    impulse: Array
+    change: Array
+    after: Array
+    error: float
+    approach: float
+    pressed: NDArray[np.bool_]
+
+
+def impact_with_friction(
+    solver: ContactSolver, before: Array, bounce: Array, closed: NDArray[np.bool_]
+) -> FrictionalImpact:
+    """Return the impact of Newton's law with Coulomb friction at all closed contacts together.
+
+    Friction is that between the impulse and the velocities after the impact. Restitution is
+    reduced where it would give energy, and zero where no impulses meet the laws with it, as where
+    friction locks a mechanism.
+
+    Args:
+        solver: Solves the laws; it has H, J and H^-1 J^T, without compliance.
+        before: Velocities of its rows before the impact (m,) [m/s].
+        bounce: The speed that each contact is to have at least after it (c,) [m/s].
+        closed: Which contacts take part (c,).
+    """
+    J, HJ, holding = solver.J, solver.HJ, solver.problem.holding
+    normals = holding + solver.problem.width * np.arange(len(closed))
+
+    def found(bounce: Array) -> FrictionalImpact:
+        solver.c[:], solver.P[:], solver.slide[:] = before, 0.0, 0.0
+        # What holds does so in the mean, as in steps: that neither takes energy nor gives any.
+        solver.c[:holding] += before[:holding]
+        solver.c[normals] -= bounce
+        solver.touching[:] = closed
+        solver.run()
+        solver.run()  # to rounding
+        change = solver.P @ HJ
+        after = before + J @ change
+        short = float(np.max((bounce - after[normals])[closed], initial=0.0))
+        approach = short / max(float(np.abs(before).max(initial=0.0)), 1e-300)
+        return FrictionalImpact(
+            solver.P.copy(), change, after, solver.residual, approach, solver.pressed.copy()
+        )
+
+    full = found(bounce)
+    met = full.approach <= _APPROACH
+    if not bounce.any() or (met and full.impulse @ (before + full.after) <= 0.0):
+        return full
+    plain = found(np.zeros_like(bounce))
+    if not met:
+        return plain
+    P = without_gain(J @ HJ.T, before, plain.impulse, full.impulse)
+    return full._replace(impulse=P, change=(change := P @ HJ), after=before + J @ change)
 
 
 def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:

@@ -8,7 +8,7 @@ from math import sqrt
 
 from robot_dynamics.compile.routine import Call, Vector, routine
 from robot_dynamics.contact.dense import along_row, larger
-from robot_dynamics.contact.solver import ContactProblem, velocities
+from robot_dynamics.contact.solver import ContactProblem
 from robot_dynamics.simulation.contact.groups import Groups
 from robot_dynamics.simulation.contact.step_records import (
     CLOSED,
@@ -304,39 +304,3 @@ def take_step(
         )
         state.acceleration[k] = now
         state.known[k] = steady
-
-
-@routine
-def energy_gained(
-    terms: StepTerms, problem: ContactProblem, P: Vector, change: Vector, after: Vector
-) -> float:
-    """Write what impulses change velocities by, and to; return the energy [J]: P (u- + u+) / 2."""
-    velocities(terms.J, terms.HJ, terms.after, problem.compliance, P, change, after)
-    gain = 0.0
-    for i in range(len(P)):
-        gain += 0.5 * P[i] * (terms.before[i] + after[i])
-    return gain
-
-
-@routine
-def without_gain(
-    terms: StepTerms, problem: ContactProblem, bouncing: Vector, change: Vector, after: Vector
-) -> None:
-    """Replace plain impulses P by those nearest to bouncing ones, between both, without a gain.
-
-    The energy is a quadratic function of the way s between them: gain = a s^2 + b s - loss.
-    """
-    J, HJ, c, compliance, P = terms.J, terms.HJ, terms.after, problem.compliance, problem.P
-    gain = energy_gained(terms, problem, bouncing, change, after)
-    loss = -energy_gained(terms, problem, problem.P, change, after)
-    if loss > 0.0:
-        for i in range(len(P)):
-            bouncing[i] -= P[i]
-        velocities(J, HJ, c, compliance, bouncing, change, after)
-        a = 0.0
-        for i in range(len(P)):
-            a += 0.5 * bouncing[i] * (after[i] - c[i])
-        b = gain + loss - a
-        s = 2.0 * loss / (b + sqrt(b * b + 4.0 * a * loss))
-        for i in range(len(P)):
-            P[i] += s * bouncing[i]

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile.routine import Mask, new_record
+from robot_dynamics.contact.impact import impact_with_friction
 from robot_dynamics.contact.points import Inequality
 from robot_dynamics.contact.soft import relaxed
-from robot_dynamics.contact.solver import Cone, ContactSolver, Residuals, residuals, velocities
+from robot_dynamics.contact.solver import Cone, ContactSolver, Residuals, residuals
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.contact.energy_balance import Balance, balance_energy
@@ -42,12 +43,10 @@ from robot_dynamics.simulation.contact.step_routines import (
     attempt_step,
     begin_step,
     end_step,
-    energy_gained,
     nothing,
     ordinary_step,
     rub,
     take_step,
-    without_gain,
 )
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
@@ -63,8 +62,6 @@ MOST_BOUNCES, _MOST_EVENTS = 300, 1000
 # this part of Coulomb friction the step is tried anew, as often as this at most.
 _OFF_COULOMB = 0.01
 _PASSES = 8
-# Impulses that leave an approach of this part of the largest speed miss the laws of an impact.
-_APPROACH = 1e-6
 
 
 class SavedMotion(NamedTuple):
@@ -100,8 +97,8 @@ class ContactMotion:
         self.scene, self.terms, self._cone = scene, ContactTerms(scene), cone
         self.laws = laws_of(self.terms)
         self._rows = Rows(self.terms.holding, self.terms.width)
-        b, w, c, nv = *self._rows, self.terms.opening, scene.model.nv
-        m, g = b + w * c, len(self.terms.groups.mass)
+        (b, w), c, nv = self._rows, self.terms.opening, scene.model.nv
+        g = len(self.terms.groups.mass)
         self._solver = solver = ContactSolver(b, self.laws.friction, w, nv, cone)
         self._terms = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
         self.state, self._trial = state, _ = records_of(self.terms, self.laws)
@@ -112,8 +109,6 @@ class ContactMotion:
             Balance, kinetic=g, potential=g, momentum=(g, 3), wholes=(nv, 3), island=g,
             sums=(g, 4), common=(g, 3), kept=(g, 3),
         )  # fmt: skip
-        # Of an impact: impulses that may give energy, and what velocities change by.
-        self._bouncing, self._change = np.zeros(m), np.zeros(nv)
         self.damping, self.friction = np.zeros(nv), np.zeros(nv)
         self.friction_velocity = np.array([FRICTION_VELOCITY])
         self._normals = b + w * np.arange(c)
@@ -209,9 +204,6 @@ class ContactMotion:
             self._find_energy, self._find_momentum, terms, state, laws, rows, groups, trial,
             balance,
         )  # fmt: skip
-        change, after = self._change, trial.after
-        self._gained = energy_gained.bind(terms, problem, problem.P, change, after)
-        self._take_no_gain = without_gain.bind(terms, problem, self._bouncing, change, after)
 
     def require_shallow(self) -> None:
         """Refuse to go on from a state where something is deep in something rigid.
@@ -270,11 +262,10 @@ class ContactMotion:
             count: Number of its steps.
         """
         h, fastest = period / count, self._trial.fastest
-        with np.errstate(over="ignore", invalid="ignore"):  # of velocities without bound
-            for _ in range(count):
-                self.advance(h, force)
-                if not fastest[0] < FASTEST:
-                    return None
+        for _ in range(count):
+            self.advance(h, force)
+            if not fastest[0] < FASTEST:
+                return None
         self.correct()
         return self.take_forces(period)
 
@@ -301,32 +292,47 @@ class ContactMotion:
                 length = self._attempt(length)
             if ordinary:
                 self._trusted = 2.0 * length
-                left -= length
-                continue
-            # Bias forces are those of a velocity that was foreseen for the middle of the step. By
-            # how far the step ends elsewhere than that would lead tells how right they are.
-            while not trial.astray[0] <= ASTRAY and length > 1.01 * h / _SHORTEST:
-                length = self._attempt(0.5 * length)
-            self._trusted = 2.0 * length
-            if not trial.fastest[0] < FASTEST:
-                self.v[:] = trial.end
-                return
-            if events < _MOST_EVENTS:
-                if not trial.arriving.any() and trial.closing[0] < length:
-                    events += 1
-                    length = self._attempt(float(trial.closing[0]))
-                    if not trial.arriving.any():
-                        self._accept(length, smooth=False)
-                        left -= length
-                        continue
-                # Also at a surface that was not the nearest one in the longer step.
-                if trial.arriving.any():
-                    self.crowded = self.crowded or events >= MOST_BOUNCES
-                    self._impact(trial.arriving.copy(), bounces=events < MOST_BOUNCES)
-                    events += 1
-                    continue
-            self._accept(length, smooth=events == 0)
+            else:
+                length, events = self._part(length, h, events)
+                if not trial.fastest[0] < FASTEST:
+                    return
             left -= length
+
+    @np.errstate(over="ignore", invalid="ignore")  # of velocities without bound
+    def _part(self, length: float, h: float, events: int) -> tuple[float, int]:
+        """Take what a step allows of the part that was tried: less of it, or an impact in it.
+
+        Args:
+            length: Of the part [s].
+            h: Of the step [s].
+            events: Number of parts that ended where a contact closes, and of impacts, until now.
+
+        Returns:
+            The time that passed [s], and the number of events.
+        """
+        trial = self._trial
+        # Bias forces are those of a velocity that was foreseen for the middle of the step. By how
+        # far the step ends elsewhere than that would lead tells how right they are.
+        while not trial.astray[0] <= ASTRAY and length > 1.01 * h / _SHORTEST:
+            length = self._attempt(0.5 * length)
+        self._trusted = 2.0 * length
+        if not trial.fastest[0] < FASTEST:
+            self.v[:] = trial.end
+            return length, events
+        if events < _MOST_EVENTS:
+            if not trial.arriving.any() and trial.closing[0] < length:
+                events += 1
+                length = self._attempt(float(trial.closing[0]))
+                if not trial.arriving.any():
+                    self._accept(length, smooth=False)
+                    return length, events
+            # Also at a surface that was not the nearest one in the longer step.
+            if trial.arriving.any():
+                self.crowded = self.crowded or events >= MOST_BOUNCES
+                self._impact(trial.arriving.copy(), bounces=events < MOST_BOUNCES)
+                return 0.0, events + 1
+        self._accept(length, smooth=events == 0)
+        return length, events
 
     def take_forces(self, period: float) -> Array:
         """Return the forces of the last step along all rows (m,).
@@ -424,48 +430,19 @@ class ContactMotion:
         speed = np.where(arriving, -terms.before[self._normals], 0.0)
         bounce = np.where((speed > SLOW) & bounces, self.laws.restitution * speed, 0.0)
         closed = (solver.touching | arriving) & ~self.laws.elastic
-
-        def solve(bounce: Array) -> None:
-            solver.c[:], solver.P[:] = terms.after, 0.0
-            # What holds does so in the mean, as in steps: that neither takes energy nor gives any.
-            solver.c[: self._rows.holding] += terms.before[: self._rows.holding]
-            solver.c[self._normals] -= bounce
-            solver.touching[:] = closed
-            solver.run()
-
-        solve(bounce)
-        gained = self._gained()
-        if bounce.any() and self._misses(bounce, closed):
-            # Where friction locks a mechanism no impulses leave restitution: then there is none.
-            bounce = np.zeros_like(bounce)
-            solve(bounce)
-            gained = self._gained()
-        residual, pressed = solver.residual, solver.pressed.copy()
-        if gained > 0.0 and bounce.any():
-            # With friction Newton's restitution may give energy. The part of it that leaves the
-            # energy as it was is between that and none, which never gives any.
-            self._bouncing[:] = solver.P
-            solve(np.zeros_like(bounce))
-            self._take_no_gain()
-            self._gained()
-        state.v[:] += self._change
+        found = impact_with_friction(solver, terms.before, bounce, closed)
+        state.v[:] += found.change
         state.rates[:], state.gaining[:] = terms.along @ self.v, 0.0
-        state.residual[0] = max(self.residual, residual)
-        state.work[:] += solver.P * (terms.before + trial.after)
-        state.touched[:] |= solver.P[self._normals] > 0.0
+        state.residual[0] = max(self.residual, found.error)
+        state.work[:] += found.impulse * (terms.before + found.after)
+        state.touched[:] |= found.impulse[self._normals] > 0.0
         state.impacts[:] += speed > SLOW
-        state.impulse[:] += solver.P
+        state.impulse[:] += found.impulse
         self._struck = True
         # What did not bounce is closed from now on.
-        state.pressed[:] |= arriving & ((speed <= SLOW) | pressed)
-        state.leaving[:], state.slowing[:], state.fresh[0] = trial.after, np.inf, True
-        state.slipping[closed] = (solver.slipping & self._slips(trial.after))[closed]
-
-    def _misses(self, bounce: Array, closed: Mask) -> bool:
-        """Return whether closed contacts (c,) approach after an impact with bounces (c,) [m/s]."""
-        speeds = self._trial.after[self._normals] - bounce
-        approach = -float(speeds[closed].min(initial=0.0))
-        return approach > _APPROACH * float(np.abs(self._terms.before).max())
+        state.pressed[:] |= arriving & ((speed <= SLOW) | found.pressed)
+        state.leaving[:], state.slowing[:], state.fresh[0] = found.after, np.inf, True
+        state.slipping[closed] = (solver.slipping & self._slips(found.after))[closed]
 
     def _slips(self, rates: Array) -> Mask:
         """Return which contacts slip at velocities of rows (m,)."""
@@ -477,8 +454,8 @@ class ContactMotion:
         """Return how well the impulses of the last step meet the laws of contact."""
         if not self._stepped:
             return Residuals(0.0, 0.0, 0.0, 0.0, 0.0)
-        solver, touching, after = self._solver, self._solver.touching, self._trial.after
-        velocities(solver.J, solver.HJ, solver.c, solver.compliance, solver.P, self._change, after)
+        solver, touching = self._solver, self._solver.touching
+        after = solver.J @ (solver.P @ solver.HJ) + solver.compliance * solver.P + solver.c
         # What is still on its way to a surface may close.
         b, w = self._rows
         rows = np.concatenate([np.ones(b, dtype=bool), np.repeat(touching, w)])
