@@ -169,6 +169,7 @@ class Trial(NamedTuple):
     h: Vector  #: Its length (1,) [s].
     whole: Vector  #: That of the step that is not divided (1,) [s].
     half: Vector  #: Half of the length (1,) [s].
+    most: Indices  #: Number of such steps that are taken at once at most (1,).
     smooth: Mask  #: Whether nothing happened within the whole step before (1,).
     force: Vector  #: On the joints (nv,) [N m or N].
     drag: Vector  #: Friction of joints over their velocities (nv,) [N m s/rad or N s/m].
@@ -205,8 +206,8 @@ def records_of(terms: ContactTerms, laws: ContactLaws) -> tuple[StepState, Trial
         totals=(g, 6), account=(g, 6), residual=1,
     )  # fmt: skip
     trial = new_record(
-        Trial, h=1, whole=1, half=1, smooth=1, force=nv, drag=nv, resisting=r, pressing=p, gaps=c,
-        within=c, arriving=c, offset=rows, springs=(c, 10), left=c, shear=(e, 2), anew=1, missed=1,
-        end=nv, after=rows, fastest=1, astray=1, closing=1, pushed=g, lost=1,
+        Trial, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, resisting=r, pressing=p,
+        gaps=c, within=c, arriving=c, offset=rows, springs=(c, 10), left=c, shear=(e, 2), anew=1,
+        missed=1, end=nv, after=rows, fastest=1, astray=1, closing=1, pushed=g, lost=1,
     )  # fmt: skip
     return state, trial

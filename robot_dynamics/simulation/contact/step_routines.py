@@ -76,19 +76,24 @@ def attempt_step(
 
 
 @routine
-def ordinary_step(attempt: Call, accept: Call, trial: Trial) -> bool:
-    """Try a step, and take it if it needs not be shorter and nothing arrives or closes in it."""
-    attempt()
-    for i in range(len(trial.arriving)):
-        if trial.arriving[i]:
-            return False
-    if (
-        not (trial.astray[0] <= ASTRAY and trial.fastest[0] < FASTEST)
-        or trial.closing[0] < trial.h[0]
-    ):
-        return False
-    accept()
-    return True
+def ordinary_steps(attempt: Call, accept: Call, trial: Trial) -> int:
+    """Take steps until one needs to be shorter, or something arrives or closes in it.
+
+    Return how many were taken.
+    """
+    for step in range(trial.most[0]):
+        trial.h[0], trial.smooth[0] = trial.whole[0], True
+        attempt()
+        for i in range(len(trial.arriving)):
+            if trial.arriving[i]:
+                return step
+        if (
+            not (trial.astray[0] <= ASTRAY and trial.fastest[0] < FASTEST)
+            or trial.closing[0] < trial.h[0]
+        ):
+            return step
+        accept()
+    return trial.most[0]
 
 
 @routine

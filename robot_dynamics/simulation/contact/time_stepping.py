@@ -44,7 +44,7 @@ from robot_dynamics.simulation.contact.step_routines import (
     begin_step,
     end_step,
     nothing,
-    ordinary_step,
+    ordinary_steps,
     rub,
     take_step,
 )
@@ -58,6 +58,8 @@ _SHORTEST = 16
 # In a step: what bounces so often does not bounce any more, and what closes beyond the other
 # number closes at the step's end.
 MOST_BOUNCES, _MOST_EVENTS = 300, 1000
+# Steps without a return to Python, which hears of Ctrl-C there: some milliseconds of them.
+_AT_ONCE = 500
 # Hinges and lines resist by their rates at a step's end: foreseen ones, and where these are off by
 # this part of Coulomb friction the step is tried anew, as often as this at most.
 _OFF_COULOMB = 0.01
@@ -191,7 +193,7 @@ class ContactMotion:
         self._accept_step = accept_step.bind(
             coast, take, patches, self._correction.look, terms, state, laws, trial, problem
         )
-        self._ordinary_step = ordinary_step.bind(self._attempt_step, self._accept_step, trial)
+        self._ordinary_steps = ordinary_steps.bind(self._attempt_step, self._accept_step, trial)
         self._find_energy = layout.bind_energy(
             state.q, state.v, balance.kinetic, balance.potential
         )
@@ -261,10 +263,22 @@ class ContactMotion:
             period: The period [s].
             count: Number of its steps.
         """
-        h, fastest = period / count, self._trial.fastest
-        for _ in range(count):
+        trial, taken = self._trial, 0
+        trial.force[:], trial.whole[0] = force, (h := period / count)
+        while taken < count:
+            # A step that was divided is likely to be followed by another one.
+            if self._plain and self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
+                # Where shapes touch is found before each step.
+                most = 1 if self.scene.shapes else min(count - taken, _AT_ONCE)
+                trial.most[0] = most
+                if ordinary := self._ordinary_steps():
+                    self._trusted, self._stepped = 2.0 * h, True
+                    taken += ordinary
+                if ordinary == most:
+                    continue
             self.advance(h, force)
-            if not fastest[0] < FASTEST:
+            taken += 1
+            if not trial.fastest[0] < FASTEST:
                 return None
         self.correct()
         return self.take_forces(period)
@@ -284,18 +298,10 @@ class ContactMotion:
             if left > self._trusted * (1.0 + 1e-9):
                 # Equal parts: in a sliver small errors of velocity would be large forces.
                 length = left / ceil(left / self._trusted)
-            trial.smooth[0], ordinary = events == 0, False
-            if self._plain:
-                length = self._prepare(length)
-                ordinary = self._ordinary_step()
-            else:
-                length = self._attempt(length)
-            if ordinary:
-                self._trusted = 2.0 * length
-            else:
-                length, events = self._part(length, h, events)
-                if not trial.fastest[0] < FASTEST:
-                    return
+            trial.smooth[0] = events == 0
+            length, events = self._part(self._attempt(length), h, events)
+            if not trial.fastest[0] < FASTEST:
+                return
             left -= length
 
     @np.errstate(over="ignore", invalid="ignore")  # of velocities without bound
