@@ -57,9 +57,10 @@ class PositionCorrection:
             Correction, error=m, part=m, open=1, everything=np.ones(1, bool), shift=1, move=nv
         )
         self._layout, self._state, self._trial, self._energy = layout, state, trial, energy
-        self._holding, self._here = rows.holding, (here := layout.output())
+        self._holding, here = rows.holding, layout.output()
         self.look = open_by.bind(trial.h, terms, state, laws, rows, trial, record)
         self._look_here = open_by.bind(np.zeros(1), here, state, laws, rows, trial, record)
+        self._terms_here = layout.bind_at(state.q, state.v, here)
         self._closing_motion = closing_motion.bind(here, record)
 
     def close(self, *, known: bool) -> float:
@@ -107,7 +108,8 @@ class PositionCorrection:
     def _find(self) -> float:
         """Find the motion that closes what is open at the present positions; return its size."""
         state = self._state
-        self._layout.at(state.q, state.v, state.near, self._here)
+        self._layout.look(state.q, state.v, 0.0, state.near)
+        self._terms_here()
         self._look_here()
         return float(self._closing_motion())
 

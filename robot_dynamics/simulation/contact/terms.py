@@ -160,18 +160,14 @@ class ContactTerms:
         h: float,
         *more: Array,
         near: Array | None = None,
-        out: StepTerms | None = None,
     ) -> StepTerms:
-        """Return the terms of a step, written to `out` if that is given.
+        """Return the terms of a step.
 
         `more` are `rub` if anything resists, then `pressed` if there are pads; see the class. The
         step is as long as `look` says.
         """
         h = self.look(q, v, h, near)
         given = [*(more or self._none), *self._found]
-        if out is not None:
-            self._kernel(q, v, acceleration, force, drag, h, *given, out=self._written(out))
-            return out
         outputs = self._kernel(q, v, acceleration, force, drag, h, *given)
         return self._absent._replace(**dict(zip(self._names, outputs, strict=True)))
 
@@ -213,11 +209,14 @@ class ContactTerms:
         """
         return self._momentum[0].bind_arrays(self._block, [q, v], [momentum, wholes])
 
-    def at(
-        self, q: Array, v: Array, near: Array | None = None, out: StepTerms | None = None
-    ) -> StepTerms:
+    def at(self, q: Array, v: Array, near: Array | None = None) -> StepTerms:
         """Return the terms of a state, of a step that takes no time."""
-        return self(q, v, self._rest, self._rest, self._rest, 0.0, near=near, out=out)
+        return self(q, v, self._rest, self._rest, self._rest, 0.0, near=near)
+
+    def bind_at(self, q: Array, v: Array, out: StepTerms) -> Any:
+        """Return a function that writes what `at` returns of these arrays, like `bind`."""
+        rest = [self._rest] * 3
+        return self.bind(q, v, *rest, np.zeros(()), *self._none, out=out)
 
     def output(self, **arrays: Array) -> StepTerms:
         """Return arrays to write terms to, some of them given."""

@@ -176,6 +176,7 @@ class ContactMotion:
             state.q, state.v, state.foreseen, trial.force, trial.drag, trial.h.reshape(()), *more,
             out=self._terms,
         )  # fmt: skip
+        self._terms_here = layout.bind_at(state.q, state.v, terms)
         self._begin_step = begin_step.bind(terms, state, laws, rows, trial, problem)
         soft, patches, springs = nothing.bind(), nothing.bind(), nothing.bind()
         if self._any_soft:
@@ -428,9 +429,9 @@ class ContactMotion:
 
     def _impact(self, arriving: Mask, *, bounces: bool) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
-        terms, solver = self.terms.at(self.q, self.v, self.near, self._terms), self._solver
-        state, trial = self.state, self._trial
-        trial.h[0] = 0.0
+        terms, solver, state, trial = self._terms, self._solver, self.state, self._trial
+        trial.h[0] = self.terms.look(self.q, self.v, 0.0, self.near)
+        self._terms_here()
         self._begin_step()
         solver.compliance[:] = 0.0
         speed = np.where(arriving, -terms.before[self._normals], 0.0)
