@@ -25,14 +25,14 @@ from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone, Residuals
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.load import is_robot
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.contact.stepped_contacts import (
     SteppedContacts,
     SteppedContactsState,
 )
-from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.engine_plant import EnginePlant, SimulationError
 from robot_dynamics.simulation.plant import Measurement, Plant, PlantState
 from robot_dynamics.simulation.settings import Engine
 from robot_dynamics.simulation.stepped_robot import (
@@ -237,7 +237,10 @@ class Simulation:
 
     def reset(self) -> Observation:
         """Return to the start at rest, brakes on; noise and faults begin anew."""
-        return self._observe(self._plant.reset())
+        self._whole = False
+        measured = self._plant.reset()
+        self._whole = True
+        return self._observe(measured)
 
     def step(
         self, torque: ArrayLike, wrenches: Mapping[str, ArrayLike] | None = None
@@ -253,9 +256,33 @@ class Simulation:
 
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or a link does not exist.
-            SimulationError: If the motion grows without bound.
+            SimulationError: If the motion grows without bound, or the period before was not
+                finished, as by Ctrl-C: `reset` and a state that is set begin anew.
         """
-        return self._observe(self._plant.step(torque, wrenches))
+        self._require_whole()
+        self._whole = False
+        try:
+            measured = self._plant.step(torque, wrenches)
+        except RobotDynamicsError as error:
+            # Arguments are refused before anything moves, and robots without contacts go back.
+            ended = isinstance(error, SimulationError)
+            self._whole = not ended or isinstance(self._plant, SteppedRobot)
+            raise
+        self._whole = True
+        return self._observe(measured)
+
+    def _require_whole(self) -> None:
+        """Refuse to go on from within a period.
+
+        Raises:
+            SimulationError: If the last one was not finished.
+        """
+        if not self._whole:
+            name = self.scenario.name if self.scenario else self.arms.model.name
+            raise SimulationError(
+                f"{name}: period {round(self._seen.time / self.period) + 1} was not finished, "
+                "expected `reset`, or a state from before it."
+            )
 
     def linearize(self, torque: ArrayLike) -> StepLinearization:
         """Return how small changes of state and torque go on over the next control period.
@@ -277,6 +304,7 @@ class Simulation:
                 "only the plant 'engine' of a scenario has derivatives; expected that. Those of a "
                 "robot are Robot.linearize."
             )
+        self._require_whole()
         A, B = self._plant.linearize(np.asarray(torque, dtype=float))
         return StepLinearization(A, B, self._plant.motion.robot)
 
@@ -288,6 +316,7 @@ class Simulation:
     @property
     def contacts(self) -> tuple[ContactReport, ...]:
         """Force, slip and gap of each contact now; none where all grasps are rigid."""
+        self._require_whole()
         return self._plant.contacts()
 
     @property
@@ -308,6 +337,7 @@ class Simulation:
         Raises:
             ArgumentError: If it is set to the state of another scenario's simulation.
         """
+        self._require_whole()
         return SimulationState(copy.deepcopy(self._seen), self._plant.state)
 
     @state.setter
@@ -315,6 +345,7 @@ class Simulation:
         if not isinstance(state, SimulationState):
             raise ArgumentError(f"the state is {state!r:.60}, expected one of a simulation.")
         self._plant.state = state.plant
+        self._whole = True
         self._seen = copy.deepcopy(state.observation)
 
     def _observe(self, measured: Measurement) -> Observation:

@@ -208,3 +208,30 @@ def test_what_cannot_act_is_refused_and_changes_nothing(torque, wrenches, words)
         sim.step(torque, wrenches)
     assert sim.observation is before
     assert sim.step(np.zeros(14)).time == pytest.approx(sim.period)
+
+
+@pytest.mark.parametrize(("name", "engine"), [("lift_box", e) for e in ENGINES] + [("tray", None)])
+def test_a_period_that_is_interrupted_is_told(name, engine, monkeypatch):
+    """After Ctrl-C within a period a simulation does not go on, until it is set back."""
+    sim = rd.Simulation(name, engine)
+    torque = torques(sim, 1)[0]
+    sim.step(torque)
+    state, after = sim.state, sim.step(torque).q
+    run = sim._plant._run
+
+    def interrupted(*given):
+        run(*given)
+        raise KeyboardInterrupt
+
+    for set_back in (lambda: setattr(sim, "state", state), sim.reset):
+        monkeypatch.setattr(sim._plant, "_run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sim.step(torque)
+        monkeypatch.undo()
+        for on in (lambda: sim.step(torque), lambda: sim.state, lambda: sim.contacts):
+            with pytest.raises(rd.RobotDynamicsError, match=rf"{name}: period \d was not fin"):
+                on()
+        set_back()
+        if sim.observation.time:
+            assert (sim.step(torque).q == after).all()
+    assert sim.observation.time == 0.0

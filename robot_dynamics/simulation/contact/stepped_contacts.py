@@ -150,8 +150,7 @@ class SteppedContacts:
         self._inequalities = {item.name for item in items if isinstance(item, Inequality)}
         touches = zip(self.motion.scene.touches, self.motion.laws.deep, strict=True)
         self._pushing = {touch[0] for touch, deep in touches if deep > DEEP}  # however deep
-        self._tick, self._forces = 0, np.zeros(len(self.motion.state.force))
-        self._whole = True  # not within a period
+        self._cone, self._tick, self._forces = cone, 0, np.zeros(len(self.motion.state.force))
         self._told: set[str] = set()  # contacts that are lost
         self._warned = self._crowded = False  # of impulses that miss the laws, of many impacts
         self._start = self.state
@@ -171,13 +170,10 @@ class SteppedContacts:
 
         Raises:
             ArgumentError: If a shape is wrong, a number is not finite, or there is no such frame.
-            SimulationError: If the motion grows without bound, or the period before was not
-                finished, as by Ctrl-C: `reset` and a state that is set begin anew.
+            SimulationError: If the motion grows without bound.
         """
-        self._require_whole()
         motion, model = self.motion, self.robot.model
         force = joint_forces(self.robot, motion.q, tau, wrenches)
-        self._whole = False
         forces = motion.run(force, self.period, self.substeps)
         if forces is None:
             raise SimulationError(
@@ -188,7 +184,6 @@ class SteppedContacts:
         self._forces = forces
         self._tell()
         self._tick += 1
-        self._whole = True
         return self._measurement()
 
     def _tell(self) -> None:
@@ -228,7 +223,6 @@ class SteppedContacts:
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return what there is to say of each contact; impacts as their mean over the period."""
-        self._require_whole()
         motion = self.motion
         layout = motion.terms
         with np.errstate(all="ignore"):  # what is not finite was told
@@ -239,7 +233,6 @@ class SteppedContacts:
 
     def books(self) -> EnergyBooks:
         """Return where energy went since the start."""
-        self._require_whole()
         return self.motion.books
 
     @property
@@ -250,7 +243,6 @@ class SteppedContacts:
             ArgumentError: If it is set to the state of another robot, of other contacts, or of
                 another period.
         """
-        self._require_whole()
         motion = self.motion.saved()
         return SteppedContactsState(self._tick, self._identity, motion, self._forces.copy())
 
@@ -258,19 +250,7 @@ class SteppedContacts:
     def state(self, state: SteppedContactsState) -> None:
         self._identity.require(state, self.robot.model.name)
         self.motion.restore(state.motion)
-        self._tick, self._forces, self._whole = state.tick, state.forces.copy(), True
-
-    def _require_whole(self) -> None:
-        """Refuse to go on from within a period.
-
-        Raises:
-            SimulationError: If the last one was not finished.
-        """
-        if not self._whole:
-            raise SimulationError(
-                f"{self.robot.model.name}: period {self._tick + 1} was not finished, expected "
-                "`reset`, or a state from before it."
-            )
+        self._tick, self._forces = state.tick, state.forces.copy()
 
     @property
     def _identity(self) -> Identity:
@@ -279,6 +259,7 @@ class SteppedContacts:
         for (name, material, _), round_ in zip(self.motion.scene.touches, kinds, strict=True):
             of = ["a shape"] * round_ + ["soft"] * material.elastic
             of += ["shears"] * bool(np.isfinite(material.tangential_stiffness))
+            of += [self._cone] * (self._cone != "round")
             names.append(f"{name} ({', '.join(of)})" if of else name)
         return Identity(self.robot.model.structure_key, self.period, tuple(names))
 

@@ -771,6 +771,9 @@ def test_states_of_other_kinds_of_contacts_are_refused():
     for one, other in itertools.permutations(sims, 2):
         with pytest.raises(ArgumentError, match="with other contacts"):
             one.state = other.state
+    pyramids = rd.Simulation(floating(), contacts=feet[0], q=at(0, 0, 0.05), cone="pyramid")
+    with pytest.raises(ArgumentError, match=r"with other contacts, .*pyramid"):
+        sims[0].state = pyramids.state
     slippery = rd.Simulation(floating(), contacts=corners(HALF, Material(0.1)), q=at(0, 0, 1))
     slippery.state = sims[0].state  # of another friction it may be
 
