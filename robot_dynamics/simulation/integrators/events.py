@@ -62,6 +62,9 @@ _DEPENDENT = 1e-6
 # So many steps within this part of the longest step are an accumulation of events.
 _MOST_AT_ONCE = 100
 _AT_ONCE = 1e-6
+# Normal accelerations of contacts that open are above this part of tangential ones, negative: when
+# they open is known to so much.
+_OPENING = 1e-6
 # Events no farther apart than this part of a step are simultaneous.
 _SIMULTANEOUS = 1e-12
 
@@ -298,6 +301,8 @@ class EventSteps:
                 known[part] = self._at(step, part)
             return known[part]
 
+        if closing:
+            closing, shorter = self._truly_closing(step, closing, at(0.0))
         if closed:
             if slips.releases(at(1.0), closed):
                 part, released = slips.first_release(at, closed)
@@ -357,6 +362,29 @@ class EventSteps:
             opens = bool(turns) and float(before.rate[i]) > STILL
             return min(2.0 * turns[0], low) if opens else 0.0
         return falling_root(gap, high, low) if gap(low)[0] < 0.0 else None
+
+    def _truly_closing(
+        self, step: Step, closing: list[tuple[float, int]], start: ContactState
+    ) -> tuple[list[tuple[float, int]], list[float]]:
+        """Return the contacts that close, and parts of the step that are to be taken without them.
+
+        What does not accelerate towards a surface that it has just left returns to it by the
+        scheme's error alone, which shorter steps have less of.
+        """
+        true: list[tuple[float, int]] = []
+        shorter: list[float] = []
+        gap = self._contacts(step.q, step.qd).gap
+        for part, i in closing:
+            rate, less = start.acceleration[i], None
+            if gap[i] <= CLOSED and rate[0] >= -_OPENING * float(np.hypot(*rate[1:])):
+                tried = (0.5**k for k in range(1, 20))
+                gaps = ((x, self._contacts(*self._within(step, x)).gap[i]) for x in tried)
+                less = next((x for x, there in gaps if there >= -CLOSED), None)
+            if less is None:
+                true.append((part, i))
+            else:
+                shorter.append(less)
+        return true, shorter
 
     def _impact(self, q: Array, qd: Array, closing: set[int]) -> tuple[Array, Array]:
         """Return the state after an impact, and determine anew which contacts are closed.

@@ -102,6 +102,32 @@ def test_a_puck_leaves_a_dome_at_two_thirds_of_its_height():
     assert_allclose(motion.energy, motion.energy[0], rtol=1e-10)
 
 
+@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("step", [5e-4, 2e-3])
+def test_a_rolling_ball_leaves_a_dome_once(order, step):
+    """Errors of the scheme, which are as large as the gap at first, do not close it again."""
+    R, r, start = 0.5, 0.1, 0.3
+    dome = PointContact("dome", "body", surface=sphere((0, 0, -R), R), radius=r,
+                        material=Material(0.5, restitution=0.5))  # fmt: skip
+    a = R + r
+    moving = (at(a * np.sin(start), 0, a * np.cos(start) - R), [0, 0.5, 0, 0, 0.3, 0])
+    motions = [
+        rd.integrate(floating(0.5), *moving, 0.8, contacts=[dome], order=each, step=h, outputs=20)
+        for each, h in ((order, step), (8, 2e-3))
+    ]
+    assert [event.kind for event in motions[0].events] == [
+        "closed",
+        "slip",
+        "stick",
+        "slip",
+        "open",
+    ]
+    opened = [times_of(motion, "open")[0] for motion in motions]
+    assert_allclose(*opened, rtol=0, atol=step if order == 1 else 10.0 * step**2)
+    gaps = np.linalg.norm(motions[0].q[:, :3] + [0, 0, R], axis=1) - a
+    assert gaps[motions[0].t > opened[0]].min() > 0.0
+
+
 @pytest.mark.book("K2")
 def test_a_box_tips_over_an_edge():
     """On four corners, one of them redundant; pushed above it tips about two, as by statics."""
