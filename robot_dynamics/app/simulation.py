@@ -25,7 +25,7 @@ from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone, Residuals
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.load import is_robot
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.contact.stepped_contacts import (
@@ -238,9 +238,9 @@ class Simulation:
     def reset(self) -> Observation:
         """Return to the start at rest, brakes on; noise and faults begin anew."""
         self._whole = False
-        measured = self._plant.reset()
+        seen = self._observe(self._plant.reset())
         self._whole = True
-        return self._observe(measured)
+        return seen
 
     def step(
         self, torque: ArrayLike, wrenches: Mapping[str, ArrayLike] | None = None
@@ -263,13 +263,14 @@ class Simulation:
         self._whole = False
         try:
             measured = self._plant.step(torque, wrenches)
-        except RobotDynamicsError as error:
+        except Exception as error:
             # Arguments are refused before anything moves, and robots without contacts go back.
             ended = isinstance(error, SimulationError)
             self._whole = not ended or isinstance(self._plant, SteppedRobot)
             raise
+        seen = self._observe(measured)
         self._whole = True
-        return self._observe(measured)
+        return seen
 
     def _require_whole(self) -> None:
         """Refuse to go on from within a period.
@@ -344,9 +345,14 @@ class Simulation:
     def state(self, state: SimulationState) -> None:
         if not isinstance(state, SimulationState):
             raise ArgumentError(f"the state is {state!r:.60}, expected one of a simulation.")
-        self._plant.state = state.plant
-        self._whole = True
+        was, self._whole = self._whole, False
+        try:
+            self._plant.state = state.plant
+        except ArgumentError:  # of another simulation
+            self._whole = was
+            raise
         self._seen = copy.deepcopy(state.observation)
+        self._whole = True
 
     def _observe(self, measured: Measurement) -> Observation:
         truth = self._plant.truth()

@@ -240,7 +240,7 @@ class ContactAccelerations:
         closed, bounce = np.zeros(m, dtype=bool), np.zeros(m)
         closed[hit] = True
         bounce[hit] = -restitution * np.minimum(before[self._b :: 3][hit], 0.0)
-        found = impact_with_friction(self._solver, before, bounce, closed)
+        found = impact_with_friction(self._solver, before, bounce, closed, _MISSED)
         if not (found.error <= _MISSED and found.approach <= _APPROACH):
             raise NoContactForces(
                 f"{named([self._contacts.names[i] for i in hit])}: no impulses satisfy the laws "

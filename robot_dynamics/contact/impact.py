@@ -258,7 +258,11 @@ class FrictionalImpact(NamedTuple):
 
 
 def impact_with_friction(
-    solver: ContactSolver, before: Array, bounce: Array, closed: NDArray[np.bool_]
+    solver: ContactSolver,
+    before: Array,
+    bounce: Array,
+    closed: NDArray[np.bool_],
+    tolerance: float = np.inf,
 ) -> FrictionalImpact:
     """Return the impact of Newton's law with Coulomb friction at all closed contacts together.
 
@@ -271,6 +275,7 @@ def impact_with_friction(
         before: Velocities of its rows before the impact (m,) [m/s].
         bounce: The speed that each contact is to have at least after it (c,) [m/s].
         closed: Which contacts take part (c,).
+        tolerance: Largest `error` with restitution.
     """
     J, HJ, holding = solver.J, solver.HJ, solver.problem.holding
     normals = holding + solver.problem.width * np.arange(len(closed))
@@ -292,14 +297,16 @@ def impact_with_friction(
         )
 
     full = found(bounce)
-    met = full.approach <= _APPROACH
+    met = full.approach <= _APPROACH and full.error <= tolerance
     if not bounce.any() or (met and full.impulse @ (before + full.after) <= 0.0):
         return full
     plain = found(np.zeros_like(bounce))
     if not met:
         return plain
     P = without_gain(J @ HJ.T, before, plain.impulse, full.impulse)
-    return full._replace(impulse=P, change=(change := P @ HJ), after=before + J @ change)
+    change = P @ HJ
+    error, approach = max(full.error, plain.error), max(full.approach, plain.approach)
+    return FrictionalImpact(P, change, before + J @ change, error, approach, full.pressed)
 
 
 def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:

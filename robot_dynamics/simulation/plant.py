@@ -371,7 +371,7 @@ def checked_array(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
     """
     try:
         values = np.array(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{name} is {given!r:.60}, expected numbers {shape}.") from None
     if values.shape != shape:
         raise ArgumentError(f"{name} has shape {values.shape}, expected {shape}.")

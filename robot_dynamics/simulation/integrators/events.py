@@ -373,10 +373,11 @@ class EventSteps:
         """
         true: list[tuple[float, int]] = []
         shorter: list[float] = []
-        gap = self._contacts(step.q, step.qd).gap
+        terms = self._contacts(step.q, step.qd)
+        leaves = (terms.gap <= CLOSED) & (terms.rate >= -STILL)
         for part, i in closing:
             rate, less = start.acceleration[i], None
-            if gap[i] <= CLOSED and rate[0] >= -_OPENING * float(np.hypot(*rate[1:])):
+            if leaves[i] and rate[0] >= -_OPENING * float(np.hypot(*rate[1:])):
                 tried = (0.5**k for k in range(1, 20))
                 gaps = ((x, self._contacts(*self._within(step, x)).gap[i]) for x in tried)
                 less = next((x for x, there in gaps if there >= -CLOSED), None)

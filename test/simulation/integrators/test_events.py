@@ -128,6 +128,22 @@ def test_a_rolling_ball_leaves_a_dome_once(order, step):
     assert gaps[motions[0].t > opened[0]].min() > 0.0
 
 
+@pytest.mark.parametrize(("order", "h"), [(2, 1e-3), (8, 1e-3), (4, 1e-2)])
+def test_what_arrives_at_the_end_of_a_step_while_it_slows_down_bounces(order, h):
+    """Within rounding of the floor there, and accelerated upwards: it arrives all the same."""
+    ball = PointContact("ball", "body", radius=0.1, material=Material(0.0, restitution=0.5))
+    up, gap, speed = 10.0, 5e-10, 2.0 * h
+    robot, start = floating(2.0), speed + up * h
+    z = 0.1 + gap + start * h - 0.5 * up * h * h
+    motion = rd.integrate(
+        robot, at(0, 0, z), [0, 0, 0, 0, 0, -start], 5 * h, tau=[0, 0, 0, 0, 0, 2.0 * (G + up)],
+        contacts=[ball], order=order, step=h, outputs=5, rest_speed=1e-4,
+    )  # fmt: skip
+    (event,) = motion.events
+    assert event.kind == "impact"
+    assert_allclose([event.before, event.after], [-speed, 0.5 * speed], rtol=1e-3)
+
+
 @pytest.mark.book("K2")
 def test_a_box_tips_over_an_edge():
     """On four corners, one of them redundant; pushed above it tips about two, as by statics."""
