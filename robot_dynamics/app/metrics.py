@@ -294,7 +294,7 @@ def holding_figures(recording: Recording, settled: NDArray[np.bool_]) -> dict[st
         if error is None:
             continue
         every = [one.force for one in holdings(recording) if one.unit == unit]
-        size = np.max([np.linalg.norm(force, axis=1) for force in every], axis=0)
+        size = np.stack([np.linalg.norm(force, axis=1) for force in every]).max(axis=0)
         figures |= {
             f"holding_{kind}_max_{short}": largest(size),
             f"holding_{kind}_error_max_{short}": largest(error),

@@ -310,7 +310,8 @@ class _SampledSprings:
         k, d = part * K[axes], part * D[axes]
         if not (np.isfinite(k).all() and np.isfinite(d).all()):
             return np.full(len(part), np.inf)
-        return np.max([_spectral_radius(k, d, self._period, n) for n in self._delays], axis=0)
+        radii = [_spectral_radius(k, d, self._period, n) for n in self._delays]
+        return np.stack(radii).max(axis=0)
 
     def stable(self, K: Array, D: Array, axes: Sequence[int]) -> NDArray[np.bool_]:
         """Return where (N,) the loop is stable."""

@@ -14,6 +14,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -26,7 +27,8 @@ from robot_dynamics.description.files import locate, read_bytes, refused
 
 SUFFIX = ".xacro"
 MAX_BYTES = 8 * 2**20
-MAX_SECONDS = 10  # the largest robots known take one
+MAX_SECONDS = 10  # of the processor; the largest robots known take one
+_PATIENCE = 30  # times as long by the clock: a busy machine gives a process a part of its time
 MAX_MEMORY = 2**30
 # By its path: as a module it would bring the whole package with it.
 _RUN = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
@@ -71,7 +73,7 @@ def _expanded(file: Path, arguments: Mapping[str, str]) -> dict[str, Any]:
     request = {
         "file": str(file),
         "arguments": arguments,
-        "seconds": MAX_SECONDS + 1,  # of the processor, for a child that outlives its parent
+        "seconds": MAX_SECONDS,
         "bytes": MAX_MEMORY,
     }
     found = [str(Path(__file__).resolve().parents[2]), *filter(None, sys.path)]
@@ -81,15 +83,19 @@ def _expanded(file: Path, arguments: Mapping[str, str]) -> dict[str, Any]:
             input=json.dumps(request),
             capture_output=True,
             encoding="utf-8",
-            timeout=MAX_SECONDS,
+            timeout=_PATIENCE * MAX_SECONDS,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(found), "PYTHONUTF8": "1"},
             check=False,
         )
-        answer: dict[str, Any] = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
+        message = f"is not expanded after {_PATIENCE * MAX_SECONDS} s and is given up"
+        raise refused(f"{file.name}:1", message, "its process was waiting") from None
+    if done.returncode == -signal.SIGXCPU:
         hint = "its expressions or macros grow without bound"
-        message = f"is not expanded after {MAX_SECONDS} s and is given up"
-        raise refused(f"{file.name}:1", message, hint) from None
+        message = f"is not expanded after {MAX_SECONDS} s of processor time and is given up"
+        raise refused(f"{file.name}:1", message, hint)
+    try:
+        answer: dict[str, Any] = json.loads(done.stdout)
     except ValueError:  # the process was ended before it could answer
         message = "cannot be expanded within the limits of time and memory"
         raise refused(f"{file.name}:1", message) from None

@@ -30,7 +30,10 @@ Path("{trace}", side).write_text(str(os.getpid()))
 fate = "{fate}"
 if fate == side + " dies":
     os.kill(os.getpid(), signal.SIGKILL)
-if fate != "both finish":
+if fate == "both are busy":
+    while time.process_time() < 5.0:
+        pass
+elif fate != "both finish":
     if fate != side + " is mute":
         print_event("done")
     time.sleep(600)
@@ -103,6 +106,12 @@ def test_one_hangs(nodes, scenario):
     with pytest.raises(NodeError, match=r"the controller reported nothing for 4 s"):
         demonstrate(scenario, duration=0.2, silence_s=4.0)
     assert_gone(folder)
+
+
+def test_nodes_that_work_in_silence_are_waited_for(nodes, scenario):
+    """Nodes that compile on a busy machine report nothing for long, but use the processor."""
+    nodes("both are busy")
+    assert demonstrate(scenario, duration=0.2, silence_s=2.0).report["state_hash"]
 
 
 def test_interrupted(nodes, scenario):
