@@ -443,7 +443,7 @@ class Parameters:
         self.values = declare(node, entries, managed=True)
         self.given = set(getattr(node, "_parameter_overrides", {}))
         self._entries = {entry.name: entry for entry in entries}
-        self._frozen = False
+        self._frozen, self._node = False, node
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._take)
 
@@ -453,6 +453,15 @@ class Parameters:
 
     def _check(self, parameters: list[Parameter]) -> SetParametersResult:
         for parameter in parameters:
+            # rclpy would change the clock of a running node at once.
+            if self._frozen and parameter.name == "use_sim_time":
+                used = self._node.get_parameter("use_sim_time").value
+                if parameter.value != used:
+                    reason = (
+                        f"parameter 'use_sim_time' is {str(used).lower()}; expected a cleanup "
+                        "before it is changed."
+                    )
+                    return SetParametersResult(successful=False, reason=reason)
             entry = self._entries.get(parameter.name)
             if entry is None:
                 continue

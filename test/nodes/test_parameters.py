@@ -165,6 +165,22 @@ def test_one_file_may_serve_both_nodes(ros):
     node.destroy_node()
 
 
+def test_the_clock_of_a_configured_node_does_not_change(ros):
+    """The change of `use_sim_time` is refused before the node's clock takes it."""
+    node = ros.create_node("clocked")
+    parameters = Parameters(node, GUARD)
+    parameters.freeze(True)
+    assert set_to(node, "use_sim_time", False) == (True, "")
+    taken, reason = set_to(node, "use_sim_time", True)
+    assert not taken
+    assert "'use_sim_time' is false; expected a cleanup" in reason
+    assert not node.get_clock().ros_time_is_active
+    parameters.freeze(False)
+    assert set_to(node, "use_sim_time", True)[0]
+    assert node.get_clock().ros_time_is_active
+    node.destroy_node()
+
+
 BANDWIDTH = "control.object.bandwidth"
 
 
