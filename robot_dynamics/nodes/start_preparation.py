@@ -30,6 +30,7 @@ _FRESH_S = 0.25  # within which a state comes that is newer than the request of 
 PATIENCE_S = 1.0  # for messages in transit
 SETTLE_S = 4.0  # for arms to come to rest, and for other nodes to be known
 _PAUSE_S = 0.002  # between polls where nothing else is done
+_LEAST_SHARE = 0.1  # of the processor that a busy machine leaves to this process
 _SLEEP_S = 0.001  # of a poll, for the thread of the check: a twentieth of the loop's time
 
 
@@ -162,7 +163,8 @@ class StartPreparation:
         loop: The control loop.
         conditions: Raises an error if a condition outside the control loop is violated.
         thread: Runs the check of the path.
-        limit_s: How long that may take [s].
+        limit_s: Processor time of this process that it may take [s]; ten times as long by the
+            clock.
         meanwhile: Called repeatedly until the path is checked, in lockstep; None if `poll` is to
             return at once.
     """
@@ -179,6 +181,7 @@ class StartPreparation:
         self._thread, self._limit, self._meanwhile = thread, limit_s, meanwhile
         self._check: Future[None] | None = None
         self._asked_at = self._checked_from = time.monotonic()
+        self._used_before = 0.0
 
     @property
     def done(self) -> bool:
@@ -227,7 +230,7 @@ class StartPreparation:
             loop.require_samples(now)
             loop.forget_pause(now)
             self._check = self._thread.submit(loop.prepare(now))
-            self._checked_from = time.monotonic()
+            self._checked_from, self._used_before = time.monotonic(), time.process_time()
         self._wait_for(self._check)
 
     def _wait_for(self, check: Future[None]) -> None:
@@ -235,10 +238,16 @@ class StartPreparation:
         if self._meanwhile is None and not check.done():
             time.sleep(_SLEEP_S)
         while not check.done():
-            if time.monotonic() - self._checked_from > self._limit:
+            if time.process_time() - self._used_before > self._limit:
                 raise SlowCheckError(
-                    f"start refused: the check of the path was not over after {self._limit:.3g} "
-                    "s; expected a shorter reference, or a machine with more time."
+                    f"start refused: the check of the path was not over after {self._limit:.3g} s "
+                    "of processor time; expected a shorter reference."
+                )
+            longest = self._limit / _LEAST_SHARE
+            if time.monotonic() - self._checked_from > longest:
+                raise SlowCheckError(
+                    f"start refused: the check of the path was not over after {longest:.3g} s; "
+                    "expected a machine with more time."
                 )
             if self._meanwhile is None:
                 return
