@@ -87,10 +87,11 @@ class JointHold:
 
     `tau = tau_0 - M (3 w qd + 3 w^2 (q - q_0) + w^3 / 8 integral(q - q_0))`: the torque that was
     sent last, corrected until the joints are at rest where they were. Whatever holds them up is
-    found by the integral, which is small enough for loads of 70 times the joint's own inertia. M
-    is the diagonal of the model's inertia at the beginning, the scale of the gains and nothing
-    else; gravity of the model is not used. The torque of each joint is limited in its rate by
-    itself, because light joints must not wait for heavy ones; nothing couples them.
+    found by the integral, which is small enough for loads of 70 times the inertia M. That is the
+    model's at the beginning, with each arm's share of a held object: a wrist that turns a box of
+    10 kg moves far more than itself. It is the scale of the gains and nothing else; gravity of
+    the model is not used. The torque of each joint is limited in its rate by itself, because
+    light joints must not wait for heavy ones.
 
     Args:
         torque: What was sent last (na,).
@@ -100,7 +101,7 @@ class JointHold:
 
     def __init__(self, torque: Array, inertia: Array, bandwidth: float) -> None:
         self._torque, self._w = torque.copy(), bandwidth
-        self._inertia = np.diag(inertia).copy()
+        self._inertia = inertia.copy()
         self._integral = np.zeros(len(torque))
 
     def torque(self, own: slice, error: Array, qd: Array) -> Array:
@@ -113,7 +114,7 @@ class JointHold:
         """
         w = self._w
         back = 3.0 * w * qd + 3.0 * w * w * error + w**3 / 8.0 * self._integral[own]
-        return np.asarray(self._torque[own] - self._inertia[own] * back)
+        return np.asarray(self._torque[own] - self._inertia[own, own] @ back)
 
     def integrate(self, own: slice, error: Array, free: NDArray[np.bool_], period: float) -> None:
         """Go on by a period with the joints of an arm whose torque was not limited."""
@@ -173,17 +174,18 @@ class FallbackTorque:
         """Take what holds the arms up at the start as the last good supporting torque (na,)."""
         self._last_support = np.array(support, dtype=float)
 
-    def hold_joints(self, q: Array, last: Array, period: float) -> None:
+    def hold_joints(self, q: Array, last: Array, period: float, *, held: bool) -> None:
         """Do without the model from now on, until `trust_model`; see `JointHold`.
 
         Args:
             q: Last good positions (na,).
             last: The torque that was sent last (na,).
             period: Control period [s].
+            held: Whether the object is held, so that its inertia counts.
         """
         if self._joint_hold is None:
             w = min(self._bandwidth, _HOLD_PER_PERIOD / period)
-            self._joint_hold = JointHold(last, self._inertia_at(q, held=False), w)
+            self._joint_hold = JointHold(last, self._inertia_at(q, held=held), w)
 
     def trust_model(self) -> None:
         """Compute torques from the model again."""

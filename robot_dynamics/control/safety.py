@@ -456,7 +456,9 @@ class SafetyLayer(FaultLatch):
         if self.in_charge and self.response >= Response.HOLD_JOINTS:
             if self._disproved is Response.NONE:
                 self._hold = self._q.copy()
-                self._fallback.hold_joints(self._q, self._last, self._period)
+                self._fallback.hold_joints(
+                    self._q, self._last, self._period, held=self._object_held
+                )
             self._disproved = self.response
         return True
 
