@@ -16,7 +16,7 @@ from robot_dynamics.errors import RobotDynamicsError
 Array = NDArray[np.float64]
 
 _NO_TORQUE = 0.1  # [N m or N]
-_HOLD_PER_PERIOD = 0.05  # bandwidth times period that a sampled joint hold bears
+_HOLD_PER_PERIOD = 0.05  # bandwidth times period of a joint hold: what a sampled loop bears
 
 
 def within_rate(torque: Array, last: Array, largest: float) -> Array:
@@ -184,7 +184,9 @@ class FallbackTorque:
             held: Whether the object is held, so that its inertia counts.
         """
         if self._joint_hold is None:
-            w = min(self._bandwidth, _HOLD_PER_PERIOD / period)
+            # As stiff as sampling bears: until the integral has found what the model does not
+            # know, a light wrist with the load of two runs away.
+            w = _HOLD_PER_PERIOD / period
             self._joint_hold = JointHold(last, self._inertia_at(q, held=held), w)
 
     def trust_model(self) -> None:
