@@ -149,6 +149,7 @@ class ControlLoop:
                 self._inertia,
                 system.limits["effort"],
                 system.arm_slices,
+                control.command_delay_periods,
             ),
             period=control.period,
             clock=clock,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
@@ -15,8 +16,9 @@ from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
 
+_FAST = 10.0  # speed that counts at most where a hold begins [rad/s or m/s]
 _NO_TORQUE = 0.1  # [N m or N]
-_HOLD_PER_PERIOD = 0.05  # bandwidth times period of a joint hold: what a sampled loop bears
+_HOLD_PER_DELAY = 0.05  # bandwidth of a joint hold times its delay: what a sampled loop bears
 
 
 def within_rate(torque: Array, last: Array, largest: float) -> Array:
@@ -83,29 +85,23 @@ class LostArms:
 
 
 class JointHold:
-    """Holds joints where they are by what is measured alone: the model was just proved wrong.
+    """The servo that brings joints to rest where they were, whatever load the model lacks.
 
-    `tau = tau_0 - M (3 w qd + 3 w^2 (q - q_0) + w^3 / 8 integral(q - q_0))`: the torque that was
-    sent last, corrected until the joints are at rest where they were. Whatever holds them up is
-    found by the integral, which is small enough for loads of 70 times the inertia M. That is the
-    model's at the beginning, with each arm's share of a held object: a wrist that turns a box of
-    10 kg moves far more than itself. It is the scale of the gains and nothing else; gravity of
-    the model is not used. The torque of each joint is limited in its rate by itself, because
-    light joints must not wait for heavy ones.
+    `qdd = -3 w qd - 3 w^2 (q - q_0) - w^3 / 8 integral(q - q_0)`. It is stable for loads of up to
+    72 times the inertia that it is multiplied with, by Routh's criterion, and down to a tenth of
+    it in a sampled loop whose bandwidth times delay is 0.05.
 
     Args:
-        torque: What was sent last (na,).
-        inertia: Of the joints (na, na).
+        count: Number of joints of all arms.
         bandwidth: w [rad/s].
     """
 
-    def __init__(self, torque: Array, inertia: Array, bandwidth: float) -> None:
-        self._torque, self._w = torque.copy(), bandwidth
-        self._inertia = inertia.copy()
-        self._integral = np.zeros(len(torque))
+    def __init__(self, count: int, bandwidth: float) -> None:
+        self._w = bandwidth
+        self._integral = np.zeros(count)
 
-    def torque(self, own: slice, error: Array, qd: Array) -> Array:
-        """Return the torque of an arm (n,).
+    def acceleration(self, own: slice, error: Array, qd: Array) -> Array:
+        """Return the acceleration of an arm (n,).
 
         Args:
             own: Where it stands in vectors over the arm joints.
@@ -113,8 +109,7 @@ class JointHold:
             qd: Their velocities (n,).
         """
         w = self._w
-        back = 3.0 * w * qd + 3.0 * w * w * error + w**3 / 8.0 * self._integral[own]
-        return np.asarray(self._torque[own] - self._inertia[own, own] @ back)
+        return np.asarray(-3.0 * w * (qd + w * error) - w**3 / 8.0 * self._integral[own])
 
     def integrate(self, own: slice, error: Array, free: NDArray[np.bool_], period: float) -> None:
         """Go on by a period with the joints of an arm whose torque was not limited."""
@@ -129,7 +124,7 @@ class SupportTorque(Protocol):
 
 
 class FallbackTorque:
-    """Gravity compensation with joint damping, or what the settings want in its place.
+    """The configured fallback: joints held where they were, gravity with damping, or zero.
 
     An arm whose state is lost gets gravity at its last good position: nothing is computed from a
     stale velocity. The torque goes from the last one to the fallback's within the torque rate, all
@@ -147,6 +142,8 @@ class FallbackTorque:
             with their shares of the object or without.
         effort: Largest torques (na,).
         arms: Where each arm stands in vectors over the arm joints.
+        delay: Control periods from a measurement to the torque that answers it, which bound the
+            bandwidth of the hold.
     """
 
     def __init__(
@@ -156,6 +153,7 @@ class FallbackTorque:
         inertia: Callable[[Array, bool], Array],
         effort: Array,
         arms: Sequence[slice],
+        delay: int = 0,
     ) -> None:
         self._settings = settings
         self._support = support
@@ -163,35 +161,39 @@ class FallbackTorque:
         self._effort = np.minimum(effort, 1e12)
         self._arms = tuple(arms)
         self._inertia = inertia
-        self._bandwidth = settings.fallback_bandwidth
+        self._bandwidth, self._delay = settings.fallback_bandwidth, delay
         self.drives_add: Callable[[Array], Array] | None = None
         self._last_support = np.zeros(len(effort))
         self._last_inertia = np.zeros((len(effort), len(effort)))
-        self._joint_hold: JointHold | None = None
+        self._servo: JointHold | None = None
+        self._held_at = np.full(len(effort), np.nan)
+        self._measured: tuple[Array, Array] | None = None  # torque and inertia without the model
         self.saturated: tuple[int, ...] = ()
 
     def seed(self, support: Array) -> None:
         """Take what holds the arms up at the start as the last good supporting torque (na,)."""
         self._last_support = np.array(support, dtype=float)
 
-    def hold_joints(self, q: Array, last: Array, period: float, *, held: bool) -> None:
-        """Do without the model from now on, until `trust_model`; see `JointHold`.
+    def hold_joints(self, q: Array, last: Array, *, held: bool) -> None:
+        """Do without gravity of the model from now on, until `trust_model`.
+
+        The joints are held from the torque that was sent last. The inertia at this instant scales
+        the servo's gains and serves for nothing else; the torque of each joint is limited in its
+        rate by itself, because light joints must not wait for heavy ones.
 
         Args:
             q: Last good positions (na,).
             last: The torque that was sent last (na,).
-            period: Control period [s].
-            held: Whether the object is held, so that its inertia counts.
+            held: Whether the object is held, so that its inertia counts: a wrist that turns a box
+                moves far more than itself.
         """
-        if self._joint_hold is None:
-            # As stiff as sampling bears: until the integral has found what the model does not
-            # know, a light wrist with the load of two runs away.
-            w = _HOLD_PER_PERIOD / period
-            self._joint_hold = JointHold(last, self._inertia_at(q, held=held), w)
+        if self._measured is None:
+            self._measured = last.copy(), self._inertia_at(q, held=held)
+            self._servo = None
 
     def trust_model(self) -> None:
         """Compute torques from the model again."""
-        self._joint_hold = None
+        self._measured = None
 
     def torque(
         self,
@@ -217,67 +219,84 @@ class FallbackTorque:
             lost: Indices of arms whose state is not known.
             ended: Indices of lost arms whose time with gravity compensation is over: zero.
         """
-        holder = self._joint_hold
-        if holder is None:
-            wanted = self._wanted(q, qd, hold, held, lost)
+        kind, measured = self._settings.fallback, self._measured
+        inertia: Array | None = None
+        if measured is not None:
+            wanted, inertia = measured[0].copy(), measured[1]
+        elif kind == "zero":
+            wanted = self._zero(q)
         else:
-            wanted = self._held_joints(holder, q - hold, qd, last, lost)
+            wanted, inertia = self._gravity(q, held), self._inertia_at(q, held)
+        servo = None
+        if inertia is not None:
+            if measured is not None or kind == "hold":
+                servo = self._servo_at(hold, qd, period, inertia)
+            self._add_servo(wanted, inertia, servo, q - hold, qd, lost)
+        if measured is not None:
+            for i in lost:
+                wanted[self._arms[i]] = last[self._arms[i]]
         if ended:
             zero = self._zero(q)
             for i in ended:
                 wanted[self._arms[i]] = zero[self._arms[i]]
         beyond = np.abs(wanted) > self._effort
         self.saturated = tuple(np.flatnonzero(beyond).tolist())
+        unlimited = wanted
         wanted = np.clip(wanted, -self._effort, self._effort)
         largest = self._settings.torque_rate * period
         for i, own in enumerate(self._arms):
-            if holder is None:
-                limited = within_rate(wanted[own], last[own], largest)
+            if measured is None:
+                wanted[own] = within_rate(wanted[own], last[own], largest)
             else:
-                limited = np.clip(wanted[own], last[own] - largest, last[own] + largest)
-            if holder is not None and i not in lost:
-                holder.integrate(own, q[own] - hold[own], limited == wanted[own], period)
-            wanted[own] = limited
+                wanted[own] = np.clip(wanted[own], last[own] - largest, last[own] + largest)
+            if servo is not None and i not in lost:
+                free = wanted[own] == unlimited[own]
+                servo.integrate(own, q[own] - hold[own], free, period)
         return wanted
 
-    def _held_joints(
-        self, holder: JointHold, error: Array, qd: Array, last: Array, lost: Collection[int]
-    ) -> Array:
-        """Return the torque (na,) without the model; lost arms keep what they have."""
-        wanted = last.copy()
-        for i, own in enumerate(self._arms):
-            if i not in lost:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    torque = holder.torque(own, error[own], qd[own])
-                if np.isfinite(torque).all():
-                    wanted[own] = torque
-        return wanted
+    def _servo_at(self, hold: Array, qd: Array, period: float, inertia: Array) -> JointHold:
+        """Return the servo that holds joints at positions (na,), a new one if they are new.
 
-    def _wanted(
-        self, q: Array, qd: Array, hold: Array, held: bool, lost: Collection[int]
-    ) -> Array:
-        kind = self._settings.fallback
-        if kind == "zero":
-            return self._zero(q)
-        tau = self._gravity(q, held)
-        # With the whole inertia matrix, that of the load included, every motion of an arm is
-        # slowed down at the same rate, 2 w, and a sampled loop bears it if 2 w h is small; its
-        # diagonal alone damps light motions many times more than that.
-        w = self._bandwidth
-        with np.errstate(over="ignore"):
-            acceleration = -2.0 * w * qd
-            if kind == "hold":
-                acceleration = acceleration + w * w * (hold - q)
-        inertia = self._inertia_at(q, held)
+        It is no stiffer than sampling and delay bear, nor than the torque rate R lets it answer:
+        to brake a momentum p it takes 3 w p, which must come and go within about 1 / w.
+        """
+        if self._servo is None or not np.array_equal(hold, self._held_at):
+            w = min(self._bandwidth, _HOLD_PER_DELAY / (period * (1 + self._delay)))
+            speed = np.minimum(np.nan_to_num(np.abs(qd), nan=0.0), _FAST)
+            momentum = float(np.max(np.diag(inertia) * speed))
+            if momentum > 0.0:
+                w = min(w, 0.5 * math.sqrt(self._settings.torque_rate / momentum))
+            self._servo = JointHold(len(hold), w)
+            self._held_at = hold.copy()
+        return self._servo
+
+    def _add_servo(
+        self,
+        torque: Array,
+        inertia: Array,
+        servo: JointHold | None,
+        error: Array,
+        qd: Array,
+        lost: Collection[int],
+    ) -> None:
+        """Add the torque of the hold, or of damping without one, to that of arms not lost.
+
+        With the whole inertia matrix, that of the load included, every motion of an arm is slowed
+        down at the same rate, and a sampled loop bears it; its diagonal alone damps light motions
+        many times more than that.
+        """
         for i, own in enumerate(self._arms):
             if i in lost:
                 continue
             with np.errstate(over="ignore", invalid="ignore"):
-                damping = inertia[own, own] @ acceleration[own]
-            # A velocity near the largest number there is overflows; gravity alone is safe then.
-            if np.isfinite(damping).all():
-                tau[own] += damping
-        return tau
+                if servo is None:
+                    acceleration = -2.0 * self._bandwidth * qd[own]
+                else:
+                    acceleration = servo.acceleration(own, error[own], qd[own])
+                added = inertia[own, own] @ acceleration
+            # A velocity near the largest number there is overflows; what holds up is safe then.
+            if np.isfinite(added).all():
+                torque[own] += added
 
     def is_zero(self, torque: Array, q: Array) -> bool:
         """Return whether torques (na,) are nearly those of zero commands at positions (na,)."""

@@ -49,6 +49,8 @@ _PROOF_S = 0.3  # after the ramp, for which a fault in it may still show a wrong
 _RUNAWAY = 3.0  # times its velocity limit, beyond which a joint is not damped by the fallback,
 _GROWTH = 1.2  # unless it was as fast, but for this factor, when the fallback had its effect,
 _DAMPING_S = 0.1  # this long after it began
+_HELD = 500  # control periods for which speeds are kept to tell the two apart
+_CONVEX = 0.02  # of a speed, by which a hold that drives a joint bends its growth upwards
 
 
 class SafetyLayer(FaultLatch):
@@ -109,6 +111,8 @@ class SafetyLayer(FaultLatch):
         self.start_speed, self._proof = start_speed, clock.count(ramp_s + _PROOF_S)
         self._limit_speed, self._damping_time = limits["velocity"], clock.count(_DAMPING_S)
         self._damped_share = 0.0  # of a velocity limit, when the fallback had its effect
+        # Speeds over their limits while joints are held without the model, from its beginning on.
+        self._held_shares: list[Array] = []
         self._end_after = clock.count(settings.lost_arm_end_after_s)
         self._drives_hold = settings.lost_arm_end == "drive_hold"
         self._joints, self._soft_fingers = tuple(joints), tuple(soft_fingers)
@@ -313,8 +317,7 @@ class SafetyLayer(FaultLatch):
             return
         share = speed / self._limit_speed
         i = int(np.argmax(share))
-        # Held without the model, joints come to rest from a lower speed, unless signs are wrong.
-        most = 1.0
+        most = _RUNAWAY
         if self._disproved is Response.NONE:
             # Arms may be fast when the fallback begins, as after a suspension.
             if self._lost or self._damped_from is None:
@@ -322,6 +325,8 @@ class SafetyLayer(FaultLatch):
             if now - self._damped_from <= self._damping_time:
                 self._damped_share = share[i]
             most = max(_RUNAWAY, _GROWTH * self._damped_share)
+        elif self._drives(i, share):
+            most = 1.0
         if share[i] > most:
             sentence = (
                 f"it moves at {speed[i]:.3g} rad/s or m/s in the fallback, which damps it; "
@@ -329,6 +334,19 @@ class SafetyLayer(FaultLatch):
                 "be checked."
             )
             self.trip(now, Finding(Cause.RUNAWAY, self._joints[i], sentence))
+
+    def _drives(self, i: int, share: Array) -> bool:
+        """Return whether the hold drives joint `i` instead of braking it.
+
+        A load that the model lacks accelerates a joint less and less, until the hold has found
+        it; a torque of the wrong sign accelerates it more and more. The speed over its limit
+        (na,) was between its first and its last value above the chord, or below.
+        """
+        held = self._held_shares
+        if len(held) < _HELD:
+            held.append(share)
+        first, middle, last = held[0][i], held[len(held) // 2][i], share[i]
+        return bool(middle < 0.5 * (first + last) - _CONVEX * last)
 
     def command(
         self,
@@ -456,9 +474,8 @@ class SafetyLayer(FaultLatch):
         if self.in_charge and self.response >= Response.HOLD_JOINTS:
             if self._disproved is Response.NONE:
                 self._hold = self._q.copy()
-                self._fallback.hold_joints(
-                    self._q, self._last, self._period, held=self._object_held
-                )
+                self._fallback.hold_joints(self._q, self._last, held=self._object_held)
+                self._held_shares.clear()
             self._disproved = self.response
         return True
 

@@ -157,7 +157,7 @@ class StartSettings:
     position_tolerance_m: float = _number(0.01, "m", above=0.0)
     rotation_tolerance_rad: float = _number(0.05, "rad", above=0.0)
     velocity_tolerance: float = _number(0.02, "rad/s or m/s", above=0.0)
-    velocity_limit: float = _number(0.5, "rad/s or m/s", above=0.0, infinite=True)
+    velocity_limit: float = _number(1.0, "rad/s or m/s", above=0.0, infinite=True)
     touch_tolerance: float = _number(1e-3, "m or rad", minimum=0.0)
 
 
@@ -416,12 +416,13 @@ class SafetySettings:
         closure_warning_rad: Likewise for its orientation [rad].
         closure_limit_m: Disagreement at which a grasp counts as lost [m].
         closure_limit_rad: Likewise for its orientation [rad].
-        fallback: What the arms do when control cannot go on: gravity compensation with joint
-            damping (the object's weight included while it is held), holding the joints where
-            they were in addition, or zero torque, for drives that compensate gravity themselves.
-        fallback_bandwidth: Natural frequency of the fallback's joint servo [rad/s]: damping is
-            twice this times the inertia of the arms and, while the object is held, of their
-            shares of it.
+        fallback: What the arms do when control cannot go on: hold the joints where they were,
+            also with a load that the description does not know; gravity compensation with joint
+            damping, which yields to a push and to such a load; or zero torque, for drives that
+            compensate gravity themselves. The object's weight counts while it is held.
+        fallback_bandwidth: Bandwidth of the fallback's joint servo [rad/s]; a hold takes a
+            twentieth of the rate at which commands answer measurements at most. Its gains are
+            scaled by the inertia of the arms and, while the object is held, of their shares.
         lost_arm_end: What follows for an arm whose state is lost: its drive's own hold, for
             which commands to it cease, or zero torque.
         lost_arm_end_after_s: When that follows [s]; gravity at the last good position until then,
@@ -458,10 +459,8 @@ class SafetySettings:
     closure_warning_rad: float = _number(0.005, "rad", above=0.0)
     closure_limit_m: float = _number(0.01, "m", above=0.0)
     closure_limit_rad: float = _number(0.05, "rad", above=0.0)
-    fallback: Literal["gravity_compensation_with_damping", "hold", "zero"] = (
-        "gravity_compensation_with_damping"
-    )
-    fallback_bandwidth: float = _number(10.0, "rad/s", above=0.0, maximum=50.0)
+    fallback: Literal["hold", "gravity_compensation_with_damping", "zero"] = "hold"
+    fallback_bandwidth: float = _number(25.0, "rad/s", above=0.0, maximum=50.0)
     lost_arm_end: Literal["drive_hold", "zero"] = "drive_hold"
     lost_arm_end_after_s: float = _number(0.2, "s", minimum=0.0)
     minimum_arm_distance_m: float = _number(0.02, "m", minimum=0.0)

@@ -404,6 +404,7 @@ class GuardLoop:
                 self._inertia,
                 system.limits["effort"],
                 system.arm_slices,
+                scenario.control.command_delay_periods,
             ),
             period=period,
             clock=clock,

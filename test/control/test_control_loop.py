@@ -238,7 +238,7 @@ def test_gravity_that_is_not_as_it_is_said(added):
         assert abs(plant.truth().object_pose[2] - height) < 0.05
     tick, found = pilot.safety.faults[0]
     assert found.cause is Cause.MODEL_WRONG
-    assert tick * scenario.control.period < 0.04
+    assert tick * scenario.control.period < 0.06
     assert np.abs(measured.qd).max() < 0.02
     # A reset does not bring back the fallback that was wrong.
     pilot.safety.reset()
@@ -270,8 +270,8 @@ def test_brakes_need_no_model():
             break
         measured = plant.step(-torque)
     assert pilot.safety.released == ("left", "right")
-    assert measured.time < 0.02
-    assert np.abs(measured.qd).max() < 1.0
+    assert measured.time < 0.03
+    assert np.abs(measured.qd).max() < 1.5
 
 
 def test_a_lost_grasp_that_is_closed():

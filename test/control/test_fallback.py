@@ -24,7 +24,9 @@ def support(q, held):
 
 def fallback(model=support, effort=100.0, **options) -> FallbackTorque:
     """Return a fallback without limit of the torque rate unless told otherwise."""
-    settings = SafetySettings(**{"torque_rate": np.inf, "fallback_bandwidth": 5.0, **options})
+    kind = "gravity_compensation_with_damping"
+    given = {"torque_rate": np.inf, "fallback": kind, "fallback_bandwidth": 5.0, **options}
+    settings = SafetySettings(**given)
     return FallbackTorque(
         settings, model, lambda q, held: np.diag(INERTIA), np.full(4, effort), ARMS
     )
@@ -37,20 +39,74 @@ def test_gravity_with_damping():
         np.testing.assert_allclose(tau, support(Q, held) - 10.0 * INERTIA * QD)
 
 
-def test_hold_adds_a_spring():
-    """Its stiffness is bandwidth squared times inertia, towards where the fallback began."""
+def test_a_hold_has_a_spring_and_a_damper():
+    """Of 3 w^2 and 3 w times the inertia, from where the fallback began."""
     hold = Q + 0.1
-    tau = fallback(fallback="hold").torque(Q, ZERO, hold, ZERO, 0.002, held=True)
-    np.testing.assert_allclose(tau, support(Q, True) + 25.0 * INERTIA * 0.1)
+    tau = fallback(fallback="hold").torque(Q, QD, hold, ZERO, 0.002, held=True)
+    expected = support(Q, True) + INERTIA * (75.0 * 0.1 - 15.0 * QD)
+    np.testing.assert_allclose(tau, expected)
 
 
-@pytest.mark.parametrize("kind", ["gravity_compensation_with_damping", "hold"])
-def test_velocities_near_the_largest_number(kind):
+def test_a_hold_finds_what_the_model_lacks():
+    """An error that stays is answered by w^3 / 8 times its integral; a new hold begins anew."""
+    f = fallback(fallback="hold")
+    hold = Q + 0.1
+    tau = ZERO
+    for _ in range(11):
+        tau = f.torque(Q, ZERO, hold, ZERO, 0.002, held=True)
+    spring = support(Q, True) + INERTIA * 7.5
+    np.testing.assert_allclose(tau - spring, INERTIA * 125.0 / 8.0 * 0.1 * 10 * 0.002, rtol=1e-9)
+    np.testing.assert_allclose(
+        f.torque(Q, ZERO, Q + 0.2, ZERO, 0.002, held=True) - spring, INERTIA * 7.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "grows"), [("torque rate", False), ("effort", False), ("", True)]
+)
+def test_the_integral_waits_while_the_torque_is_limited(kind, grows):
+    """Otherwise it would have to be unwound before the arm comes back."""
+    limits = {"torque rate": {"torque_rate": 1.0}, "effort": {"effort": 12.0}, "": {}}[kind]
+    f = fallback(fallback="hold", **limits)
+    for _ in range(100):
+        f.torque(Q, ZERO, Q + 0.1, ZERO, 0.002, held=True)
+    servo = f._servo
+    assert servo.acceleration(slice(0, 4), ZERO, ZERO).any() == grows
+
+
+@pytest.mark.parametrize(
+    ("delay", "period", "bandwidth"), [(0, 0.002, 25.0), (1, 0.002, 12.5), (0, 0.001, 40.0)]
+)
+def test_the_hold_is_as_stiff_as_its_delay_bears(delay, period, bandwidth):
+    """A twentieth of the rate at which commands answer measurements, and what is asked for."""
+    settings = SafetySettings(fallback="hold", fallback_bandwidth=40.0, torque_rate=np.inf)
+    f = FallbackTorque(settings, support, lambda q, held: np.eye(4), np.full(4, 1e9), ARMS, delay)
+    tau = f.torque(Q, QD, Q, ZERO, period, held=True)
+    np.testing.assert_allclose(tau, support(Q, True) - 3.0 * bandwidth * QD)
+
+
+@pytest.mark.parametrize(("speed", "bandwidth"), [(0.39, 25.0), (0.41, 24.69), (1e300, 5.0)])
+def test_the_hold_is_as_stiff_as_the_torque_rate_bears(speed, bandwidth):
+    """Half the root of torque rate over momentum: 1000 N m/s over 1 kg m^2 times the speed."""
+    settings = SafetySettings(fallback="hold", fallback_bandwidth=25.0, torque_rate=1000.0)
+    f = FallbackTorque(settings, support, lambda q, held: np.eye(4), np.full(4, 1e9), ARMS)
+    qd = np.array([speed, 0.0, 0.0, 0.0])
+    f.torque(Q, qd, Q, ZERO, 0.002, held=True)
+    error = np.array([1e-3, 0.0, 0.0, 0.0])
+    tau = f.torque(Q + error, ZERO, Q, support(Q, True), 0.002, held=True)
+    spring = -3.0 * bandwidth**2 * 1e-3
+    assert tau[0] - support(Q + error, True)[0] == pytest.approx(spring, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "damping"), [("gravity_compensation_with_damping", 10.0), ("hold", 15.0)]
+)
+def test_velocities_near_the_largest_number(kind, damping):
     """Where damping overflows, that arm gets gravity alone; the other one is damped as ever."""
     qd = np.array([1e308, -1e308, *QD[2:]])
     tau = fallback(fallback=kind).torque(Q, qd, Q, ZERO, 0.002, held=False)
     np.testing.assert_array_equal(tau[:2], support(Q, False)[:2])
-    np.testing.assert_allclose(tau[2:], (support(Q, False) - 10.0 * INERTIA * QD)[2:])
+    np.testing.assert_allclose(tau[2:], (support(Q, False) - damping * INERTIA * QD)[2:])
 
 
 def test_zero_is_zero():

@@ -37,8 +37,9 @@ def support(q, held):
 
 
 def layer(ramp_s=0.0, **options) -> SafetyLayer:
-    """Return a layer in lockstep, with a fallback that is reached at once."""
-    settings = SafetySettings(**{"torque_rate": np.inf, **options})
+    """Return a layer in lockstep, with a damping fallback that is reached at once."""
+    kind = {"fallback": "gravity_compensation_with_damping", "fallback_bandwidth": 10.0}
+    settings = SafetySettings(**{"torque_rate": np.inf, **kind, **options})
     fallback = FallbackTorque(
         settings,
         support,
@@ -312,7 +313,7 @@ def test_the_fallback_holds_where_it_began():
     safety = running(fallback="hold")
     safety.stop(2)
     safety.observe(3, Q + 0.01, QD)
-    np.testing.assert_allclose(safety.command(3), support(Q + 0.01, True) - 100.0 * 0.01)
+    np.testing.assert_allclose(safety.command(3), support(Q + 0.01, True) - 300.0 * 0.01)
 
 
 def test_the_fallback_keeps_the_torque_rate_from_the_last_torque():
@@ -357,6 +358,35 @@ def test_arms_that_are_fast_when_the_fallback_begins():
     np.testing.assert_array_equal(safety.command(tick), 0.0)
     safety.command(tick + 1)
     assert safety.released == tuple(ARMS)
+
+
+@pytest.mark.parametrize(
+    ("power", "given_up"), [(0.5, False), (1.0, False), (1.07, False), (1.11, True), (2.0, True)]
+)
+def test_a_hold_without_the_model_is_given_up_if_it_drives_a_joint(power, given_up):
+    """Beyond a velocity limit: a load is braked more and more, a wrong sign drives ever faster."""
+    safety = running()
+    safety.trip(2, Finding(Cause.MODEL_WRONG, "left_a", "it moves."))
+    for k in range(41):
+        qd = np.zeros(4)
+        qd[0] = LIMITS["velocity"][0] * (0.5 + (k / 40.0) ** power)
+        safety.observe(2 + k, Q, qd, WRENCHES)
+        safety.command(2 + k)
+    causes = [found.cause for _, found in safety.faults]
+    assert (Cause.RUNAWAY in causes) == given_up
+
+
+@pytest.mark.parametrize(("share", "given_up"), [(2.9, False), (3.1, True)])
+def test_a_hold_without_the_model_is_given_up_beyond_any_speed(share, given_up):
+    """Three times a velocity limit is too fast even for a load that is being braked."""
+    safety = running()
+    safety.trip(2, Finding(Cause.MODEL_WRONG, "left_a", "it moves."))
+    for k in range(41):
+        qd = np.zeros(4)
+        qd[0] = LIMITS["velocity"][0] * share * np.sqrt(k / 40.0)
+        safety.observe(2 + k, Q, qd, WRENCHES)
+        safety.command(2 + k)
+    assert (safety.faults[-1][1].cause is Cause.RUNAWAY) == given_up
 
 
 def test_a_start_departs_from_the_torque_of_another_process():
