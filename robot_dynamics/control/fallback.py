@@ -87,8 +87,8 @@ class LostArms:
 class JointHold:
     """The servo that brings joints to rest where they were, whatever load the model lacks.
 
-    `qdd = -3 w qd - 3 w^2 (q - q_0) - w^3 / 8 integral(q - q_0)`. It is stable for loads of up to
-    72 times the inertia that it is multiplied with, by Routh's criterion, and down to a tenth of
+    `qdd = -3 w qd - 3 w^2 (q - q_0) - w^3 / 2 integral(q - q_0)`. It is stable for loads of up to
+    18 times the inertia that it is multiplied with, by Routh's criterion, and down to a tenth of
     it in a sampled loop whose bandwidth times delay is 0.05.
 
     Args:
@@ -109,7 +109,7 @@ class JointHold:
             qd: Their velocities (n,).
         """
         w = self._w
-        return np.asarray(-3.0 * w * (qd + w * error) - w**3 / 8.0 * self._integral[own])
+        return np.asarray(-3.0 * w * (qd + w * error) - w**3 / 2.0 * self._integral[own])
 
     def integrate(self, own: slice, error: Array, free: NDArray[np.bool_], period: float) -> None:
         """Go on by a period with the joints of an arm whose torque was not limited."""

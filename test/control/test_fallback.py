@@ -48,14 +48,14 @@ def test_a_hold_has_a_spring_and_a_damper():
 
 
 def test_a_hold_finds_what_the_model_lacks():
-    """An error that stays is answered by w^3 / 8 times its integral; a new hold begins anew."""
+    """An error that stays is answered by w^3 / 2 times its integral; a new hold begins anew."""
     f = fallback(fallback="hold")
     hold = Q + 0.1
     tau = ZERO
     for _ in range(11):
         tau = f.torque(Q, ZERO, hold, ZERO, 0.002, held=True)
     spring = support(Q, True) + INERTIA * 7.5
-    np.testing.assert_allclose(tau - spring, INERTIA * 125.0 / 8.0 * 0.1 * 10 * 0.002, rtol=1e-9)
+    np.testing.assert_allclose(tau - spring, INERTIA * 125.0 / 2.0 * 0.1 * 10 * 0.002, rtol=1e-9)
     np.testing.assert_allclose(
         f.torque(Q, ZERO, Q + 0.2, ZERO, 0.002, held=True) - spring, INERTIA * 7.5
     )

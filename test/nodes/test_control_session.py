@@ -149,7 +149,7 @@ def test_a_stop_needs_a_reset_before_a_start(make):
     bench = make()
     bench.state()
     bench.session.start()
-    assert bench.session.stop().startswith("stopped; gravity compensation with damping")
+    assert bench.session.stop().startswith("stopped; hold until a reset")
     bench.session.pause()
     with pytest.raises(SafetyError, match="expected inactive"):
         bench.session.start()

@@ -121,10 +121,11 @@ def test_without_a_guard_they_run_away(cell):
 def test_what_it_commands_at_rest_is_what_the_controller_would(cell):
     """Two models, one answer: a handover makes no step."""
     cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
-    sent = cell.watch(1500)
-    # Three seconds at 20 1/s leave nothing of the motion; the two models differ by rounding.
+    sent = cell.watch(2500)
+    # Five seconds at 1.6 1/s, the slowest pole of the hold, leave 3e-4 of the motion. What stays
+    # is an internal force: joints of a closed chain do not move by it, so that no integral ends it.
     support = cell.pilot.law.hold_support(cell.seen.q)
-    assert np.abs(sent[-1] - support).max() < 1e-6
+    assert np.abs(sent[-1] - support).max() < 5e-3
     cell.guard.release()
     assert cell.guard.cycle(cell.seen.tick) is None
 
