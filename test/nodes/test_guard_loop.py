@@ -123,7 +123,7 @@ def test_what_it_commands_at_rest_is_what_the_controller_would(cell):
     cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
     sent = cell.watch(2500)
     # Five seconds at 1.6 1/s, the slowest pole of the hold, leave 3e-4 of the motion. What stays
-    # is an internal force: joints of a closed chain do not move by it, so that no integral ends it.
+    # is an internal force: joints of a closed chain do not move by it, so no integral ends it.
     support = cell.pilot.law.hold_support(cell.seen.q)
     assert np.abs(sent[-1] - support).max() < 5e-3
     cell.guard.release()
