@@ -111,6 +111,10 @@ class JointHold:
         w = self._w
         return np.asarray(-3.0 * w * (qd + w * error) - w**3 / 2.0 * self._integral[own])
 
+    def forget(self, own: slice) -> None:
+        """Begin anew with the load of an arm."""
+        self._integral[own] = 0.0
+
     def integrate(self, own: slice, error: Array, free: NDArray[np.bool_], period: float) -> None:
         """Go on by a period with the joints of an arm whose torque was not limited."""
         self._integral[own] += period * error * free
@@ -190,6 +194,13 @@ class FallbackTorque:
         if self._measured is None:
             self._measured = last.copy(), self._inertia_at(q, held=held)
             self._servo = None
+
+    def move_hold(self, arm: int, q: Array) -> None:
+        """Hold an arm at other positions (n,) from now on, and find its load anew there."""
+        own = self._arms[arm]
+        self._held_at[own] = q
+        if self._servo is not None:
+            self._servo.forget(own)
 
     def trust_model(self) -> None:
         """Compute torques from the model again."""

@@ -273,6 +273,7 @@ class JointStates:
                 self._lose(arm.watch, error.cause)
                 if arm.watch.jumps(stamp):  # the next sample is the first
                     arm.watch.forget()
+                    self._safety.time_jumped(arm.watch.name)
         if self.complaints:  # forget those about streams that have brought something good since
             for watch in self.watches:
                 if watch.arrival == now:

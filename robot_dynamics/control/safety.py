@@ -143,6 +143,7 @@ class SafetyLayer(FaultLatch):
     def _clear(self) -> None:
         super()._clear()
         self._lost = LostArms(self._end_after)
+        self._jumped: set[int] = set()  # lost arms whose time jumped
         self._damped_from: int | None = None  # since when the fallback damps all arms
         self._departs = False  # whether the last torque is known although this is not in charge
         self._unfit = "nothing was measured yet."
@@ -483,6 +484,10 @@ class SafetyLayer(FaultLatch):
         """Note that a stream brought a sample that must not be used."""
         self.trip(now, Finding(cause, error.stream, error.cause))
 
+    def time_jumped(self, arm: str) -> None:
+        """Note that an arm's clock was set, or its simulator: it is held where it comes back."""
+        self._jumped.add(self._arms.index(arm))
+
     def stop(self, now: int, sentence: str = "stopped on request.") -> None:
         """Hand over to the fallback and stay there until `reset`; also before a start."""
         self.trip(now, Finding(Cause.STOP_REQUESTED, "stop", sentence))
@@ -525,6 +530,10 @@ class SafetyLayer(FaultLatch):
             if heard is not None:
                 self._lost.take_back(i, heard)
             if i not in self._lost:
+                if i in self._jumped:
+                    self._jumped.remove(i)
+                    self._hold[own] = self.measurement.q[own]
+                    self._fallback.move_hold(i, self._hold[own])
                 self._q[own] = self.measurement.q[own]
                 self._qd[own] = self.measurement.qd[own]
         self._unfit = str(found[0]) if found else ""

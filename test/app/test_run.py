@@ -144,7 +144,7 @@ def test_a_fault_makes_a_run_bad():
 
 @pytest.mark.parametrize(("seconds", "back"), [(0.002, True), (0.3, False)])
 def test_arms_without_numbers(seconds, back):
-    """Damped as soon as there are good ones again; after 0.2 s without, left to a drive that
+    """Held as soon as there are good ones again; after 0.2 s without, left to a drive that
     keeps its last torque.
     """
     fault = f"{{kind: position_nan, arm: left, time_s: 0.5, duration_s: {seconds}}}"
@@ -152,13 +152,15 @@ def test_arms_without_numbers(seconds, back):
     speed = np.abs(run.recording["joint_velocity"])
     assert np.isfinite(run.recording["commanded_torque"]).all()
     assert not run.ok
+    changed = np.ptp(run.recording["applied_torque"][-100:, :7], axis=0).max()
     if back:
-        # Limits are 2.4 rad/s; 0.6 s at 20 1/s leave 1e-5 of a motion of some 0.1 rad/s.
+        # Limits are 2.4 rad/s. The motion of 0.1 rad/s is over; what the hold does not know of the
+        # load, it learns at 5 1/s.
         assert speed.max() < 2.4
-        assert speed[-1].max() < 1e-4
+        assert speed[-1].max() < 2e-3
+        assert changed > 0.0
     else:
-        assert speed[-1].max() > 1e-2
-        assert np.ptp(run.recording["applied_torque"][-100:, :7], axis=0).max() == 0.0
+        assert changed == 0.0
 
 
 @pytest.mark.parametrize(
