@@ -329,9 +329,7 @@ class BatchLoop:
             end(bad, lambda i: check.support_finding(support[i]))
 
     def _measurement_finding(self, q: Array, qd: Array, wrenches: Array) -> Finding | None:
-        check = copy.deepcopy(self._safety.measurement)
-        check.passes(q, qd, wrenches)
-        return next(check.findings(), None)
+        return self._safety.measurement.first_beyond(q, qd, wrenches)
 
 
 def _require_gains_alone(cell: int, common: ControlSettings, own: ControlSettings) -> None:

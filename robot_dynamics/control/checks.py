@@ -8,8 +8,9 @@ Comparisons are written so that a NaN is beyond every bound: nothing else has to
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.faults import Cause, Finding
+from robot_dynamics.control.joint_motion import MEMORY_S, JointMotion, motion_program
 from robot_dynamics.control.link_distance import LinkDistances, Proximity
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.wrench_residual import WrenchResidual
@@ -29,6 +31,10 @@ from robot_dynamics.wording import apart
 Array = NDArray[np.float64]
 
 _HUGE = np.finfo(float).max  # stands for no limit: infinities and NaN are still beyond it
+# Part of what encoders and filters may cause that is allowed to an arm where something else speaks
+# against it: a speed beyond its limit, or another arm whose numbers are false.
+_FAST_DOUBT, _OTHERS_DOUBT = 0.05, 0.3
+_FORCED = 0.05  # change of a torque over its limit, which moves an arm that is not held otherwise
 
 
 class MeasurementCheck:
@@ -41,7 +47,7 @@ class MeasurementCheck:
 
     Args:
         arms: Names of the arms' joints by arm name, in the order of vectors.
-        limits: "lower", "upper", "velocity" over the arm joints (na,).
+        limits: "lower", "upper", "velocity", "effort" over the arm joints (na,).
         wrench_count: Number of measured wrenches.
         wrench_limits: Largest moment [N m] and force [N] along an axis that a sensor may tell.
     """
@@ -62,26 +68,67 @@ class MeasurementCheck:
         speed = limits["velocity"]
         self.lower = np.maximum(np.concatenate([limits["lower"], -speed, -free]), -_HUGE)
         self.upper = np.minimum(np.concatenate([limits["upper"], speed, free]), _HUGE)
-        self._values = np.zeros(len(self.lower))
+        count = len(self.lower)
+        self._values = np.zeros(count + len(self._arms))
         self.q, self.qd = self._values[:na], self._values[na : 2 * na]
-        self._wrenches = self._values[2 * na :].reshape(-1, 6)
+        self._wrenches = self._values[2 * na : count].reshape(-1, 6)
+        self._passed = self._values[count:]
         self._count = na
-        # Buffers: allocating them would take half of the time of the check.
-        self._within = np.zeros((2, len(self._values)), dtype=bool)
-        self._above, self._below = self._within
-        self._all = bytes([1]) * self._within.size
+        ends = np.cumsum([0, *(len(names) for names in self._arms.values())]).tolist()
+        self._slices = tuple(slice(a, b) for a, b in pairwise(ends))
+        key = f"joint_motion {ends} {wrench_count}".encode()
+        program = load_kernel(key, lambda: motion_program(self._slices, wrench_count), lanes=1)
+        self._kernel = program.bind(np.concatenate([self.lower, self.upper]))
+        self._state = self._before = np.zeros(5 * na + 3 * len(self._arms))
+        self._anew = set(self._arms)  # who is compared with nothing that was before
+        self._false: dict[str, str] = {}
+        self._effort, self._torque_then = limits["effort"], np.full(na, np.nan)
 
-    def passes(self, q: Array, qd: Array, wrenches: Array | None = None) -> bool:
-        """Return whether everything is a number within its limits.
+    def begin(self) -> None:
+        """Trust all arms again, and compare with nothing that was measured before."""
+        self._anew = set(self._arms)
+        self._false.clear()
+
+    def begin_arm(self, arm: str) -> None:
+        """Compare an arm with nothing that was measured before."""
+        self._anew.add(arm)
+
+    def passes(
+        self,
+        q: Array,
+        qd: Array,
+        wrenches: Array | None = None,
+        passed: Array | float = 0.0,
+        lost: Collection[str] = (),
+        torque: Array | None = None,
+    ) -> bool:
+        """Return whether everything is a number within its limits, and of one motion.
+
+        An arm whose numbers contradict each other is not trusted until `begin`.
 
         Args:
             q: Positions (na,).
             qd: Velocities (na,).
             wrenches: Measured wrenches (k, 6), as many as were announced; none is no mistake.
+            passed: Time between the last samples and these, of each arm or of all [s].
+            lost: Names of arms whose samples are not compared with those before.
+            torque: What the law has sent last (na,); None if it does not run.
 
         Raises:
             ArgumentError: If an array has the wrong length.
         """
+        self._fill(q, qd, wrenches)
+        self._passed[:] = passed
+        self._before = self._state
+        beyond, self._state = self._kernel(self._values, self._before)
+        if beyond.item(0) <= 0.0 and not (self._false or self._anew or lost):
+            return True
+        self._compare(lost, torque)
+        values = self._values[: len(self.lower)]
+        within = (self.lower <= values).all() and (values <= self.upper).all()
+        return bool(within) and not self._false
+
+    def _fill(self, q: Array, qd: Array, wrenches: Array | None) -> None:
         if len(q) != self._count or len(qd) != self._count:
             raise ArgumentError(
                 f"{len(q)} positions and {len(qd)} velocities, expected {self._count} of each."
@@ -94,14 +141,26 @@ class MeasurementCheck:
                     f"wrenches of shape {wrenches.shape}, expected {self._wrenches.shape}."
                 )
             self._wrenches[:] = wrenches
-        np.less_equal(self.lower, self._values, self._above)
-        np.less_equal(self._values, self.upper, self._below)
-        return self._within.tobytes() == self._all
+
+    def first_beyond(self, q: Array, qd: Array, wrenches: Array) -> Finding | None:
+        """Return the first of other values that is no number or beyond a limit, if there is one.
+
+        Args:
+            q: Positions (na,).
+            qd: Velocities (na,).
+            wrenches: Wrenches (k, 6).
+        """
+        kept = self._values.copy()
+        self._fill(q, qd, wrenches)
+        found = next(self.findings(), None)
+        self._values[:] = kept
+        return found
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the values given last; numbers that are none come first."""
         for arm, joints in self._arms.items():
             bad = next(self._not_finite(joints), None)
+            bad = bad or self._false.get(arm)
             if bad:
                 yield Finding(Cause.ARM_LOST, arm, bad)
         if not np.isfinite(self._wrenches).all():
@@ -124,6 +183,48 @@ class MeasurementCheck:
                 if np.isfinite(value) and not lower <= value <= upper:
                     sentence = f"{what} {value:.4g} is beyond its limits {lower:.4g}, {upper:.4g}."
                     yield Finding(cause, joint, sentence)
+
+    def _compare(self, lost: Collection[str], torque: Array | None) -> None:
+        """Note whose samples contradict those before, and begin anew where there are none."""
+        count, na = len(self._arms), self._count
+        now, before = JointMotion.of(self._state, count), JointMotion.of(self._before, count)
+        # What else speaks against an arm: impossible speeds, or that another one is false.
+        doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)
+        for _ in self._arms:  # once more for the others if one is found false
+            found = len(self._false)
+            if found:
+                doubt = np.minimum(doubt, _OTHERS_DOUBT)
+            for i, (arm, own) in enumerate(zip(self._arms, self._slices, strict=True)):
+                finite = np.isfinite(self.q[own]).all() and np.isfinite(self.qd[own]).all()
+                if not finite or arm in self._anew or arm in lost or self._passed[i] > MEMORY_S:
+                    # The kernel is given numbers only.
+                    start = (self.q[own], self.qd[own]) if finite else (0.0 * before.q[own],) * 2
+                    now.begin(i, own, *start)
+                    (self._anew.discard if finite else self._anew.add)(arm)
+                elif arm not in self._false:
+                    why = now.why_false(
+                        self._arms,
+                        self._slices,
+                        i,
+                        before,
+                        doubt,
+                        passed=float(self._passed[i]),
+                        forced=self._is_forced(now, i, own, torque),
+                    )
+                    if why:
+                        self._false[arm] = why
+            if len(self._false) in (found, count):
+                return
+
+    def _is_forced(self, now: JointMotion, arm: int, own: slice, torque: Array | None) -> bool:
+        """Return whether torques have changed much since an arm tells nothing new."""
+        if not now.is_still(arm) or torque is None:
+            self._torque_then[own] = np.nan
+            return False
+        then = self._torque_then[own]
+        if np.isnan(then).any():
+            then[:] = torque[own]
+        return bool((np.abs(torque[own] - then) > _FORCED * self._effort[own]).any())
 
     def _not_finite(self, joints: Sequence[str]) -> Iterator[str]:
         for what, values in (("position", self.q), ("velocity", self.qd)):

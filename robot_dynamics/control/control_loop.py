@@ -422,10 +422,18 @@ class ControlLoop:
         """
         self.require_samples(now)
         self._sense()
-        return self.start_at(now, tick, *self.joint_states.state(), self._wrenches_seen())
+        q, qd = self.joint_states.state()
+        sampled = self.joint_states.sampled
+        return self.start_at(now, tick, q, qd, self._wrenches_seen(), sampled)
 
     def start_at(
-        self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
+        self,
+        now: int,
+        tick: int,
+        q: Array,
+        qd: Array,
+        wrenches: Array | None,
+        sampled: Array | None = None,
     ) -> LawStep:
         """Start control near to where the reference was checked; return what the law sees.
 
@@ -435,6 +443,7 @@ class ControlLoop:
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
             wrenches: Grasp wrenches (k, 6), if they are measured.
+            sampled: When each arm was sampled [s]; now by default.
 
         Raises:
             StartError: If the arms have moved since the check.
@@ -443,7 +452,7 @@ class ControlLoop:
         self._require_checked(q)
         self.law.check_start(q, qd)
         safety = self.safety
-        safety.observe(now, q, qd, wrenches)
+        safety.observe(now, q, qd, wrenches, sampled)
         # Safety is asked first: a refused start must not touch a law that runs.
         safety.start(now, self.law.hold_support(q))
         self.began, self._holding = tick, False
@@ -481,9 +490,17 @@ class ControlLoop:
             self._sense()
         except Exception as error:
             return self._fail(now, error)
-        return self.update(now, tick, q, qd, wrenches)
+        return self.update(now, tick, q, qd, wrenches, self.joint_states.sampled)
 
-    def update(self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None) -> Outcome:
+    def update(
+        self,
+        now: int,
+        tick: int,
+        q: Array,
+        qd: Array,
+        wrenches: Array | None,
+        sampled: Array | None = None,
+    ) -> Outcome:
         """Return what to send at a control instant.
 
         Whatever goes wrong in it ends in the fallback. If that goes wrong as well, nothing can be
@@ -495,13 +512,14 @@ class ControlLoop:
             q: Positions of the arm joints (na,); unchecked.
             qd: Their velocities (na,); unchecked.
             wrenches: Grasp wrenches (k, 6), by the arms on the object, in tool frames; unchecked.
+            sampled: When each arm was sampled [s]; now by default.
         """
         begin = time.perf_counter()
         safety, step = self.safety, None
         try:
             if not safety.wrenches_usable:
                 wrenches = None
-            if safety.observe(now, q, qd, wrenches):
+            if safety.observe(now, q, qd, wrenches, sampled):
                 step, torque = self._run_law(now, tick - (self.began or 0), q, qd, wrenches)
             else:
                 torque = safety.command(now)
@@ -564,7 +582,8 @@ class ControlLoop:
         """Return what to send when nothing new has come: the fallback, once a stream is stale."""
         self.joint_states.now = now
         wrenches = self._wrenches_seen() if self.safety.wrenches_usable else None
-        self.safety.observe(now, *self.joint_states.state(), wrenches)
+        q, qd = self.joint_states.state()
+        self.safety.observe(now, q, qd, wrenches, self.joint_states.sampled)
         return Outcome(self.safety.command(now), self.safety.released)
 
     def fall_back(self, now: int, cause: Cause, subject: str, sentence: str) -> Outcome:

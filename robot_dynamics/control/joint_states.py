@@ -137,6 +137,7 @@ class JointStates:
     Attributes:
         arms: The samples of each arm, by its name.
         now: The time of the last message or control instant.
+        sampled: Of which time on the samples' own clock the last `state` was, by arm (k,) [s].
         skew_s: How far apart the samples were that were used last [s].
         stale_after_s: Time without a sample after which an arm counts as lost [s].
         complaints: What is wrong with samples that are refused at present, by stream.
@@ -182,6 +183,7 @@ class JointStates:
         self._known = frozenset((*own_joints, *system.passive_joint_names, *ignored))
         self._layouts: dict[str, _Layout] = {}
         self.now, self.skew_s = 0, 0.0
+        self.sampled = np.zeros(len(self.watches))
         self._control_hz = control.rate_hz
         self._least_hz = (1.0 - rate_tolerance) * control.rate_hz
         self.complaints: dict[str, str] = {}
@@ -294,17 +296,20 @@ class JointStates:
         """
         q, qd = self._q.copy(), self._qd.copy()
         stamps = [watch.stamp for watch in self.watches if watch.stamp is not None]
+        self.sampled = np.array([self._clock.seconds(w.stamp or 0) for w in self.watches])
         if len(stamps) < 2 or max(stamps) == min(stamps):
             self.skew_s = 0.0
             return q, qd
         newest, at = max(stamps), 0
         self.skew_s = self._clock.seconds(newest - min(stamps))
-        for arm in self.arms.values():
+        for i, arm in enumerate(self.arms.values()):
             own = slice(at, at := at + len(arm.joints))
             # What is stale is left where it was: nothing is computed from a stale velocity.
             if arm.watch.stamp is not None and not arm.watch.is_stale(self.now):
                 age = self._clock.seconds(newest - arm.watch.stamp)
-                q[own] += qd[own] * min(age, self._period)
+                carried = min(age, self._period)
+                q[own] += qd[own] * carried
+                self.sampled[i] += carried
         return q, qd
 
     def _lose(self, watch: StreamWatch, sentence: str) -> None:

@@ -129,6 +129,8 @@ class SafetyLayer(FaultLatch):
         self.step_check = StepCheck(
             arms, limits["effort"], settings, proximity, bodies, self.largest_change
         )
+        self._clock = clock
+        self._sampled: Array | float = 0.0
         self.rate_limited = 0
         self.closure_warning = False
         self._watches: list[tuple[StreamWatch, Cause]] = []
@@ -275,7 +277,14 @@ class SafetyLayer(FaultLatch):
         self._damped_from = None
         self._departs = not self.in_charge
 
-    def observe(self, now: int, q: Array, qd: Array, wrenches: Array | None = None) -> bool:
+    def observe(
+        self,
+        now: int,
+        q: Array,
+        qd: Array,
+        wrenches: Array | None = None,
+        sampled: Array | None = None,
+    ) -> bool:
         """Check what was measured; return whether the law may run on it.
 
         Args:
@@ -283,11 +292,16 @@ class SafetyLayer(FaultLatch):
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
             wrenches: Measured wrenches (k, 6), as many as were announced.
+            sampled: When each arm was sampled [s]; now by default.
 
         Raises:
             ArgumentError: If an array has the wrong length.
         """
-        if self.measurement.passes(q, qd, wrenches) and not self._lost:
+        at = self._clock.seconds(now) if sampled is None else sampled
+        passed, self._sampled = at - self._sampled, at
+        lost = [self._arms[i] for i in self._lost] if self._lost else ()
+        sent = self._last if self.law_runs else None
+        if self.measurement.passes(q, qd, wrenches, passed, lost, sent) and not lost:
             self._q[:] = q
             self._qd[:] = qd
             self._unfit = ""
@@ -487,6 +501,7 @@ class SafetyLayer(FaultLatch):
     def time_jumped(self, arm: str) -> None:
         """Note that an arm's clock was set, or its simulator: it is held where it comes back."""
         self._jumped.add(self._arms.index(arm))
+        self.measurement.begin_arm(arm)
 
     def stop(self, now: int, sentence: str = "stopped on request.") -> None:
         """Hand over to the fallback and stay there until `reset`; also before a start."""
@@ -503,6 +518,7 @@ class SafetyLayer(FaultLatch):
         if self.law_runs:  # it held the pose; from now on the fallback does
             self._hold = self._q.copy()
         super().reset()
+        self.measurement.begin()
 
     def count_object(self) -> None:
         """Count the object's weight again, because it is in its grasps."""
@@ -537,6 +553,8 @@ class SafetyLayer(FaultLatch):
                 self._q[own] = self.measurement.q[own]
                 self._qd[own] = self.measurement.qd[own]
         self._unfit = str(found[0]) if found else ""
+        if not self.in_charge:  # whoever moves the arms meanwhile may give them other sensors
+            self.measurement.begin()
         for one in found:
             self.trip(now, one)
 

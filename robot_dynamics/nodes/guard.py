@@ -442,7 +442,7 @@ class GuardLoop:
         """
         self.joint_states.now = now
         q, qd = self.joint_states.state()
-        self.safety.observe(now, q, qd)
+        self.safety.observe(now, q, qd, sampled=self.joint_states.sampled)
         torque = self._support(q, held)
         for arm, commanded in self._commanded.items():
             torque[self._slices[arm]] = commanded
@@ -454,7 +454,8 @@ class GuardLoop:
 
         No command must be sent to the arms in `safety.released`.
         """
-        self.safety.observe(now, *self.joint_states.use(now))
+        q, qd = self.joint_states.use(now)
+        self.safety.observe(now, q, qd, sampled=self.joint_states.sampled)
         return self.safety.command(now)
 
     def reset(self, now: int) -> None:

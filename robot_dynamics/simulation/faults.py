@@ -16,6 +16,13 @@ FaultKind = Literal[
     "velocity_inf",
     "wrench_nan",
     "stuck_sensors",
+    "late_joints",
+    "swapped_joints",
+    "velocity_sign",
+    "velocity_degrees",
+    "velocity_zero",
+    "position_degrees",
+    "position_jump",
     "torque_dropout",
     "wrong_name",
     "wrong_order",
@@ -34,6 +41,10 @@ FaultKind = Literal[
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
 
+LATE_S = 0.5  # of late joint states [s]
+JUMP = 0.5  # of a position [rad or m]
+
+
 @dataclass(frozen=True)
 class FaultSettings:
     """Something that goes wrong.
@@ -44,14 +55,18 @@ class FaultSettings:
     Attributes:
         kind: "position_nan", "velocity_inf", "wrench_nan": a number of an arm's measurement that
             is none. "stuck_sensors": an arm's measurements stay what they were, with fresh time
-            stamps. "torque_dropout": an arm's drives leave torque mode and give no torque.
-            "wrong_name", "missing_joint", "wrong_order": of the joints in an arm's messages.
-            "no_velocities": messages without velocities. "wrench_silent", "silent": no messages
-            of wrist or joints. "frozen": the last message again and again. "stale_stamp": time
-            stamps stand still. "clock_back": they are a minute late. "half_period":
-            they lie about half a control period later and jitter by 0.15 ms. "dropped": every
-            second message is missing. "duplicated": every message comes twice. "reordered":
-            every message is followed by the one before it.
+            stamps. "late_joints": joint states of 0.5 s ago, with fresh time stamps.
+            "swapped_joints": those of the next arm with as many joints. "velocity_sign",
+            "velocity_degrees", "velocity_zero": velocities of an arm with the wrong sign, in
+            degrees per second, or zero. "position_degrees": positions in degrees. "position_jump":
+            the first position is 0.5 rad or m too large. "torque_dropout": an arm's drives leave
+            torque mode and give no torque. "wrong_name", "missing_joint", "wrong_order": of the
+            joints in an arm's messages. "no_velocities": messages without velocities.
+            "wrench_silent", "silent": no messages of wrist or joints. "frozen": the last message
+            again and again. "stale_stamp": time stamps stand still. "clock_back": they are a
+            minute late. "half_period": they lie about half a control period later and jitter by
+            0.15 ms. "dropped": every second message is missing. "duplicated": every message comes
+            twice. "reordered": every message is followed by the one before it.
         time_s: When it begins, counted from when the brakes let go [s].
         arm: Whose; all arms if empty.
         duration_s: How long it lasts [s].
@@ -72,6 +87,7 @@ class Faults:
         active: Whether any is on.
         began: The control period in which the last one that was not on before came on; None
             before the first.
+        late_periods: Control periods by which joint states are late, if that is planned; else 0.
 
     Args:
         arms: Names of the arms.
@@ -83,6 +99,8 @@ class Faults:
 
     def __init__(self, arms: Sequence[str], planned: Sequence[FaultSettings], period: float):
         self._arms, self._planned, self._period = tuple(arms), tuple(planned), period
+        late = any(fault.kind == "late_joints" for fault in planned)
+        self.late_periods = round(LATE_S / period) if late else 0
         for fault in planned:
             self._require_arm(fault.arm)
         self.reset()

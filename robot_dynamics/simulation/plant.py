@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import WORLD, Model
-from robot_dynamics.simulation.faults import Faults
+from robot_dynamics.simulation.faults import JUMP, Faults
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 from robot_dynamics.simulation.step import Drives
@@ -380,6 +380,10 @@ def checked_array(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
     return values
 
 
+def _size(own: slice) -> int:
+    return int(own.stop - own.start)
+
+
 def checked_wrenches(model: Model, wrenches: Mapping[str, ArrayLike]) -> dict[str, Array]:
     """Return copies of external wrenches (6,) by the name of their link.
 
@@ -410,7 +414,7 @@ class Sensors:
         faults: What goes wrong, at the control period that is measured.
     """
 
-    STATE = ("_random", "_wrenches", "_last")
+    STATE = ("_random", "_wrenches", "_last", "_joints")
 
     def __init__(
         self, settings: SensorSettings, seed: int, arms: Mapping[str, slice], faults: Faults
@@ -428,10 +432,13 @@ class Sensors:
         self._random = np.random.default_rng(self._seed if seed is None else seed)
         self._wrenches: deque[Array] = deque(maxlen=self._settings.wrench_delay_periods + 1)
         self._last: Measurement | None = None
+        self._joints: deque[tuple[Array, Array]] = deque(maxlen=self._faults.late_periods + 1)
 
     def measure(self, true: Measurement) -> Measurement:
         """Return what the sensors say of a true state, one control period after the other."""
         seen = true if self._ideal else self._imperfect(true)
+        if self._faults.late_periods:
+            self._joints.append((seen.q, seen.qd))
         if self._faults.active:
             seen = self._faulty(seen)
         self._last = seen
@@ -463,6 +470,22 @@ class Sensors:
         for i, (arm, own) in enumerate(self._arms):
             if last is not None and is_on("stuck_sensors", arm):
                 q[own], qd[own], wrenches[i] = last.q[own], last.qd[own], last.wrenches[i]
+            if is_on("late_joints", arm) and self._joints:
+                q[own], qd[own] = (values[own] for values in self._joints[0])
+            if is_on("swapped_joints", arm):
+                same = [k for k, (_, a) in enumerate(self._arms) if _size(a) == _size(own)]
+                their = self._arms[same[(same.index(i) + 1) % len(same)]][1]
+                q[own], qd[own] = seen.q[their], seen.qd[their]
+            if is_on("velocity_sign", arm):
+                qd[own] *= -1.0
+            if is_on("velocity_degrees", arm):
+                qd[own] = np.degrees(qd[own])
+            if is_on("velocity_zero", arm):
+                qd[own] = 0.0
+            if is_on("position_degrees", arm):
+                q[own] = np.degrees(q[own])
+            if is_on("position_jump", arm):
+                q[own.start] += JUMP
             if is_on("position_nan", arm):
                 q[own.start] = np.nan
             if is_on("velocity_inf", arm):

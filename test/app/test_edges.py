@@ -9,6 +9,7 @@ import pytest
 
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.errors import RobotDynamicsError
 
 
 @pytest.mark.parametrize(("name", "weight"), [("lift_box", 98.1), ("lift_box_panda", 29.4)])
@@ -33,3 +34,51 @@ def test_a_box_of_another_weight_is_held_after_a_stop(scale):
     assert any("stopped" in sentence for sentence in run.report["failures"])
     assert np.abs(pose[:, 2] - pose[0, 2]).max() < 0.03
     assert np.abs(run.recording.columns["joint_velocity"][-1]).max() < 0.02
+
+
+_SIGN, _STILL = "its sign seems to be wrong", "it seems to stand still"
+_DEGREES, _STALE = "it seems to be in degrees", "not stale data under new time stamps"
+
+
+@pytest.mark.parametrize("arm", ["left", ""])
+@pytest.mark.parametrize(
+    ("kind", "time", "why"),
+    [
+        ("velocity_sign", 0.0, _SIGN),
+        ("velocity_sign", 0.5, _SIGN),
+        ("velocity_degrees", 0.0, f"{_DEGREES} per second"),
+        ("velocity_degrees", 0.5, f"{_DEGREES} per second"),
+        ("velocity_zero", 0.0, _STILL),
+        ("velocity_zero", 0.5, _STILL),
+        ("late_joints", 0.0, _STALE),
+        ("late_joints", 0.5, "stale, repeated or false data"),
+        ("stuck_sensors", 0.0, _STALE),
+        ("stuck_sensors", 0.5, _STALE),
+        ("position_degrees", 0.5, _DEGREES),
+        ("position_jump", 0.5, "stale, repeated or false data"),
+        ("swapped_joints", 0.5, "names seem swapped"),
+    ],
+)
+def test_false_joint_data_stop_control_with_their_cause(kind, time, why, arm):
+    """Of one arm or of both; the object stays where it is until the drives take over."""
+    fault = f"plant.faults=[{{kind: {kind}, time_s: {time}, arm: '{arm}'}}]"
+    run = simulate(load_scenario("lift_box", [fault]), duration=time + 0.8)
+    stopped = [text for text in run.report["failures"] if "controller stopped" in text]
+    assert len(stopped) == 1
+    assert why in stopped[0]
+    columns = run.recording.columns
+    times, pose = columns["time"], columns["object_pose"]
+    at = np.searchsorted(times, float(stopped[0].split(" at ")[1].split()[0]))
+    # 0.2 s after an arm is lost, its drive holds it. One arm alone brakes both; if both are lost,
+    # nobody does.
+    end = at + 90 if not arm else len(times)
+    assert np.linalg.norm(pose[at:end, :3] - pose[at, :3], axis=1).max() < (0.03 if arm else 0.04)
+    speed = np.abs(np.diff(pose[:end, :3], axis=0)).max() / (times[1] - times[0])
+    assert speed < 0.5
+
+
+@pytest.mark.parametrize("kind", ["swapped_joints", "position_degrees", "position_jump"])
+def test_no_start_with_false_positions(kind):
+    """Limits and grasps show them while the arms stand still."""
+    with pytest.raises(RobotDynamicsError, match="start refused"):
+        simulate("lift_box", overrides=[f"plant.faults=[{{kind: {kind}}}]"], duration=0.1)

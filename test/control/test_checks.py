@@ -56,6 +56,7 @@ def test_limits_are_named_with_the_joint():
     """Positions and velocities beyond their limits, unlimited joints never."""
     check = MeasurementCheck(ARMS, LIMITS)
     assert check.passes(np.array([1.0, 1e9, -1.0, 2.0]), np.array([2.0, -1e9, 0.0, -2.0]))
+    check.begin()
     q, qd = np.array([0.0, 0.0, -1.1, 0.0]), np.array([0.0, 0.0, 0.0, 2.5])
     assert not check.passes(q, qd)
     found = [str(f) for f in check.findings()]

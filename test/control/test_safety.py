@@ -70,6 +70,12 @@ def running(**options) -> SafetyLayer:
     return safety
 
 
+def observe(safety, tick, q, qd, wrenches=WRENCHES):
+    """Return whether the law may run on a sample that is compared with none before it."""
+    safety.measurement.begin()
+    return safety.observe(tick, q, qd, wrenches)
+
+
 def test_from_inactive_over_the_ramp_to_active():
     """Nothing is sent before the start; the ramp runs from 0 to 1 and then control is active."""
     safety = layer(ramp_s=0.02)
@@ -92,7 +98,7 @@ def test_an_arm_that_sends_no_number(what):
     safety = running(lost_arm_end_after_s=0.02)
     q, qd = Q + 0.01, QD + 0.5
     (q if what == "position" else qd)[1] = np.nan
-    assert not safety.observe(2, q, qd, WRENCHES)
+    assert not observe(safety, 2, q, qd)
     assert safety.state is State.FALLBACK
     assert safety.cause.startswith(f"left: {what} of joint 'left_b' is nan")
     tau = safety.command(2)
@@ -100,12 +106,12 @@ def test_an_arm_that_sends_no_number(what):
     np.testing.assert_allclose(tau[2:], (support(q, True) - 20.0 * qd)[2:])
     assert safety.released == ()
     for tick in range(3, 13):
-        assert not safety.observe(tick, q, qd, WRENCHES)
+        assert not observe(safety, tick, q, qd)
         tau = safety.command(tick)
         assert safety.released == (() if tick < 12 else ("left",))
     assert not tau[:2].any()
     # numbers again come too late: its drive holds the arm
-    assert not safety.observe(13, Q, QD, WRENCHES)
+    assert not observe(safety, 13, Q, QD)
     assert not safety.command(13)[:2].any()
     assert safety.released == ("left",)
 
@@ -114,16 +120,16 @@ def test_an_arm_that_sends_numbers_again():
     """It is damped like the other one; the fault stays, and the law does not run."""
     safety = running(lost_arm_end_after_s=0.02)
     bad, qd = Q * np.nan, QD + 0.5
-    assert not safety.observe(2, bad, qd, WRENCHES)
+    assert not observe(safety, 2, bad, qd)
     safety.command(2)
     for tick in range(3, 30):  # longer than what ends an arm that stays lost
         q = Q + 0.01 * tick
-        assert not safety.observe(tick, q, qd, WRENCHES)
+        assert not observe(safety, tick, q, qd)
         np.testing.assert_allclose(safety.command(tick), support(q, True) - 20.0 * qd)
     assert safety.released == ()
     assert safety.state is State.FALLBACK
     assert len(safety.faults) == 2  # the other arm's was as bad
-    assert not safety.observe(30, bad, qd, WRENCHES)
+    assert not observe(safety, 30, bad, qd)
     np.testing.assert_allclose(safety.command(30), support(q, True))  # without damping again
 
 
@@ -204,7 +210,7 @@ def test_positions_and_velocities_beyond_limits(q, qd, joint):
     safety = running()
     q_now, qd_now = Q.copy(), QD.copy()
     q_now[2], qd_now[2] = q, qd
-    assert not safety.observe(2, q_now, qd_now, WRENCHES)
+    assert not observe(safety, 2, q_now, qd_now)
     assert safety.cause.startswith(joint)
     wanted = np.minimum(support(q_now, True) - 20.0 * qd_now, LIMITS["effort"])
     np.testing.assert_allclose(safety.command(2), wanted)
@@ -312,7 +318,7 @@ def test_the_fallback_holds_where_it_began():
     """With `hold` the spring pulls towards the positions of the instant of the fault."""
     safety = running(fallback="hold")
     safety.stop(2)
-    safety.observe(3, Q + 0.01, QD)
+    observe(safety, 3, Q + 0.01, QD)
     np.testing.assert_allclose(safety.command(3), support(Q + 0.01, True) - 300.0 * 0.01)
 
 
@@ -349,11 +355,11 @@ def test_arms_that_are_fast_when_the_fallback_begins():
     safety = running(stale_after_periods=1000)
     first, tick = Cause.VELOCITY_LIMIT, 2
     for speed in [*np.linspace(12.0, 16.0, 40), *np.linspace(16.0, 14.0, 100), 18.0]:
-        safety.observe(tick, Q, np.array([speed, 0.0, 0.0, 0.0]))
+        observe(safety, tick, Q, np.array([speed, 0.0, 0.0, 0.0]))
         safety.command(tick)
         tick += 1
     assert [found.cause for _, found in safety.faults] == [first]
-    safety.observe(tick, Q, np.array([20.0, 0.0, 0.0, 0.0]))
+    observe(safety, tick, Q, np.array([20.0, 0.0, 0.0, 0.0]))
     assert safety.faults[-1][1].cause is Cause.RUNAWAY
     np.testing.assert_array_equal(safety.command(tick), 0.0)
     safety.command(tick + 1)
@@ -370,7 +376,7 @@ def test_a_hold_without_the_model_is_given_up_if_it_drives_a_joint(power, given_
     for k in range(41):
         qd = np.zeros(4)
         qd[0] = LIMITS["velocity"][0] * (0.5 + (k / 40.0) ** power)
-        safety.observe(2 + k, Q, qd, WRENCHES)
+        observe(safety, 2 + k, Q, qd)
         safety.command(2 + k)
     causes = [found.cause for _, found in safety.faults]
     assert (Cause.RUNAWAY in causes) == given_up
@@ -384,7 +390,7 @@ def test_a_hold_without_the_model_is_given_up_beyond_any_speed(share, given_up):
     for k in range(41):
         qd = np.zeros(4)
         qd[0] = LIMITS["velocity"][0] * share * np.sqrt(k / 40.0)
-        safety.observe(2 + k, Q, qd, WRENCHES)
+        observe(safety, 2 + k, Q, qd)
         safety.command(2 + k)
     assert (safety.faults[-1][1].cause is Cause.RUNAWAY) == given_up
 

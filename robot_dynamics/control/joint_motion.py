@@ -1,0 +1,213 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether joint positions and velocities tell of one motion, or some of them are false.
+
+Of each joint the difference of its positions is compared with the integral of its velocity over
+the last twentieth of a second. A velocity of the wrong sign or unit departs from it, and so does a
+position that jumps. An arm whose numbers stay the same to the last bit while another arm moves the
+object that both hold tells what was, not what is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import Program, trace
+from robot_dynamics.scalar.functions import absolute, maximum, minimum
+
+Array = NDArray[np.float64]
+
+MEMORY_S = 0.05  # in which what was seen loses its weight, but for 1 / e [s]
+DISAGREEMENT = 4e-3  # of positions and velocities, that encoders and filters cause [rad or m]
+_SHARE = 0.3  # of the way in that time, that the lag of a velocity filter causes
+_LATE_S = 4e-3  # between the instants of a position and its velocity [s]
+_STILL = 10  # samples that are the same to the last bit
+_MOVED = 4e-3  # way of another arm meanwhile [rad or m]
+_ANY = 1e300  # makes at least 1 of whatever is not zero
+
+
+class JointMotion(NamedTuple):
+    """What is kept of the samples of all arms, in rows that a kernel takes as one array.
+
+    Attributes:
+        q: Positions before (na,).
+        qd: Velocities before (na,).
+        apart: What positions and velocities disagree by (na,).
+        way: What joints moved, without sign (na,).
+        moved: What they moved (na,).
+        per_arm: Of each arm the time since its sample changed [s], the number of samples since,
+            and the way of other arms since (k, 3).
+    """
+
+    q: Array
+    qd: Array
+    apart: Array
+    way: Array
+    moved: Array
+    per_arm: Array
+
+    @classmethod
+    def of(cls, state: Array, arms: int) -> JointMotion:
+        """Return views of an array (5 na + 3 k,)."""
+        na = (len(state) - 3 * arms) // 5
+        q, qd, apart, way, moved = state[: 5 * na].reshape(5, na)
+        return cls(q, qd, apart, way, moved, state[5 * na :].reshape(arms, 3))
+
+    def begin(self, arm: int, own: slice, q: Array, qd: Array) -> None:
+        """Forget what an arm did before the sample `q`, `qd` (n,)."""
+        self.q[own], self.qd[own] = q, qd
+        for row in (self.apart, self.way, self.moved):
+            row[own] = 0.0
+        self.per_arm[arm] = 0.0
+
+    def is_still(self, arm: int) -> bool:
+        """Return whether an arm has told nothing new for some samples."""
+        return bool(self.per_arm[arm, 1] > _STILL)
+
+    def why_false(
+        self,
+        joints: Mapping[str, Sequence[str]],
+        slices: Sequence[slice],
+        arm: int,
+        before: JointMotion,
+        doubt: Array,
+        *,
+        passed: float,
+        forced: bool,
+    ) -> str:
+        """Return a sentence about what is false with the samples of an arm; empty if nothing is.
+
+        Args:
+            joints: Names of the joints by arm.
+            slices: Where each arm stands.
+            arm: Number of the arm.
+            before: What was kept before the last sample.
+            doubt: Part of what encoders and filters may cause that is allowed (na,): 1 where
+                nothing else speaks against the arm.
+            passed: Time between these samples and those before [s].
+            forced: Whether torques have changed so much that an arm must have moved.
+        """
+        names = tuple(joints)
+        own = slices[arm]
+        other_moves = self.per_arm[arm, 2] > _MOVED
+        if self.is_still(arm) and (other_moves or forced):
+            since = "another arm moves" if other_moves else "its torques have changed"
+            return (
+                f"its positions and velocities are the same in {int(self.per_arm[arm, 1])} "
+                f"samples while {since}; expected new measurements, not stale data under new time "
+                "stamps."
+            )
+        way = np.maximum(self.way - np.abs(self.q - before.q), 0.0)  # before the last step
+        allowed = _SHARE * way + doubt * (DISAGREEMENT + _LATE_S * np.abs(self.qd))
+        excess = np.abs(self.apart[own]) - allowed[own]
+        i = int(np.argmax(excess))
+        if not excess[i] > 0.0:
+            return ""
+        joint = joints[names[arm]][i]
+        jump = self.q[own] - before.q[own]
+        kept = MEMORY_S / (MEMORY_S + passed)
+        if abs(jump[i]) > DISAGREEMENT and abs(before.apart[own][i]) < 0.5 * abs(
+            self.apart[own][i]
+        ):
+            return self._why_jumped(names, slices, arm, joint, before, float(jump[i]))
+        # What is false may have begun a moment ago: its kind shows in the last step.
+        told = float(jump[i] - (self.apart[own][i] - kept * before.apart[own][i]))
+        ratio = told / float(jump[i]) if jump[i] else math.inf
+        degrees = math.degrees(1.0)
+        if abs(ratio - 1.0) > 0.5 * (degrees - 1.0) and abs(ratio) < 2.0 * degrees:
+            cause = "it seems to be in degrees per second"
+        elif ratio < -0.4:
+            cause = "its sign seems to be wrong"
+        elif abs(ratio) < 0.4:
+            cause = "it seems to stand still"
+        else:
+            cause = "one of both is false"
+        return (
+            f"velocity of joint {joint!r} contradicts its position: in the last "
+            f"{1e3 * MEMORY_S:.0f} ms it moved by {self.moved[own][i]:.3g} rad or m, by its "
+            f"velocity {self.moved[own][i] - self.apart[own][i]:.3g}: {cause}."
+        )
+
+    def _why_jumped(
+        self,
+        names: Sequence[str],
+        slices: Sequence[slice],
+        arm: int,
+        joint: str,
+        before: JointMotion,
+        jump: float,
+    ) -> str:
+        own = slices[arm]
+        sentence = (
+            f"position of joint {joint!r} jumped by {jump:.3g} rad or m in one sample, and its "
+            "velocity tells of no such motion"
+        )
+        # A sample is close to another one if the motion of a few periods lies between them.
+        close = 10.0 * DISAGREEMENT
+        if np.abs(np.radians(self.q[own]) - before.q[own]).max() < close:
+            return f"{sentence}: it seems to be in degrees."
+        for other, their in enumerate(slices):
+            same = len(before.q[their]) == len(before.q[own])
+            if other != arm and same and np.abs(self.q[own] - before.q[their]).max() < close:
+                return f"{sentence}: it is where arm {names[other]!r} was; names seem swapped."
+        return f"{sentence}: stale, repeated or false data."
+
+
+def motion_program(arms: Sequence[slice], wrenches: int) -> Program:
+    """Return the program of the check of a sample; NaN is beyond all bounds.
+
+    Inputs: values, which are positions, velocities, wrenches and the time since the last sample of
+    each arm (2 na + 6 k + arms,); state, a `JointMotion` (5 na + 3 arms,).
+    Parameters: lower and upper bounds (2 na + 6 k, each).
+    Outputs: by how much the worst value is beyond what it may be (1,), and the next state.
+    """
+    na = arms[-1].stop
+    count = 2 * na + 6 * wrenches
+
+    def run(values: Any, state: Any, bounds: Any) -> dict[str, Any]:
+        beyond = [values[i] - bounds[count + i] for i in range(count)]
+        beyond += [bounds[i] - values[i] for i in range(count)]
+        rows = [[state[row * na + j] for j in range(na)] for row in range(5)]
+        q_before, qd_before, apart, way, moved = rows
+        q, qd = [values[j] for j in range(na)], [values[na + j] for j in range(na)]
+        steps = [q[j] - q_before[j] for j in range(na)]
+        sizes = [absolute(step) for step in steps]
+        ways = [_largest(sizes[own]) for own in arms]
+        per_arm: list[Any] = []
+        for i, own in enumerate(arms):
+            at = 5 * na + 3 * i
+            joints = range(own.start, own.stop)
+            change = _largest([ways[i], *(absolute(qd[j] - qd_before[j]) for j in joints)])
+            new = minimum(change * _ANY, 1.0)
+            old = 1.0 - new
+            passed = values[count + i]
+            waited = state[at] + passed
+            samples = (state[at + 1] + minimum(passed * _ANY, 1.0)) * old
+            others = [ways[k] for k in range(len(arms)) if k != i]
+            theirs = (state[at + 2] + (_largest(others) if others else 0.0)) * old
+            per_arm += [waited * old, samples, theirs]
+            beyond.append(samples - _STILL)  # looked into only then
+            dt = waited * new
+            kept = MEMORY_S / (MEMORY_S + dt)
+            for j in joints:
+                differ = steps[j] - 0.5 * dt * (qd[j] + qd_before[j])
+                apart[j] = kept * apart[j] + differ
+                moved[j] = kept * moved[j] + steps[j]
+                way[j] = kept * way[j]
+                allowed = DISAGREEMENT + _SHARE * way[j] + _LATE_S * absolute(qd[j])
+                beyond.append(absolute(apart[j]) - allowed)
+                way[j] = way[j] + sizes[j]
+        return {"beyond": [_largest(beyond)], "state": [*q, *qd, *apart, *way, *moved, *per_arm]}
+
+    inputs = {"values": count + len(arms), "state": 5 * na + 3 * len(arms)}
+    return trace(run, name="joint_motion", inputs=inputs, parameters=2 * count)
+
+
+def _largest(values: Sequence[Any]) -> Any:
+    return reduce(maximum, values)

@@ -1,0 +1,119 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Positions and velocities of one motion pass, with what sensors add; false ones are named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.checks import MeasurementCheck
+
+ARMS = {"left": ("left_a", "left_b"), "right": ("right_a", "right_b")}
+LIMITS = {
+    "lower": np.full(4, -100.0),
+    "upper": np.full(4, 100.0),
+    "velocity": np.full(4, 3.0),
+    "effort": np.full(4, 50.0),
+}
+PERIOD = 0.002
+
+
+def judge(q, qd, periods=PERIOD, torque=None):
+    """Return the first finding about samples (N, 4), and its index; None for both without one."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    passed = np.broadcast_to(periods, len(q))
+    for i in range(len(q)):
+        sent = None if torque is None else torque[i]
+        if not check.passes(q[i], qd[i], passed=passed[i], torque=sent):
+            return next(check.findings()), i
+    return None, None
+
+
+def motion(amplitude=0.4, hz=0.5, count=500, periods=PERIOD):
+    """Return sines of all joints, from rest, and their velocities."""
+    t = np.cumsum(np.broadcast_to(periods, count))[:, None]
+    w, phase = 2.0 * np.pi * hz, np.arange(4.0)
+    return amplitude * np.sin(w * t + phase), amplitude * w * np.cos(w * t + phase)
+
+
+@pytest.mark.parametrize(("amplitude", "hz"), [(0.4, 0.5), (0.9, 0.5), (0.02, 5.0), (0.0, 1.0)])
+def test_a_motion_passes_with_noise_encoders_and_filters(amplitude, hz):
+    """Also with uneven periods, and velocities that a filter makes 8 ms late."""
+    random = np.random.default_rng(3)
+    periods = PERIOD * random.uniform(0.3, 1.7, 1000)
+    q, qd = motion(amplitude, hz, 1000, periods)
+    assert judge(q, qd, periods) == (None, None)
+    q_seen = 2e-4 * np.round((q + 1e-4 * random.standard_normal(q.shape)) / 2e-4)
+    assert judge(q_seen, qd + 0.03 * random.standard_normal(q.shape), periods) == (None, None)
+    q, qd = motion(amplitude, hz, 1000)
+    late = np.vstack([np.repeat(qd[:1], 4, axis=0), qd[:-4]])
+    assert judge(q, late) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("scale", "why"),
+    [(-1.0, "sign"), (0.0, "stand still"), (57.3, "degrees per second"), (2.0, "is false")],
+)
+def test_false_velocities_are_named(scale, why):
+    """Soon; what is false by little takes longer."""
+    q, qd = motion(0.2, 0.5)
+    qd[100:, 1] *= scale
+    found, at = judge(q, qd)
+    assert found.subject == "left"
+    assert why in found.sentence
+    assert 100 <= at < 180
+
+
+@pytest.mark.parametrize(("jump", "noticed"), [(3e-3, False), (8e-3, True)])
+def test_a_jump_is_noticed_at_once(jump, noticed):
+    """Beyond what encoders cause, and what the joint may have moved: nearly at rest."""
+    q, qd = motion(0.01, 0.1)
+    q[200:, 2] += jump
+    found, at = judge(q, qd)
+    assert (at == 200) == noticed
+    assert not noticed or "jumped" in found.sentence
+
+
+@pytest.mark.parametrize(("change", "noticed"), [(2.4, False), (2.6, True)])
+def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
+    """Beyond a twentieth of what the drive can give [N m]."""
+    torque = np.zeros((100, 4))
+    torque[50:, 3] = change
+    found, at = judge(np.ones((100, 4)), np.zeros((100, 4)), torque=torque)
+    assert (at is not None) == noticed
+    if noticed:
+        assert found.subject == "right"
+        assert "torques have changed" in found.sentence
+
+
+@pytest.mark.parametrize(("way", "noticed"), [(3.8e-3, False), (4.4e-3, True)])
+def test_an_arm_that_tells_nothing_new_while_the_other_one_moves(way, noticed):
+    """By more than 4 mrad."""
+    q, qd = np.ones((100, 4)), np.zeros((100, 4))
+    speed = way / (80 * PERIOD)
+    q[:, 0] += np.clip(np.arange(100) - 10, 0, 80) * PERIOD * speed
+    qd[10:90, 0] = speed
+    found, _ = judge(q, qd)
+    assert (found is not None) == noticed
+    assert not noticed or (found.subject == "right" and "another arm moves" in found.sentence)
+
+
+def test_a_false_arm_is_not_trusted_until_it_begins_anew():
+    """Good samples after it change nothing."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    q = np.zeros(4)
+    assert check.passes(q, q, passed=PERIOD)
+    assert not check.passes(q + np.array([1.0, 0, 0, 0]), q, passed=PERIOD)
+    for _ in range(100):
+        assert not check.passes(q, q, passed=PERIOD)
+    check.begin()
+    assert check.passes(q, q, passed=PERIOD)
+
+
+def test_samples_long_after_the_last_ones_are_not_compared():
+    """Nobody knows what happened meanwhile; within 0.05 s a jump is one."""
+    for passed, good in ((0.051, True), (0.049, False)):
+        check = MeasurementCheck(ARMS, LIMITS)
+        assert check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
+        assert check.passes(np.ones(4), np.zeros(4), passed=passed) == good
