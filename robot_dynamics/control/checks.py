@@ -20,7 +20,7 @@ from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.link_distance import LinkDistances, Proximity
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.wrench_residual import WrenchResidual
+from robot_dynamics.control.wrench_residual import ObjectMotion, WrenchResidual
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import norm
@@ -291,15 +291,26 @@ class StepCheck:
             figures = figures._replace(link_margin=np.inf)
         return figures if self._measured else figures._replace(wrench_excess=-np.inf)
 
-    def wrench_findings(self, wrenches: Array) -> Iterator[Finding]:
+    def motion(self, figures: StepFigures) -> ObjectMotion:
+        """Return what a step's figures say about the object without wrist sensors."""
+        settings = self._settings
+        apart = not (
+            figures.closure_distance <= settings.closure_warning_m
+            and figures.closure_angle <= settings.closure_warning_rad
+        )
+        return ObjectMotion(figures.moved, figures.turned, apart if self._closed else None)
+
+    def wrench_findings(self, wrenches: Array, wrists: Array | None = None) -> Iterator[Finding]:
         """Yield the bodies on which wrist sensors measure what their motion does not explain.
 
         Args:
-            wrenches: Those given to `figures` last (b, 18).
+            wrenches: Those given to `passes` last (b, 18).
+            wrists: Measured grasp wrenches of all arms (k, 6), in tool frames; None if unknown.
         """
+        motion = self.motion(self.figures())
         for body, measured, state in zip(self.bodies, wrenches, self.residuals, strict=True):
             if not body.excess(measured.tolist(), state.tolist(), body.parameters) <= 0.0:
-                yield body.finding(measured, state)
+                yield body.finding(measured, state, motion, wrists)
 
     def torque_finding(self, torque: Array) -> Finding:
         """Return which torque is beyond its limit, or no number."""

@@ -360,6 +360,7 @@ class SafetyLayer(FaultLatch):
         pose: Array | None = None,
         wrenches: Array | None = None,
         tilts: Array | None = None,
+        wrists: Array | None = None,
     ) -> Array | None:
         """Return the torque (na,) to send; None if arms have never relied on it.
 
@@ -377,6 +378,7 @@ class SafetyLayer(FaultLatch):
             wrenches: Of held bodies (b, 18); see `LawStep.held_body_wrenches`. None if they are
                 not measured.
             tilts: Of each soft finger from its grasp (s,) [rad].
+            wrists: Measured grasp wrenches (k, 6), by which a sensor that is wrong is named.
         """
         if not self.in_charge:
             return None
@@ -390,7 +392,7 @@ class SafetyLayer(FaultLatch):
                 self.closure_warning = False
             else:
                 figures = check.figures()
-                self._take_up(now, figures, good, closure, pose, wrenches)
+                self._take_up(now, figures, good, closure, pose, wrenches, wrists)
             if task_scale >= self.settings.least_task_scale:
                 self._scaled_since = None
             elif self._scaled_since is None:
@@ -425,6 +427,7 @@ class SafetyLayer(FaultLatch):
         closure: Array | None,
         pose: Array | None,
         wrenches: Array | None,
+        wrists: Array | None,
     ) -> None:
         """Trip by the figures of a step that are beyond their limits."""
         settings, check = self.settings, self.step_check
@@ -433,7 +436,7 @@ class SafetyLayer(FaultLatch):
             if too_close is not None:
                 self.trip(now, too_close)
         if not figures.wrench_excess <= 0.0 and wrenches is not None:
-            for unexplained in check.wrench_findings(wrenches):
+            for unexplained in check.wrench_findings(wrenches, wrists):
                 self.trip(now, unexplained)
         if not figures.excess <= 0.0:
             self.trip(now, check.torque_finding(torque))

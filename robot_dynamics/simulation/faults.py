@@ -15,6 +15,8 @@ FaultKind = Literal[
     "position_nan",
     "velocity_inf",
     "wrench_nan",
+    "wrench_tared",
+    "wrench_inverted",
     "stuck_sensors",
     "torque_dropout",
     "wrong_name",

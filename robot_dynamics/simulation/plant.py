@@ -410,7 +410,7 @@ class Sensors:
         faults: What goes wrong, at the control period that is measured.
     """
 
-    STATE = ("_random", "_wrenches", "_last")
+    STATE = ("_random", "_wrenches", "_last", "_tared")
 
     def __init__(
         self, settings: SensorSettings, seed: int, arms: Mapping[str, slice], faults: Faults
@@ -428,12 +428,15 @@ class Sensors:
         self._random = np.random.default_rng(self._seed if seed is None else seed)
         self._wrenches: deque[Array] = deque(maxlen=self._settings.wrench_delay_periods + 1)
         self._last: Measurement | None = None
+        self._tared: dict[str, Array] = {}
 
     def measure(self, true: Measurement) -> Measurement:
         """Return what the sensors say of a true state, one control period after the other."""
         seen = true if self._ideal else self._imperfect(true)
         if self._faults.active:
             seen = self._faulty(seen)
+        elif self._tared:
+            self._tared.clear()
         self._last = seen
         return seen
 
@@ -467,6 +470,12 @@ class Sensors:
                 q[own.start] = np.nan
             if is_on("velocity_inf", arm):
                 qd[own.start] = np.inf
+            if is_on("wrench_tared", arm):
+                wrenches[i] -= self._tared.setdefault(arm, wrenches[i].copy())
+            else:
+                self._tared.pop(arm, None)
+            if is_on("wrench_inverted", arm):
+                wrenches[i] *= -1.0
             if is_on("wrench_nan", arm):
                 wrenches[i, 5] = np.nan
         return seen._replace(q=q, qd=qd, wrenches=wrenches)
