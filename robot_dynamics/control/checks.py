@@ -160,6 +160,8 @@ class StepFigures(NamedTuple):
 
 
 _BEYOND = len(StepFigures._fields)  # what follows the figures
+_WRENCH_EXCESS = StepFigures._fields.index("wrench_excess")
+_STAYS = 1.02  # times the margin at which a doubt about wrist sensors began, at which it ends
 
 
 class StepCheck:
@@ -173,6 +175,7 @@ class StepCheck:
         proximity: Distances of links; None without.
         bodies: Limits of what wrist sensors measure of each held body; none without sensors.
         residuals: States of their filters (b, 11).
+        doubtful: Whether wrist sensors measure more than is good of what motion does not explain.
 
     Args:
         arms: Names of the arms' joints by arm name, in the order of vectors.
@@ -213,6 +216,7 @@ class StepCheck:
         self._program = load_kernel(*self._source, lanes=1)
         self._no_error, self._no_closure = np.zeros(6), np.zeros(6 * others)
         self._closed = others > 0
+        self._band = max((body.band for body in self.bodies), default=0.0)
         self._no_wrenches = np.zeros((len(self.bodies), 18))
         self._no_positions = np.zeros(distances.joint_count if distances else 0)
         self._no_pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -221,6 +225,7 @@ class StepCheck:
     def begin(self) -> None:
         """Forget what was measured of held bodies, and take the least distances of links."""
         self._kernel = self._program.bind(self.block)
+        self.doubtful = False
         self.residuals = np.zeros((len(self.bodies), 11))
 
     @property
@@ -280,6 +285,9 @@ class StepCheck:
             self._figures, residuals = self._kernel(*arrays)
             if wrenches is not None:
                 self.residuals = residuals
+                # A doubt ends a little lower than it begins, so that noise does not repeat it.
+                band = _STAYS * self._band if self.doubtful else self._band
+                self.doubtful = self._figures.item(_WRENCH_EXCESS) > -band
         else:
             self._figures = self._kernel(*arrays)
         return bool(self._figures.item(_BEYOND) <= 0.0)
@@ -311,6 +319,13 @@ class StepCheck:
         for body, measured, state in zip(self.bodies, wrenches, self.residuals, strict=True):
             if not body.excess(measured.tolist(), state.tolist(), body.parameters) <= 0.0:
                 yield body.finding(measured, state, motion, wrists)
+
+    def wrench_warnings(self, wrenches: Array, wrists: Array | None = None) -> Iterator[str]:
+        """Yield a sentence for each body that is `doubtful`; see `wrench_findings`."""
+        motion = self.motion(self.figures())
+        for body, measured, state in zip(self.bodies, wrenches, self.residuals, strict=True):
+            if body.excess(measured.tolist(), state.tolist(), body.parameters) > -body.band:
+                yield body.warning(measured, state, motion, wrists)
 
     def torque_finding(self, torque: Array) -> Finding:
         """Return which torque is beyond its limit, or no number."""

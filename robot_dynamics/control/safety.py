@@ -60,6 +60,9 @@ class SafetyLayer(FaultLatch):
         released: Names of arms that no command must be sent to any more: their drives hold them.
         rate_limited: How often the law wanted torques to change faster than they may.
         closure_warning: Whether the arms disagree more than is good about the object's pose.
+        wrench_warning: What wrist sensors measure at present that should not be there; empty if
+            that is little.
+        warnings: Such sentences since the last reset, each with the time of the first.
         settings: Limits and what the fallback is.
         measurement: Check of what is measured.
         step_check: Check of a step of the law.
@@ -146,6 +149,8 @@ class SafetyLayer(FaultLatch):
         self._damped_from: int | None = None  # since when the fallback damps all arms
         self._departs = False  # whether the last torque is known although this is not in charge
         self._unfit = "nothing was measured yet."
+        self.wrench_warning = ""
+        self.warnings: tuple[tuple[int, str], ...] = ()
         self.released: tuple[str, ...] = ()
 
     def note_drives(self, added: Callable[[Array], Array], braking: Collection[str] = ()) -> None:
@@ -393,6 +398,11 @@ class SafetyLayer(FaultLatch):
             else:
                 figures = check.figures()
                 self._take_up(now, figures, good, closure, pose, wrenches, wrists)
+            if check.doubtful and wrenches is not None:
+                if not self.wrench_warning:
+                    self._warn_of_sensors(now, wrenches, wrists)
+            elif self.wrench_warning:
+                self.wrench_warning = ""
             if task_scale >= self.settings.least_task_scale:
                 self._scaled_since = None
             elif self._scaled_since is None:
@@ -450,6 +460,16 @@ class SafetyLayer(FaultLatch):
         astray = check.tracking_finding(turned, moved)
         if astray is not None:
             self.trip(now, astray)
+
+    def _warn_of_sensors(self, now: int, wrenches: Array, wrists: Array | None) -> None:
+        """Keep a sentence about wrist sensors; of each sensor the first alone."""
+        known = {sentence.partition(":")[0] for _, sentence in self.warnings}
+        for sentence in self.step_check.wrench_warnings(wrenches, wrists):
+            self.wrench_warning = self.wrench_warning or sentence
+            subject = sentence.partition(":")[0]
+            if subject not in known:
+                known.add(subject)
+                self.warnings += ((now, sentence),)
 
     def _watch_tilts(self, now: int, tilts: Array) -> None:
         """Trip if a soft finger tilts on the object."""

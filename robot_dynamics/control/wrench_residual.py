@@ -35,8 +35,8 @@ Array = NDArray[np.float64]
 
 _PUSH_S = 0.2  # time over which a push that has ended is not missed
 _LARGE = 1e12  # [N]
-# Part of what is to be carried that is missing where a grasp is lost. The arms' disagreement proves
-# it then: the part lies well below the one that ends control.
+# Part of what is to be carried that is missing where a grasp is lost. The arms' disagreement
+# proves it then: the part lies well below the one that ends control.
 _GONE = 0.25
 # Displacement from the reference by a force that exists, at least [m/N]; shipped laws give way by
 # 1.3e-5 m/N and more in the time that is smoothed over.
@@ -94,6 +94,7 @@ class WrenchResidual:
         wrists: Where arms measure what they exert on it, by their names.
 
     Attributes:
+        band: How far below its limits the residual is a warning [N].
         parameters: Of `next_state` and `excess` (5,): largest force [N], lever [m], friction,
             weight of a new measurement, part of a push that is allowed for in the next period.
     """
@@ -110,6 +111,8 @@ class WrenchResidual:
     ) -> None:
         self._name, self._wrists = name, dict(wrists or {})
         force = max(settings.wrench_residual_n, settings.wrench_residual_share * weight)
+        least = max(settings.wrench_warning_n, settings.wrench_warning_share * weight)
+        self.band = max(0.0, force - least) if least < math.inf else 0.0
         change = 1.0 - math.exp(-period / settings.wrench_residual_s)
         keep_push = math.exp(-period / _PUSH_S)
         self.parameters = [force, max(lever, 0.1), friction, change, keep_push]
@@ -165,8 +168,7 @@ class WrenchResidual:
         lever = self.parameters[1]
         residual, carried = state[3:6], state[6:9]
         needed = carried - residual
-        size = max(float(np.linalg.norm(residual)), float(np.linalg.norm(state[:3])) / lever)
-        displaced = not motion.moved + lever * motion.turned <= _GIVES_WAY * size
+        displaced = self._displaced(state, motion)
         opposed, weight = -float(residual @ needed), float(np.linalg.norm(needed))
         carries = (
             f"carries {np.linalg.norm(carried):.3g} N, expected {weight:.3g} N for its weight and "
@@ -200,6 +202,40 @@ class WrenchResidual:
             self._name,
             f"what holds it exerts {amount} more than its motion takes, expected at most "
             f"{limits}: it touches something, or is not what it was taken for.",
+        )
+
+    def _displaced(self, state: Array, motion: ObjectMotion) -> bool:
+        """Return whether the object gives way as to a force that exists."""
+        lever = self.parameters[1]
+        size = max(float(np.linalg.norm(state[3:6])), float(np.linalg.norm(state[:3])) / lever)
+        return not motion.moved + lever * motion.turned <= _GIVES_WAY * size
+
+    def warning(
+        self, measured: Array, state: Array, motion: ObjectMotion, wrists: Array | None = None
+    ) -> str:
+        """Return a sentence about a residual within its limits that is a warning.
+
+        Args:
+            measured: Wrenches of the body (18,); see `LawStep.held_body_wrenches`.
+            state: Of the filter, with this measurement (11,).
+            motion: Of the object.
+            wrists: Measured grasp wrenches of all arms (k, 6), in tool frames; None if unknown.
+        """
+        lever = self.parameters[1]
+        most = float(_most(measured.tolist(), state.tolist(), self.parameters)) - self.band
+        force, most_force = apart(float(np.linalg.norm(state[3:6])), most)
+        moment, most_moment = apart(float(np.linalg.norm(state[:3])), most * lever)
+        subject = self.sensors(state, wrists)
+        why = (
+            "the sensors need taring before the grasp, or the object's mass is not the stated one."
+        )
+        if self._displaced(state, motion):
+            subject = self._name
+            why = "it is pushed, or its mass is not the stated one."
+        return (
+            f"{subject}: the wrist sensors measure {force} N and {moment} N m that weight, motion "
+            f"and known contacts do not explain, expected at most {most_force} N and "
+            f"{most_moment} N m: {why}"
         )
 
     def sensors(self, state: Array, wrists: Array | None = None) -> str:

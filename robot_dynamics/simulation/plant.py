@@ -418,6 +418,8 @@ class Sensors:
         self._settings, self._seed, self._faults = settings, seed, faults
         self._arms = tuple(arms.items())
         self._bias = np.array([*settings.moment_bias, *settings.force_bias])
+        self._scale = np.array([[settings.wrench_scale.get(arm, 1.0)] for arm in arms])
+        self._drift = np.array([0.0, 0.0, 0.0, *settings.force_drift])
         self._slow = [(arms[arm], p) for arm, p in settings.sample_periods.items() if p > 1]
         self._noisy = any((settings.position, settings.velocity, settings.force, settings.moment))
         self._ideal = settings == SensorSettings()
@@ -443,7 +445,8 @@ class Sensors:
     def _imperfect(self, true: Measurement) -> Measurement:
         s = self._settings
         self._wrenches.append(true.wrenches)
-        q, qd, wrenches = true.q, true.qd, self._wrenches[0] + self._bias
+        error = self._bias + true.time * self._drift
+        q, qd, wrenches = true.q, true.qd, self._wrenches[0] * self._scale + error
         if self._noisy:
             draw = self._random.standard_normal
             wrenches = wrenches + draw(wrenches.shape) * ([s.moment] * 3 + [s.force] * 3)

@@ -218,6 +218,40 @@ def test_false_wrist_sensors_drop_nothing(kind, arm, time):
     assert len(pilot.safety.faults) == 1
 
 
+def test_sensor_errors_are_a_warning_then_a_stop():
+    """A drift of 20 N/s in each of two sensors: 5 N are a warning, half the weight a stop."""
+    drift = "plant.sensors.force_drift=[0,20,0]"
+    pilot, plant, measured = begun(load_scenario("lift_box", [drift]))
+    warned = None
+    while not pilot.safety.faults:
+        assert measured.tick * PERIOD < 2.5
+        measured = plant.step(update(pilot, measured)[0])
+        if warned is None and pilot.safety.wrench_warning:
+            warned = measured.tick * PERIOD
+    # The sensors' errors are at right angles: their sum is 28 N/s, seen 0.05 s later.
+    assert warned == pytest.approx(5.0 / 28.3 + 0.05, abs=0.01)
+    at, found = pilot.safety.faults[0]
+    assert found.cause is Cause.WRENCH_WRONG
+    assert at * PERIOD == pytest.approx(49.1 / 28.3 + 0.05, abs=0.01)
+    ((first, sentence),) = pilot.safety.warnings
+    assert first < at
+    assert sentence.startswith("left and right: ")
+    pilot.safety.reset(measured.tick)
+    assert pilot.safety.warnings == ()
+
+
+def test_a_bias_along_the_squeeze_cannot_be_seen():
+    """It is as if the arms squeezed: no warning, and a squeeze that is false by as much."""
+    bias = "plant.sensors.force_bias=[0,0,40]"
+    pilot, plant, measured = begun(load_scenario("lift_box", [bias]))
+    for _ in range(600):
+        torque, step = update(pilot, measured)
+        measured = plant.step(torque)
+    assert pilot.safety.warnings == ()
+    true = plant.truth().internal_force[0]
+    assert step.internal_force[0] - true == pytest.approx(40.0, abs=0.5)
+
+
 def test_a_jam_keeps_the_weight():
     """A peg on the rim of its hole is held as it is; without its weight it fell by 0.1 m."""
     scenario = load_scenario("peg", ["plant.surface_error.hole.xyz=[0.003,0,0]"])

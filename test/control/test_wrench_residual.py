@@ -103,6 +103,11 @@ class Monitor:
         return found[0] if found else None
 
     @property
+    def doubtful(self):
+        """Whether the sensors measure more than is good."""
+        return self._check.doubtful
+
+    @property
     def value(self):
         """The smoothed residual."""
         return self._check.residuals[0, :6]
@@ -228,6 +233,39 @@ def test_a_sensor_that_is_wrong_is_named():
         wrong[i, 3:] += system.grasps[i][:3, :3].T @ (45.0 * line_of_grasps(system))
         assert named(wrong) == "left and right"
     assert named(0.0 * held) == "left and right"
+
+
+def test_a_small_difference_is_a_warning(system):
+    """Beyond 5 N or 5 % of the weight, until it is 2 % of the margin lower."""
+    for mass, least in ((4.0, 5.0), (20.0, 0.05 * 20.0 * 9.80665)):
+        monitor = Monitor(system.with_object(mass=mass), moved=0.0)
+        margin = max(15.0, 0.5 * mass * 9.80665) - least
+
+        def doubtful(force, monitor=monitor):
+            for _ in range(400):
+                found = monitor.finding_of(wrenches_of_body([0, 0, 0, force, 0, 0], [0, 0, 39.2]))
+                assert found is None
+            return monitor.doubtful
+
+        assert not doubtful(0.99 * least)
+        assert doubtful(1.01 * least)
+        assert doubtful(least - 0.01 * margin)
+        assert not doubtful(least - 0.03 * margin)
+
+
+def test_a_warning_names_the_sensor_or_the_object(system):
+    """An object that gives way is pushed, or of another mass; else the sensor is to be tared."""
+    force = np.array([0.0, 0.0, 7.0])
+    body = watched_bodies(system, SETTINGS, PERIOD)[0]
+    at = body._wrists["right"].at
+    state = np.array([*np.cross(at, force), *force, 0.0, 0.0, 46.2, 0.0, 100.0])
+    sentence = body.warning(np.zeros(18), state, ObjectMotion(0.0, 0.0, False))
+    assert sentence.startswith("right: the wrist sensors measure 7 N")
+    assert "expected at most 5 N" in sentence
+    assert "taring before the grasp" in sentence
+    pushed = body.warning(np.zeros(18), state, ObjectMotion(0.001, 0.0, False))
+    assert pushed.startswith("object: ")
+    assert "it is pushed" in pushed
 
 
 def test_friction_on_a_surface_is_no_fault_and_a_grasp_lost_there_is(system):
