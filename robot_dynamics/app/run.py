@@ -365,6 +365,9 @@ def simulate(
     recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
         done.finish(scenario.start_tick, **more)
     )
+    recording.metadata["law_warnings"].extend(
+        f"at {time * control.period:g} s: {sentence}" for time, sentence in loop.safety.warnings
+    )
     if not safety:
         recording.metadata["law_warnings"].append("the safety layer was off: nothing was checked.")
     run = Run(recording, report_of(recording))

@@ -92,6 +92,7 @@ class Scenario:
         named: dict[str, tuple[str, Iterable[str], list[str]]] = {
             "plant.grasp_error": ("arm", self.plant.grasp_error, names),
             "plant.sensors.sample_periods": ("arm", self.plant.sensors.sample_periods, names),
+            "plant.sensors.wrench_scale": ("arm", self.plant.sensors.wrench_scale, names),
             "plant.faults": ("arm", filter(None, (f.arm for f in self.plant.faults)), names),
             "plant.surface_error": ("surface", self.plant.surface_error, surfaces),
             "reference.touches": ("surface", touched, surfaces),

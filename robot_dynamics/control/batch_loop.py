@@ -300,9 +300,14 @@ class BatchLoop:
         bad = ~(wrench_excess <= 0.0)
         if bad.any():
             measured = outputs[:, at["held_body_wrenches"]]
+            body = check.bodies[0]
             end(
                 bad,
-                lambda i: check.bodies[0].finding(measured[i], self._residuals[own.start + i, 0]),
+                lambda i: body.finding(
+                    measured[i],
+                    self._residuals[own.start + i, 0],
+                    check.motion(StepFigures(*figures[i, :-1].tolist())),
+                ),
             )
         bad = ~(excess <= 0.0)
         if bad.any():

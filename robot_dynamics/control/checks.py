@@ -22,7 +22,7 @@ from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.joint_motion import MEMORY_S, JointMotion, motion_program
 from robot_dynamics.control.link_distance import LinkDistances, Proximity
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.wrench_residual import WrenchResidual
+from robot_dynamics.control.wrench_residual import ObjectMotion, WrenchResidual
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import norm
@@ -261,6 +261,8 @@ class StepFigures(NamedTuple):
 
 
 _BEYOND = len(StepFigures._fields)  # what follows the figures
+_WRENCH_EXCESS = StepFigures._fields.index("wrench_excess")
+_STAYS = 1.02  # times the margin at which a doubt about wrist sensors began, at which it ends
 
 
 class StepCheck:
@@ -274,6 +276,7 @@ class StepCheck:
         proximity: Distances of links; None without.
         bodies: Limits of what wrist sensors measure of each held body; none without sensors.
         residuals: States of their filters (b, 11).
+        doubtful: Whether wrist sensors measure more than is good of what motion does not explain.
 
     Args:
         arms: Names of the arms' joints by arm name, in the order of vectors.
@@ -314,6 +317,7 @@ class StepCheck:
         self._program = load_kernel(*self._source, lanes=1)
         self._no_error, self._no_closure = np.zeros(6), np.zeros(6 * others)
         self._closed = others > 0
+        self._band = max((body.band for body in self.bodies), default=0.0)
         self._no_wrenches = np.zeros((len(self.bodies), 18))
         self._no_positions = np.zeros(distances.joint_count if distances else 0)
         self._no_pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -322,6 +326,7 @@ class StepCheck:
     def begin(self) -> None:
         """Forget what was measured of held bodies, and take the least distances of links."""
         self._kernel = self._program.bind(self.block)
+        self.doubtful = False
         self.residuals = np.zeros((len(self.bodies), 11))
 
     @property
@@ -381,6 +386,9 @@ class StepCheck:
             self._figures, residuals = self._kernel(*arrays)
             if wrenches is not None:
                 self.residuals = residuals
+                # A doubt ends a little lower than it begins, so that noise does not repeat it.
+                band = _STAYS * self._band if self.doubtful else self._band
+                self.doubtful = self._figures.item(_WRENCH_EXCESS) > -band
         else:
             self._figures = self._kernel(*arrays)
         return bool(self._figures.item(_BEYOND) <= 0.0)
@@ -392,15 +400,33 @@ class StepCheck:
             figures = figures._replace(link_margin=np.inf)
         return figures if self._measured else figures._replace(wrench_excess=-np.inf)
 
-    def wrench_findings(self, wrenches: Array) -> Iterator[Finding]:
+    def motion(self, figures: StepFigures) -> ObjectMotion:
+        """Return what a step's figures say about the object without wrist sensors."""
+        settings = self._settings
+        apart = not (
+            figures.closure_distance <= settings.closure_warning_m
+            and figures.closure_angle <= settings.closure_warning_rad
+        )
+        return ObjectMotion(figures.moved, figures.turned, apart if self._closed else None)
+
+    def wrench_findings(self, wrenches: Array, wrists: Array | None = None) -> Iterator[Finding]:
         """Yield the bodies on which wrist sensors measure what their motion does not explain.
 
         Args:
-            wrenches: Those given to `figures` last (b, 18).
+            wrenches: Those given to `passes` last (b, 18).
+            wrists: Measured grasp wrenches of all arms (k, 6), in tool frames; None if unknown.
         """
+        motion = self.motion(self.figures())
         for body, measured, state in zip(self.bodies, wrenches, self.residuals, strict=True):
             if not body.excess(measured.tolist(), state.tolist(), body.parameters) <= 0.0:
-                yield body.finding(measured, state)
+                yield body.finding(measured, state, motion, wrists)
+
+    def wrench_warnings(self, wrenches: Array, wrists: Array | None = None) -> Iterator[str]:
+        """Yield a sentence for each body that is `doubtful`; see `wrench_findings`."""
+        motion = self.motion(self.figures())
+        for body, measured, state in zip(self.bodies, wrenches, self.residuals, strict=True):
+            if body.excess(measured.tolist(), state.tolist(), body.parameters) > -body.band:
+                yield body.warning(measured, state, motion, wrists)
 
     def torque_finding(self, torque: Array) -> Finding:
         """Return which torque is beyond its limit, or no number."""

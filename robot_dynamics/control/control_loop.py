@@ -572,6 +572,7 @@ class ControlLoop:
             pose=step.pose,
             wrenches=None if wrenches is None else step.held_body_wrenches,
             tilts=step.tilts if self._tilting else None,
+            wrists=wrenches,
         )
         self._last_step = step
         if intake is not None and safety.law_runs and not safety.reference_held:

@@ -36,11 +36,13 @@ class Cause(Enum):
 
     REFERENCE_LOST = "reference lost"
     WRENCH_LOST = "wrench lost"
+    WRENCH_WRONG = "wrench wrong"
     ARM_LOST = "arm lost"
     OBJECT_POSE_LOST = "object pose lost"
     GRASP_LOST = "grasp lost"
     GRASP_TILTED = "grasp tilted"
     UNEXPECTED_CONTACT = "unexpected contact"
+    JAMMED = "jammed"
     TOO_CLOSE = "too close"
     SUPPORT_LIMIT = "support beyond limit"
     POSITION_LIMIT = "position limit"
@@ -168,7 +170,7 @@ class FaultLatch:
             return False
         self.faults += ((now, found),)
         self.response = max(self.response, found.cause.response)
-        self.wrenches_usable &= found.cause is not Cause.WRENCH_LOST
+        self.wrenches_usable &= found.cause not in (Cause.WRENCH_LOST, Cause.WRENCH_WRONG)
         if not self.reference_held:
             self.reference_held, self._held_at = True, now
         if self.state is not State.STOPPED:

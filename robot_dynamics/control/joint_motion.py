@@ -103,9 +103,10 @@ class JointMotion(NamedTuple):
                 f"samples while {since}; expected new measurements, not stale data under new time "
                 "stamps."
             )
-        way = np.maximum(self.way - np.abs(self.q - before.q), 0.0)  # before the last step
-        allowed = _SHARE * way + doubt * (DISAGREEMENT + _LATE_S * np.abs(self.qd))
-        excess = np.abs(self.apart[own]) - allowed[own]
+        # Before the last step.
+        way = np.maximum(self.way[own] - np.abs(self.q[own] - before.q[own]), 0.0)
+        allowed = _SHARE * way + doubt[own] * (DISAGREEMENT + _LATE_S * np.abs(self.qd[own]))
+        excess = np.abs(self.apart[own]) - allowed
         i = int(np.argmax(excess))
         if not excess[i] > 0.0:
             return ""

@@ -60,6 +60,9 @@ class SafetyLayer(FaultLatch):
         released: Names of arms that no command must be sent to any more: their drives hold them.
         rate_limited: How often the law wanted torques to change faster than they may.
         closure_warning: Whether the arms disagree more than is good about the object's pose.
+        wrench_warning: What wrist sensors measure at present that should not be there; empty if
+            that is little.
+        warnings: Such sentences since the last reset, each with the time of the first.
         settings: Limits and what the fallback is.
         measurement: Check of what is measured.
         step_check: Check of a step of the law.
@@ -149,6 +152,8 @@ class SafetyLayer(FaultLatch):
         self._damped_from: int | None = None  # since when the fallback damps all arms
         self._departs = False  # whether the last torque is known although this is not in charge
         self._unfit = "nothing was measured yet."
+        self.wrench_warning = ""
+        self.warnings: tuple[tuple[int, str], ...] = ()
         self.released: tuple[str, ...] = ()
 
     def note_drives(self, added: Callable[[Array], Array], braking: Collection[str] = ()) -> None:
@@ -375,6 +380,7 @@ class SafetyLayer(FaultLatch):
         pose: Array | None = None,
         wrenches: Array | None = None,
         tilts: Array | None = None,
+        wrists: Array | None = None,
     ) -> Array | None:
         """Return the torque (na,) to send; None if arms have never relied on it.
 
@@ -392,6 +398,7 @@ class SafetyLayer(FaultLatch):
             wrenches: Of held bodies (b, 18); see `LawStep.held_body_wrenches`. None if they are
                 not measured.
             tilts: Of each soft finger from its grasp (s,) [rad].
+            wrists: Measured grasp wrenches (k, 6), by which a sensor that is wrong is named.
         """
         if not self.in_charge:
             return None
@@ -405,7 +412,12 @@ class SafetyLayer(FaultLatch):
                 self.closure_warning = False
             else:
                 figures = check.figures()
-                self._take_up(now, figures, good, closure, pose, wrenches)
+                self._take_up(now, figures, good, closure, pose, wrenches, wrists)
+            if check.doubtful and wrenches is not None:
+                if not self.wrench_warning:
+                    self._warn_of_sensors(now, wrenches, wrists)
+            elif self.wrench_warning:
+                self.wrench_warning = ""
             if task_scale >= self.settings.least_task_scale:
                 self._scaled_since = None
             elif self._scaled_since is None:
@@ -440,6 +452,7 @@ class SafetyLayer(FaultLatch):
         closure: Array | None,
         pose: Array | None,
         wrenches: Array | None,
+        wrists: Array | None,
     ) -> None:
         """Trip by the figures of a step that are beyond their limits."""
         settings, check = self.settings, self.step_check
@@ -448,7 +461,7 @@ class SafetyLayer(FaultLatch):
             if too_close is not None:
                 self.trip(now, too_close)
         if not figures.wrench_excess <= 0.0 and wrenches is not None:
-            for unexplained in check.wrench_findings(wrenches):
+            for unexplained in check.wrench_findings(wrenches, wrists):
                 self.trip(now, unexplained)
         if not figures.excess <= 0.0:
             self.trip(now, check.torque_finding(torque))
@@ -462,6 +475,16 @@ class SafetyLayer(FaultLatch):
         astray = check.tracking_finding(turned, moved)
         if astray is not None:
             self.trip(now, astray)
+
+    def _warn_of_sensors(self, now: int, wrenches: Array, wrists: Array | None) -> None:
+        """Keep a sentence about wrist sensors; of each sensor the first alone."""
+        known = {sentence.partition(":")[0] for _, sentence in self.warnings}
+        for sentence in self.step_check.wrench_warnings(wrenches, wrists):
+            self.wrench_warning = self.wrench_warning or sentence
+            subject = sentence.partition(":")[0]
+            if subject not in known:
+                known.add(subject)
+                self.warnings += ((now, sentence),)
 
     def _watch_tilts(self, now: int, tilts: Array) -> None:
         """Trip if a soft finger tilts on the object."""

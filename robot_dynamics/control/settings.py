@@ -435,6 +435,9 @@ class SafetySettings:
         wrench_residual_share: Part of the object's weight that the grasp wrenches may be more or
             less than its motion takes, where there are wrist sensors.
         wrench_residual_n: What they may be at least, also for light objects [N].
+        wrench_warning_share: Part of the object's weight beyond which a difference that does not
+            end control is a warning, with the name of the sensor.
+        wrench_warning_n: Least difference that is a warning, also for light objects [N].
         wrench_residual_s: Time over which that is smoothed [s].
         tracking_limit_m: Distance of the object from its reference at which control gives up [m].
         tracking_limit_rad: Likewise for its orientation [rad].
@@ -468,6 +471,8 @@ class SafetySettings:
     link_radius_m: float = _number(0.06, "m", minimum=0.0)
     wrench_residual_share: float = _number(0.5, "", minimum=0.0, infinite=True)
     wrench_residual_n: float = _number(15.0, "N", above=0.0, infinite=True)
+    wrench_warning_share: float = _number(0.05, "", minimum=0.0, infinite=True)
+    wrench_warning_n: float = _number(5.0, "N", above=0.0, infinite=True)
     wrench_residual_s: float = _number(0.05, "s", above=0.0)
     tracking_limit_m: float = _number(0.05, "m", above=0.0)
     tracking_limit_rad: float = _number(0.2, "rad", above=0.0)

@@ -6,12 +6,17 @@ By Newton and Euler the grasp wrenches together are the object's inertia times i
 less gravity, and what it pushes surfaces with that control knows of, whatever the grasps squeeze.
 What they are more or less is the world's doing, or the object is not what it was taken for. Of the
 parts of a jointed object it is each one's grasp, and the force in the joint that wrists tell.
+
+What is wrong is told from how the object moves: a force that exists displaces it from its
+reference, and a grasp that is lost lets the arms disagree about it. Where neither is so, the
+sensors measure what is not there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +35,46 @@ Array = NDArray[np.float64]
 
 _PUSH_S = 0.2  # time over which a push that has ended is not missed
 _LARGE = 1e12  # [N]
-_GONE = 0.5  # part of what is to be carried below which it is no object
+# Part of what is to be carried that is missing where a grasp is lost. The arms' disagreement
+# proves it then: the part lies well below the one that ends control.
+_GONE = 0.25
+# Displacement from the reference by a force that exists, at least [m/N]; shipped laws give way by
+# 1.3e-5 m/N and more in the time that is smoothed over.
+_GIVES_WAY = 5e-6
+_OPPOSED = 0.5  # cosine of the angle to what is needed, from which a force takes weight away
+_OWN = 0.25  # part of a residual that a sensor need not explain
+_ALONG = (
+    0.97  # cosine of the angle from a residual to what a sensor measures too much or too little
+)
+
+
+class ObjectMotion(NamedTuple):
+    """What joints tell about the object, which wrist sensors have no part in.
+
+    Attributes:
+        moved: Distance from the object to its reference [m].
+        turned: Angle from the object to its reference [rad].
+        apart: Whether the arms disagree about the object more than is good; None where one arm
+            alone holds it.
+    """
+
+    moved: float
+    turned: float
+    apart: bool | None
+
+
+class Wrist(NamedTuple):
+    """Where an arm measures what it exerts on a body.
+
+    Attributes:
+        arm: Number of the arm.
+        at: Its grasp, as the wrenches of the body see it [m].
+        axes: Its tool's axes there, as columns (3, 3).
+    """
+
+    arm: int
+    at: Array
+    axes: Array
 
 
 class WrenchResidual:
@@ -47,8 +91,10 @@ class WrenchResidual:
         settings: How large the residual may be, and over which time it is smoothed.
         period: Control period [s].
         friction: Of the surfaces that it pushes on, at most: their drag is no fault.
+        wrists: Where arms measure what they exert on it, by their names.
 
     Attributes:
+        band: How far below its limits the residual is a warning [N].
         parameters: Of `next_state` and `excess` (5,): largest force [N], lever [m], friction,
             weight of a new measurement, part of a push that is allowed for in the next period.
     """
@@ -61,9 +107,12 @@ class WrenchResidual:
         settings: SafetySettings,
         period: float,
         friction: float = 0.0,
+        wrists: Mapping[str, Wrist] | None = None,
     ) -> None:
-        self._name = name
+        self._name, self._wrists = name, dict(wrists or {})
         force = max(settings.wrench_residual_n, settings.wrench_residual_share * weight)
+        least = max(settings.wrench_warning_n, settings.wrench_warning_share * weight)
+        self.band = max(0.0, force - least) if least < math.inf else 0.0
         change = 1.0 - math.exp(-period / settings.wrench_residual_s)
         keep_push = math.exp(-period / _PUSH_S)
         self.parameters = [force, max(lever, 0.1), friction, change, keep_push]
@@ -105,33 +154,122 @@ class WrenchResidual:
         excess = maximum(norm(state[:3]) / lever - most, norm(state[3:6]) - most)
         return minimum(excess, _LARGE * (state[10] * change - 1.0))
 
-    def finding(self, measured: Array, state: Array) -> Finding:
-        """Return what a residual beyond its limits says about grasp and contact.
+    def finding(
+        self, measured: Array, state: Array, motion: ObjectMotion, wrists: Array | None = None
+    ) -> Finding:
+        """Return what a residual beyond its limits says about sensors, grasp and contact.
 
         Args:
             measured: Wrenches of the body (18,); see `LawStep.held_body_wrenches`.
             state: Of the filter, with this measurement (11,).
+            motion: Of the object.
+            wrists: Measured grasp wrenches of all arms (k, 6), in tool frames; None if unknown.
         """
         lever = self.parameters[1]
+        residual, carried = state[3:6], state[6:9]
+        needed = carried - residual
+        displaced = self._displaced(state, motion)
+        opposed, weight = -float(residual @ needed), float(np.linalg.norm(needed))
+        carries = (
+            f"carries {np.linalg.norm(carried):.3g} N, expected {weight:.3g} N for its weight and "
+            "motion, and what it pushes with"
+        )
+        if opposed > _GONE * weight**2 and (motion.apart or (motion.apart is None and displaced)):
+            return Finding(Cause.GRASP_LOST, self._name, f"what holds it {carries}.")
         most = float(_most(measured.tolist(), state.tolist(), self.parameters))
-        carried, needed = state[6:9], state[6:9] - state[3:6]
-        if np.linalg.norm(carried) < _GONE * np.linalg.norm(needed):
+        force, most_force = apart(float(np.linalg.norm(residual)), most)
+        moment, most_moment = apart(float(np.linalg.norm(state[:3])), most * lever)
+        amount, limits = f"{force} N and {moment} N m", f"{most_force} N and {most_moment} N m"
+        if not displaced and not motion.apart:
             return Finding(
-                Cause.GRASP_LOST,
-                self._name,
-                f"what holds it carries {np.linalg.norm(carried):.3g} N, expected "
-                f"{np.linalg.norm(needed):.3g} N for its weight and motion, and what it pushes "
-                "with.",
+                Cause.WRENCH_WRONG,
+                self.sensors(state, wrists),
+                f"the wrist sensors measure {amount} that weight, motion and known contacts do "
+                f"not explain, expected at most {limits}; but the {self._name} is where it must "
+                "be: tare the sensors while they carry nothing, and check their signs.",
             )
-        force_words, most_words = apart(float(np.linalg.norm(state[3:6])), most)
-        moment_words, most_moment_words = apart(float(np.linalg.norm(state[:3])), most * lever)
+        force_size = float(np.linalg.norm(residual))
+        carried_by_other = force_size <= weight and opposed > _OPPOSED * weight * force_size
+        if carried_by_other or state[9] > 0.0:
+            return Finding(
+                Cause.JAMMED,
+                self._name,
+                f"what holds it {carries}: something else carries or blocks it with {amount}, "
+                f"expected at most {limits}; or it is not what it was taken for.",
+            )
         return Finding(
             Cause.UNEXPECTED_CONTACT,
             self._name,
-            f"what holds it exerts {force_words} N and {moment_words} N m more than its motion "
-            f"takes, expected at most {most_words} N and {most_moment_words} N m: it touches "
-            "something, or is not what it was taken for.",
+            f"what holds it exerts {amount} more than its motion takes, expected at most "
+            f"{limits}: it touches something, or is not what it was taken for.",
         )
+
+    def _displaced(self, state: Array, motion: ObjectMotion) -> bool:
+        """Return whether the object gives way as to a force that exists."""
+        lever = self.parameters[1]
+        size = max(float(np.linalg.norm(state[3:6])), float(np.linalg.norm(state[:3])) / lever)
+        return not motion.moved + lever * motion.turned <= _GIVES_WAY * size
+
+    def warning(
+        self, measured: Array, state: Array, motion: ObjectMotion, wrists: Array | None = None
+    ) -> str:
+        """Return a sentence about a residual within its limits that is a warning.
+
+        Args:
+            measured: Wrenches of the body (18,); see `LawStep.held_body_wrenches`.
+            state: Of the filter, with this measurement (11,).
+            motion: Of the object.
+            wrists: Measured grasp wrenches of all arms (k, 6), in tool frames; None if unknown.
+        """
+        lever = self.parameters[1]
+        most = float(_most(measured.tolist(), state.tolist(), self.parameters)) - self.band
+        force, most_force = apart(float(np.linalg.norm(state[3:6])), most)
+        moment, most_moment = apart(float(np.linalg.norm(state[:3])), most * lever)
+        subject = self.sensors(state, wrists)
+        why = (
+            "the sensors need taring before the grasp, or the object's mass is not the stated one."
+        )
+        if self._displaced(state, motion):
+            subject = self._name
+            why = "it is pushed, or its mass is not the stated one."
+        return (
+            f"{subject}: the wrist sensors measure {force} N and {moment} N m that weight, motion "
+            f"and known contacts do not explain, expected at most {most_force} N and "
+            f"{most_moment} N m: {why}"
+        )
+
+    def sensors(self, state: Array, wrists: Array | None = None) -> str:
+        """Return the names of the arms whose sensors can be wrong.
+
+        An offset of one is a force at that wrist; a wrong sign or scale is along what it
+        measures; one that was tared measures next to nothing. All are named if that does not tell
+        them apart.
+
+        Args:
+            state: Of the filter (11,).
+            wrists: Measured grasp wrenches of all arms (k, 6), in tool frames; None if unknown.
+        """
+        lever, moment, force = self.parameters[1], state[:3], state[3:6]
+        residual = np.array([*moment / lever, *force])
+        size = float(np.linalg.norm(residual))
+        offset, scaled, silent = [], [], []
+        for arm, wrist in self._wrists.items():
+            if np.linalg.norm(moment - np.cross(wrist.at, force)) <= _OWN * size * lever:
+                offset.append(arm)
+            if wrists is None:
+                continue
+            own_moment, own_force = wrists[wrist.arm].reshape(2, 3) @ wrist.axes.T
+            own_moment = own_moment + np.cross(wrist.at, own_force)
+            measured = np.array([*own_moment / lever, *own_force])
+            along = float(residual @ measured)
+            if np.linalg.norm(measured) <= _OWN * size:
+                silent.append(arm)
+            elif abs(along) >= _ALONG * size * float(np.linalg.norm(measured)):
+                scaled.append(arm)
+        for arms in (silent, scaled, offset):
+            if len(arms) == 1:
+                return arms[0]
+        return " and ".join(self._wrists) or self._name
 
 
 def _most(
@@ -157,17 +295,26 @@ def watched_bodies(
     model, joint = system.model, system.object_loop_joint
     gravity = math.hypot(*model.gravity)
     masses = [float(model.bodies[body].inertia.mass) for body in system.object_bodies]
+    wrists: dict[str, dict[str, Wrist]]
     if joint is None:
         held = {"object": (masses[0], mean_grasp_distance(system.grasps))}
+        center = np.array([*model.bodies[system.object_bodies[0]].inertia.h]) / masses[0]
+        wrists = {
+            "object": {
+                arm.name: Wrist(i, grasp[:3, 3] - center, grasp[:3, :3])
+                for i, (arm, grasp) in enumerate(zip(system.arms, system.grasps, strict=True))
+            }
+        }
     else:
         # Each part is held by its grasp and by the joint.
-        held = {}
+        held, wrists = {}, {}
         sides = (joint.predecessor_placement, joint.successor_placement)
         for i, (arm, side) in enumerate(zip(system.arms, sides, strict=True)):
             ends = [pose_of(at) for at in (model.loops[arm.loop].successor_placement, side)]
             name = f"part of {arm.name}"
             held[name] = (masses[i], mean_grasp_distance(ends))
+            wrists[name] = {arm.name: Wrist(i, ends[0][:3, 3], ends[0][:3, :3])}
     return tuple(
-        WrenchResidual(name, mass * gravity, lever, settings, period, friction)
+        WrenchResidual(name, mass * gravity, lever, settings, period, friction, wrists[name])
         for name, (mass, lever) in held.items()
     )

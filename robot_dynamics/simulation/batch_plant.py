@@ -108,6 +108,7 @@ class BatchPlant:
         latest = max(one.sensors.wrench_delay_periods for one in settings)
         self._wrenches = np.zeros((latest + 1, count, k, 6)) if latest else np.zeros((1, 0))
         periods = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
+        self._names = tuple(arm.name for arm in system.arms)
         slow = settings[0].sensors.sample_periods
         self._slow = [(periods[arm], p) for arm, p in slow.items() if p > 1]
         self._blind = not settings[0].sensors.velocities
@@ -162,6 +163,10 @@ class BatchPlant:
                 self._noise = np.zeros((len(sensors), *self._noise.shape[1:]))
         bias = np.array([[*s.moment_bias, *s.force_bias] for s in sensors])
         self._bias = bias[:, None, :] if bias.any() else None
+        scale = np.array([[s.wrench_scale.get(arm, 1.0) for arm in self._names] for s in sensors])
+        self._scale = scale[:, :, None] if (scale != 1.0).any() else None
+        drift = np.array([[0.0, 0.0, 0.0, *s.force_drift] for s in sensors])
+        self._drift = drift[:, None, :] if drift.any() else None
         step = np.array([s.encoder_step for s in sensors])
         self._encoder = step[:, None] if step.any() else None
         late = np.array([s.wrench_delay_periods for s in sensors])
@@ -320,7 +325,12 @@ class BatchPlant:
             self._wrenches[tick % depth, number] = wrenches
             late = np.minimum(self._late[cells], tick)
             wrenches = self._wrenches[(tick - late) % depth, number]
-        if self._bias is not None:
+        if self._scale is not None:
+            wrenches = wrenches * self._scale[cells]
+        if self._drift is not None:  # rounded as by `Sensors`
+            error = (tick * self.period)[:, None, None] * self._drift[cells]
+            wrenches = wrenches + (error if self._bias is None else self._bias[cells] + error)
+        elif self._bias is not None:
             wrenches = wrenches + self._bias[cells]
         if self._deviation is not None:
             noise = self._draw(cells, tick) * self._deviation[cells]

@@ -15,6 +15,8 @@ FaultKind = Literal[
     "position_nan",
     "velocity_inf",
     "wrench_nan",
+    "wrench_tared",
+    "wrench_inverted",
     "stuck_sensors",
     "late_joints",
     "swapped_joints",
@@ -54,19 +56,21 @@ class FaultSettings:
 
     Attributes:
         kind: "position_nan", "velocity_inf", "wrench_nan": a number of an arm's measurement that
-            is none. "stuck_sensors": an arm's measurements stay what they were, with fresh time
-            stamps. "late_joints": joint states of 0.5 s ago, with fresh time stamps.
-            "swapped_joints": those of the next arm with as many joints. "velocity_sign",
-            "velocity_degrees", "velocity_zero": velocities of an arm with the wrong sign, in
-            degrees per second, or zero. "position_degrees": positions in degrees. "position_jump":
-            the first position is 0.5 rad or m too large. "torque_dropout": an arm's drives leave
-            torque mode and give no torque. "wrong_name", "missing_joint", "wrong_order": of the
-            joints in an arm's messages. "no_velocities": messages without velocities.
-            "wrench_silent", "silent": no messages of wrist or joints. "frozen": the last message
-            again and again. "stale_stamp": time stamps stand still. "clock_back": they are a
-            minute late. "half_period": they lie about half a control period later and jitter by
-            0.15 ms. "dropped": every second message is missing. "duplicated": every message comes
-            twice. "reordered": every message is followed by the one before it.
+            is none. "wrench_tared": what a wrist sensor measures when this begins is taken away
+            from then on. "wrench_inverted": it has the wrong sign. "stuck_sensors": an arm's
+            measurements stay what they were, with fresh time stamps. "late_joints": joint states
+            of 0.5 s ago, with fresh time stamps. "swapped_joints": those of the next arm with as
+            many joints. "velocity_sign", "velocity_degrees", "velocity_zero": velocities of an arm
+            with the wrong sign, in degrees per second, or zero. "position_degrees": positions in
+            degrees. "position_jump": the first position is 0.5 rad or m too large.
+            "torque_dropout": an arm's drives leave torque mode and give no torque. "wrong_name",
+            "missing_joint", "wrong_order": of the joints in an arm's messages. "no_velocities":
+            messages without velocities. "wrench_silent", "silent": no messages of wrist or joints.
+            "frozen": the last message again and again. "stale_stamp": time stamps stand still.
+            "clock_back": they are a minute late. "half_period": they lie about half a control
+            period later and jitter by 0.15 ms. "dropped": every second message is missing.
+            "duplicated": every message comes twice. "reordered": every message is followed by the
+            one before it.
         time_s: When it begins, counted from when the brakes let go [s].
         arm: Whose; all arms if empty.
         duration_s: How long it lasts [s].

@@ -414,7 +414,7 @@ class Sensors:
         faults: What goes wrong, at the control period that is measured.
     """
 
-    STATE = ("_random", "_wrenches", "_last", "_joints")
+    STATE = ("_random", "_wrenches", "_last", "_joints", "_tared")
 
     def __init__(
         self, settings: SensorSettings, seed: int, arms: Mapping[str, slice], faults: Faults
@@ -422,6 +422,8 @@ class Sensors:
         self._settings, self._seed, self._faults = settings, seed, faults
         self._arms = tuple(arms.items())
         self._bias = np.array([*settings.moment_bias, *settings.force_bias])
+        self._scale = np.array([[settings.wrench_scale.get(arm, 1.0)] for arm in arms])
+        self._drift = np.array([0.0, 0.0, 0.0, *settings.force_drift])
         self._slow = [(arms[arm], p) for arm, p in settings.sample_periods.items() if p > 1]
         self._noisy = any((settings.position, settings.velocity, settings.force, settings.moment))
         self._ideal = settings == SensorSettings()
@@ -433,6 +435,7 @@ class Sensors:
         self._wrenches: deque[Array] = deque(maxlen=self._settings.wrench_delay_periods + 1)
         self._last: Measurement | None = None
         self._joints: deque[tuple[Array, Array]] = deque(maxlen=self._faults.late_periods + 1)
+        self._tared: dict[str, Array] = {}
 
     def measure(self, true: Measurement) -> Measurement:
         """Return what the sensors say of a true state, one control period after the other."""
@@ -441,13 +444,16 @@ class Sensors:
             self._joints.append((seen.q, seen.qd))
         if self._faults.active:
             seen = self._faulty(seen)
+        elif self._tared:
+            self._tared.clear()
         self._last = seen
         return seen
 
     def _imperfect(self, true: Measurement) -> Measurement:
         s = self._settings
         self._wrenches.append(true.wrenches)
-        q, qd, wrenches = true.q, true.qd, self._wrenches[0] + self._bias
+        error = self._bias + true.time * self._drift
+        q, qd, wrenches = true.q, true.qd, self._wrenches[0] * self._scale + error
         if self._noisy:
             draw = self._random.standard_normal
             wrenches = wrenches + draw(wrenches.shape) * ([s.moment] * 3 + [s.force] * 3)
@@ -490,6 +496,12 @@ class Sensors:
                 q[own.start] = np.nan
             if is_on("velocity_inf", arm):
                 qd[own.start] = np.inf
+            if is_on("wrench_tared", arm):
+                wrenches[i] -= self._tared.setdefault(arm, wrenches[i].copy())
+            else:
+                self._tared.pop(arm, None)
+            if is_on("wrench_inverted", arm):
+                wrenches[i] *= -1.0
             if is_on("wrench_nan", arm):
                 wrenches[i, 5] = np.nan
         return seen._replace(q=q, qd=qd, wrenches=wrenches)

@@ -21,7 +21,7 @@ _LONGEST_STEP_S = {"step_s": 0.002, "mujoco_step_s": 0.0002}  # where none is st
 
 @dataclass(frozen=True)
 class SensorSettings:
-    """What sensors make of what is true: in this order late, biased, noisy, rounded.
+    """What sensors make of what is true: in this order late, scaled, biased, noisy, rounded.
 
     Attributes:
         position: Standard deviation of the white noise of joint positions [rad or m].
@@ -30,6 +30,9 @@ class SensorSettings:
         moment: Of wrist moments [N m].
         force_bias: Constant error of every wrist force, in the axes of the tool [N].
         moment_bias: Likewise of the moment [N m].
+        force_drift: Growth of the error of every wrist force [N/s].
+        wrench_scale: By arm, what its wrist sensor measures over what is true; 1 where none is
+            stated.
         wrench_delay_periods: Control periods by which wrist sensors are late.
         encoder_step: Positions are multiples of this [rad or m]; 0 for positions of any value.
         velocities: Whether velocities are measured; without it they are not finite numbers, and
@@ -44,6 +47,8 @@ class SensorSettings:
     moment: float = field(default=0.0, metadata={"minimum": 0.0, "unit": "N m"})
     force_bias: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "N"})
     moment_bias: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "N m"})
+    force_drift: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "N/s"})
+    wrench_scale: dict[str, float] = field(default_factory=dict, metadata={"unit": ""})
     wrench_delay_periods: int = field(
         default=0, metadata={"unit": "periods", "minimum": 0, "maximum": 1000}
     )

@@ -26,6 +26,8 @@ def parameters(count, seed=0):
         "plant.sensors.position": 1e-5 * noisy,
         "plant.sensors.force": rng.uniform(0.0, 0.5, count) * noisy,
         "plant.sensors.force_bias": rng.normal(size=(count, 3)),
+        "plant.sensors.force_drift": rng.normal(size=(count, 3)),
+        "plant.sensors.wrench_scale.left": rng.uniform(0.98, 1.02, count),
         "plant.sensors.wrench_delay_periods": rng.integers(0, 3, count),
         "plant.sensors.encoder_step": 1e-6 * (np.arange(count) % 3 == 0),
         "control.object.bandwidth": rng.uniform(20.0, 45.0, count),

@@ -14,7 +14,7 @@ from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.wrench_residual import watched_bodies
+from robot_dynamics.control.wrench_residual import ObjectMotion, watched_bodies
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Inertia
 
@@ -60,10 +60,15 @@ def wrenches_of(system, pose, twist, row):
     return np.array(share)
 
 
+def line_of_grasps(system):
+    """Return the unit vector from the first grasp to the second (3,)."""
+    one, other = (grasp[:3, 3] for grasp in system.grasps)
+    return (other - one) / np.linalg.norm(other - one)
+
+
 def squeezed(system, wrenches, force):
     """Return wrenches with a force from grasp to grasp besides, which moves nothing."""
-    one, other = (grasp[:3, 3] for grasp in system.grasps)
-    along = (other - one) / np.linalg.norm(other - one)
+    along = line_of_grasps(system)
     more = wrenches.copy()
     for i, sign in ((0, 1.0), (1, -1.0)):
         more[i, 3:] += sign * force * system.grasps[i][:3, :3].T @ along
@@ -71,25 +76,36 @@ def squeezed(system, wrenches, force):
 
 
 class Monitor:
-    """What watches the object, with the kernel that tells the residual."""
+    """What watches the object, with the kernel that tells the residual.
 
-    def __init__(self, system, friction=0.0):
+    The object is `moved` from its reference [m], and the arms disagree by `closure` about it [m].
+    """
+
+    def __init__(self, system, friction=0.0, moved=0.001, closure=0.0):
         bodies = watched_bodies(system, SETTINGS, PERIOD, friction)
-        self._check = StepCheck({"arm": ["joint"]}, np.ones(1), SETTINGS, bodies=bodies)
+        arms = {"left": ["one"], "right": ["other"]}
+        self._check = StepCheck(arms, np.ones(2), SETTINGS, bodies=bodies)
         self.begin, self._sum = self._check.begin, GraspSum(system)
+        self._error = np.array([0.0, 0.0, 0.0, moved, 0.0, 0.0])
+        self._closure = np.array([0.0, 0.0, 0.0, 0.0, closure, 0.0])
 
     def finding(self, *measured):
         """Return what a control instant's wrenches say."""
-        return self.finding_of(self._sum.held_body_wrench(*measured))
+        return self.finding_of(self._sum.held_body_wrench(*measured), measured[0])
 
-    def finding_of(self, wrenches):
-        """Return what wrenches of the body (1, 18) say."""
-        none = np.zeros(1)
-        self._check.passes(none, none, wrenches=wrenches)
+    def finding_of(self, wrenches, wrists=None):
+        """Return what wrenches of the body (1, 18) say, and those of its grasps (2, 6)."""
+        none = np.zeros(2)
+        self._check.passes(none, none, self._error, self._closure, wrenches=wrenches)
         figures = self._check.figures()
-        found = list(self._check.wrench_findings(wrenches))
+        found = list(self._check.wrench_findings(wrenches, wrists))
         assert (figures.wrench_excess <= 0.0) == (not found)
         return found[0] if found else None
+
+    @property
+    def doubtful(self):
+        """Whether the sensors measure more than is good."""
+        return self._check.doubtful
 
     @property
     def value(self):
@@ -131,25 +147,125 @@ def test_a_push_by_the_world_is_found_whole(system):
     row[:], still = 0.0, np.zeros(6)
     pushed = wrenches_of(system, pose, still, row)
     grasp = system.grasps[0][:3, :3]
-    pushed[0, 3:] += grasp.T @ [30.0, 0.0, 0.0]
+    sideways = np.array(rotated(conjugate(pose[3:]), np.array([30.0, 0.0, 0.0])))
+    pushed[0, 3:] += grasp.T @ sideways
     found = run(monitor, pushed, pose, still, row)
     assert found.cause is Cause.UNEXPECTED_CONTACT
     assert "30 N" in found.sentence
     # The filter has forgotten nothing: it begins with the first sample.
-    assert np.allclose(monitor.value[3:], [30.0, 0.0, 0.0], atol=1e-9)
+    assert np.allclose(monitor.value[3:], sideways, atol=1e-9)
 
 
 def test_an_object_that_is_gone_is_a_lost_grasp(system):
-    """Sensors that feel nothing of its weight, although they are squeezed."""
-    monitor = Monitor(system)
+    """Sensors that feel nothing of its weight, and arms that disagree about it."""
     pose, _, row = moving()
     row[:] = 0.0
-    found = run(monitor, squeezed(system, np.zeros((2, 6)), 20.0), pose, np.zeros(6), row)
+    empty = squeezed(system, np.zeros((2, 6)), 20.0), pose, np.zeros(6), row
+    found = run(Monitor(system, closure=0.0011), *empty)
     assert found.cause is Cause.GRASP_LOST
     assert found.sentence == (
         "what holds it carries 0 N, expected 39.2 N for its weight and motion, and what it pushes "
         "with."
     )
+    # As long as they agree, something else carries it, or the sensors are wrong.
+    assert run(Monitor(system, closure=0.0009), *empty).cause is Cause.JAMMED
+    assert run(Monitor(system, moved=0.0), *empty).cause is Cause.WRENCH_WRONG
+    nowhere = Monitor(system, moved=np.nan)
+    assert run(nowhere, *empty).cause is Cause.JAMMED
+
+
+@pytest.mark.parametrize("closure", [0.0, 0.002])
+def test_half_the_weight_is_no_coin_flip(system, closure):
+    """Around half the weight the cause depends on the arms' agreement alone."""
+    pose, _, row = moving()
+    row[:], still = 0.0, np.zeros(6)
+    held = wrenches_of(system, pose, still, row)
+    for part in (0.45, 0.49):
+        found = run(Monitor(system, closure=closure), part * held, pose, still, row)
+        assert found.cause is (Cause.GRASP_LOST if closure else Cause.JAMMED)
+    # More than the weight is no lost grasp, whatever the arms say.
+    found = run(Monitor(system, closure=closure), 1.55 * held, pose, still, row)
+    assert found.cause is Cause.UNEXPECTED_CONTACT
+
+
+def test_an_arm_alone_loses_what_moves(system):
+    """Where no other arm can disagree, what is missing and moves is gone."""
+    body = watched_bodies(system, SETTINGS, PERIOD)[0]
+    state = np.array([*np.zeros(3), 0.0, 0.0, -30.0, 0.0, 0.0, 9.2, 0.0, 100.0])
+
+    def cause(*motion):
+        return body.finding(np.zeros(18), state, ObjectMotion(*motion)).cause
+
+    assert cause(0.001, 0.0, None) is Cause.GRASP_LOST
+    assert cause(0.0, 0.0, None) is Cause.WRENCH_WRONG
+    # 30 N displace by 0.15 mm at least; rotations count by the lever of the grasps.
+    lever = body.parameters[1]
+    assert cause(0.000149, 0.0, False) is Cause.WRENCH_WRONG
+    assert cause(0.000151, 0.0, False) is Cause.JAMMED
+    assert cause(0.0, 0.000149 / lever, False) is Cause.WRENCH_WRONG
+    assert cause(0.0, 0.000151 / lever, False) is Cause.JAMMED
+
+
+def test_a_sensor_that_is_wrong_is_named():
+    """By its sign, its scale, its offset or its silence; otherwise both are."""
+    # Its centre of mass, about which moments are, is its origin.
+    system = two_arms().with_object(
+        inertia=Inertia.of([8.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.3, 0.0, 0.0, 0.3])
+    )
+    pose, still, row = np.array([0.0] * 6 + [1.0]), np.zeros(6), np.zeros(31)
+    held = squeezed(system, wrenches_of(system, pose, still, row), 60.0)
+
+    def named(wrong):
+        found = run(Monitor(system, moved=0.0), wrong, pose, still, row)
+        assert found.cause is Cause.WRENCH_WRONG
+        return found.subject
+
+    for i, arm in enumerate(("left", "right")):
+        for scale in (-1.0, 0.0, 2.5):
+            wrong = held.copy()
+            wrong[i] *= scale
+            assert named(wrong) == arm
+        wrong = held.copy()
+        wrong[i, 3:] += system.grasps[i][:3, :3].T @ [0.0, 0.0, 45.0]
+        assert named(wrong) == arm
+        # A force along the line between the grasps has no moment that tells whose it is.
+        wrong = held.copy()
+        wrong[i, 3:] += system.grasps[i][:3, :3].T @ (45.0 * line_of_grasps(system))
+        assert named(wrong) == "left and right"
+    assert named(0.0 * held) == "left and right"
+
+
+def test_a_small_difference_is_a_warning(system):
+    """Beyond 5 N or 5 % of the weight, until it is 2 % of the margin lower."""
+    for mass, least in ((4.0, 5.0), (20.0, 0.05 * 20.0 * 9.80665)):
+        monitor = Monitor(system.with_object(mass=mass), moved=0.0)
+        margin = max(15.0, 0.5 * mass * 9.80665) - least
+
+        def doubtful(force, monitor=monitor):
+            for _ in range(400):
+                found = monitor.finding_of(wrenches_of_body([0, 0, 0, force, 0, 0], [0, 0, 39.2]))
+                assert found is None
+            return monitor.doubtful
+
+        assert not doubtful(0.99 * least)
+        assert doubtful(1.01 * least)
+        assert doubtful(least - 0.01 * margin)
+        assert not doubtful(least - 0.03 * margin)
+
+
+def test_a_warning_names_the_sensor_or_the_object(system):
+    """An object that gives way is pushed, or of another mass; else the sensor is to be tared."""
+    force = np.array([0.0, 0.0, 7.0])
+    body = watched_bodies(system, SETTINGS, PERIOD)[0]
+    at = body._wrists["right"].at
+    state = np.array([*np.cross(at, force), *force, 0.0, 0.0, 46.2, 0.0, 100.0])
+    sentence = body.warning(np.zeros(18), state, ObjectMotion(0.0, 0.0, False))
+    assert sentence.startswith("right: the wrist sensors measure 7 N")
+    assert "expected at most 5 N" in sentence
+    assert "taring before the grasp" in sentence
+    pushed = body.warning(np.zeros(18), state, ObjectMotion(0.001, 0.0, False))
+    assert pushed.startswith("object: ")
+    assert "it is pushed" in pushed
 
 
 def test_friction_on_a_surface_is_no_fault_and_a_grasp_lost_there_is(system):
@@ -168,7 +284,7 @@ def test_friction_on_a_surface_is_no_fault_and_a_grasp_lost_there_is(system):
     found = [monitor.finding_of(wrenches_of_body(drag, push)) for _ in range(250)]
     assert 150 < [one is not None for one in found].index(True) < 200
     gone = last(np.concatenate([np.zeros(3), -push]), np.zeros(3), 60.0)
-    assert gone.cause is Cause.GRASP_LOST
+    assert gone.cause is Cause.JAMMED
 
 
 def test_a_short_push_and_a_wrong_mass_are_no_faults(system):

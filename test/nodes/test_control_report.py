@@ -120,6 +120,16 @@ def test_arms_that_disagree_are_a_warning(measured):
     assert SCENARIO.safety.closure_warning_m < closure < SCENARIO.safety.closure_limit_m
 
 
+def test_a_biased_wrist_sensor_is_a_warning(measured):
+    """It is named as long as it measures too much."""
+    loop = sampled_loop(SCENARIO)
+    feed(loop, measured, 0)
+    loop.prepare(0)()
+    loop.start(0, 0)
+    loop.safety.wrench_warning = "left: it measures 7 N too much."
+    assert condition(loop) == (WARN, "starting: left: it measures 7 N too much.")
+
+
 def test_warnings_of_an_observer_say_that_they_are(monkeypatch):
     """Of the law that commands they stand by themselves."""
     loop = sampled_loop(SCENARIO)

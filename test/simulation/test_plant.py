@@ -159,7 +159,7 @@ def run(sensors, ticks=8):
     """Return what is measured of positions and wrenches that are the tick everywhere."""
     return [
         sensors.measure(
-            Measurement(n, 0.0, np.full(7, n + 0.26), np.full(7, -n), np.full((2, 6), n))
+            Measurement(n, 0.002 * n, np.full(7, n + 0.26), np.full(7, -n), np.full((2, 6), n))
         )
         for n in range(ticks)
     ]
@@ -223,6 +223,38 @@ def test_wrist_sensors_are_late_and_biased():
         late = np.array([0, 0, 0, 0, 1, 2, 3, 4])[:, None, None]
         assert_allclose(wrenches - late, np.broadcast_to([0.1, 0.2, 0.3, 1, 2, 3], (8, 2, 6)))
         sensors.reset()
+
+
+def test_wrist_sensors_are_scaled_and_drift():
+    """Each arm's by its own scale, before bias and drift."""
+    settings = SensorSettings(
+        wrench_scale={"right": -0.5}, force_bias=(1.0, 0.0, 0.0), force_drift=(0.0, 0.0, 50.0)
+    )
+    found = run(sensors_of(settings))
+    for tick, seen in enumerate(found):
+        assert_allclose(seen.wrenches[0], [tick] * 3 + [tick + 1, tick, tick + 50 * seen.time])
+        half = -0.5 * tick
+        assert_allclose(seen.wrenches[1], [half] * 3 + [half + 1, half, half + 50 * seen.time])
+    assert found[-1].time > 0.0
+
+
+def test_a_sensor_is_tared_and_inverted_while_a_fault_lasts():
+    """What it measures at the onset is taken away; the other arm's stays as it is."""
+    faults = Faults(tuple(ARMS), (), 0.002)
+    sensors = sensors_of(SensorSettings(), 0, faults)
+
+    def seen(tick):
+        return sensors.measure(TRUE._replace(wrenches=TRUE.wrenches + tick)).wrenches
+
+    faults.switch([fault_of("wrench_tared right 0.004")])
+    for tick, expected in enumerate((0, 0, 1, 3)):
+        faults.move(tick)
+        own, other = seen(tick)[::-1]
+        assert_allclose(own, np.full(6, expected) + (0 if 0 < tick < 3 else TRUE.wrenches[1]))
+        assert_allclose(other, TRUE.wrenches[0] + tick)
+    faults.switch([fault_of("wrench_inverted left 0.002")])
+    faults.move(4)
+    assert_allclose(seen(1), [-TRUE.wrenches[0] - 1, TRUE.wrenches[1] + 1])
 
 
 def test_missing_velocities_are_no_numbers():
