@@ -24,11 +24,15 @@ class Listener:
     """A safety layer that remembers the complaints."""
 
     def __init__(self, state):
-        self.state, self.complaints = state, []
+        self.state, self.complaints, self.jumped = state, [], []
 
     def trip(self, now, found):
         """Remember a complaint."""
         self.complaints.append((found.subject, found.sentence))
+
+    def time_jumped(self, arm):
+        """Remember an arm whose time jumped."""
+        self.jumped.append(arm)
 
 
 def joint_states(clock, system=SYSTEM, state=State.ACTIVE, **options):
@@ -57,6 +61,7 @@ class Small:
             LockstepClock(1.0), system, ignored=ignored, stale_after_s=5.0
         )
         self.complaints, self.arms = listener.complaints, self.states.arms
+        self.jumped = listener.jumped
 
     def take(self, names, q=Q, qd=QD, stamp=0):
         """Take a message at its own time."""
@@ -154,9 +159,10 @@ def test_bad_numbers_are_named_and_not_kept(samples, q, qd, words):
 
 
 def test_after_a_jump_of_time_the_next_sample_is_the_first(samples):
-    """It is complained about once for each arm."""
+    """It is complained about once for each arm, which is held where it is then."""
     samples.take(NAMES, stamp=0)
     samples.take(NAMES, stamp=100)
+    assert samples.jumped == ["left", "right"]
     assert [arm for arm, _ in samples.complaints] == ["left", "right"]
     assert all("its time jumped ahead by 100 s" in words for _, words in samples.complaints)
     assert samples.take(NAMES, stamp=100)
