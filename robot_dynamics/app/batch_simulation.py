@@ -845,6 +845,10 @@ def why_separate(scenario: Scenario, system: GraspSystem | None = None) -> str:
         why = "planned pushes"
     elif plant.faults:
         why = "planned faults"
+    elif scenario.control.start.tare:
+        why = "wrist sensors that are tared"
+    elif any(arm.sensor_tool_mass for arm in system.arms):
+        why = "wrist sensors that carry tools"
     elif not scene_of(scenario, system).rigid:
         why = "contacts that slip or open, or surfaces"
     else:

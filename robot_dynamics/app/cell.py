@@ -100,6 +100,8 @@ def grasp_system_of(
             arm.drives,
             arm.passive_joints,
             contact_of(arm.contact),
+            arm.sensor_tool.mass,
+            arm.sensor_tool.center,
         )
         for arm in cell.arms
     ]

@@ -315,6 +315,8 @@ def simulate(
     done = ControlRecorder(law, scenario, ticks)
     stride = max(1, ticks // PROGRESS_STEPS)
     measurement = simulated.reset()
+    if control.start.tare:
+        loop.tare(measurement.q, simulated.unloaded_wrenches())
     if safety:
         loop.check(measurement.q, measurement.qd)
     sense_object(law, simulated)

@@ -182,6 +182,8 @@ class SeparateCells:
             try:
                 law = make_law(own, self._believed)
                 loop = control_loop(own, self._believed, law=law)
+                if own.control.start.tare:
+                    loop.tare(q, cell.plant.unloaded_wrenches())
                 loop.check(q, qd)
                 cell.loop, cell.law = loop, copy.copy(law)
                 self._begin(cell, loop)

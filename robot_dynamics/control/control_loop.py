@@ -34,6 +34,7 @@ from robot_dynamics.control.streamed.intake import ReferenceIntake
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStream
 from robot_dynamics.control.wrench_residual import WrenchResidual, watched_bodies
+from robot_dynamics.control.wrist_sensors import WristSensors
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 
 Array = NDArray[np.float64]
@@ -91,6 +92,7 @@ class ControlLoop:
         intake: Takes references while control runs; None if the law follows none.
         began: Tick at which control was started last; None before the first start.
         joint_states: Joint states that came over topics.
+        wrist_sensors: What is subtracted from what wrist sensors measure.
         wrenches: Streams of wrist sensors over topics, by arm; empty if there are none.
         object_pose: Stream of the measured pose and twist of the object (13,) over a topic; None
             if the law takes none.
@@ -172,6 +174,8 @@ class ControlLoop:
             self.intake = ReferenceIntake(
                 law, system, settings, self._arms.terms, proximity, control.period
             )
+        self.wrist_sensors = WristSensors(system)
+        self._must_tare = wrist_sensors and control.start.tare
         self._last_step: LawStep | None = None
         self._holding = False
         self._checked_start: Array | None = None
@@ -349,6 +353,7 @@ class ControlLoop:
             RobotDynamicsError: If the state is refused; one sentence says why.
         """
         self.require_samples(now)
+        self._require_tared()
         q, qd = self.joint_states.state()
         self.check_state(q, qd)
         return partial(self.check_path, q)
@@ -365,6 +370,23 @@ class ControlLoop:
         """
         self.check_state(q, qd)
         self.check_path(q)
+
+    def tare(self, q: Array, measured: ArrayLike) -> None:
+        """Tare the wrist sensors, which carry nothing but their tools; see `WristSensors.tare`.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            measured: What the sensors measure (k, 6), the mean over some time.
+
+        Raises:
+            SafetyError: If the arms hold the object.
+        """
+        if self.safety.in_charge and self.safety.object_held:
+            raise SafetyError(
+                "taring refused: the arms hold the object; expected wrist sensors that carry "
+                "nothing but their tools, before the grasp."
+            )
+        self.wrist_sensors.tare(q, measured)
 
     def check_state(self, q: Array, qd: Array) -> None:
         """Check in a moment whether control may start from a state.
@@ -450,8 +472,11 @@ class ControlLoop:
             SafetyError: If a fault is latched, a stream is stale, or control runs already.
         """
         self._require_checked(q)
+        self._require_tared()
         self.law.check_start(q, qd)
         safety = self.safety
+        if wrenches is not None:
+            wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
         safety.observe(now, q, qd, wrenches, sampled)
         # Safety is asked first: a refused start must not touch a law that runs.
         safety.start(now, self.law.hold_support(q))
@@ -465,6 +490,14 @@ class ControlLoop:
             self.fall_back(now, Cause.CONTROLLER_FAILED, "controller", sentence_of(error))
             raise
         return seen
+
+    def _require_tared(self) -> None:
+        """Refuse a start with wrist sensors that were not tared, if they must be."""
+        if self._must_tare and not self.wrist_sensors.tared:
+            raise SafetyError(
+                "start refused: the wrist sensors were not tared; expected that before the grasp, "
+                "as control.start.tare says: a bias along the squeeze cannot be seen later."
+            )
 
     def _require_checked(self, q: Array) -> None:
         """Refuse a start from elsewhere than where the reference was checked."""
@@ -519,6 +552,8 @@ class ControlLoop:
         try:
             if not safety.wrenches_usable:
                 wrenches = None
+            if wrenches is not None:
+                wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
             if safety.observe(now, q, qd, wrenches, sampled):
                 step, torque = self._run_law(now, tick - (self.began or 0), q, qd, wrenches)
             else:
@@ -535,6 +570,8 @@ class ControlLoop:
         As `update`, but that errors of the law are raised. Control must begin by `begin_law`.
         """
         begin = time.perf_counter()
+        if wrenches is not None:
+            wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
         step = self.step_law(tick, q, qd, wrenches)
         return Outcome(step.torque, (), step, time.perf_counter() - begin)
 
@@ -584,6 +621,8 @@ class ControlLoop:
         self.joint_states.now = now
         wrenches = self._wrenches_seen() if self.safety.wrenches_usable else None
         q, qd = self.joint_states.state()
+        if wrenches is not None:
+            wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
         self.safety.observe(now, q, qd, wrenches, self.joint_states.sampled)
         return Outcome(self.safety.command(now), self.safety.released)
 

@@ -149,6 +149,8 @@ class StartSettings:
         velocity_limit: Speed that a joint may reach while servo terms and squeeze ramp in [rad/s
             or m/s]: beyond it the model counts as wrong, as with gravity that the drives
             compensate or not, or with torques of the wrong sign.
+        tare: Whether wrist sensors must have been tared before the grasp, while they carried
+            nothing but their tools. A simulated run does that by itself.
         touch_tolerance: Distance within which a surface that is to be touched at the start counts
             as touched [m or rad].
     """
@@ -158,6 +160,7 @@ class StartSettings:
     rotation_tolerance_rad: float = _number(0.05, "rad", above=0.0)
     velocity_tolerance: float = _number(0.02, "rad/s or m/s", above=0.0)
     velocity_limit: float = _number(1.0, "rad/s or m/s", above=0.0, infinite=True)
+    tare: bool = False
     touch_tolerance: float = _number(1e-3, "m or rad", minimum=0.0)
 
 

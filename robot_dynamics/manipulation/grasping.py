@@ -54,6 +54,8 @@ class ArmGrasp:
         passive_joints: By name, near to which positions the other joints of its loops are at the
             posture; zero by default.
         contact: What the grasp can exert; it is rigid by default.
+        sensor_tool_mass: Mass of the tool that its wrist sensor carries [kg].
+        sensor_tool_center: Centre of that mass in the tool link's frame [m].
     """
 
     name: str
@@ -64,6 +66,8 @@ class ArmGrasp:
     drives: Sequence[str] = ()
     passive_joints: Mapping[str, float] = field(default_factory=dict)
     contact: Contact = field(default_factory=lambda: Contact.of_kind("rigid", np.eye(4)))
+    sensor_tool_mass: float = 0.0
+    sensor_tool_center: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 def grasp_system(
@@ -178,6 +182,8 @@ def grasp_system(
                 posture,
                 tuple(model.bodies[b].joint.name for b in sorted({*path, *linkage} - set(driven))),
                 arm.contact,
+                arm.sensor_tool_mass,
+                arm.sensor_tool_center,
             )
         )
     for i, name in enumerate(model.joint_names):

@@ -65,6 +65,22 @@ class DriveSettings:
 
 
 @dataclass(frozen=True)
+class SensorToolSettings:
+    """The tool that a wrist sensor carries, as far as its driver does not subtract the weight.
+
+    The tool is part of the robot's description all the same. Its weight is subtracted as at rest;
+    what its acceleration takes is not.
+
+    Attributes:
+        mass: Its mass [kg].
+        center: Centre of mass in the frame of the arm's `tool` link [m].
+    """
+
+    mass: float = field(default=0.0, metadata={"unit": "kg", "minimum": 0.0})
+    center: Triple = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
 class ArmSettings:
     """An arm and its grasp.
 
@@ -77,6 +93,7 @@ class ArmSettings:
         load_share: Part of the object's load that this arm carries; the shares add up to 1.
         contact: What the grasp can exert; "rigid" by default.
         drive: What its drive does by itself.
+        sensor_tool: The tool that its wrist sensor carries; none by default.
         drives: Joints that move an arm with internal closed chains, in the order of its topics,
             prefix included; all joints of an arm without.
         passive_joints: About where other joints of its loops are at the posture [rad or m], by
@@ -90,6 +107,7 @@ class ArmSettings:
     load_share: float = field(default=0.5, metadata={"unit": "", "minimum": 0.0, "maximum": 1.0})
     contact: ContactSettings = field(default_factory=ContactSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
+    sensor_tool: SensorToolSettings = field(default_factory=SensorToolSettings)
     drives: tuple[str, ...] = ()
     passive_joints: dict[str, float] = field(default_factory=dict)
 

@@ -45,6 +45,8 @@ class Arm:
         passive_joints: Names of the joints without drives, of an arm with internal closed chains.
         contact: How its tool holds the object: kind, directions and limits; rigidly by default.
             Its frame is that of the grasp, see `GraspSystem.contacts`.
+        sensor_tool_mass: Mass of the tool that its wrist sensor carries [kg].
+        sensor_tool_center: Centre of that mass in the tool link's frame [m].
     """
 
     name: str
@@ -57,6 +59,8 @@ class Arm:
     posture: Array
     passive_joints: tuple[str, ...] = ()
     contact: Contact = field(default_factory=lambda: Contact.of_kind("rigid", np.eye(4)))
+    sensor_tool_mass: float = 0.0
+    sensor_tool_center: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)

@@ -357,7 +357,13 @@ class ControlSession:
         self._silence.reset()  # no message was read while the path was checked
         self._refusal = ""
         self._background.do("recording", self._record.begin)
-        self._node.get_logger().info("control starts")
+        unseen = ""
+        if loop.wrenches and loop.law.holds_object and not loop.wrist_sensors.tared:
+            unseen = (
+                "; the wrist sensors were not tared here: a bias along the squeeze cannot be seen "
+                "while the object is held"
+            )
+        self._node.get_logger().info(f"control starts{unseen}")
         if self._outcome is None and not self._starting:
             self._cycle(tick)  # simulated time waits for it
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.manipulation.wrist_sensors import ToolWeights
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.simulation.faults import JUMP, Faults
 from robot_dynamics.simulation.scene import Scene
@@ -117,6 +118,7 @@ class Truth(NamedTuple):
         return self.values[3 + 13 * self.parts :]
 
 
+_TARING_SAMPLES = 500
 CORRECTION = 2  # where it stands in `Truth.values`
 
 
@@ -170,6 +172,7 @@ class Plant(ABC):
         self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
         self.faults = Faults(tuple(self._arms), settings.faults, period)
         self._sensors = Sensors(settings.sensors, settings.seed, self._arms, self.faults)
+        self._tools = ToolWeights(system)
         held = system.model.bodies[system.object_body].name
         self._planned = [
             (
@@ -322,8 +325,15 @@ class Plant(ABC):
     def _sensed(self) -> tuple[Array, Array, Array]:
         """Return true positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
 
+    def unloaded_wrenches(self) -> Array:
+        """Return what wrist sensors measure at the start before the grasp (k, 6), a mean."""
+        q = self._start[self.system.q_index]
+        return self._sensors.mean_of(self._tools.wrenches(q))
+
     def _measurement(self) -> Measurement:
         true = Measurement(self._tick, self._tick * self.period, *self._sensed())
+        if self._tools.any:
+            true = true._replace(wrenches=true.wrenches + self._tools.wrenches(true.q))
         return self._sensors.measure(true)
 
 
@@ -448,6 +458,16 @@ class Sensors:
             self._tared.clear()
         self._last = seen
         return seen
+
+    def mean_of(self, wrenches: Array) -> Array:
+        """Return the mean of many measurements of constant wrenches (k, 6), none of them late.
+
+        The noise of later measurements stays what it is.
+        """
+        s = self._settings
+        draw = np.random.default_rng(self._seed).standard_normal
+        noise = draw((_TARING_SAMPLES, *wrenches.shape)).mean(axis=0)
+        return wrenches * self._scale + self._bias + noise * ([s.moment] * 3 + [s.force] * 3)
 
     def _imperfect(self, true: Measurement) -> Measurement:
         s = self._settings
