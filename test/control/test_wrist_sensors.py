@@ -42,8 +42,8 @@ def test_a_tared_bias_is_gone_on_every_axis():
 
 
 def test_a_tool_is_weighed_in_every_orientation():
-    """Its weight is subtracted while the arm turns; what the sensor carries is known by statics."""
-    loop, plant, measured = begun(TOOL)
+    """Its weight is subtracted while the arm turns; statics tell what the sensor carries."""
+    loop, _, measured = begun(TOOL)
     system, rng = loop.system, np.random.default_rng(3)
     robot = Robot(system.model)
     for _ in range(5):
@@ -73,7 +73,7 @@ def test_a_run_with_tools_and_biases_is_as_good():
 def test_taring_is_refused_while_the_object_is_held():
     """Before the start by its weight; from the start on whatever the sensors say."""
     loop, plant, measured = begun(*BIAS)
-    with pytest.raises(SafetyError, match="taring refused: the wrist sensors carry .* 98.1 N"):
+    with pytest.raises(SafetyError, match=r"taring refused: the wrist sensors carry .* 98\.1 N"):
         loop.tare(measured.q, measured.wrenches)
     assert not loop.wrist_sensors.tared
     # Less than half of the weight is an offset, more is the object.
@@ -104,7 +104,7 @@ def test_taring_by_no_measurement_is_refused(wrong):
 
 def test_the_mean_of_noise_is_what_is_tared():
     """Of 500 samples of 0.5 N: 0.02 N; later noise is the same with and without."""
-    _, plant, measured = begun(*BIAS)
+    _, plant, _ = begun(*BIAS)
     mean = plant.unloaded_wrenches()
     np.testing.assert_allclose(mean[:, 3:], [[5, -3, 8]] * 2, atol=0.1)
     assert np.abs(mean[:, 3:] - [5, -3, 8]).max() > 1e-3
