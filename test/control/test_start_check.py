@@ -9,7 +9,13 @@ import pytest
 from two_arms import BOX, two_arms
 
 from robot_dynamics.control.settings import StartSettings
-from robot_dynamics.control.start_check import StartError, check_start, disagreement
+from robot_dynamics.control.start_check import (
+    NotAtRestError,
+    StartError,
+    check_joints,
+    check_start,
+    disagreement,
+)
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
 
@@ -86,3 +92,52 @@ def test_disagreement_about_the_object(held):
     q[7] += 0.1  # the right arm's first joint, about a vertical axis at (0, -0.25)
     distance = 2.0 * np.sin(0.05) * np.hypot(0.5, 0.25)
     assert disagreement(SYSTEM, q) == pytest.approx(max(0.1, distance), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("away", "turned", "refused"),
+    [
+        (0.0099, 0.0, False),
+        (0.0101, 0.0, True),
+        (0.0, 0.0495, False),
+        (0.0, 0.0505, True),
+        (0.0099, 0.0495, False),
+    ],
+)
+def test_how_far_off_a_start_may_be(held, away, turned, refused):
+    """A centimetre and a twentieth of a radian, each by itself; both sides of each."""
+    half = 0.5 * turned
+    start = np.array([BOX[0], BOX[1], BOX[2] + away, 0.0, 0.0, np.sin(half), np.cos(half)])
+    if not refused:
+        check_start(SYSTEM, StartSettings(), start, held, REST)
+        return
+    with pytest.raises(StartError) as caught:
+        check_start(SYSTEM, StartSettings(), start, held, REST)
+    assert caught.value.expected == 0.01
+    assert caught.value.value == pytest.approx(away, abs=1e-7)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_how_fast_a_joint_may_be(held, sign):
+    """Two hundredths of a radian a second, either way; it may come to rest by itself."""
+    qd = REST.copy()
+    qd[5] = 0.0199 * sign
+    check_start(SYSTEM, StartSettings(), BOX, held, qd)
+    qd[5] = 0.0201 * sign
+    with pytest.raises(NotAtRestError) as caught:
+        check_start(SYSTEM, StartSettings(), BOX, held, qd)
+    assert (caught.value.subject, caught.value.value) == ("left_joint6", 0.0201)
+    assert caught.value.expected == 0.02
+
+
+@pytest.mark.parametrize(("q", "limit"), [(2.89, None), (2.91, 2.9), (-2.89, None), (-2.91, -2.9)])
+def test_where_a_joint_may_be(held, q, limit):
+    """Up to its limits, on both sides; the limit that is missed is told."""
+    at = held.copy()
+    at[5] = q
+    if limit is None:
+        check_joints(SYSTEM, StartSettings(), at, REST)
+        return
+    with pytest.raises(StartError) as caught:
+        check_joints(SYSTEM, StartSettings(), at, REST)
+    assert (caught.value.value, caught.value.expected) == (q, limit)

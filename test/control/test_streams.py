@@ -100,3 +100,40 @@ def test_a_reset_is_seen_however_patient_one_is():
     watch.forget()
     assert watch.advance(3000, 3)
     assert watch.advance(8000, 4)
+
+
+@pytest.mark.parametrize(
+    ("step", "jumps"), [(-501, True), (-500, False), (10_000, False), (10_001, True)]
+)
+def test_the_largest_steps_of_time(step, jumps):
+    """Ahead by the time after which a stream is lost, back by half a second; to the tick."""
+    watch = StreamWatch("left", 10.0, LockstepClock(1e-3))
+    watch.advance(20_000, 0)
+    assert watch.jumps(20_000 + step) == jumps
+
+
+def test_a_stream_is_lost_to_the_tick():
+    """After ten seconds, not one tick before."""
+    watch = StreamWatch("left", 10.0, LockstepClock(1e-3))
+    watch.advance(0, 5)
+    assert not watch.is_stale(10_005)
+    assert watch.is_stale(10_006)
+
+
+@pytest.mark.parametrize(("stamp", "forgets"), [(999, True), (1000, False), (1001, False)])
+def test_time_that_goes_back_begins_a_stream_anew(stamp, forgets):
+    """Where nothing depends on it, by however little."""
+    watch = StreamWatch("left", 10.0, LockstepClock(1e-3))
+    watch.advance(1000, 0)
+    watch.follow(stamp)
+    assert (watch.stamp is None) == forgets
+
+
+def test_the_rate_is_known_after_half_a_second():
+    """With the sample that ends it, not with the one before."""
+    watch = StreamWatch("left", 10.0, LockstepClock(1e-3))
+    for tick in range(500):
+        watch.advance(tick, tick)
+    assert watch.hz is None
+    watch.advance(500, 500)
+    assert watch.hz == pytest.approx(1000.0)
