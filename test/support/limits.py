@@ -167,9 +167,7 @@ class _Places(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        if key in ("lower", "upper", "velocity", "effort"):
-            self._scale(node)
-        elif id(node) in self._bounds:
+        if key in ("lower", "upper", "velocity", "effort") or id(node) in self._bounds:
             self._scale(node)
         self._parents.append(node)
         self.visit(node.value)  # an index is no limit
