@@ -108,9 +108,12 @@ def setting_names() -> frozenset[str]:
     found = set()
     for path in (ROOT / "robot_dynamics" / "control").glob("*settings.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                if ast.unparse(node.annotation) in ("float", "Triple"):
-                    found.add(node.target.id)
+            if (
+                isinstance(node, ast.AnnAssign)
+                and isinstance(node.target, ast.Name)
+                and ast.unparse(node.annotation) in ("float", "Triple")
+            ):
+                found.add(node.target.id)
     return frozenset(found)
 
 
@@ -206,9 +209,13 @@ class _Places(ast.NodeVisitor):
             self._add(end - len(called), end, _EXTREMES[called], text, "turned")
         elif isinstance(function, ast.Name) and called.endswith("_limits"):
             self._scale(node)
-        elif called == "get" and node.args and isinstance(node.args[0], ast.Constant):
-            if self._is_limit(str(node.args[0].value)):
-                self._scale(node)
+        elif (
+            called == "get"
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+            and self._is_limit(str(node.args[0].value))
+        ):
+            self._scale(node)
         self._parents.append(node)
         self.visit(function)
         for child in (*node.args, *node.keywords):
