@@ -207,9 +207,7 @@ class _Places(ast.NodeVisitor):
         if called in _EXTREMES:
             text = ast.unparse(node)
             self._add(end - len(called), end, _EXTREMES[called], text, "turned")
-        elif isinstance(function, ast.Name) and called.endswith("_limits"):
-            self._scale(node)
-        elif (
+        elif (isinstance(function, ast.Name) and called.endswith("_limits")) or (
             called == "get"
             and node.args
             and isinstance(node.args[0], ast.Constant)
