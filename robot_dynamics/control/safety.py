@@ -413,7 +413,8 @@ class SafetyLayer(FaultLatch):
             else:
                 figures = check.figures()
                 self._take_up(now, figures, good, closure, pose, wrenches, wrists)
-            if check.doubtful and wrenches is not None:
+            # What ends control is no mere warning.
+            if check.doubtful and wrenches is not None and self.law_runs:
                 if not self.wrench_warning:
                     self._warn_of_sensors(now, wrenches, wrists)
             elif self.wrench_warning:

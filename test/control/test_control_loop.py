@@ -210,6 +210,7 @@ def test_false_wrist_sensors_drop_nothing(kind, arm, time):
         assert measured.tick * PERIOD < time + 0.2
         measured = plant.step(update(pilot, measured)[0])
     found, at = pilot.safety.faults[0][1], plant.truth().object_pose.copy()
+    assert all(moment < pilot.safety.faults[0][0] for moment, _ in pilot.safety.warnings)
     assert found.cause is Cause.WRENCH_WRONG
     assert set(found.subject.split(" and ")) >= {arm or "left", arm or "right"}
     for _ in range(round(1.0 / PERIOD)):
@@ -237,6 +238,17 @@ def test_sensor_errors_are_a_warning_then_a_stop():
     assert first < at
     assert sentence.startswith("left and right: ")
     pilot.safety.reset(measured.tick)
+    assert pilot.safety.warnings == ()
+
+
+def test_a_limit_of_warnings_beyond_that_of_faults_gives_none():
+    """As where an object is pushed on purpose: the stop says it all."""
+    silent = "safety.wrench_warning_n=.inf"
+    fault = "plant.faults=[{kind: wrench_inverted, time_s: 0.1}]"
+    pilot, plant, measured = begun(load_scenario("lift_box", [silent, fault]))
+    while not pilot.safety.faults:
+        assert measured.tick * PERIOD < 0.3
+        measured = plant.step(update(pilot, measured)[0])
     assert pilot.safety.warnings == ()
 
 

@@ -71,6 +71,15 @@ def test_the_more_drastic_response_wins_in_either_order():
         assert [found.cause for _, found in latch.faults] == list(order)
 
 
+def test_a_wrong_wrench_is_used_no_more():
+    """The fallback keeps the object's weight; a contact leaves the sensors as they are."""
+    for cause, usable in ((Cause.WRENCH_WRONG, False), (Cause.JAMMED, True)):
+        latch = started()
+        latch.trip(11, fault(cause))
+        assert latch.response is Response.SUPPORT
+        assert latch.wrenches_usable is usable
+
+
 def test_a_fault_is_noted_once():
     """A NaN that stays does not fill the list; another arm's is another fault."""
     latch = started()
