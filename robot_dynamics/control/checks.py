@@ -79,7 +79,7 @@ class MeasurementCheck:
         key = f"joint_motion {ends} {wrench_count}".encode()
         program = load_kernel(key, lambda: motion_program(self._slices, wrench_count), lanes=1)
         self._kernel = program.bind(np.concatenate([self.lower, self.upper]))
-        self._state = self._before = np.zeros(5 * na + 3 * len(self._arms))
+        self._state = self._before = np.zeros(6 * na + 2 * len(self._arms))
         self._anew = set(self._arms)  # who is compared with nothing that was before
         self._false: dict[str, str] = {}
         self._effort, self._torque_then = limits["effort"], np.full(na, np.nan)
@@ -101,6 +101,8 @@ class MeasurementCheck:
         passed: Array | float = 0.0,
         lost: Collection[str] = (),
         torque: Array | None = None,
+        *,
+        linked: bool = True,
     ) -> bool:
         """Return whether everything is a number within its limits, and of one motion.
 
@@ -113,6 +115,7 @@ class MeasurementCheck:
             passed: Time between the last samples and these, of each arm or of all [s].
             lost: Names of arms whose samples are not compared with those before.
             torque: What the law has sent last (na,); None if it does not run.
+            linked: Whether all arms hold one rigid object.
 
         Raises:
             ArgumentError: If an array has the wrong length.
@@ -123,7 +126,7 @@ class MeasurementCheck:
         beyond, self._state = self._kernel(self._values, self._before)
         if beyond.item(0) <= 0.0 and not (self._false or self._anew or lost):
             return True
-        self._compare(lost, torque)
+        self._compare(lost, torque, linked=linked)
         values = self._values[: len(self.lower)]
         within = (self.lower <= values).all() and (values <= self.upper).all()
         return bool(within) and not self._false
@@ -184,19 +187,20 @@ class MeasurementCheck:
                     sentence = f"{what} {value:.4g} is beyond its limits {lower:.4g}, {upper:.4g}."
                     yield Finding(cause, joint, sentence)
 
-    def _compare(self, lost: Collection[str], torque: Array | None) -> None:
+    def _compare(self, lost: Collection[str], torque: Array | None, *, linked: bool) -> None:
         """Note whose samples contradict those before, and begin anew where there are none."""
         count, na = len(self._arms), self._count
         now, before = JointMotion.of(self._state, count), JointMotion.of(self._before, count)
         # What else speaks against an arm: impossible speeds, or that another one is false.
         doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)
+        in_time = (self._passed >= 0.0) & (self._passed <= MEMORY_S)
         for _ in self._arms:  # once more for the others if one is found false
             found = len(self._false)
             if found:
                 doubt = np.minimum(doubt, _OTHERS_DOUBT)
             for i, (arm, own) in enumerate(zip(self._arms, self._slices, strict=True)):
                 finite = np.isfinite(self.q[own]).all() and np.isfinite(self.qd[own]).all()
-                if not finite or arm in self._anew or arm in lost or self._passed[i] > MEMORY_S:
+                if not finite or arm in self._anew or arm in lost or not in_time[i]:
                     # The kernel is given numbers only.
                     start = (self.q[own], self.qd[own]) if finite else (0.0 * before.q[own],) * 2
                     now.begin(i, own, *start)
@@ -210,6 +214,7 @@ class MeasurementCheck:
                         doubt,
                         passed=float(self._passed[i]),
                         forced=self._is_forced(now, i, own, torque),
+                        linked=linked,
                     )
                     if why:
                         self._false[arm] = why

@@ -159,6 +159,7 @@ class ControlLoop:
             start_speed=control.start.velocity_limit,
             wrench_count=len(system.arms) if wrist_sensors else 0,
             holds_object=law.holds_object,
+            rigid_object=system.object_joint is None,
             proximity=proximity,
             bodies=bodies,
             soft_fingers=law.soft_fingers,

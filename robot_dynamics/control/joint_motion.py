@@ -4,8 +4,8 @@
 
 Of each joint the difference of its positions is compared with the integral of its velocity over
 the last twentieth of a second. A velocity of the wrong sign or unit departs from it, and so does a
-position that jumps. An arm whose numbers stay the same to the last bit while another arm moves the
-object that both hold tells what was, not what is.
+position that jumps. An arm is stale if its numbers stay the same to the last bit while another arm
+moves the rigid object that both hold.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _LATE_S = 4e-3  # between the instants of a position and its velocity [s]
 _STILL = 10  # samples that are the same to the last bit
 _MOVED = 4e-3  # way of another arm meanwhile [rad or m]
 _ANY = 1e300  # makes at least 1 of whatever is not zero
+_MOST = 1e6  # a number of which no sum overflows [rad, m, rad/s or m/s]
 
 
 class JointMotion(NamedTuple):
@@ -41,8 +42,9 @@ class JointMotion(NamedTuple):
         apart: What positions and velocities disagree by (na,).
         way: What joints moved, without sign (na,).
         moved: What they moved (na,).
-        per_arm: Of each arm the time since its sample changed [s], the number of samples since,
-            and the way of other arms since (k, 3).
+        since: What they moved since another arm tells nothing new (na,).
+        per_arm: Of each arm the time since its sample changed [s], and the number of samples
+            since (k, 2).
     """
 
     q: Array
@@ -50,19 +52,20 @@ class JointMotion(NamedTuple):
     apart: Array
     way: Array
     moved: Array
+    since: Array
     per_arm: Array
 
     @classmethod
     def of(cls, state: Array, arms: int) -> JointMotion:
-        """Return views of an array (5 na + 3 k,)."""
-        na = (len(state) - 3 * arms) // 5
-        q, qd, apart, way, moved = state[: 5 * na].reshape(5, na)
-        return cls(q, qd, apart, way, moved, state[5 * na :].reshape(arms, 3))
+        """Return views of an array (6 na + 2 k,)."""
+        na = (len(state) - 2 * arms) // 6
+        q, qd, apart, way, moved, since = state[: 6 * na].reshape(6, na)
+        return cls(q, qd, apart, way, moved, since, state[6 * na :].reshape(arms, 2))
 
     def begin(self, arm: int, own: slice, q: Array, qd: Array) -> None:
         """Forget what an arm did before the sample `q`, `qd` (n,)."""
         self.q[own], self.qd[own] = q, qd
-        for row in (self.apart, self.way, self.moved):
+        for row in (self.apart, self.way, self.moved, self.since):
             row[own] = 0.0
         self.per_arm[arm] = 0.0
 
@@ -80,6 +83,7 @@ class JointMotion(NamedTuple):
         *,
         passed: float,
         forced: bool,
+        linked: bool,
     ) -> str:
         """Return a sentence about what is false with the samples of an arm; empty if nothing is.
 
@@ -92,10 +96,12 @@ class JointMotion(NamedTuple):
                 nothing else speaks against the arm.
             passed: Time between these samples and those before [s].
             forced: Whether torques have changed so much that an arm must have moved.
+            linked: Whether all arms hold one rigid object, so that none moves alone.
         """
         names = tuple(joints)
         own = slices[arm]
-        other_moves = self.per_arm[arm, 2] > _MOVED
+        others = [np.abs(self.since[their]).max() for their in slices if their != own]
+        other_moves = linked and max(others, default=0.0) > _MOVED
         if self.is_still(arm) and (other_moves or forced):
             since = "another arm moves" if other_moves else "its torques have changed"
             return (
@@ -164,7 +170,7 @@ def motion_program(arms: Sequence[slice], wrenches: int) -> Program:
     """Return the program of the check of a sample; NaN is beyond all bounds.
 
     Inputs: values, which are positions, velocities, wrenches and the time since the last sample of
-    each arm (2 na + 6 k + arms,); state, a `JointMotion` (5 na + 3 arms,).
+    each arm (2 na + 6 k + arms,); state, a `JointMotion` (6 na + 2 arms,).
     Parameters: lower and upper bounds (2 na + 6 k, each).
     Outputs: by how much the worst value is beyond what it may be (1,), and the next state.
     """
@@ -174,41 +180,37 @@ def motion_program(arms: Sequence[slice], wrenches: int) -> Program:
     def run(values: Any, state: Any, bounds: Any) -> dict[str, Any]:
         beyond = [values[i] - bounds[count + i] for i in range(count)]
         beyond += [bounds[i] - values[i] for i in range(count)]
-        rows = [[state[row * na + j] for j in range(na)] for row in range(5)]
-        q_before, qd_before, apart, way, moved = rows
-        q, qd = [values[j] for j in range(na)], [values[na + j] for j in range(na)]
+        rows = [[state[row * na + j] for j in range(na)] for row in range(6)]
+        q_before, qd_before, apart, way, moved, since = rows
+        q, qd = ([_bounded(values[row * na + j]) for j in range(na)] for row in range(2))
         steps = [q[j] - q_before[j] for j in range(na)]
-        sizes = [absolute(step) for step in steps]
-        ways = [_largest(sizes[own]) for own in arms]
+        changes = [maximum(absolute(steps[j]), absolute(qd[j] - qd_before[j])) for j in range(na)]
+        new = [minimum(reduce(maximum, changes[own]) * _ANY, 1.0) for own in arms]
         per_arm: list[Any] = []
         for i, own in enumerate(arms):
-            at = 5 * na + 3 * i
-            joints = range(own.start, own.stop)
-            change = _largest([ways[i], *(absolute(qd[j] - qd_before[j]) for j in joints)])
-            new = minimum(change * _ANY, 1.0)
-            old = 1.0 - new
-            passed = values[count + i]
+            at, passed = 6 * na + 2 * i, values[count + i]
             waited = state[at] + passed
-            samples = (state[at + 1] + minimum(passed * _ANY, 1.0)) * old
-            others = [ways[k] for k in range(len(arms)) if k != i]
-            theirs = (state[at + 2] + (_largest(others) if others else 0.0)) * old
-            per_arm += [waited * old, samples, theirs]
+            samples = (state[at + 1] + minimum(passed * _ANY, 1.0)) * (1.0 - new[i])
+            per_arm += [waited * (1.0 - new[i]), samples]
             beyond.append(samples - _STILL)  # looked into only then
-            dt = waited * new
+            dt = waited * new[i]
             kept = MEMORY_S / (MEMORY_S + dt)
-            for j in joints:
+            others_new = reduce(minimum, new[:i] + new[i + 1 :], 1.0)
+            for j in range(own.start, own.stop):
                 differ = steps[j] - 0.5 * dt * (qd[j] + qd_before[j])
                 apart[j] = kept * apart[j] + differ
                 moved[j] = kept * moved[j] + steps[j]
+                since[j] = (since[j] + steps[j]) * (1.0 - others_new)
                 way[j] = kept * way[j]
                 allowed = DISAGREEMENT + _SHARE * way[j] + _LATE_S * absolute(qd[j])
                 beyond.append(absolute(apart[j]) - allowed)
-                way[j] = way[j] + sizes[j]
-        return {"beyond": [_largest(beyond)], "state": [*q, *qd, *apart, *way, *moved, *per_arm]}
+                way[j] = way[j] + absolute(steps[j])
+        state = [*q, *qd, *apart, *way, *moved, *since, *per_arm]
+        return {"beyond": [reduce(maximum, beyond)], "state": state}
 
-    inputs = {"values": count + len(arms), "state": 5 * na + 3 * len(arms)}
+    inputs = {"values": count + len(arms), "state": 6 * na + 2 * len(arms)}
     return trace(run, name="joint_motion", inputs=inputs, parameters=2 * count)
 
 
-def _largest(values: Sequence[Any]) -> Any:
-    return reduce(maximum, values)
+def _bounded(value: Any) -> Any:
+    return maximum(minimum(value, _MOST), -_MOST)

@@ -24,6 +24,8 @@ from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
 
+_LONG_AGO = -1e12  # before any sample [s]
+
 
 class UnknownJointError(UnknownNameError):
     """A joint in a message that belongs to no arm: the message says where to list it."""
@@ -137,7 +139,8 @@ class JointStates:
     Attributes:
         arms: The samples of each arm, by its name.
         now: The time of the last message or control instant.
-        sampled: Of which time on the samples' own clock the last `state` was, by arm (k,) [s].
+        sampled: Of which time on the samples' own clock the last `state` was, by arm (k,) [s];
+            long ago for an arm without a sample.
         skew_s: How far apart the samples were that were used last [s].
         stale_after_s: Time without a sample after which an arm counts as lost [s].
         complaints: What is wrong with samples that are refused at present, by stream.
@@ -183,7 +186,7 @@ class JointStates:
         self._known = frozenset((*own_joints, *system.passive_joint_names, *ignored))
         self._layouts: dict[str, _Layout] = {}
         self.now, self.skew_s = 0, 0.0
-        self.sampled = np.zeros(len(self.watches))
+        self.sampled = np.full(len(self.watches), _LONG_AGO)
         self._control_hz = control.rate_hz
         self._least_hz = (1.0 - rate_tolerance) * control.rate_hz
         self.complaints: dict[str, str] = {}
@@ -296,7 +299,7 @@ class JointStates:
         """
         q, qd = self._q.copy(), self._qd.copy()
         stamps = [watch.stamp for watch in self.watches if watch.stamp is not None]
-        self.sampled = np.array([self._clock.seconds(w.stamp or 0) for w in self.watches])
+        self.sampled = np.array([self._sampled_at(watch) for watch in self.watches])
         if len(stamps) < 2 or max(stamps) == min(stamps):
             self.skew_s = 0.0
             return q, qd
@@ -311,6 +314,9 @@ class JointStates:
                 q[own] += qd[own] * carried
                 self.sampled[i] += carried
         return q, qd
+
+    def _sampled_at(self, watch: StreamWatch) -> float:
+        return _LONG_AGO if watch.stamp is None else self._clock.seconds(watch.stamp)
 
     def _lose(self, watch: StreamWatch, sentence: str) -> None:
         """Report a bad sample."""

@@ -83,6 +83,7 @@ class SafetyLayer(FaultLatch):
             [rad/s or m/s].
         wrench_count: Number of measured wrenches.
         holds_object: Whether the arms hold the object while the law runs.
+        rigid_object: Whether that moves all arms if one of them moves.
         proximity: Distances of links; they are not checked without.
         bodies: Limits of what wrist sensors measure of each held body.
         soft_fingers: Names of the arms whose tilt on the object is limited.
@@ -101,6 +102,7 @@ class SafetyLayer(FaultLatch):
         start_speed: float = np.inf,
         wrench_count: int = 0,
         holds_object: bool = True,
+        rigid_object: bool = True,
         proximity: Proximity | None = None,
         bodies: Sequence[WrenchResidual] = (),
         soft_fingers: Sequence[str] = (),
@@ -141,6 +143,7 @@ class SafetyLayer(FaultLatch):
         self._q, self._qd, self._last = (np.zeros(len(joints)) for _ in range(3))
         self._hold = self._q.copy()
         self._holding = self._object_held = holds_object
+        self._rigid_object = rigid_object
         self._model_proved = True
         self._disproved = Response.NONE  # the response to a wrong model; a reset keeps it
         super().__init__()
@@ -306,7 +309,9 @@ class SafetyLayer(FaultLatch):
         passed, self._sampled = at - self._sampled, at
         lost = [self._arms[i] for i in self._lost] if self._lost else ()
         sent = self._last if self.law_runs else None
-        if self.measurement.passes(q, qd, wrenches, passed, lost, sent) and not lost:
+        linked = self._object_held and self._rigid_object
+        good = self.measurement.passes(q, qd, wrenches, passed, lost, sent, linked=linked)
+        if good and not lost:
             self._q[:] = q
             self._qd[:] = qd
             self._unfit = ""

@@ -233,7 +233,7 @@ class ControlSession:
         if answered and self._outcome is not None and tick == self._clock.tick:
             self._send(tick, self._outcome)
             return
-        if self._clock.lockstep and tick == 0 < self._clock.tick and not self._ran:
+        if self._clock.lockstep and tick == 0 < self._clock.tick and not self.loop.safety.law_runs:
             # The simulator was reset after a stop or fault: its time waits for the next start.
             self.loop.let_go()
             self._intake.reset()  # refused, because time has jumped; it will come again

@@ -408,6 +408,7 @@ class GuardLoop:
             ),
             period=period,
             clock=clock,
+            rigid_object=system.object_joint is None,
         )
         self.joint_states = JointStates(
             system,

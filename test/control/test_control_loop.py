@@ -619,6 +619,15 @@ def test_on_a_clock_silence_is_noticed_without_any_message(clocked, measured):
     assert np.isfinite(outcome.torque).all()
 
 
+def test_a_first_sample_is_no_jump(clocked, measured):
+    """What was not measured yet is compared with nothing."""
+    assert clocked.cycle(0, 0).torque is None
+    feed(clocked, measured, 0)
+    clocked.prepare(0)()
+    clocked.start(0, 0)
+    assert clocked.safety.law_runs
+
+
 def test_another_limit_for_silence(measured):
     """For simulations in real time on machines that stutter."""
     loop = sampled_loop(SCENARIO, WallClock(PERIOD), stale_after_s=0.5)

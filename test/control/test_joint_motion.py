@@ -19,13 +19,13 @@ LIMITS = {
 PERIOD = 0.002
 
 
-def judge(q, qd, periods=PERIOD, torque=None):
+def judge(q, qd, periods=PERIOD, torque=None, *, linked=True):
     """Return the first finding about samples (N, 4), and its index; None for both without one."""
     check = MeasurementCheck(ARMS, LIMITS)
     passed = np.broadcast_to(periods, len(q))
     for i in range(len(q)):
         sent = None if torque is None else torque[i]
-        if not check.passes(q[i], qd[i], passed=passed[i], torque=sent):
+        if not check.passes(q[i], qd[i], passed=passed[i], torque=sent, linked=linked):
             return next(check.findings()), i
     return None, None
 
@@ -97,6 +97,14 @@ def test_an_arm_that_tells_nothing_new_while_the_other_one_moves(way, noticed):
     found, _ = judge(q, qd)
     assert (found is not None) == noticed
     assert not noticed or (found.subject == "right" and "another arm moves" in found.sentence)
+    assert judge(q, qd, linked=False) == (None, None)
+
+
+def test_noise_of_another_arm_is_no_motion():
+    """A resting arm with coarse encoders tells nothing new beside one whose encoders jitter."""
+    q, qd = np.ones((500, 4)), np.zeros((500, 4))
+    q[:, 0] += 2e-4 * np.random.default_rng(5).standard_normal(500)
+    assert judge(q, qd) == (None, None)
 
 
 def test_a_false_arm_is_not_trusted_until_it_begins_anew():
@@ -113,7 +121,7 @@ def test_a_false_arm_is_not_trusted_until_it_begins_anew():
 
 def test_samples_long_after_the_last_ones_are_not_compared():
     """Nobody knows what happened meanwhile; within 0.05 s a jump is one."""
-    for passed, good in ((0.051, True), (0.049, False)):
+    for passed, good in ((0.051, True), (0.049, False), (-60.0, True)):
         check = MeasurementCheck(ARMS, LIMITS)
         assert check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
         assert check.passes(np.ones(4), np.zeros(4), passed=passed) == good

@@ -189,10 +189,10 @@ def test_time_waits_after_a_reset_of_the_simulator(make):
     bench.moving(0.0)
     bench.session.start()
     first = bench.loop.safety.last
-    home, bench.arms.q, bench.arms.tick = bench.arms.q, bench.arms.q + 0.1, 1
+    home, bench.arms.q, bench.arms.tick = bench.arms.q, bench.arms.q + 0.002, 1
     bench.moving(0.0)
     bench.session.stop()
-    assert not np.allclose(bench.loop.safety.last, first, rtol=0.0, atol=1e-3)
+    assert not np.allclose(bench.loop.safety.last, first, rtol=0.0, atol=1e-4)
     bench.arms.q, sent = home, []
     bench.session._commands.send = lambda tick, torque, released: not sent.append(torque)
     bench.arms.tick = 0

@@ -31,7 +31,15 @@ def test_plants_have_the_methods_of_the_protocol(kind):
     """Each plant has the methods of `Plant`, with the same parameters."""
     methods = [name for name, value in vars(Plant).items() if inspect.isfunction(value)]
     public = [name for name in methods if not name.startswith("_")]
-    assert sorted(public) == ["contacts", "passive_joints", "reset", "state_hash", "step", "truth"]
+    assert sorted(public) == [
+        "contacts",
+        "passive_joints",
+        "reset",
+        "state_hash",
+        "step",
+        "truth",
+        "unloaded_wrenches",
+    ]
     for name in public:
         ours, theirs = (inspect.signature(getattr(cls, name)) for cls in (kind, Plant))
         assert list(ours.parameters) == list(theirs.parameters)
