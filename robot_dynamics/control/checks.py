@@ -84,6 +84,11 @@ class MeasurementCheck:
         self._false: dict[str, str] = {}
         self._effort, self._torque_then = limits["effort"], np.full(na, np.nan)
 
+    @property
+    def all_false(self) -> bool:
+        """Whether the samples of every arm are false."""
+        return len(self._false) == len(self._arms)
+
     def begin(self) -> None:
         """Trust all arms again, and compare with nothing that was measured before."""
         self._anew = set(self._arms)

@@ -78,9 +78,10 @@ class LostArms:
         if arm in self._since and arm not in self.ended and heard > self._bad_at[arm]:
             del self._since[arm]
 
-    def give_up(self, now: int) -> None:
-        """Give up those that have been lost for too long without a break."""
-        late = (arm for arm, since in self._since.items() if now - since >= self._end_after)
+    def give_up(self, now: int, most: float = math.inf) -> None:
+        """Give up those that have been lost for too long without a break, for `most` at most."""
+        end_after = min(self._end_after, most)
+        late = (arm for arm, since in self._since.items() if now - since >= end_after)
         self.ended += tuple(arm for arm in late if arm not in self.ended)
 
 

@@ -49,6 +49,7 @@ _PROOF_S = 0.3  # after the ramp, for which a fault in it may still show a wrong
 _RUNAWAY = 3.0  # times its velocity limit, beyond which a joint is not damped by the fallback,
 _GROWTH = 1.2  # unless it was as fast, but for this factor, when the fallback had its effect,
 _DAMPING_S = 0.1  # this long after it began
+_SETTLING_S = 0.05  # in which the torque rate leads from the law's torque to the fallback's
 _HELD = 500  # control periods for which speeds are kept to tell the two apart
 _CONVEX = 0.02  # of a speed, by which a hold that drives a joint bends its growth upwards
 
@@ -119,6 +120,7 @@ class SafetyLayer(FaultLatch):
         # Speeds over their limits while joints are held without the model, from its beginning on.
         self._held_shares: list[Array] = []
         self._end_after = clock.count(settings.lost_arm_end_after_s)
+        self._settling = clock.count(_SETTLING_S)
         self._drives_hold = settings.lost_arm_end == "drive_hold"
         self._joints, self._soft_fingers = tuple(joints), tuple(soft_fingers)
         self._braking: frozenset[int] = frozenset()
@@ -612,7 +614,10 @@ class SafetyLayer(FaultLatch):
         return ended
 
     def _fall_back(self, now: int) -> Array:
-        self._lost.give_up(now)
+        # If no arm will be trusted again before a reset, drives alone can brake: as soon as the
+        # last torque that they got is the fallback's.
+        hopeless = self._drives_hold and self.measurement.all_false
+        self._lost.give_up(now, self._settling if hopeless else math.inf)
         ended: Collection[int] = self._lost.ended
         if self._drives_hold:
             self.released = tuple(self._arms[i] for i in ended)
