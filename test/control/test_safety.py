@@ -92,6 +92,19 @@ def test_from_inactive_over_the_ramp_to_active():
     assert safety.command(20, TORQUE) is TORQUE
 
 
+@pytest.mark.parametrize(
+    ("wrong", "end"), [([0.5, 0, 0, 0], 102), ([0.5, 0, 0.5, 0], 27)], ids=["one", "all"]
+)
+def test_drives_hold_arms_sooner_if_all_are_false(wrong, end):
+    """After 0.05 s instead of 0.2 s: nobody else brakes them."""
+    safety = running()
+    for tick in range(2, end + 1):
+        safety.observe(tick, Q + wrong, QD, WRENCHES)
+        safety.command(tick)
+        assert bool(safety.released) == (tick == end)
+    assert len(safety.released) == np.count_nonzero(wrong)
+
+
 @pytest.mark.parametrize("what", ["position", "velocity"])
 def test_an_arm_that_sends_no_number(what):
     """That arm gets gravity at its last good position, the other is damped; then its end."""
