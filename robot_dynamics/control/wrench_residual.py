@@ -43,9 +43,7 @@ _GONE = 0.25
 _GIVES_WAY = 5e-6
 _OPPOSED = 0.5  # cosine of the angle to what is needed, from which a force takes weight away
 _OWN = 0.25  # part of a residual that a sensor need not explain
-_ALONG = (
-    0.97  # cosine of the angle from a residual to what a sensor measures too much or too little
-)
+_ALONG = 0.97  # cosine of the angle from a residual to a wrench that a sensor scales wrongly
 
 
 class ObjectMotion(NamedTuple):
