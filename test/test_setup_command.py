@@ -29,6 +29,8 @@ case "$*" in
     --version) echo "pip 26 from $(dirname "$(dirname "$0")")/lib/pip (python 3.12)" ;;
     demo*) pwd; echo "PYTHONPATH=${PYTHONPATH-unset} AMENT=${AMENT_PREFIX_PATH-unset}"; exit 3 ;;
     "-m mypy") exit 1 ;;
+    *docs,test*) exit ${STUB_NO_DOCS:-0} ;;
+    "-m uv pip compile"*) cat >>"$STUB_LOG"; echo "mypy==1.0"; echo "numpy==2.5.5" ;;
 esac
 """
 
@@ -41,6 +43,9 @@ class Checkout:
         self.folder.mkdir()
         for name in ("run", "setup.py", "package.xml"):
             shutil.copy(ROOT / name, self.folder)
+        (self.folder / "constraints").mkdir()
+        for number in range(10, 15):
+            self.constraints(number).write_text("numpy==2.4.6\nruff==0.17.0\n")
         bin_folder = folder / "bin"
         bin_folder.mkdir()
         (bin_folder / "python3").write_text(STUB)
@@ -51,6 +56,10 @@ class Checkout:
             "STUB_LOG": str(self.log),
             "HOME": str(folder),
         }
+
+    def constraints(self, number):
+        """Return the file of Python 3.NUMBER."""
+        return self.folder / f"constraints/python3.{number}.txt"
 
     def run(self, *arguments, cwd=None, **environment):
         """Run ./run; return its result and how Python was called."""
@@ -93,8 +102,78 @@ def test_second_call_installs_nothing(checkout):
     with (checkout.folder / "setup.py").open("a") as file:
         file.write("# changed\n")
     assert installed(checkout.run("demo")[1]) == [".[ros,plot]"]
-    assert installed(checkout.run("test", "-k", "x")[1]) == [".[ros,plot,docs,test]"]
+    assert installed(checkout.run("test", "-k", "x")[1]) == [".[ros,plot,test]"]
     assert installed(checkout.run("test", "-k", "x")[1]) == []
+
+
+def test_tested_versions_are_installed(checkout):
+    """Pip, the package and what builds it come in the versions of the environment's Python."""
+    of_this_python = str(checkout.constraints(12))
+    _, calls = checkout.run("demo")
+    installs = [call for call in calls if "-m pip install" in call]
+    assert len(installs) == 2
+    assert all(f"--constraint {of_this_python}" in call for call in installs)
+    assert f"--build-constraint {of_this_python}" in installs[-1]
+    checkout.constraints(11).write_text("numpy==2.0.0\n")
+    assert installed(checkout.run("demo")[1]) == []
+    checkout.constraints(12).write_text("numpy==2.0.0\n")
+    assert installed(checkout.run("demo")[1]) == [".[ros,plot]"]
+
+
+def test_newest_versions_are_tried_in_an_environment_of_their_own(checkout):
+    """What has changed is listed, all checks run, and the tested versions stay as they are."""
+    result, calls = checkout.run("newest")
+    lines = result.stdout.splitlines()
+    begin = lines.index("== Changed against constraints/python3.12.txt:")
+    assert lines[begin + 1 : begin + 4] == [
+        "mypy none -> 1.0",
+        "numpy 2.4.6 -> 2.5.5",
+        "ruff 0.17.0 -> none",
+    ]
+    newest = checkout.folder / ".venv/newest"
+    assert f"python3 -m venv --clear {newest}" in calls
+    assert f"--constraint {newest}/constraints.txt" in next(c for c in calls if "--editable" in c)
+    assert calls[-1].startswith("python -m pytest")
+    assert checkout.constraints(12).read_text().startswith("numpy==2.4.6")
+    assert lines[-1] == "== FAILED: mypy"
+
+
+def test_constraints_are_written_for_every_python(checkout):
+    """One command asks for versions of all extras that the others install, and of pip."""
+    result, calls = checkout.run("constraints")
+    assert result.returncode == 0
+    asked = [call for call in calls if "uv pip compile" in call]
+    assert [re.search(r"--python-version (\S+)", call)[1] for call in asked] == [
+        f"3.{number}" for number in range(10, 15)
+    ]
+    extras = "--extra ros --extra plot --extra docs --extra test"
+    assert all(f"{extras} setup.py -" in call for call in asked)
+    assert calls.count("pip") == 5
+    for number in range(10, 15):
+        assert checkout.constraints(number).read_text() == "mypy==1.0\nnumpy==2.5.5\n"
+
+
+def test_tests_do_not_wait_for_the_packages_of_the_documentation(checkout):
+    """If these are not to be had, all other checks run, and the run fails at its end."""
+    result, calls = checkout.run("test", STUB_NO_DOCS="1")
+    checks = [call.split()[2] for call in calls if call.startswith("python -m")]
+    assert checks[-5:] == ["ruff", "ruff", "mypy", "pytest", "pytest"]
+    assert "packages of the documentation were not installed" in result.stdout
+    assert result.stdout.splitlines()[-1] == "== FAILED: sphinx mypy"
+    assert result.returncode == 1
+
+
+@pytest.mark.parametrize("number", range(10, 15))
+def test_constraints_are_names_and_versions(number):
+    """Each file in the repository has them alone, and what the extras pin."""
+    lines = (ROOT / f"constraints/python3.{number}.txt").read_text().splitlines()
+    assert all(re.fullmatch(r"[a-z0-9-]+==[\w.+]+", line) for line in lines)
+    versions = dict(line.split("==") for line in lines)
+    assert len(versions) == len(lines)
+    assert {"numpy", "ros-rclpy", "matplotlib", "sphinx", "pytest", "pip"} <= versions.keys()
+    text = (ROOT / "setup.py").read_text()
+    for name, pin in re.findall(r'"([\w-]+)(?:\[\w+\])?==([\d.]+)', text):
+        assert versions[name].startswith(pin)
 
 
 def test_moved_checkout_is_set_up_anew(checkout, tmp_path):
