@@ -37,14 +37,17 @@ def wait_until(
 
 
 @contextmanager
-def interrupted_when(happened: Callable[[], object], pause_s: float = 0.1) -> Iterator[None]:
-    """Send this process SIGINT once something has happened, unless what is within is over by then.
+def interrupted_when(
+    happened: Callable[[], object], pause_s: float = 0.1, number: int = signal.SIGINT
+) -> Iterator[None]:
+    """Send this process a signal once something has happened, unless the body is over by then.
 
     A signal that comes after a test that failed would end all tests.
 
     Args:
         happened: Returns whether it has.
         pause_s: How long is waited after that [s].
+        number: The signal.
     """
     over = threading.Event()
 
@@ -53,7 +56,7 @@ def interrupted_when(happened: Callable[[], object], pause_s: float = 0.1) -> It
             if over.wait(_PAUSE_S):
                 return
         if not over.wait(pause_s):
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
 
     thread = threading.Thread(target=interrupt, daemon=True)
     thread.start()

@@ -438,7 +438,13 @@ def _benchmark(options: argparse.Namespace) -> int:
 
 
 def _drill(options: argparse.Namespace) -> int:
-    from robot_dynamics.app.drill import drill, drill_report, drill_table, soak_lines
+    from robot_dynamics.app.drill import (
+        DrillInterrupted,
+        drill,
+        drill_report,
+        drill_table,
+        soak_lines,
+    )
     from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.progress import display
     from robot_dynamics.app.scenario import load_scenario
@@ -451,8 +457,13 @@ def _drill(options: argparse.Namespace) -> int:
     arguments = [f"--only={name}" for name in options.only]
     if options.soak:
         arguments += [f"--soak={options.soak}", f"--seed={options.seed}"]
-    with display(title) as progress:
-        results, hazards, soak = drill(scenario, arguments, progress)
+    interrupt: DrillInterrupted | None = None
+    try:
+        with display(title) as progress:
+            results, hazards, soak = drill(scenario, arguments, progress)
+    except DrillInterrupted as error:
+        interrupt = error
+        results, hazards, soak = error.found
     report = soak if options.soak else drill_report(results, hazards)
     if options.json:
         write_json(report, options.json)
@@ -460,6 +471,9 @@ def _drill(options: argparse.Namespace) -> int:
     for result in results:
         for problem in result.problems:
             print(f"robot_dynamics: {result.hazard}: {problem}", file=sys.stderr)
+    if interrupt is not None:
+        print(f"robot_dynamics: {len(results)} of {hazards} hazards were tried.", file=sys.stderr)
+        raise interrupt
     return GOOD if report["ok"] else BAD_RUN
 
 

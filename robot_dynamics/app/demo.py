@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from robot_dynamics.app.node_process import (
     start_with_parameters,
 )
 from robot_dynamics.app.progress import Listener, Progress
-from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.recording import RecordingError
+from robot_dynamics.app.recording_files import load_merged
 from robot_dynamics.app.report import report_of
-from robot_dynamics.app.run import Run
+from robot_dynamics.app.run import Run, RunInterrupted, compile_ahead
 from robot_dynamics.app.scenario import Scenario
 
 SIMULATOR, CONTROLLER = "simulator", "controller"
@@ -39,7 +41,7 @@ def demonstrate(
     """Run a scenario on ROS 2 topics: two nodes in processes of their own, in lockstep.
 
     The nodes talk to each other on this machine alone, in a ROS domain of their own. They are
-    stopped when this function returns or raises.
+    stopped when this function returns or raises. What they need is compiled before they start.
 
     Args:
         scenario: The scenario.
@@ -53,11 +55,13 @@ def demonstrate(
         RosMissingError: If rclpy is not installed.
         ArgumentError: If the duration is no positive number, or too long.
         NodeError: If a node ends early or hangs; the other one is stopped.
+        RunInterrupted: On Ctrl-C, a KeyboardInterrupt with the run until then.
     """
     require_ros()
     require_leave(scenario.control, allow_code)
     if duration is not None:
         scenario.ticks(scenario.plan(), duration)
+    compile_ahead(scenario)
     with (
         tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name,
         private_environment(Path(name)) as environment,
@@ -83,9 +87,26 @@ def demonstrate(
             if event["event"] == "progress" and progress is not None:
                 progress(_progress_of(event))
 
-        run_until_done(map(start, files), silence_s, on_event)
-        sides = [Recording.load(file) for file in files.values()]
-    recording = sides[0].merged(sides[1])
+        try:
+            run_until_done(map(start, files), silence_s, on_event)
+        except KeyboardInterrupt:
+            kept = _interrupted(files.values())
+            if kept is None:
+                raise
+            raise RunInterrupted(kept) from None
+        recording = load_merged(files.values())
+    return Run(recording, report_of(recording))
+
+
+def _interrupted(files: Iterable[Path]) -> Run | None:
+    """Return the run until its nodes were interrupted; None if it had not begun."""
+    try:
+        recording = load_merged(files)
+    except RecordingError:  # a node that has recorded nothing writes no file
+        return None
+    if not len(recording):
+        return None
+    recording.metadata["interrupted_s"] = len(recording) * recording.get("period_s")
     return Run(recording, report_of(recording))
 
 

@@ -12,10 +12,23 @@ from typing import Any
 
 from robot_dynamics.app.node_process import NodeProcess, private_environment, run_until_done
 from robot_dynamics.app.progress import Listener, StudyProgress
+from robot_dynamics.app.run import compile_ahead
 from robot_dynamics.app.scenario import Scenario
 
 MODULE = "robot_dynamics.nodes.drill.process"
 SILENCE_S = 600.0  # without an event of the drill's process, after which it is given up
+
+
+class DrillInterrupted(KeyboardInterrupt):
+    """Ctrl-C in a drill.
+
+    Attributes:
+        found: What `drill` returns, until then.
+    """
+
+    def __init__(self, found: tuple[list[DrillResult], int, dict[str, Any]]) -> None:
+        super().__init__()
+        self.found = found
 
 
 def drill(
@@ -26,6 +39,8 @@ def drill(
     silence_s: float = SILENCE_S,
 ) -> tuple[list[DrillResult], int, dict[str, Any]]:
     """Run the process of the drill in a domain of its own, and return what it found.
+
+    What its nodes need is compiled before it starts.
 
     Args:
         scenario: What is run.
@@ -38,10 +53,12 @@ def drill(
 
     Raises:
         NodeError: If it ends early or hangs; everything it has started is ended.
+        DrillInterrupted: On Ctrl-C after the first result.
     """
     results: list[DrillResult] = []
     hazards = 0
     soak: dict[str, Any] = {}
+    compile_ahead(scenario)
     with (
         tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name,
         private_environment(Path(name)) as environment,
@@ -62,7 +79,12 @@ def drill(
                 soak = event
 
         process = NodeProcess("drill", MODULE, [str(source), *arguments], folder, environment)
-        run_until_done([process], silence_s, on_event)
+        try:
+            run_until_done([process], silence_s, on_event)
+        except KeyboardInterrupt:
+            if not results:
+                raise
+            raise DrillInterrupted((results, hazards, {"ok": False})) from None
     return results, hazards, {**soak, "ok": bool(soak) and not soak["problems"]}
 
 

@@ -28,6 +28,7 @@ from robot_dynamics.app.progress import event_of
 from robot_dynamics.errors import RobotDynamicsError
 
 _PATIENCE_S = 5.0  # for each of SIGINT and SIGTERM before something stronger
+_MOST_WAITS = 12  # for a node that works, as at its recording on a busy machine
 _LINES_KEPT = 12  # last lines of text
 _PR_SET_PDEATHSIG = 1
 _BUSY_SHARE = 0.05  # of the silence; a node at work used more of the processor, a waiting one less
@@ -150,11 +151,9 @@ class NodeProcess:
         """Wait until it has ended; ask more strongly if it does not."""
         try:
             for stronger in (signal.SIGTERM, signal.SIGKILL):
-                try:
-                    self._process.wait(timeout=_PATIENCE_S)
+                if self._ends():
                     break
-                except subprocess.TimeoutExpired:
-                    self.send(stronger)
+                self.send(stronger)
             self._process.wait()
         except KeyboardInterrupt:  # a second Ctrl-C: no more patience
             self.send(signal.SIGKILL)
@@ -165,6 +164,18 @@ class NodeProcess:
                 reader.join(timeout=1.0)
             for _ in self.events():
                 pass
+
+    def _ends(self) -> bool:
+        """Return whether it ends while it is waited for, which is longer if it works."""
+        for _ in range(_MOST_WAITS):
+            used = self.processor_time()
+            try:
+                self._process.wait(timeout=_PATIENCE_S)
+                return True
+            except subprocess.TimeoutExpired:
+                if self.processor_time() - used <= _BUSY_SHARE * _PATIENCE_S:
+                    break
+        return False
 
     def processor_time(self) -> float:
         """Return the processor time that it and the processes it started used so far [s].

@@ -33,6 +33,8 @@ from robot_dynamics.app.recording_files import require_suffix, save_recording
 from robot_dynamics.app.report import report_of, summary, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
 from robot_dynamics.app.scene import scene_of
+from robot_dynamics.compile.cache import folder_of_kernels
+from robot_dynamics.compile.host import find_host, interpretation_forced
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import RobotDynamicsError
@@ -376,6 +378,21 @@ def simulate(
     if interrupt is not None:
         raise RunInterrupted(run) from None
     return run
+
+
+def compile_ahead(scenario: Scenario) -> None:
+    """Compile what a run needs into the cache, from which nodes that start later load it.
+
+    They would compile side by side, in silence, and the one would wait for the other. Nothing is
+    done where there is no cache or no code generator. Controllers that the scenario names are not
+    imported.
+    """
+    if folder_of_kernels() is None or interpretation_forced() or find_host() is None:
+        return
+    control = scenario.control
+    own = replace(control, law=control.base_law, options={})
+    with contextlib.suppress(RobotDynamicsError):  # what is refused the nodes refuse, and say so
+        simulate(replace(scenario, control=own), duration=2 * control.period)
 
 
 def chosen_scenario(

@@ -73,6 +73,7 @@ class ControlRecord:
     def begin(self) -> None:
         """Begin a run; the recording of an earlier one is discarded."""
         self.done = False
+        self._interrupted: Callable[[], Recording] | None = None
         self._fault_tick: int | None = None
         self._last_tick = 0
         self._largest = 0.0
@@ -143,13 +144,20 @@ class ControlRecord:
         """
         self._file.poll()
 
+    def end(self) -> None:
+        """End a run that is interrupted: the stop that follows is no fault of it."""
+        if not self.done:
+            self.done = True
+            self._interrupted = self._recording()
+
     def close(self) -> None:
         """Return when the recording is written, also that of an interrupted run.
 
         Raises:
             RunError: If it could not be written.
         """
-        self._file.close(None if self.done else self._recording())
+        self.end()
+        self._file.close(self._interrupted)
 
     def _recording(self) -> Callable[[], Recording] | None:
         """Return what makes the recording; a run that begins meanwhile does not change it."""

@@ -186,7 +186,9 @@ class ControlSession:
     def close(self) -> None:
         """Send last commands of the fallback, and save the recording."""
         loop = self.loop
-        if loop.safety.in_charge and not (self._clock.lockstep and self._record.done):
+        commanding = loop.safety.in_charge and not (self._clock.lockstep and self._record.done)
+        self._record.end()
+        if commanding:
             outcome = loop.fall_back(
                 self._clock.now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
             )

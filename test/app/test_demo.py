@@ -6,14 +6,18 @@ The nodes here are substitutes without ROS that run the scenario on their own; t
 tested in test/nodes.
 """
 
+import json
 import os
+import signal
 
 import pytest
 from waiting import interrupted_when
 
 from robot_dynamics.app import demo
+from robot_dynamics.app.command_line import INTERRUPTED, main
 from robot_dynamics.app.demo import demonstrate
-from robot_dynamics.app.node_process import NodeError
+from robot_dynamics.app.node_process import NodeError, start_with_parameters
+from robot_dynamics.app.recording_files import load_recording
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import load_scenario
 
@@ -33,7 +37,7 @@ if fate == side + " dies":
 if fate == "both are busy":
     while time.process_time() < 5.0:
         pass
-elif fate != "both finish":
+elif fate not in ("both finish", "both are interrupted"):
     if fate != side + " is mute":
         print_event("done")
     time.sleep(600)
@@ -42,6 +46,15 @@ from robot_dynamics.app.run import simulate
 run = simulate(parameters["scenario"], duration=parameters["duration"] or None)
 ours = ("tick", "joint_", "object_", "grasp_", "time", "internal_force", "closure_", "correction",
         "applied_torque")
+if fate == "both are interrupted":  # each writes what there is by then
+    Path("{trace}", side + " runs").touch()
+    try:
+        time.sleep(600)
+    except KeyboardInterrupt:
+        if "{kept}" == "nothing":
+            sys.exit()
+        length = dict(simulator=7, controller=6)[side]
+        run.recording.columns.update({{n: v[:length] for n, v in run.recording.columns.items()}})
 mine = {{n: v for n, v in run.recording.columns.items()
         if n == "tick" or n.startswith(ours) == (side == "simulator")}}
 print_event("ready")
@@ -65,8 +78,9 @@ def nodes(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "require_ros", lambda: None)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
-    def make(fate="both finish"):
-        (tmp_path / "fake_demo_node.py").write_text(NODE.format(trace=tmp_path, fate=fate))
+    def make(fate="both finish", kept="all"):
+        text = NODE.format(trace=tmp_path, fate=fate, kept=kept)
+        (tmp_path / "fake_demo_node.py").write_text(text)
         return tmp_path
 
     return make
@@ -120,6 +134,52 @@ def test_interrupted(nodes, scenario):
     with pytest.raises(KeyboardInterrupt), interrupted_when((folder / "controller").exists):
         demonstrate(scenario, duration=0.2)
     assert_gone(folder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_run_is_kept(nodes, tmp_path, capsys, number):
+    """After a signal the periods that both nodes recorded are one recording with its report."""
+    folder = nodes("both are interrupted")
+    begun = [folder / f"{side} runs" for side in demo.MODULES]
+    place = tmp_path / "run"
+    with interrupted_when(lambda: all(file.exists() for file in begun), number=number):
+        status = main(["demo", "gravity", "--duration", "0.1", "--output", str(place)])
+    assert status == INTERRUPTED
+    kept = load_recording(place / "recording.npz")
+    assert kept["tick"].tolist() == list(range(6))
+    assert kept.get("interrupted_s") == pytest.approx(0.012)
+    report = json.loads((place / "report.json").read_text())
+    assert report["failures"][0] == "the run was interrupted after 0.012 of 0.1 s."
+    assert "interrupted" in capsys.readouterr().err
+    assert_gone(folder)
+
+
+def test_before_the_first_period_there_is_nothing_to_keep(nodes, tmp_path, capsys):
+    """Nodes that have recorded nothing write nothing, and no folder is left."""
+    folder = nodes("both are interrupted", kept="nothing")
+    place = tmp_path / "run"
+    with interrupted_when((folder / "controller runs").exists):
+        assert main(["demo", "gravity", "--output", str(place)]) == INTERRUPTED
+    assert "nothing was written: the run had not ended." in capsys.readouterr().err
+    assert not place.exists()
+    assert_gone(folder)
+
+
+def test_nodes_find_what_they_need_compiled(scenario, tmp_path, monkeypatch):
+    """All is in the cache before they start; without one nothing is compiled ahead."""
+    pytest.importorskip("rclpy")
+    started = []
+
+    def start(*arguments):
+        started.append({file.name for file in cache.glob("*.kernel")})
+        return start_with_parameters(*arguments)
+
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE_DIR", str(cache))
+    monkeypatch.setattr(demo, "start_with_parameters", start)
+    demonstrate(scenario, duration=0.1)
+    assert started[0]
+    assert {file.name for file in cache.glob("*.kernel")} == started[0]
 
 
 def test_on_topics_the_run_is_the_same(scenario):

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 
 import pytest
 from waiting import PATIENCE_S, interrupted_when
 
 from robot_dynamics.app import drill as module
 from robot_dynamics.app import node_process
-from robot_dynamics.app.command_line import main
+from robot_dynamics.app.command_line import INTERRUPTED, main
 from robot_dynamics.app.drill import (
     DrillResult,
     drill,
@@ -108,6 +109,20 @@ def test_ctrl_c_ends_it(process, scenario):
     trace = process("hangs")
     with pytest.raises(KeyboardInterrupt), interrupted_when(trace.exists):
         drill(scenario, [], lambda progress: None)
+    assert_gone(trace)
+
+
+def test_results_until_ctrl_c_are_kept(process, tmp_path, capsys):
+    """Table and report have them, the status is that of an interrupted run."""
+    trace, place = process("hangs"), tmp_path / "drill.json"
+    with interrupted_when(trace.exists, pause_s=1.0, number=signal.SIGTERM):
+        assert main(["drill", "--json", str(place)]) == INTERRUPTED
+    report = json.loads(place.read_text())
+    assert not report["ok"]
+    assert [result["hazard"] for result in report["hazards"]] == ["one"]
+    said = capsys.readouterr()
+    assert "| one " in said.out
+    assert "1 of 2 hazards were tried." in said.err
     assert_gone(trace)
 
 
