@@ -42,10 +42,15 @@ if what == "killed":
 if what == "deaf":
     signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN)
 try:
-    if what in ("done", "deaf", "done at once"):
+    if what in ("done", "deaf", "done at once") or what.startswith("works"):
         print('{"event": "done"}')
     time.sleep(0 if what == "done at once" else 600)
 except KeyboardInterrupt:
+    if what.startswith("works"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        until = time.process_time() + float(what.split()[1])
+        while time.process_time() < until:
+            pass
     print("interrupted")
 """
 
@@ -145,6 +150,20 @@ def test_a_node_that_does_not_want_to_end(start, monkeypatch):
     node.interrupt()
     node.end()
     assert node.exit_status == -signal.SIGKILL
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads processor time from /proc")
+@pytest.mark.parametrize(("needs_s", "waits", "status"), [(3.0, 1000, 0), (600.0, 1, -9)])
+def test_a_node_that_works_at_its_end_is_waited_for(start, monkeypatch, needs_s, waits, status):
+    """Writing takes long on a busy machine; a node that works without end is killed."""
+    monkeypatch.setattr(node_process, "_PATIENCE_S", 1.0)
+    monkeypatch.setattr(node_process, "_BUSY_SHARE", 0.0)
+    monkeypatch.setattr(node_process, "_MOST_WAITS", waits)
+    node = start(f"works {needs_s}")
+    wait_until(lambda: heard(node, "done"))
+    node.interrupt()
+    node.end()
+    assert node.exit_status == status
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel for a signal")

@@ -16,6 +16,7 @@ from support.control_loops import sampled_loop
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.control.faults import Cause
 from robot_dynamics.nodes.control_report import ControlRecord, condition, figures
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN
 
@@ -295,6 +296,21 @@ def test_without_a_file_nothing_is_recorded(started):
     assert record.done
     record.poll()
     assert launcher.heard[-1] == {"event": "done", "output": ""}
+
+
+def test_the_stop_of_an_interrupted_run_is_no_fault_of_it(started, tmp_path):
+    """Its rows are kept; the fallback that takes over as the node ends comes after them."""
+    loop, measured, file = sampled_loop(SCENARIO), started[1], tmp_path / "run.npz"
+    record = ControlRecord(SCENARIO, loop, Launcher(), str(file), 20)
+    for tick in (0, 1):
+        record.write(tick, cycle(loop, measured, tick))
+    record.end()
+    loop.fall_back(2, Cause.STOP_REQUESTED, "controller", "the controller ends.")
+    record.write(2, cycle(loop, measured, 2))
+    record.close()
+    recording = Recording.load(file)
+    assert recording["tick"].tolist() == [0, 1]
+    assert "fault" not in recording.metadata
 
 
 def test_nothing_is_recorded_before_the_start():
