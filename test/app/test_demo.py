@@ -10,6 +10,7 @@ import json
 import os
 import signal
 
+import numpy as np
 import pytest
 from waiting import interrupted_when
 
@@ -18,7 +19,7 @@ from robot_dynamics.app.command_line import INTERRUPTED, main
 from robot_dynamics.app.demo import demonstrate
 from robot_dynamics.app.node_process import NodeError, start_with_parameters
 from robot_dynamics.app.recording_files import load_recording
-from robot_dynamics.app.run import simulate
+from robot_dynamics.app.run import RunInterrupted, simulate
 from robot_dynamics.app.scenario import load_scenario
 
 # Where both finish, each substitute runs the whole scenario and writes its side of it.
@@ -191,6 +192,19 @@ def test_on_topics_the_run_is_the_same(scenario):
     assert heard[-1].tick == heard[-1].ticks
     assert run.report["real_time_factor"] > 0.0
     assert run.report["start_to_first_torque_s"] > 0.0
+
+
+def test_on_topics_an_interrupted_run_is_the_beginning_of_the_whole(scenario):
+    """Every period until then is equal to the last bit, and the end of the nodes is no fault."""
+    pytest.importorskip("rclpy")
+    heard = []
+    with pytest.raises(RunInterrupted) as raised, interrupted_when(lambda: heard):
+        demonstrate(scenario, duration=60.0, progress=heard.append)
+    kept = raised.value.run.recording
+    assert "fault" not in kept.metadata
+    whole = simulate(scenario, duration=kept.get("interrupted_s")).recording
+    for column in ("tick", "object_pose", "commanded_torque", "applied_torque"):
+        assert np.array_equal(kept[column], whole[column])
 
 
 def test_a_refused_run_ends_as_in_one_process():
