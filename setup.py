@@ -58,6 +58,8 @@ EXTRAS = {
         "mujoco>=3.1",
         # Checkers and the formatter change their minds from one minor version to the next.
         "mypy==2.4.*",
+        # Types of 2.2 and 2.3 have shapes that do not fit; Python 3.10 has nothing later.
+        'numpy<2.2; python_version < "3.11"',
         "pin>=3",
         "pyarrow>=15",
         "pytest>=8.2,<10",

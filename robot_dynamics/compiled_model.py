@@ -680,7 +680,8 @@ class CompiledModel:
 
     def _of_frame(self, kind: str, frame: str, *how: str) -> Any:
         """Return a compiled function of a frame; `how` are the axes and the kind, if any."""
-        known = self._frame_functions.get((kind, frame, *how))
+        asked = (kind, frame, *how)
+        known = self._frame_functions.get(asked)
         if known is not None:
             return known
         if how and how[0] not in AXES:
@@ -688,7 +689,7 @@ class CompiledModel:
         at, program = self.model.link(frame), _OF_FRAMES[kind]
         name = "\0".join((kind, str(at.body), repr(at.placement), *how))
         function = algorithms.bound(self.model, name, lambda: program(self.model, frame, *how))
-        self._frame_functions[(kind, frame, *how)] = function
+        self._frame_functions[asked] = function
         return function
 
     @cached_property

@@ -245,7 +245,8 @@ class LongTree:
             J, moments, turning = np.split(columns[:, start : start + len(turned)], 3, axis=2)
             start += len(turned)
             moved = (J @ moments.transpose(0, 2, 1)) * turned + J @ turning.transpose(0, 2, 1)
-            motion_q[(slice(None), *at)] -= moved
+            where = (slice(None), *at)
+            motion_q[where] -= moved
 
     def _fill(
         self, q: Array, qd: Array, qdd: Array, tau_q: Array, tau_qd: Array, H: Array = _NONE

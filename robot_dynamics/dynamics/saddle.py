@@ -186,7 +186,7 @@ class SaddlePoint:
                 found = np.hstack([found, Q])
                 full = np.hstack([full, np.linalg.solve(upper.T, response.T).T])
             if not nothing.all():
-                largest = max(float(share[~nothing][-1]), np.finfo(float).tiny)
+                largest = max(float(share[~nothing][-1]), float(np.finfo(float).tiny))
                 self.weakest = float(np.sqrt(self._compliance * (1.0 / largest - 1.0)))
                 break
             count = min(2 * count, _BATCH)

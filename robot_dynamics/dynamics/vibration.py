@@ -153,7 +153,8 @@ class _Balance:
         terms = closed_loop_terms(model, q.tolist(), [0.0] * model.nv, self._parameters)
         self.H, self.C = np.array(terms.H, dtype=float), np.array(terms.C, dtype=float)
         self.K = np.array(terms.loops.K, dtype=float).reshape(-1, model.nv)
-        self.gap = np.array(terms.loops.position_error, dtype=float) * model.holonomic
+        error = np.array(terms.loops.position_error, dtype=float)
+        self.gap: Array = np.multiply(error, model.holonomic)
         scales = constraint_scales(model, model_length(model))
         self.opening = float(np.max(np.abs(scales * self.gap), initial=0.0))
         self.multipliers = np.linalg.lstsq(self.K.T, self.C - tau, rcond=None)[0]

@@ -43,7 +43,7 @@ def test_congruences_of_turns_about_two_axes(axes, quarter):
     """With an entry that is exactly zero they are made one after the other, to the same result."""
     rng = np.random.default_rng(5)
     angles = [np.pi / 2 if quarter else 0.7, -0.4][: len(axes)]
-    a = ScipyRotation.from_euler(axes, angles).as_matrix()
+    a = ScipyRotation.from_euler(axes, angles).as_matrix().reshape(3, 3)
     a[np.abs(a) < 1e-15] = 0.0
     m = rng.normal(size=(3, 3))
     for matrix in (a, a.T):

@@ -402,7 +402,7 @@ def _pivots(system: GraspSystem, terms: Any, at: Array) -> Array:
         diagonal = np.diagonal(flipped, axis1=1, axis2=2)
         for i in range(len(at)):
             try:
-                pivots = np.diag(np.linalg.cholesky(flipped[i])) ** 2
+                pivots = np.square(np.diag(np.linalg.cholesky(flipped[i])))
             except np.linalg.LinAlgError:
                 pivots = np.zeros(6)
             found[i] = min(found[i], float(np.min(pivots / diagonal[i])))

@@ -133,8 +133,8 @@ class MotionServoSettings:
         ):
             raise ArgumentError(
                 f"motion servo with a period of {self.period:g} s, an integral of "
-                f"{self.integral:g} 1/s and its limit {self.limit}, expected a positive period "
-                "and nothing negative."
+                f"{self.integral:g} 1/s and its limit {np.asarray(self.limit)}, expected a "
+                "positive period and nothing negative."
             )
 
 
