@@ -102,6 +102,7 @@ def grasp_system_of(
             contact_of(arm.contact),
             arm.sensor_tool.mass,
             arm.sensor_tool.center,
+            arm.sensor_frame,
         )
         for arm in cell.arms
     ]

@@ -242,6 +242,10 @@ class ControlLoop:
         """Take the wrench (6,) of an arm's wrist sensor, by the arm on the object."""
         self._accept(self.wrenches[arm], stamp, wrench, now, Cause.WRENCH_LOST)
 
+    def reject_wrench(self, arm: str, why: str, now: int) -> None:
+        """Refuse the wrench of an arm's wrist sensor, as one in an unknown frame."""
+        self._reject(StreamError(self.wrenches[arm].name, why), now, Cause.WRENCH_LOST)
+
     def take_object_pose(self, stamp: int, pose: Array, twist: Array, now: int) -> None:
         """Take the measured pose of the object.
 

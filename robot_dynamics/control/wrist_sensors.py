@@ -11,7 +11,7 @@ from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.manipulation.wrist_sensors import ToolWeights
+from robot_dynamics.manipulation.wrist_sensors import SensorFrames, ToolWeights
 from robot_dynamics.model import pose_of
 
 Array = NDArray[np.float64]
@@ -26,6 +26,7 @@ class WristSensors:
         offset: What sensors measure while they carry nothing but their tools (k, 6), less the
             weight of these; zero until they are tared.
         tared: Whether they were tared.
+        frames: Where wrenches can be measured.
 
     Args:
         system: Arms and object as they are believed to be.
@@ -33,6 +34,7 @@ class WristSensors:
 
     def __init__(self, system: GraspSystem) -> None:
         self._system, self._weights = system, ToolWeights(system)
+        self.frames = SensorFrames(system)
         self.offset = np.zeros((len(system.arms), 6))
         self.tared = False
 

@@ -22,6 +22,7 @@ from robot_dynamics.manipulation.hybrid.contacts import Contact
 from robot_dynamics.manipulation.hybrid.environment import Environment
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.manipulation.system import Arm, GraspSystem
+from robot_dynamics.manipulation.wrist_sensors import SensorFrames
 from robot_dynamics.model import (
     WORLD,
     LinkElement,
@@ -56,6 +57,7 @@ class ArmGrasp:
         contact: What the grasp can exert; it is rigid by default.
         sensor_tool_mass: Mass of the tool that its wrist sensor carries [kg].
         sensor_tool_center: Centre of that mass in the tool link's frame [m].
+        sensor_frame: The link in whose frame the sensor measures; the tool link if empty.
     """
 
     name: str
@@ -68,6 +70,7 @@ class ArmGrasp:
     contact: Contact = field(default_factory=lambda: Contact.of_kind("rigid", np.eye(4)))
     sensor_tool_mass: float = 0.0
     sensor_tool_center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    sensor_frame: str = ""
 
 
 def grasp_system(
@@ -184,6 +187,7 @@ def grasp_system(
                 arm.contact,
                 arm.sensor_tool_mass,
                 arm.sensor_tool_center,
+                arm.sensor_frame,
             )
         )
     for i, name in enumerate(model.joint_names):
@@ -194,6 +198,7 @@ def grasp_system(
     system = GraspSystem(
         model, tuple(result), objects[0], None if joint is None else len(arms), internal_chains
     )
+    SensorFrames(system)
     if not any_posture:
         _require_posture(system)
     if internal_chains is None:

@@ -93,6 +93,8 @@ class ArmSettings:
         load_share: Part of the object's load that this arm carries; the shares add up to 1.
         contact: What the grasp can exert; "rigid" by default.
         drive: What its drive does by itself.
+        sensor_frame: The link in whose frame its wrist sensor measures, prefix included, where its
+            messages name none; `tool` by default.
         sensor_tool: The tool that its wrist sensor carries; none by default.
         drives: Joints that move an arm with internal closed chains, in the order of its topics,
             prefix included; all joints of an arm without.
@@ -107,6 +109,7 @@ class ArmSettings:
     load_share: float = field(default=0.5, metadata={"unit": "", "minimum": 0.0, "maximum": 1.0})
     contact: ContactSettings = field(default_factory=ContactSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
+    sensor_frame: str = ""
     sensor_tool: SensorToolSettings = field(default_factory=SensorToolSettings)
     drives: tuple[str, ...] = ()
     passive_joints: dict[str, float] = field(default_factory=dict)

@@ -47,6 +47,7 @@ class Arm:
             Its frame is that of the grasp, see `GraspSystem.contacts`.
         sensor_tool_mass: Mass of the tool that its wrist sensor carries [kg].
         sensor_tool_center: Centre of that mass in the tool link's frame [m].
+        sensor_frame: The link in whose frame the sensor measures; the tool link if empty.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Arm:
     contact: Contact = field(default_factory=lambda: Contact.of_kind("rigid", np.eye(4)))
     sensor_tool_mass: float = 0.0
     sensor_tool_center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    sensor_frame: str = ""
 
 
 @dataclass(frozen=True)

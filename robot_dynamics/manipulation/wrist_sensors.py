@@ -1,16 +1,80 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Weight of the tools that wrist sensors carry besides what the arms exert on the object."""
+"""Wrist sensors: frames in which they measure, and the weight of the tools that they carry."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model import pose_of
 from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+
+
+class SensorFrames:
+    """Transforms of wrenches from the frames of wrist sensors to tool frames.
+
+    Args:
+        system: Arms and object.
+
+    Raises:
+        RobotDynamicsError: If the sensor frame of an arm is no link that is fixed to its tool.
+    """
+
+    def __init__(self, system: GraspSystem) -> None:
+        self._model = system.model
+        self._arms = {arm.name: (arm.tool, arm.sensor_frame or arm.tool) for arm in system.arms}
+        for arm in system.arms:
+            try:
+                self.to_tool(arm.name, arm.sensor_frame)
+            except ArgumentError as error:
+                raise RobotDynamicsError(f"wrist sensor of arm {arm.name!r}: {error}") from None
+
+    def default(self, arm: str) -> str:
+        """Return the frame in which an arm's sensor measures if nothing else is said."""
+        return self._arms[arm][1]
+
+    def to_tool(self, arm: str, frame: str) -> Array | None:
+        """Return the matrix (6, 6) that takes wrenches, moment first, to an arm's tool frame.
+
+        Of a frame with axes R and origin p in the tool frame, a force f and a moment m are there
+        R f and R m + p x R f.
+
+        Args:
+            arm: Name of the arm.
+            frame: Name of a link; the default frame if empty.
+
+        Returns:
+            The matrix; None if the frames coincide.
+
+        Raises:
+            ArgumentError: If there is no such link, or it moves relative to the tool.
+        """
+        tool, default = self._arms[arm]
+        try:
+            own, given = (self._model.link(name) for name in (tool, frame or default))
+        except UnknownNameError:
+            raise ArgumentError(
+                f"its frame is {frame or default!r}, and no link has this name; expected {tool!r} "
+                "or a link that is fixed to it."
+            ) from None
+        if given.body != own.body:
+            raise ArgumentError(
+                f"its frame is {given.name!r}, which moves relative to the tool; expected "
+                f"{tool!r} or a link that is fixed to it."
+            )
+        at = np.linalg.solve(pose_of(own.placement), pose_of(given.placement))
+        if np.allclose(at, np.eye(4), rtol=0.0, atol=1e-12):
+            return None
+        R, p = at[:3, :3], at[:3, 3]
+        matrix = np.zeros((6, 6))
+        matrix[:3, :3] = matrix[3:, 3:] = R
+        matrix[:3, 3:] = np.cross(p, R, axisb=0, axisc=0)
+        return matrix
 
 
 class ToolWeights:

@@ -212,17 +212,32 @@ class WrenchWriter:
         return self._writer(stamp, wrench)
 
 
-def wrench_reader() -> Reader[tuple[int, Array]]:
-    """Return a reader of serialized wrenches: time [ns], and wrench (6,), angular first."""
+class WrenchSample(NamedTuple):
+    """The content of a wrench.
 
-    def read(message: WrenchStamped) -> tuple[int, Array]:
-        return read_time(message.header.stamp), wrench_of(message.wrench)
+    Attributes:
+        stamp: Its time [ns].
+        wrench: At the origin of the frame, in its axes (6,), angular first.
+        frame: Name of the frame.
+    """
+
+    stamp: int
+    wrench: Array
+    frame: str
+
+
+def wrench_reader() -> Reader[WrenchSample]:
+    """Return a reader of serialized wrenches."""
+
+    def read(message: WrenchStamped) -> WrenchSample:
+        header = message.header
+        return WrenchSample(read_time(header.stamp), wrench_of(message.wrench), header.frame_id)
 
     def layout(message: WrenchStamped) -> Layout:
         return Layout(WrenchWriter(message.header.frame_id).fill, 6)
 
-    def make(like: tuple[int, Array], stamp: int, wrench: Array) -> tuple[int, Array]:
-        return stamp, wrench
+    def make(like: WrenchSample, stamp: int, wrench: Array) -> WrenchSample:
+        return WrenchSample(stamp, wrench, like.frame)
 
     return Reader(WrenchStamped, read, layout, make)
 

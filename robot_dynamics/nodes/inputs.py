@@ -37,11 +37,12 @@ from robot_dynamics.control.streamed.trajectory import (
     ObjectTrajectory,
     TrajectoryError,
 )
-from robot_dynamics.errors import RobotDynamicsError, sentence_of
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.conversions import (
     JointSample,
     OdometrySample,
+    WrenchSample,
     joint_state_reader,
     read_odometry,
     read_trajectory,
@@ -153,6 +154,7 @@ class SampleIntake:
             sensed = [] if loop.object_pose is None else [topics.MEASURED_ODOMETRY]
             self._gate = StateGate([*joint_state_topics, *loop.wrenches, *sensed])
         self.tick, self.received_at, self.latency = -1, time.monotonic(), Latency()
+        self._to_tool: dict[tuple[str, str], Array | None] = {}
         self._phase = 0.0  # of samples within a control period [ns], on the wall clock
         self._near_edge = 0  # samples one after the other that were close to another tick
 
@@ -232,11 +234,32 @@ class SampleIntake:
             now = self._clock.times_of(stamp_of(self.tick, self._clock.period))[1]
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, source, sentence)
 
-    def _on_wrench(self, arm: str, sample: tuple[int, Array]) -> None:
-        message_stamp, wrench = sample
+    def _on_wrench(self, arm: str, sample: WrenchSample) -> None:
+        message_stamp, wrench, frame = sample
         stamp, now = self._clock.times_of(message_stamp)
-        if self._is_new(arm, stamp):
-            self._loop.take_wrench(arm, stamp, wrench, now)
+        if not self._is_new(arm, stamp):
+            return
+        try:
+            to_tool = self._to_tool[arm, frame]
+        except KeyError:
+            try:
+                to_tool = self._to_tool[arm, frame] = self._matrix_to_tool(arm, frame)
+            except ArgumentError as error:
+                self._loop.reject_wrench(arm, str(error), now)
+                return
+        self._loop.take_wrench(arm, stamp, wrench if to_tool is None else to_tool @ wrench, now)
+
+    def _matrix_to_tool(self, arm: str, frame: str) -> Array | None:
+        """Return what takes a sensor's wrenches to the tool frame; warn if no frame is named."""
+        frames = self._loop.wrist_sensors.frames
+        to_tool = frames.to_tool(arm, frame)
+        if not frame:
+            default = frames.default(arm)
+            self._background.add_error(
+                topics.wrench(arm),
+                ArgumentError(f"its frame_id is empty; it is taken as {default!r}."),
+            )
+        return to_tool
 
     def _on_odometry(self, topic: str, sample: OdometrySample) -> None:
         message_stamp, frame, body, pose, twist = sample

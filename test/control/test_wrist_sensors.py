@@ -10,9 +10,10 @@ from support.control_loops import feed, sampled_loop
 
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import make_plant, simulate
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.control.faults import SafetyError
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.wrist_sensors import SensorFrames
 from robot_dynamics.robot import Robot
 
 TOOL = "cell.arms.0.sensor_tool={mass: 1.5, center: [0.01, -0.02, 0.08]}"
@@ -68,6 +69,29 @@ def test_a_run_with_tools_and_biases_is_as_good():
     run = simulate("lift_box", overrides=overrides)
     assert run.report["ok"], run.report["failures"]
     assert run.report["warnings"] == []
+
+
+def test_wrenches_are_moved_to_the_tool_frame():
+    """The same joint torques balance them in both frames."""
+    system = build_system(load_scenario("lift_box_panda"))
+    frames, robot = SensorFrames(system), Robot(system.model)
+    arm, rng = system.arms[0], np.random.default_rng(4)
+    wrench, q = rng.normal(size=6), system.positions(system.posture)
+    at_tool = frames.to_tool(arm.name, "left_panda_link8") @ wrench
+    torque = robot.jacobian("left_panda_link8", q).T @ wrench
+    np.testing.assert_allclose(robot.jacobian(arm.tool, q).T @ at_tool, torque, atol=1e-12)
+    assert np.abs(at_tool - wrench).max() > 0.05
+    assert frames.to_tool(arm.name, "") is None
+    assert frames.to_tool(arm.name, arm.tool) is None
+
+
+@pytest.mark.parametrize(("frame", "why"), [("left_link6", "moves"), ("wrist", "no link")])
+def test_a_sensor_frame_is_fixed_to_the_tool(frame, why):
+    """Another one is refused with the arm's name."""
+    scenario = load_scenario("lift_box", [f"cell.arms.0.sensor_frame={frame}"])
+    with pytest.raises(RobotDynamicsError, match=f"arm 'left'.*{frame}.*{why}.*'left_tool'"):
+        build_system(scenario)
+    assert build_system(load_scenario("lift_box", ["cell.arms.0.sensor_frame=left_link7"]))
 
 
 def test_taring_is_refused_while_the_object_is_held():

@@ -17,7 +17,7 @@ from support.control_loops import sampled_loop
 from waiting import wait_until
 
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.control.clock import LockstepClock, WallClock
+from robot_dynamics.control.clock import LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.faults import State
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.inputs import Action, SampleIntake, StateGate
@@ -84,6 +84,24 @@ def test_on_the_wall_clock_they_are_of_a_steady_clock(make):
     before = time.monotonic_ns()
     hear(5)
     assert all(before <= watch.arrival <= time.monotonic_ns() for watch in loop._watches)
+
+
+def test_frames_of_wrenches(make):
+    """A link fixed to the tool is good, no name is the sensor frame, and others are refused."""
+    intake, loop, told, hear = make(WallClock)
+    hear(1)
+    read = loop.wrenches["left"]
+    wrench = np.arange(1.0, 7.0)
+    for tick, frame in enumerate(("left_tool", "left_link7", "", ""), 2):
+        intake._on_wrench("left", (stamp_of(tick, PERIOD), wrench, frame))
+        expected = loop.wrist_sensors.frames.to_tool("left", frame)
+        expected = wrench if expected is None else expected @ wrench
+        np.testing.assert_array_equal(read.values, expected)
+    assert told == ["left/wrench: its frame_id is empty; it is taken as 'left_tool'."]
+    for tick, frame in enumerate(("left_link6", "/left_tool"), 9):
+        intake._on_wrench("left", (stamp_of(tick, PERIOD), 2.0 * wrench, frame))
+        assert f"left/wrench: its frame is '{frame}'" in loop.complaint
+        np.testing.assert_array_equal(read.values, expected)
 
 
 class Loop:

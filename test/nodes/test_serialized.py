@@ -126,8 +126,8 @@ def test_wrenches_and_commands_are_read(monkeypatch):
             found.clear()
         expected = np.array([k, np.nan, 3.0, 4.0, 5.0, 6.0])
         text = serialize_message(WrenchWriter("tool").fill(STAMP + k, expected))
-        stamp, wrench = wrenches(text)
-        assert stamp == STAMP + k
+        stamp, wrench, frame = wrenches(text)
+        assert (stamp, frame) == (STAMP + k, "tool")
         np.testing.assert_array_equal(wrench, expected)
         text = serialize_message(CommandWriter().fill((1 << 32) - 1 + k, expected[: k % 2]))
         number, torque = commands(text)
