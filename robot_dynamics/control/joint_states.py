@@ -270,15 +270,18 @@ class JointStates:
         newer, count = False, len(names)
         of_names = np.shape(position) == np.shape(velocity) == (count,)
         for arm, order in layout.good if of_names or not layout.excused else ():
+            numbers = False
             try:
                 q = of_length(arm.watch.name, "position", position, count)[order]
                 qd = of_length(arm.watch.name, "velocity", velocity, count)[order]
+                numbers = bool(np.isfinite(q).all() and np.isfinite(qd).all())
                 newer |= arm.take(stamp, q, qd, now)
             except StreamError as error:
                 self._lose(arm.watch, error.cause)
                 if arm.watch.jumps(stamp):  # the next sample is the first
                     arm.watch.forget()
-                    self._safety.time_jumped(arm.watch.name)
+                    if numbers:  # else it is a gap, and the time of the arm goes on
+                        self._safety.time_jumped(arm.watch.name)
         if self.complaints:  # forget those about streams that have brought something good since
             for watch in self.watches:
                 if watch.arrival == now:

@@ -143,7 +143,7 @@ class SafetyLayer(FaultLatch):
         self._watches: list[tuple[StreamWatch, Cause]] = []
         # What the fallback works with: numbers that were good, and the last torque sent.
         self._q, self._qd, self._last = (np.zeros(len(joints)) for _ in range(3))
-        self._hold = self._q.copy()
+        self._hold, self._holds_here = self._q.copy(), False
         self._holding = self._object_held = holds_object
         self._rigid_object = rigid_object
         self._model_proved = True
@@ -514,7 +514,7 @@ class SafetyLayer(FaultLatch):
         if not new:
             return False
         if ran and not self.law_runs:
-            self._hold = self._q.copy()
+            self._holds_here = True
         if found.cause is Cause.GRASP_LOST:
             self._object_held = False
         if self.in_charge and self.response >= Response.HOLD_JOINTS:
@@ -614,6 +614,9 @@ class SafetyLayer(FaultLatch):
         return ended
 
     def _fall_back(self, now: int) -> Array:
+        # A fault may be found before the samples of this instant are.
+        if self._holds_here:
+            self._hold, self._holds_here = self._q.copy(), False
         # If no arm will be trusted again before a reset, drives alone can brake: as soon as the
         # last torque that they got is the fallback's.
         hopeless = self._drives_hold and self.measurement.all_false

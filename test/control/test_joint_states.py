@@ -334,3 +334,15 @@ def test_joints_without_drives_are_known():
     assert states.take("joint_states", PERIOD, names, position, 0.0 * position, PERIOD)
     assert not states.complaint
     np.testing.assert_array_equal(states.state()[0], position[:-2])
+
+
+def test_a_gap_of_numbers_is_no_jump_of_time():
+    """The arm is held where it was, not where it comes back."""
+    small = Small()
+    small.take(NAMES, stamp=0)
+    for stamp in range(1, 9):
+        small.take(NAMES, np.full(3, np.nan), stamp=stamp)
+    small.take(NAMES, stamp=9)
+    assert small.jumped == []
+    small.take(NAMES, stamp=99)
+    assert small.jumped == ["left", "right"]

@@ -328,9 +328,10 @@ def test_a_stop_latches_until_reset():
 
 
 def test_the_fallback_holds_where_it_began():
-    """With `hold` the spring pulls towards the positions of the instant of the fault."""
+    """With `hold` the spring pulls towards the positions of its first instant."""
     safety = running(fallback="hold")
     safety.stop(2)
+    safety.command(2)
     observe(safety, 3, Q + 0.01, QD)
     np.testing.assert_allclose(safety.command(3), support(Q + 0.01, True) - 300.0 * 0.01)
 
