@@ -257,6 +257,24 @@ def test_a_lost_wrist_sensor_holds_the_pose(bench):
     bench.wait_for_words("wrench: entry 0 of values is nan; expected a finite number.")
 
 
+def test_a_wrench_in_another_frame_is_refused(bench):
+    """It ends control as a lost sensor does, and no start is possible before good ones come."""
+    bench.restart()
+    good = bench.arms.wrench_frames
+    bench.arms.wrench_frames = ["left_link6", "right_tool"]
+    for _ in range(20):
+        assert np.isfinite(bench.arms.step()).all()
+    words = "left/wrench: its frame is 'left_link6', which moves relative to the tool"
+    bench.wait_for_words(words)
+    bench.call("stop")
+    for _ in range(20):
+        bench.arms.step()
+    assert words in bench.call("reset")[1] + bench.call("start")[1]
+    bench.arms.wrench_frames = good
+    bench.arms.step()
+    bench.restart()
+
+
 def test_a_stop_latches(bench, support):
     """The fallback goes on until a reset; a start before it is refused."""
     bench.restart()
