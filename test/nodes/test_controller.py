@@ -33,7 +33,9 @@ class Bench:
         self.node = ros.create_node("bench")
         self.arms = FakeArms(self.node, SCENARIO)
         self.ask = Caller(ros, self.node)
-        self.ask.expect(Trigger, *(f"controller/{name}" for name in ("start", "stop", "reset")))
+        self.ask.expect(
+            Trigger, *(f"controller/{name}" for name in ("start", "stop", "reset", "tare"))
+        )
         self.ask.expect(SetParameters, "controller/set_parameters")
         self.ask.expect_transitions("controller")
         self.controller = start_node("controller", **parameters)
@@ -145,6 +147,33 @@ def test_a_start_without_states_is_refused(bench):
     success, words = bench.call("start")
     assert not success
     assert words.startswith("start refused: left: unknown joint 'left_joint33'; did you mean")
+    bench.arms.tick = 0
+
+
+def test_wrist_sensors_are_tared_before_the_grasp(bench):
+    """What they measure of nothing is subtracted; the object's weight is not."""
+    bench.arms.tick = 1
+    bench.arms.publish()
+    bench.wait_for_words("inactive", bench.arms.publish)
+    refused, words = bench.call("tare")
+    assert not refused
+    assert words.startswith("taring refused: the wrist sensors carry 98.1 N together")
+    bench.arms.tick = 2
+    empty = np.array([0.0, 0.0, -0.125, 2.0, 0.0, 0.0])
+
+    def tared():
+        bench.arms.publish(wrench=empty)
+        return bench.call("tare") == (
+            True,
+            "tared by 1 samples of each sensor: up to 2 N and 0.125 N m are subtracted",
+        )
+
+    wait_until(tared, lambda: None)
+    bench.arms.tick = 3
+    wait_until(
+        lambda: bench.call("tare")[1].startswith("tared by 1 samples of each sensor: up to 0 N"),
+        lambda: bench.arms.publish(wrench=np.zeros(6)),
+    )
     bench.arms.tick = 0
 
 
@@ -273,6 +302,16 @@ def test_a_wrench_in_another_frame_is_refused(bench):
     bench.arms.wrench_frames = good
     bench.arms.step()
     bench.restart()
+
+
+def test_taring_is_refused_while_arms_hold_the_object(bench):
+    """While control runs, and in the fallback; what was tared stays."""
+    words = "taring refused: the arms hold the object; expected wrist sensors that carry nothing"
+    bench.restart()
+    assert bench.call("tare")[1].startswith(words)
+    bench.call("stop")
+    bench.arms.step(wrench=np.zeros(6))
+    assert bench.call("tare")[1].startswith(words)
 
 
 def test_a_stop_latches(bench, support):
