@@ -30,6 +30,7 @@ class FakeArms:
     Attributes:
         tick: The next control tick.
         torque: The last torques by arm.
+        wrench_frames: Frames that wrenches name.
 
     Args:
         node: Speaks for them.
@@ -48,10 +49,11 @@ class FakeArms:
         self._inbox = Inbox(node)
         self._joints = node.create_publisher(JointState, topics.JOINT_STATES, STREAM)
         self._wrenches = []
+        self.wrench_frames = [arm.tool for arm in self.system.arms]
         self._loads = loads(self.system, scenario)
         for arm in self.system.arms:
             topic = node.create_publisher(WrenchStamped, topics.wrench(arm.name), STREAM)
-            self._wrenches.append((topic, WrenchWriter(arm.tool)))
+            self._wrenches.append(topic)
             self._inbox.subscribe(
                 Float64MultiArray,
                 topics.commands(arm.name),
@@ -62,7 +64,7 @@ class FakeArms:
 
     def wait_for_listener(self) -> None:
         """Wait until somebody listens to all topics."""
-        every = [self._joints, *(topic for topic, _ in self._wrenches)]
+        every = [self._joints, *self._wrenches]
         wait_until(
             lambda: all(topic.get_subscription_count() for topic in every),
             words=lambda: "nobody listens",
@@ -75,8 +77,11 @@ class FakeArms:
     ) -> None:
         """Publish the present tick; joint states as `spoil` returns them, none if it does not."""
         stamp = stamp_of(self.tick, self.period)
-        for (topic, writer), load in zip(self._wrenches, self._loads, strict=True):
-            topic.publish(writer.fill(stamp, load if wrench is None else wrench))
+        for topic, frame, load in zip(
+            self._wrenches, self.wrench_frames, self._loads, strict=True
+        ):
+            values = load if wrench is None else wrench
+            topic.publish(WrenchWriter(frame).fill(stamp, values))
         writer = JointStateWriter(self.system.joint_names)
         message = writer.fill(stamp, self.q, self.qd)
         if spoil is not None:

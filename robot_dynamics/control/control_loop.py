@@ -289,8 +289,8 @@ class ControlLoop:
         self.joint_states.complaints[error.stream] = f"{error.stream}: {error.cause}"
         self.safety.rejected(now, error, cause)
 
-    def require_samples(self, now: int) -> None:
-        """Refuse a start while a stream is silent.
+    def require_samples(self, now: int, refused: str = "start") -> None:
+        """Refuse a start, or something else that needs samples, while a stream is silent.
 
         Raises:
             StaleStreamError: If one is; why is of more use than that it is.
@@ -299,7 +299,7 @@ class ControlLoop:
         for watch in self._watches:
             if watch.is_stale(now):
                 reason = self.complaint or f"{watch.name}: {watch.staleness(now)}"
-                raise StaleStreamError(f"start refused: {reason}")
+                raise StaleStreamError(f"{refused} refused: {reason}")
 
     def _sense(self) -> None:
         """Hand the measured pose of the object to the law."""
@@ -384,14 +384,24 @@ class ControlLoop:
             measured: What the sensors measure (k, 6), the mean over some time.
 
         Raises:
-            SafetyError: If the arms hold the object.
+            SafetyError: If control runs, or the arms hold the object.
         """
-        if self.safety.in_charge and self.safety.object_held:
-            raise SafetyError(
-                "taring refused: the arms hold the object; expected wrist sensors that carry "
-                "nothing but their tools, before the grasp."
-            )
+        self.require_free_hands()
         self.wrist_sensors.tare(q, measured)
+
+    def require_free_hands(self) -> None:
+        """Refuse to tare wrist sensors while control runs, or while the arms hold the object.
+
+        Raises:
+            SafetyError: If that is so.
+        """
+        safety = self.safety
+        if safety.law_runs or (safety.in_charge and safety.object_held):
+            doing = "the arms hold the object" if safety.object_held else "control runs"
+            raise SafetyError(
+                f"taring refused: {doing}; expected wrist sensors that carry nothing but their "
+                "tools, before the grasp."
+            )
 
     def check_state(self, q: Array, qd: Array) -> None:
         """Check in a moment whether control may start from a state.
@@ -501,7 +511,8 @@ class ControlLoop:
         if self._must_tare and not self.wrist_sensors.tared:
             raise SafetyError(
                 "start refused: the wrist sensors were not tared; expected that before the grasp, "
-                "as control.start.tare says: a bias along the squeeze cannot be seen later."
+                "by the service controller/tare or ControlLoop.tare, as control.start.tare says: "
+                "a bias along the squeeze cannot be seen later."
             )
 
     def _require_checked(self, q: Array) -> None:

@@ -20,6 +20,7 @@ from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.control_loop import ControlLoop, Outcome, Streams
 from robot_dynamics.control.faults import Cause, State
+from robot_dynamics.control.taring import Taring
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.command_topics import (
@@ -399,6 +400,14 @@ class ControlSession:
         if self._link is not None:  # a guard may be reset right after this
             self._link.beat(commanding=self._link.may_command(self._clock.now()))
         return "faults are forgotten; the fallback goes on until the next start"
+
+    def taring(self) -> Taring:
+        """Begin to tare the wrist sensors.
+
+        Raises:
+            SafetyError: If that is refused; one sentence says why.
+        """
+        return Taring(self.loop, self._scenario.control.start.velocity_tolerance)
 
     def _catch_up(self) -> None:
         """Read messages that arrived before a service call: the simulator may have been reset."""

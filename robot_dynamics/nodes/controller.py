@@ -16,7 +16,10 @@ if __name__ == "__main__":  # by `python -m`: a signal during the imports below 
     controller()
 
 import sys
+import time
 from dataclasses import replace
+
+import numpy as np
 
 from robot_dynamics.app.recorders import unbounded_drives
 from robot_dynamics.app.scenario import load_scenario
@@ -36,6 +39,8 @@ from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import NextCycle, retry_while, serve
 from robot_dynamics.nodes.start_preparation import PATIENCE_S
 from robot_dynamics.nodes.topics import Inbox
+
+TARE_S = 0.5  # over which samples of wrist sensors are averaged
 
 
 class Controller(SessionLoop[ControlSession]):
@@ -62,7 +67,12 @@ class Controller(SessionLoop[ControlSession]):
         self._parameters = Parameters(node, CONTROLLER)
         reporter.enabled = self._parameters.values["progress"]
         self._diagnostics = Diagnostics(node, "controller")
-        for name, action in (("start", self._start), ("stop", self._stop), ("reset", self._reset)):
+        for name, action in (
+            ("start", self._start),
+            ("stop", self._stop),
+            ("reset", self._reset),
+            ("tare", self._tare),
+        ):
             serve(node, f"~/{name}", action)
         if self._parameters.values["autoconfigure"]:
             node.change(node.trigger_configure)
@@ -162,6 +172,21 @@ class Controller(SessionLoop[ControlSession]):
         self._follow_law()
         return await retry_while(
             lambda: self._configured().reset(), (StaleStreamError,), PATIENCE_S
+        )
+
+    async def _tare(self) -> str:
+        session = self._configured()
+        taring = session.taring()
+        until = time.monotonic() + TARE_S
+        while time.monotonic() < until:
+            await NextCycle()
+            if session is not self._session:
+                raise TransitionError("taring refused: the controller was cleaned up meanwhile.")
+            taring.collect(session.loop.clock.now())
+        largest = np.abs(taring.finish()).max(axis=0)
+        return (
+            f"tared by {taring.count} samples of each sensor: up to {largest[3:].max():.3g} N and "
+            f"{largest[:3].max():.3g} N m are subtracted"
         )
 
     def _follow_law(self) -> None:

@@ -33,7 +33,9 @@ class Bench:
         self.node = ros.create_node("bench")
         self.arms = FakeArms(self.node, SCENARIO)
         self.ask = Caller(ros, self.node)
-        self.ask.expect(Trigger, *(f"controller/{name}" for name in ("start", "stop", "reset")))
+        self.ask.expect(
+            Trigger, *(f"controller/{name}" for name in ("start", "stop", "reset", "tare"))
+        )
         self.ask.expect(SetParameters, "controller/set_parameters")
         self.ask.expect_transitions("controller")
         self.controller = start_node("controller", **parameters)
@@ -148,6 +150,33 @@ def test_a_start_without_states_is_refused(bench):
     bench.arms.tick = 0
 
 
+def test_wrist_sensors_are_tared_before_the_grasp(bench):
+    """What they measure of nothing is subtracted; the object's weight is not."""
+    bench.arms.tick = 1
+    bench.arms.publish()
+    bench.wait_for_words("inactive", bench.arms.publish)
+    refused, words = bench.call("tare")
+    assert not refused
+    assert words.startswith("taring refused: the wrist sensors carry 98.1 N together")
+    bench.arms.tick = 2
+    empty = np.array([0.0, 0.0, -0.125, 2.0, 0.0, 0.0])
+
+    def tared():
+        bench.arms.publish(wrench=empty)
+        return bench.call("tare") == (
+            True,
+            "tared by 1 samples of each sensor: up to 2 N and 0.125 N m are subtracted",
+        )
+
+    wait_until(tared, lambda: None)
+    bench.arms.tick = 3
+    wait_until(
+        lambda: bench.call("tare")[1].startswith("tared by 1 samples of each sensor: up to 0 N"),
+        lambda: bench.arms.publish(wrench=np.zeros(6)),
+    )
+    bench.arms.tick = 0
+
+
 def test_the_first_torque_holds_everything_up(bench, support):
     """Servo terms and squeeze ramp in from there."""
     bench.arms.publish()
@@ -255,6 +284,34 @@ def test_a_lost_wrist_sensor_holds_the_pose(bench):
     for _ in range(20):
         assert np.isfinite(bench.arms.step()).all()
     bench.wait_for_words("wrench: entry 0 of values is nan; expected a finite number.")
+
+
+def test_a_wrench_in_another_frame_is_refused(bench):
+    """It ends control as a lost sensor does, and no start is possible before good ones come."""
+    bench.restart()
+    good = bench.arms.wrench_frames
+    bench.arms.wrench_frames = ["left_link6", "right_tool"]
+    for _ in range(20):
+        assert np.isfinite(bench.arms.step()).all()
+    words = "left/wrench: its frame is 'left_link6', which moves relative to the tool"
+    bench.wait_for_words(words)
+    bench.call("stop")
+    for _ in range(20):
+        bench.arms.step()
+    assert words in bench.call("reset")[1] + bench.call("start")[1]
+    bench.arms.wrench_frames = good
+    bench.arms.step()
+    bench.restart()
+
+
+def test_taring_is_refused_while_arms_hold_the_object(bench):
+    """While control runs, and in the fallback; what was tared stays."""
+    words = "taring refused: the arms hold the object; expected wrist sensors that carry nothing"
+    bench.restart()
+    assert bench.call("tare")[1].startswith(words)
+    bench.call("stop")
+    bench.arms.step(wrench=np.zeros(6))
+    assert bench.call("tare")[1].startswith(words)
 
 
 def test_a_stop_latches(bench, support):
