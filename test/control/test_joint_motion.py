@@ -191,8 +191,8 @@ def test_how_close_a_false_position_is_to_its_cause(away, close):
     """All joints are within 0.04 rad of it, also that which is farthest."""
     q = np.array([0.5, 1.0, -0.5, 0.2])
     in_degrees, swapped = q.copy(), q.copy()
-    in_degrees[:2] = np.degrees(q[:2] + [0.0, away])
-    swapped[:2] = q[2:] + [0.0, away]
+    in_degrees[:2] = np.degrees([q[0], q[1] + away])
+    swapped[:2] = [q[2], q[3] + away]
     for false, words in ((in_degrees, "in degrees"), (swapped, "names seem swapped")):
         check = MeasurementCheck(ARMS, LIMITS)
         check.passes(q, np.zeros(4), passed=PERIOD)

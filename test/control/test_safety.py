@@ -511,7 +511,7 @@ def test_when_arms_disagree_more_than_is_good(at, value, warns):
 def test_how_much_a_torque_may_change(change, held_back):
     """By a fifth of a newton metre in a period of 2 ms."""
     safety = running(torque_rate=100.0)
-    wanted = TORQUE + [0.0, change, 0.0, 0.0]
+    wanted = TORQUE + change * np.array([0.0, 1.0, 0.0, 0.0])
     sent = safety.command(2, wanted, closure=CLOSURE)
     assert safety.rate_limited == held_back
     assert sent[1] - TORQUE[1] == pytest.approx(min(change, 0.2), rel=1e-6)
