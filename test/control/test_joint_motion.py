@@ -131,7 +131,7 @@ def after(*samples, passed=0.04):
 
 SLOW, QUICK = 0.004, 0.004 + 0.004 * 2.0  # at rest and at 2 rad/s [rad]
 MOVING = QUICK + 0.3 * 0.08 * 0.05 / 0.09  # after 0.08 rad in 0.04 s [rad]
-DOUBTED = 0.05 * (0.004 + 0.004 * 4.0)  # beyond the limit of velocity, at 4 rad/s [rad]
+DOUBTED = 0.05 * (0.004 + 0.004 * 3.03)  # beyond the limit of velocity, at 3.03 rad/s [rad]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ DOUBTED = 0.05 * (0.004 + 0.004 * 4.0)  # beyond the limit of velocity, at 4 rad
         ([(0.0, 0.0), (0.0, 0.0)], SLOW),
         ([(0.0, 2.0), (0.08, 2.0)], QUICK),
         ([(0.0, 2.0), (0.08, 2.0), (0.16, 2.0)], MOVING),
-        ([(0.0, 4.0), (0.16, 4.0)], DOUBTED),
+        ([(0.0, 3.03), (0.1212, 3.03)], DOUBTED),
     ],
     ids=["at rest", "quick", "moving", "too quick"],
 )

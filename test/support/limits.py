@@ -46,7 +46,12 @@ SHARE = 0.95  # of all mutations that tests have to notice
 #: Tests of each file, in `test`; the quick ones first.
 TESTS = {
     "control/safety.py": ["control/test_safety.py"],
-    "control/checks.py": ["control/test_checks.py", "control/test_safety.py"],
+    "control/checks.py": [
+        "control/test_checks.py",
+        "control/test_joint_motion.py",
+        "control/test_safety.py",
+        "control/test_wrench_residual.py",
+    ],
     "control/joint_motion.py": ["control/test_joint_motion.py"],
     "control/wrist_sensors.py": ["control/test_wrist_sensors.py"],
     "control/start_check.py": ["control/test_start_check.py"],
