@@ -271,10 +271,10 @@ def test_what_takes_weight_away(part, cosine, apart, cause):
     [
         ([0.0, 2.55, 0.0], None, "left"),  # an offset, but for a quarter of the whole
         ([0.0, 2.61, 0.0], None, "left and right"),
-        ([10.0, 0.0, 0.0], [0.0, 3.5, 0.0], "left"),  # silent: a quarter of 14.1 N
-        ([10.0, 0.0, 0.0], [0.0, 3.57, 0.0], "left and right"),
-        ([2.279, 0.0, 0.0], [0.0, 0.0, 5.0], "left"),  # scaled: the cosine is 0.975
-        ([2.717, 0.0, 0.0], [0.0, 0.0, 5.0], "left and right"),  # and 0.965
+        ([10.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 3.5, 0.0], "left"),  # silent: 1/4 of 14.1 N
+        ([10.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 3.57, 0.0], "left and right"),
+        ([43.88, 0.0, 0.0], [25.0, 0.0, 0.0, 0.0, 0.0, 0.0], "left"),  # scaled: cosine 0.975
+        ([36.80, 0.0, 0.0], [25.0, 0.0, 0.0, 0.0, 0.0, 0.0], "left and right"),  # and 0.965
     ],
 )
 def test_how_sensors_are_told_apart(moment, measured, named):
@@ -282,7 +282,7 @@ def test_how_sensors_are_told_apart(moment, measured, named):
     state = state_of([0.0, 0.0, 10.0], 0.5 * np.array(moment))
     wrists = None
     if measured is not None:
-        wrists = np.array([[0.0, 0.0, 0.0, *measured], [0.0, 0.0, 50.0, 0.0, 50.0, 0.0]])
+        wrists = np.array([measured, [0.0, 0.0, 50.0, 0.0, 50.0, 0.0]])
     assert body_of(100.0).sensors(state, wrists) == named
 
 
