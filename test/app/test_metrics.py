@@ -145,6 +145,49 @@ def test_errors_count_by_whether_the_object_moves(recording):
     assert figures["contact_speed_moving_max"] == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(
+    ("speed", "moving", "resting"),
+    [
+        (0.0201, 0.08, None),
+        (0.0199, None, None),
+        (2e-6, None, None),
+        (5e-7, None, 0.08),
+    ],
+)
+def test_how_fast_the_object_moves_and_rests(recording, speed, moving, resting):
+    """It moves from 0.02 m/s on, and rests below 1e-6 m/s."""
+    recording.columns["reference_twist"][:, 3] = speed
+    recording.columns["contact_force"][70] = 10.8
+    figures = contact_figures(recording)
+    assert figures["contact_force_error_moving_fraction"] == pytest.approx(moving)
+    assert figures["contact_force_error_settled_fraction"] == pytest.approx(resting)
+
+
+@pytest.mark.parametrize(("row", "error"), [(59, 0.0), (60, 1.0), (149, 0.0), (150, 1.0)])
+def test_how_long_transients_last(recording, row, error):
+    """0.3 s after the touch in row 30 and the change in row 120."""
+    recording.columns["contact_force"][row] *= 2.0
+    figures = contact_figures(recording)
+    kind = "moving" if row < 80 else "settled"
+    assert figures[f"contact_force_error_{kind}_fraction"] == pytest.approx(error)
+
+
+@pytest.mark.parametrize(("row", "error"), [(108, 0.0), (109, 0.1)])
+def test_how_long_a_rest_takes_to_count(recording, row, error):
+    """The 30th row of 10.1 ms after the last motion is the first beyond 0.3 s."""
+    recording.metadata["period_s"] = 0.0101
+    recording.columns["contact_force"][row] = 11.0
+    figures = contact_figures(recording)
+    assert figures["contact_force_error_settled_fraction"] == pytest.approx(error)
+
+
+@pytest.mark.parametrize(("force", "settled"), [(10.49, 34), (10.505, 40), (9.51, 34), (9.49, 40)])
+def test_how_near_a_settled_force_is(recording, force, settled):
+    """Within a twentieth of the wanted one."""
+    recording.columns["contact_force"][34:40] = force
+    assert touches(recording)[0].settled == settled
+
+
 @pytest.mark.parametrize("row", [45, 125])
 def test_transients_do_not_count(recording, row):
     """Within 0.3 s of the touch, and of a change of the wanted force, errors are no figures."""
@@ -189,6 +232,18 @@ def test_a_slip_and_the_warning_before_it(recording):
     assert warning_lead(recording) == pytest.approx(-0.5)  # never said
     slip[:] = 0.0
     assert warning_lead(recording) is None
+
+
+@pytest.mark.parametrize(
+    ("slipped", "until", "lead"),
+    [(1.01e-3, 151, 0.3), (0.99e-3, 151, None), (1.01e-3, 150, -0.5)],
+)
+def test_which_slips_and_warnings_count(recording, slipped, until, lead):
+    """A slip beyond the tolerance, 1 mm, in row 150; a warning that is not taken back by then."""
+    slip, margin = np.zeros((200, 1)), np.full((200, 1), 0.4)
+    slip[150:], margin[120:until] = slipped, -0.1
+    recording.columns.update(grasp_slip=slip, slip_margin=margin)
+    assert warning_lead(recording) == pytest.approx(lead)
 
 
 def test_of_several_forces_of_a_surface_the_push_counts(recording):

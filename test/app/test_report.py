@@ -11,7 +11,16 @@ import pytest
 
 from robot_dynamics.app.acceptance import AcceptanceSettings, ThresholdSettings, failures
 from robot_dynamics.app.recording import Recording, RecordingError
-from robot_dynamics.app.report import report_of, state_hash, summary, write_report
+from robot_dynamics.app.report import (
+    orientation_error,
+    position_error,
+    report_of,
+    settled,
+    state_hash,
+    summary,
+    torque_fractions,
+    write_report,
+)
 from robot_dynamics.app.run import simulate
 
 # What whoever reads a report may rely on.
@@ -197,6 +206,114 @@ def test_missing_numbers_after_a_fault_are_not_reported(recording):
     note_fault(recording)
     recording.columns["estimated_pose"][700:] = np.nan
     assert report_of(recording)["failures"] == ["the controller stopped, at 1 s: left: lost."]
+
+
+def test_errors_are_those_of_the_worse_part(recording):
+    """Of an object with a joint, in each row, also where surfaces block a part of the way."""
+    shape = (len(recording), 1)
+    still = np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], shape)
+    names = ("object_pose", "reference_pose", "second_pose", "reference_second_pose")
+    columns = {**recording.columns, **{name: still.copy() for name in names}}
+    half = np.array([0.05, 0.01])  # of angles about x, in the first rows
+    for name, i in (("object_pose", slice(2)), ("second_pose", slice(1, None, -1))):
+        columns[name][:2, 0] = [3e-3, 1e-3][i]
+        columns[name][:2, 3], columns[name][:2, 6] = np.sin(half)[i], np.cos(half)[i]
+    for blocked in (None, np.tile([0.0, 0.0, 1e-9, 0.0, 0.0, 0.0], shape)):
+        columns |= {} if blocked is None else {"blocked_error": blocked}
+        of_parts = Recording(columns, recording.metadata)
+        assert position_error(of_parts)[:3] == pytest.approx([3e-3, 3e-3, 0.0])
+        assert orientation_error(of_parts)[:3] == pytest.approx([0.1, 0.1, 0.0], abs=1e-8)
+
+
+def test_torques_are_compared_with_their_limits(recording):
+    """A fraction of each joint's own limit, and the joint that is loaded most."""
+    joints = recording.get("joints")
+    recording.metadata["effort_limits"] = [50.0, None, *[80.0] * (len(joints) - 2)]
+    applied = recording.columns["applied_torque"]
+    applied[:] = 0.0
+    applied[7, :3] = [-20.0, 300.0, 60.0]
+    assert torque_fractions(recording)[7, :3] == pytest.approx([0.4, 0.0, 0.75])
+    assert report_of(recording)["most_loaded_joint"] == joints[2]
+
+
+@pytest.mark.parametrize(
+    ("commanded", "applied", "right"),
+    [
+        (20.0, 20.0, True),
+        (20.0, 20.0 + 40e-9, True),
+        (20.0, 20.0 + 60e-9, False),
+        (50.5, 50.0, True),
+        (50.5, 50.5, False),
+        (-50.5, -50.0, True),
+    ],
+)
+def test_torques_are_those_that_were_commanded(recording, commanded, applied, right):
+    """To a billionth of the limit, 50 N m, at which drives cut them off."""
+    recording.metadata["effort_limits"] = [50.0] * len(recording.get("joints"))
+    recording.columns["commanded_torque"][:], recording.columns["applied_torque"][:] = 0.0, 0.0
+    recording.columns["commanded_torque"][500, 2] = commanded
+    later = recording.get("plant_delay_periods") + 1
+    recording.columns["applied_torque"][500 + later, 2] = applied
+    sentences = [one for one in report_of(recording)["failures"] if "was commanded" in one]
+    assert len(sentences) == (0 if right else 1)
+
+
+@pytest.mark.parametrize(("late", "right"), [(0.9e-9, True), (1.1e-9, False)])
+def test_time_is_that_of_the_periods(recording, late, right):
+    """To a nanosecond; 1e-16 s is rounding."""
+    recording.columns["time"] = recording["tick"] * recording.get("period_s")
+    recording.columns["time"][4] += late
+    sentences = [one for one in report_of(recording)["failures"] if "column 'time'" in one]
+    assert len(sentences) == (0 if right else 1)
+
+
+def test_rest_is_rounded_to_periods(recording):
+    """A row counts from half a period before an interval to half a period after it."""
+    period = recording.get("period_s")
+    for outside, rows in ((0.495, [100, 101, 102]), (0.505, [101])):
+        interval = [(100 + outside) * period, (102 - outside) * period]
+        recording.metadata["settled_intervals_s"] = [interval]
+        assert list(np.flatnonzero(settled(recording))) == rows
+
+
+def test_drift_is_between_the_ends_of_a_rest(recording):
+    """Of the longest way in any of them; before and after the object may move."""
+    period = recording.get("period_s")
+    recording.metadata["settled_intervals_s"] = [
+        [99.75 * period, 200.25 * period],
+        [300.0 * period, 300.1 * period],
+    ]
+    reference, pose = recording["reference_pose"], recording["object_pose"]
+    pose[:, :3] = reference[:, :3]
+    pose[:, 0] += 1e-5 * np.arange(len(pose))
+    assert report_of(recording)["object_drift_settled_m"] == pytest.approx(1e-3, rel=1e-6)
+
+
+def test_figures_of_spread(recording):
+    """Quantiles of the control step, the least and the largest squeeze."""
+    recording.columns["step_time"] = np.linspace(0.0, 10.0, len(recording))
+    recording.columns["internal_force"][:, 0] = np.linspace(-30.0, 50.0, len(recording))
+    report = report_of(recording)
+    assert report["control_step_median_us"] == pytest.approx(5.0)
+    assert report["control_step_p99_us"] == pytest.approx(9.9)
+    assert report["squeeze_range_n"] == pytest.approx([-30.0, 50.0])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(999.4, "999"), (1001.0, "1001"), (999900.0, "999900"), (1.01e6, "1.01e+06")],
+)
+def test_digits_of_figures(run, value, text):
+    """Three of them, without a power of ten where that is shorter."""
+    lines = "\n".join(summary(run.report | {"control_step_p99_us": value}))
+    assert f"99 % within {text} us" in lines
+
+
+def test_how_long_a_run_has_to_be(recording):
+    """The first rest and a period, in whole hundredths of a second."""
+    recording.metadata.update(settled_intervals_s=[], first_settled_s=51.234)
+    (sentence,) = (s for s in report_of(recording)["failures"] if "ends before" in s)
+    assert "expected at least 51.24 s" in sentence
 
 
 def test_a_run_too_short_to_settle():

@@ -3,6 +3,7 @@
 """The reference of the object gives way to measured wrenches: closed forms, with both plants."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.spatial.transform import Rotation
 import robot_dynamics as rd
 from robot_dynamics.app.laws import control_loop, make_law
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control import admittance
 from robot_dynamics.control.admittance import (
     AdmittanceError,
     Compliance,
@@ -180,12 +182,14 @@ def test_set_points_stay_within_limits_and_speeds():
     points = SetPoints(system, law.safety, law.contacts, period, 4.0)
     points.begin(q, near)
     away, before = near + np.array([0.0, 0.9, 0.4, 0.0, 0.0, 0.0, 0.0]), q
-    limits = system.limits
+    limits, margin, fastest = system.limits, law.safety.position_margin, []
+    most = limits["velocity"] * law.safety.velocity_fraction * period
     for tick in range(3000):
         now = points.next(away if tick < 500 else near, min(tick / 100, 1.0))
-        assert (np.abs(now - before) <= limits["velocity"] * period * (1 + 1e-9)).all()
+        fastest.append(np.max(np.abs(now - before) / most))
         assert ((now >= limits["lower"]) & (now <= limits["upper"])).all()
         before = now
+    assert max(fastest) == pytest.approx(1.0)
     np.testing.assert_allclose(now, q, atol=1e-6)  # the posture that it began with
     opening = ClosedPath(system, Robot(system.model).constraint_terms, law.contacts)
     opening.at = system.positions(now)
@@ -193,6 +197,78 @@ def test_set_points_stay_within_limits_and_speeds():
     row[:7] = near
     assert opening.close(row)
     np.testing.assert_allclose(opening.at[system.q_index], now, atol=1e-9)
+    for end, nearest in (
+        ("lower", limits["lower"] + margin),
+        ("upper", limits["upper"] - margin),
+    ):
+        points._at = system.positions(limits[end] * 1.5)
+        np.testing.assert_allclose(points.next(near, 1.0), nearest)
+
+
+def test_set_points_begin_where_the_arms_are():
+    """What these are off by vanishes in the ramp; what is measured counts from its end on."""
+    law = make_law(load_scenario("lift_box", [*FREE, *ALL, "control.start.ramp_s=0.2"]))
+    q = law.system.posture.copy()
+    q[3] += 1e-3
+    wrenches = np.ones((2, 6))
+    law.start(q, 0.0 * q)
+    counted = []
+    for tick in range(110):
+        counted.append(law.update(tick, q, 0.0 * q, wrenches).more[0].any())
+        if tick == 0:
+            np.testing.assert_allclose(law.set_points, q, atol=1e-4)
+    assert counted.index(True) == law.ramp_ticks + 1 == 101
+
+
+@pytest.mark.parametrize(("ratio", "rate"), [(0.8, 1.25), (0.3, 2.0)])
+def test_how_fast_set_points_go_to_the_posture(monkeypatch, ratio, rate):
+    """As a servo of 2 rad/s and that damping does in the end."""
+    given = []
+    monkeypatch.setattr(admittance, "SetPoints", lambda *arguments: given.append(arguments[-1]))
+    servo = f"control.posture={{bandwidth: 2.0, damping_ratio: {ratio}}}"
+    make_law(load_scenario("lift_box", [*FREE, servo]))
+    assert given == [pytest.approx(rate)]
+
+
+def test_the_wrench_from_outside_is_that_of_the_time_that_has_passed():
+    """A change of momentum over three periods of which two were left out."""
+    law = make_law(load_scenario("lift_box", FREE))
+    held, keep = law.hybrid_system.held, np.exp(-30.0 * 0.002)
+    estimate = admittance.WrenchEstimate(law.hybrid_system, 30.0, 0.002)
+    weight = held.mass * np.asarray(law.hybrid_system.arms.gravity)
+    step = {"pose": law.reference.start, "contact_wrench": np.array([0.0, 0.0, 0.0, *-weight])}
+    estimate.update(7, SimpleNamespace(twist=np.zeros(6), **step))
+    h = estimate.update(10, SimpleNamespace(twist=np.array([0, 0, 0, 0.1, 0, 0]), **step))
+    assert h[3] == pytest.approx((1.0 - keep) * held.mass * 0.1 / (3 * 0.002))
+
+
+@pytest.mark.parametrize(
+    ("at", "wrench", "counted"), [(4, 5.0, 3.0), (4, 50.0, 10.0), (1, 0.5, 0.3), (1, 5.0, 1.0)]
+)
+def test_how_much_of_a_wrench_counts(at, wrench, counted):
+    """Beyond 2 N and 0.2 N m, up to 10 N and 1 N m."""
+    limits = {"dead_band_n": 2.0, "dead_band_nm": 0.2, "largest_n": 10.0, "largest_nm": 1.0}
+    limited = Compliance(dataclasses.replace(CHOSEN, **limits), 0.002)
+    free, unit = Compliance(CHOSEN, 0.002), np.eye(6)[at]
+    limited.advance(wrench * unit)
+    free.advance(counted * unit)
+    np.testing.assert_allclose(limited.state, free.state, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("axis", "fastest", "farthest"), [(0, 0.7, 0.4), (4, 0.3, 0.2)])
+def test_how_fast_and_how_far_the_reference_gives_way(axis, fastest, farthest):
+    """Along one axis up to both limits, slower and slower within the last tenth of a second."""
+    speeds = {"largest_angular_speed": 0.7, "largest_speed": 0.3, "largest_nm": 1e6}
+    reach = {"largest_displacement_rad": 0.4, "largest_displacement_m": 0.2, "largest_n": 1e6}
+    compliance = Compliance(dataclasses.replace(CHOSEN, **speeds, **reach), 0.002)
+    for sign in (1.0, -1.0):
+        compliance.forget()
+        for tick in range(2000):
+            before = compliance.e[axis]
+            compliance.advance(1e5 * sign * np.eye(6)[axis])
+            wanted = min(fastest, (farthest - sign * before) / 0.1)
+            assert tick < 10 or compliance.rate[axis] == pytest.approx(sign * wanted, abs=1e-9)
+        assert compliance.e[axis] == pytest.approx(sign * farthest, rel=1e-6)
 
 
 def test_the_mass_on_a_spring_is_changed_while_it_runs():
@@ -319,6 +395,30 @@ def test_what_the_inner_loop_does_not_bear_is_refused():
         make_law(refused).check_path(q)
     with pytest.raises(ArgumentError, match="measured grasp wrenches"):
         control_loop(scenario, wrist_sensors=False)
+
+
+def test_on_which_surfaces_the_loop_is_checked(monkeypatch):
+    """From a hundredth of the stiffest one, with its delay and a period more; to rounding."""
+    asked, radius = set(), 1.0
+
+    def looked_at(settings, compliance, axis, k, stiffness, delay):
+        asked.add((axis < 3, stiffness, delay))
+        return radius * np.eye(2)
+
+    monkeypatch.setattr(admittance, "_on_a_surface", looked_at)
+    stiff = dataclasses.replace(CHOSEN, surface_stiffness=2e4, rotational_surface_stiffness=500.0)
+    control = load_scenario("lift_box", FREE).control
+    control = dataclasses.replace(control, admittance=stiff, command_delay_periods=1)
+    check_compliance(control, np.eye(6))
+    for angular, largest in ((True, 500.0), (False, 2e4)):
+        stiffnesses = [k for about, k, _ in asked if about == angular]
+        assert (min(stiffnesses), max(stiffnesses)) == pytest.approx((0.01 * largest, largest))
+    assert {delay for _, _, delay in asked} == {1, 2}
+    radius = 1.0 + 0.9e-9
+    check_compliance(control, np.eye(6))
+    radius = 1.0 + 1.1e-9
+    with pytest.raises(AdmittanceError, match="would chatter"):
+        check_compliance(control, np.eye(6))
 
 
 def test_gains_of_the_inner_loop_change_by_the_same_rule():

@@ -10,6 +10,7 @@ import pytest
 from robot_dynamics.control.checks import MeasurementCheck, StepCheck
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.wrench_residual import WrenchResidual
 from robot_dynamics.errors import ArgumentError
 
 ARMS = {"left": ("left_a", "left_b"), "right": ("right_a", "right_b")}
@@ -64,6 +65,31 @@ def test_limits_are_named_with_the_joint():
     assert found[1].startswith("right_b: velocity 2.5 is beyond its limits -2, 2")
 
 
+@pytest.mark.parametrize("what", ["q", "qd"])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_both_sides_of_limits(what, sign):
+    """1 % within, nothing is found; 1 % beyond, one thing is."""
+    limit = {"q": LIMITS["upper"], "qd": LIMITS["velocity"]}[what][3]
+    for part, count in ((0.99, 0), (1.01, 1)):
+        check = MeasurementCheck(ARMS, LIMITS)
+        values = {"q": np.zeros(4), "qd": np.zeros(4)}
+        values[what][3] = part * sign * limit
+        assert check.passes(**values) == (not count)
+        assert [one.subject for one in check.findings()] == ["right_b"] * count
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "good"), [(1, 9.9, True), (1, -10.1, False), (4, -99.0, True), (4, 101, False)]
+)
+def test_wrenches_that_are_not_plausible(at, value, good):
+    """Beyond 10 N m and 100 N along an axis."""
+    check = MeasurementCheck(ARMS, LIMITS, wrench_count=2, wrench_limits=(10.0, 100.0))
+    wrenches = np.zeros((2, 6))
+    wrenches[1, at] = value
+    assert check.passes(np.zeros(4), np.zeros(4), wrenches) == good
+    assert [one.cause for one in check.findings()] == ([] if good else [Cause.WRENCH_LOST])
+
+
 def test_wrong_lengths_are_refused():
     """An array of another length, even of length one, is not spread over the joints."""
     check = MeasurementCheck(ARMS, LIMITS, wrench_count=2)
@@ -97,7 +123,8 @@ def test_torques_are_numbers_within_their_limits(bad):
 def test_support_beyond_its_limit_names_the_joint_that_lacks_most():
     """Support may use the fraction of the effort that control may use."""
     check = StepCheck(ARMS, LIMITS["effort"], SETTINGS)
-    assert check.support_finding(np.array([45.0, -45.0, 0.0, 1e9])) is None
+    assert check.support_finding(np.array([44.9, -44.9, 0.0, 1e9])) is None
+    assert check.support_finding(np.array([0.0, 0.0, -45.1, 0.0])).subject == "right_a"
     found = check.support_finding(np.array([46.0, -48.0, 0.0, 0.0]))
     assert (found.cause, found.subject) == (Cause.SUPPORT_LIMIT, "left_b")
     assert "takes 48 N m; expected at most 45 N m" in found.sentence
@@ -109,10 +136,14 @@ def test_support_beyond_its_limit_names_the_joint_that_lacks_most():
     [
         ((0, 0, 0, 0, 0, 0), False, False),
         ((0, 0, 0, 0, 0.0006, 0.0006), False, False),
-        ((0, 0, 0, 0, 0.002, 0), True, False),
-        ((0, 0.006, 0, 0, 0, 0), True, False),
+        ((0, 0, 0, 0, 0.99e-3, 0), False, False),
+        ((0, 0, 0, 0, 1.01e-3, 0), True, False),
+        ((0, 4.95e-3, 0, 0, 0, 0), False, False),
+        ((0, 5.05e-3, 0, 0, 0, 0), True, False),
+        ((0, 0, 0, 0.007, 0, -0.007), True, False),
         ((0, 0, 0, 0.0071, 0, -0.0072), True, True),
-        ((0.03, 0.03, 0.03, 0, 0, 0), True, True),
+        ((0.03, 0.03, 0.026, 0, 0, 0), True, False),
+        ((0.03, 0.03, 0.028, 0, 0, 0), True, True),
         ((0, 0, 0, np.nan, 0, 0), True, True),
     ],
 )
@@ -126,11 +157,43 @@ def test_the_closure_is_warned_of_then_lost(closure, warns, lost):
     angle, distance = figures.closure_angle, figures.closure_distance
     good = distance <= settings.closure_warning_m and angle <= settings.closure_warning_rad
     assert good != warns
+    assert check.motion(figures).apart == warns
     found = list(check.closure_findings(values))
     assert [f.subject for f in found] == (["right"] if lost else [])
     if lost:
         assert found[0].cause is Cause.GRASP_LOST
         assert "arm 'left' disagree" in found[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "lost"), [(0, 0.198, 0), (1, -0.202, 1), (3, -0.0495, 0), (4, 0.0505, 1)]
+)
+def test_how_far_the_object_may_be_from_its_reference(at, value, lost):
+    """0.2 rad and 5 cm."""
+    check = StepCheck(ARMS, LIMITS["effort"], SETTINGS)
+    error = value * np.eye(6)[at]
+    assert check.passes(np.zeros(4), np.zeros(4), error) == (not lost)
+    figures = check.figures()
+    found = check.tracking_finding(figures.turned, figures.moved)
+    assert (found is not None) == bool(lost)
+
+
+def test_a_doubt_about_one_body_is_enough():
+    """6 N of a heavy body, whose warning begins at 5 N; 4.9 N are none."""
+    bodies = [
+        WrenchResidual(name, weight, 0.2, SETTINGS, 0.002)
+        for name, weight in (("light", 20.0), ("heavy", 100.0))
+    ]
+    for force, doubted in ((4.9, []), (6.0, ["heavy"])):
+        check = StepCheck(ARMS, LIMITS["effort"], SETTINGS, bodies=bodies)
+        wrenches = np.zeros((2, 18))
+        wrenches[1, 15] = force
+        for _ in range(100):
+            assert check.passes(np.zeros(4), np.zeros(4), wrenches=wrenches)
+        assert check.doubtful or not doubted
+        warned = [sentence.partition(":")[0] for sentence in check.wrench_warnings(wrenches)]
+        assert warned == doubted
+        assert list(check.wrench_findings(wrenches)) == []
 
 
 def test_the_figures_of_a_step_are_those_of_numpy():

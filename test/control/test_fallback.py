@@ -114,6 +114,15 @@ def test_zero_is_zero():
     assert not fallback(fallback="zero").torque(Q, QD, Q, ZERO, 0.002, held=True).any()
 
 
+@pytest.mark.parametrize(("torque", "zero"), [(0.099, True), (-0.101, False)])
+def test_what_counts_as_no_torque(torque, zero):
+    """A tenth of a newton metre from what the drives add by themselves."""
+    f = fallback()
+    for added in (0.0, 10.0):
+        f.drives_add = None if not added else lambda q: np.full(4, 10.0)
+        assert f.is_zero(added + torque * np.eye(4)[2], Q) == zero
+
+
 def test_zero_commands_to_drives_that_add_gravity():
     """The joints have what the drives add then, so that nothing is taken off their commands."""
     for kind in ("zero", "hold"):
@@ -187,6 +196,9 @@ def test_only_something_newer_brings_an_arm_back():
         assert list(lost) == [1]
     lost.take_back(1, 8)
     assert not lost
+    lost.lose(1, 1000)  # late in a run
+    lost.take_back(1, 1001)
+    assert not lost
     lost.take_back(0, 9)  # never lost
     assert 0 not in lost
 
@@ -218,6 +230,8 @@ def test_what_is_within_the_limit_is_left_as_it_is():
     """To the last bit, also at the limit itself and without one."""
     last, torque = np.array([1.0, -2.0]), np.array([1.5, -2.5])
     assert within_rate(torque, last, 0.5) is torque
+    assert within_rate(torque, last, 0.505) is torque
+    assert np.max(np.abs(within_rate(torque, last, 0.495) - last)) == pytest.approx(0.495)
     assert within_rate(torque, last, np.inf) is torque
     empty = np.zeros(0)
     assert within_rate(empty, empty, 0.5) is empty

@@ -12,7 +12,8 @@ from scipy.spatial.transform import Rotation
 from support.free_space import free_space_law
 from two_arms import BOX, two_arms
 
-from robot_dynamics.control.path_check import PreflightError
+from robot_dynamics.control import path_check
+from robot_dynamics.control.path_check import PreflightError, path_times
 from robot_dynamics.control.settings import (
     ForceStepSettings,
     ReferenceSettings,
@@ -160,6 +161,109 @@ def test_what_contacts_cannot_do_is_told_with_what_arms_cannot():
     assert any("would slip or open" in sentence for sentence in caught.value.others)
     times = [problem.time for problem in caught.value.problems[1:]]
     assert times == sorted(times)
+
+
+@pytest.fixture
+def rolled(monkeypatch):
+    """Return arrays of a good path's motion; what is checked then is what they were changed to."""
+    motion = check(LIFT).rollout
+    changed = {name: getattr(motion, name).copy() for name in ("at", "q", "qd", "torque")}
+    changed |= {name: getattr(motion, name).copy() for name in ("support", "pivot")}
+    changed["tilt"] = np.zeros((len(motion.times), 2))
+    monkeypatch.setattr(path_check, "rollout", lambda *_: replace(motion, **changed))
+    return changed
+
+
+def check_rolled(**safety):
+    """Check that motion, of arms with soft fingers."""
+    return path_check.check_path(
+        SYSTEM, SafetySettings(**safety), None, [np.tile(BOX, (101, 1))], path_times(1.0), HELD,
+        terms=TERMS, soft_fingers=("left", "right"),
+    )  # fmt: skip
+
+
+JOINT = 4  # of 40 N m
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("at", 2.8799, None),
+        ("at", 2.8801, "would be at 2.8801, expected -2.88 to 2.88"),
+        ("at", -2.8799, None),
+        ("at", -2.8801, "would be at -2.8801, expected -2.88 to 2.88"),
+        ("qd", 2.69, None),
+        ("qd", -2.69, None),
+        ("qd", 2.71, "up to 2.71 rad/s or m/s, expected at most 2.7"),
+        ("qd", -2.71, "up to 2.71 rad/s or m/s, expected at most 2.7"),
+        ("support", -37.9, None),
+        ("support", -38.1, "would need 38.1 N m to hold arm and object up, expected at most 38"),
+        ("torque", 37.9, None),
+        ("torque", 38.1, "up to 38.1 N m with squeeze and motion, expected at most 38"),
+        ("pivot", 1.01e-4, None),
+        ("pivot", 0.99e-4, "relative pivot 9.9e-05"),
+        ("tilt", np.radians(9.9), None),
+        ("tilt", np.radians(10.1), "by up to 10.1 degrees on the object, expected at most 10 "),
+    ],
+)
+def test_limits_of_a_motion(rolled, name, value, sentence):
+    """Both sides of each: positions +-2.9 less 0.02, nine tenths of 3 rad/s, 95 % of 40 N m."""
+    column = {"at": SYSTEM.every_q[JOINT], "tilt": 1, "pivot": ()}.get(name, JOINT)
+    rolled[name][(40, *np.atleast_1d(column).astype(int))] = value
+    if sentence is None:
+        check_rolled(torque_rate=np.inf)
+        return
+    with pytest.raises(PreflightError) as caught:
+        check_rolled(torque_rate=np.inf)
+    (problem,) = caught.value.problems
+    assert sentence in problem.sentence
+    assert problem.time == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(("step", "refused"), [(4.95, False), (5.05, True)])
+def test_how_fast_torques_may_change(rolled, step, refused):
+    """Half of 1000 N m/s, over a hundredth of a second."""
+    rolled["torque"][:, JOINT] = np.where(np.arange(101) < 40, 0.0, step)
+    if not refused:
+        check_rolled()
+        return
+    with pytest.raises(PreflightError, match="by up to 505 N m/s, expected at most 500 N m/s"):
+        check_rolled()
+
+
+def test_what_a_motion_leaves_is_its_least(rolled):
+    """Of positions on both sides; of links, where they are closest."""
+    for least in (0.1, 0.09):
+        rolled["q"][50, JOINT] = np.sign(least - 0.095) * (2.9 - least)
+        left = check_rolled().position_margin
+        assert (left[0], left[1]) == (pytest.approx(least), SYSTEM.joint_names[JOINT])
+    rolled["q"][:] = HELD
+    at_start = check_rolled().arm_distance
+    rolled["q"][50, 3] -= 0.1
+    rolled["q"][60, 3] += 0.1
+    assert check_rolled().arm_distance < at_start - 0.001
+    # Of two capsules, each of its radius.
+    thin = check_rolled(link_radius_m=0.05).arm_distance
+    assert thin == pytest.approx(check_rolled(link_radius_m=0.06).arm_distance + 0.02)
+
+
+def test_how_close_links_may_come(rolled):
+    """Those that are as close at the start touch, and are left out."""
+    rolled["q"][:] = HELD
+    at_start = check_rolled().arm_distance
+    assert check_rolled(minimum_arm_distance_m=0.99 * at_start).arm_distance == at_start
+    assert check_rolled(minimum_arm_distance_m=1.01 * at_start).arm_distance > at_start
+    rolled["q"][50, 3] -= 0.1
+    rolled["q"][60, 3] += 0.1
+    least = check_rolled().arm_distance
+    check_rolled(minimum_arm_distance_m=0.99 * least)
+    with pytest.raises(PreflightError, match="comes to"):
+        check_rolled(minimum_arm_distance_m=1.01 * least)
+
+
+def test_how_many_instants_are_checked():
+    """One every hundredth of a second, and two at least."""
+    assert [len(path_times(duration)) for duration in (0.0, 0.005, 2.005)] == [2, 2, 202]
 
 
 def palms(degrees):

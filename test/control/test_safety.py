@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from robot_dynamics.control.checks import StepFigures
 from robot_dynamics.control.clock import LockstepClock
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, Response, SafetyError, State
@@ -36,7 +39,7 @@ def support(q, held):
     return 10.0 + q + (5.0 if held else 0.0)
 
 
-def layer(ramp_s=0.0, **options) -> SafetyLayer:
+def layer(ramp_s=0.0, start_speed=np.inf, period=PERIOD, **options) -> SafetyLayer:
     """Return a layer in lockstep, with a damping fallback that is reached at once."""
     kind = {"fallback": "gravity_compensation_with_damping", "fallback_bandwidth": 10.0}
     settings = SafetySettings(**{"torque_rate": np.inf, **kind, **options})
@@ -52,9 +55,10 @@ def layer(ramp_s=0.0, **options) -> SafetyLayer:
         ARMS,
         LIMITS,
         fallback,
-        period=PERIOD,
-        clock=LockstepClock(PERIOD),
+        period=period,
+        clock=LockstepClock(period),
         ramp_s=ramp_s,
+        start_speed=start_speed,
         wrench_count=2,
         soft_fingers=("right",),
     )
@@ -93,11 +97,17 @@ def test_from_inactive_over_the_ramp_to_active():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "end"), [([0.5, 0, 0, 0], 102), ([0.5, 0, 0.5, 0], 27)], ids=["one", "all"]
+    ("wrong", "period", "end"),
+    [
+        ([0.5, 0, 0, 0], PERIOD, 102),
+        ([0.5, 0, 0.5, 0], PERIOD, 27),
+        ([0.5, 0, 0.5, 0], 0.001, 52),
+    ],
+    ids=["one", "all", "all in short periods"],
 )
-def test_drives_hold_arms_sooner_if_all_are_false(wrong, end):
+def test_drives_hold_arms_sooner_if_all_are_false(wrong, period, end):
     """After 0.05 s instead of 0.2 s: nobody else brakes them."""
-    safety = running()
+    safety = running(period=period)
     for tick in range(2, end + 1):
         safety.observe(tick, Q + wrong, QD, WRENCHES)
         safety.command(tick)
@@ -407,6 +417,129 @@ def test_a_hold_without_the_model_is_given_up_beyond_any_speed(share, given_up):
         observe(safety, 2 + k, Q, qd)
         safety.command(2 + k)
     assert (safety.faults[-1][1].cause is Cause.RUNAWAY) == given_up
+
+
+@pytest.mark.parametrize(
+    ("speeds", "given_up"),
+    [
+        ([1.0] * 51 + [8.95], False),  # three times the limit
+        ([1.0] * 51 + [9.05], True),
+        ([12.0] * 51 + [14.3], False),  # a fifth more than after 0.1 s
+        ([12.0] * 51 + [14.5], True),
+        ([12.0] * 50 + [14.5] * 2, False),
+    ],
+)
+def test_how_fast_arms_may_get_in_the_fallback(speeds, given_up):
+    """From its beginning on, at 500 Hz; of joints that are allowed 3 rad/s."""
+    safety = running(stale_after_periods=1000)
+    safety.stop(1)
+    for tick, speed in enumerate(speeds, 2):
+        observe(safety, tick, Q, np.array([0.0, speed, 0.0, 0.0]))
+        safety.command(tick)
+    assert (safety.faults[-1][1].cause is Cause.RUNAWAY) == given_up
+
+
+@pytest.mark.parametrize(("middle", "given_up"), [(0.9697, True), (0.9703, False)])
+def test_how_much_a_speed_bends_that_a_hold_drives(middle, given_up):
+    """By a fiftieth of the last one, 1.5 of the limit: half way from 0.5 it is below 0.97."""
+    safety = running()
+    safety.trip(2, Finding(Cause.MODEL_WRONG, "left_a", "it moves."))
+    for tick, share in enumerate((0.5, middle, 1.5), 2):
+        observe(safety, tick, Q, np.array([3.0 * share, 0.0, 0.0, 0.0]))
+    assert (safety.faults[-1][1].cause is Cause.RUNAWAY) == given_up
+
+
+@pytest.mark.parametrize(
+    ("tick", "speed", "wrong"),
+    [(5, 0.505, True), (5, 0.495, False), (160, 0.505, True), (161, 0.505, False)],
+)
+def test_how_long_a_start_may_show_a_wrong_model(tick, speed, wrong):
+    """By a joint that is faster than 0.5 rad/s within 0.3 s of a ramp of 0.02 s."""
+    safety = layer(ramp_s=0.02, start_speed=0.5)
+    safety.observe(0, Q, QD)
+    safety.start(0, support(Q, True))
+    safety.stop(1)  # a fault in the ramp: the model was not proved
+    observe(safety, tick, Q, np.array([0.0, speed, 0.0, 0.0]))
+    assert (safety.faults[-1][1].cause is Cause.MODEL_WRONG) == wrong
+
+
+@pytest.mark.parametrize(
+    ("scale", "ticks", "lost"), [(0.49, 500, False), (0.49, 501, True), (0.51, 600, False)]
+)
+def test_how_long_limits_may_scale_the_task(scale, ticks, lost):
+    """To less than half of it for a second."""
+    safety = running(least_task_scale=0.495, scaled_for_s=1.0)
+    for tick in (10, 10 + ticks):
+        safety.command(tick, TORQUE, closure=CLOSURE, task_scale=scale)
+    assert safety.law_runs != lost
+
+
+def test_limits_may_scale_the_task_a_little():
+    """Scaled by more than the least part it goes on for ever, and by as much."""
+    safety = running(least_task_scale=0.5, scaled_for_s=1.0)
+    for tick in range(10, 2000, 100):
+        safety.command(tick, TORQUE, closure=CLOSURE, task_scale=0.501)
+    assert safety.law_runs
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "plausible"),
+    [(1, 9.9, True), (1, -10.1, False), (4, -99, True), (4, 101, False)],
+)
+def test_what_a_wrist_sensor_may_tell(at, value, plausible):
+    """Up to 10 N m and 100 N; beyond that it is not used, and control holds the pose."""
+    safety = running(wrench_limit_nm=10.0, wrench_limit_n=100.0)
+    wrenches = WRENCHES.copy()
+    wrenches[1, at] = value
+    assert safety.observe(2, Q, QD, wrenches)
+    assert safety.wrenches_usable == plausible
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "warns"), [(3, 0.99e-3, 0), (3, 1.01e-3, 1), (0, 4.95e-3, 0), (0, 5.05e-3, 1)]
+)
+def test_when_arms_disagree_more_than_is_good(at, value, warns):
+    """From 1 mm and 5 mrad on."""
+    safety = running()
+    closure = CLOSURE.copy()
+    # Of a step in which something else is looked into, too.
+    closure[at] = value
+    safety.command(2, TORQUE + 1e6, closure=closure)
+    assert safety.closure_warning == bool(warns)
+
+
+@pytest.mark.parametrize(("change", "held_back"), [(0.198, 0), (0.202, 1)])
+def test_how_much_a_torque_may_change(change, held_back):
+    """By a fifth of a newton metre in a period of 2 ms."""
+    safety = running(torque_rate=100.0)
+    wanted = TORQUE + change * np.array([0.0, 1.0, 0.0, 0.0])
+    sent = safety.command(2, wanted, closure=CLOSURE)
+    assert safety.rate_limited == held_back
+    assert sent[1] - TORQUE[1] == pytest.approx(min(change, 0.2), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("figure", "value", "cause"),
+    [
+        ("link_margin", 1e-3, None),
+        ("link_margin", -1e-3, Cause.TOO_CLOSE),
+        ("wrench_excess", -1e-3, None),
+        ("wrench_excess", 1e-3, Cause.GRASP_LOST),
+    ],
+)
+def test_what_is_looked_into_more_closely(monkeypatch, figure, value, cause):
+    """Links that are too close, and wrenches beyond their limit; nothing that is within."""
+    safety = running()
+    check = safety.step_check
+    good = StepFigures(-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, -1.0)
+    monkeypatch.setattr(check, "passes", lambda *_: False)
+    monkeypatch.setattr(check, "figures", lambda: good._replace(**{figure: value}))
+    close = Finding(Cause.TOO_CLOSE, "left_a", "too close.")
+    check.proximity = SimpleNamespace(finding=lambda *_: close)
+    lost = Finding(Cause.GRASP_LOST, "right", "lost.")
+    monkeypatch.setattr(check, "wrench_findings", lambda *_: [lost])
+    safety.command(2, TORQUE, pose=np.zeros(7), wrenches=np.zeros((1, 18)))
+    assert [found.cause for _, found in safety.faults] == ([] if cause is None else [cause])
 
 
 def test_a_start_departs_from_the_torque_of_another_process():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from two_arms import BOX, two_arms
 
+from robot_dynamics.control import start_check
 from robot_dynamics.control.settings import StartSettings
 from robot_dynamics.control.start_check import (
     NotAtRestError,
@@ -92,6 +93,14 @@ def test_disagreement_about_the_object(held):
     q[7] += 0.1  # the right arm's first joint, about a vertical axis at (0, -0.25)
     distance = 2.0 * np.sin(0.05) * np.hypot(0.5, 0.25)
     assert disagreement(SYSTEM, q) == pytest.approx(max(0.1, distance), rel=1e-6)
+
+
+def test_of_three_arms_the_worst_counts(held, monkeypatch):
+    """Each is compared with the first."""
+    poses = [np.eye(4), np.eye(4), np.eye(4)]
+    poses[1][0, 3], poses[2][1, 3] = 0.02, -0.01
+    monkeypatch.setattr(start_check, "_poses_seen", lambda *_: poses)
+    assert disagreement(SYSTEM, held) == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,12 @@ from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.wrench_residual import ObjectMotion, watched_bodies
+from robot_dynamics.control.wrench_residual import (
+    ObjectMotion,
+    WrenchResidual,
+    Wrist,
+    watched_bodies,
+)
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Inertia
 
@@ -207,6 +212,78 @@ def test_an_arm_alone_loses_what_moves(system):
     assert cause(0.000151, 0.0, False) is Cause.JAMMED
     assert cause(0.0, 0.000149 / lever, False) is Cause.WRENCH_WRONG
     assert cause(0.0, 0.000151 / lever, False) is Cause.JAMMED
+
+
+def body_of(weight, lever=0.5):
+    """Return the limits of a body that two arms hold, one at its centre."""
+    places = [np.zeros(3), np.array([0.4, 0.0, 0.0])]
+    wrists = {arm: Wrist(i, places[i], np.eye(3)) for i, arm in enumerate(("left", "right"))}
+    return WrenchResidual("object", weight, lever, SETTINGS, PERIOD, wrists=wrists)
+
+
+def state_of(force, moment=(0.0, 0.0, 0.0), needed=(0.0, 0.0, 0.0)):
+    """Return the state of a filter after many samples (11,)."""
+    return np.array([*moment, *force, *np.add(needed, force), 0.0, 1000.0])
+
+
+@pytest.mark.parametrize(("weight", "most"), [(20.0, 15.0), (100.0, 50.0)])
+def test_how_much_a_residual_may_be(weight, most):
+    """15 N, or half the weight; a moment by its lever, of 0.1 m at least."""
+    body = body_of(weight, lever=0.05)
+    for size, beyond in ((0.99 * most, False), (1.01 * most, True)):
+        for state in (state_of([0, size, 0]), state_of([0, 0, 0], [0.1 * size, 0, 0])):
+            assert (body.excess([0.0] * 18, state.tolist(), body.parameters) > 0.0) == beyond
+
+
+def test_how_long_forces_are_smoothed():
+    """Of a step 63 % are there after 0.05 s; of a push that ended 37 % after 0.2 s."""
+    body = body_of(100.0)
+    state = body.next_state([0.0] * 9 + [30.0] + [0.0] * 8, [0.0] * 11, body.parameters)
+    state[10] = 1000.0
+    for tick in range(100):
+        if tick == 25:
+            assert state[4] == pytest.approx(20.0 * (1.0 - np.exp(-1.0)), rel=3e-3)
+        state = body.next_state([0.0] * 16 + [20.0, 0.0], state, body.parameters)
+    assert state[9] == pytest.approx(30.0 * np.exp(-1.0), rel=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("part", "cosine", "apart", "cause"),
+    [
+        (0.252, 1.0, True, Cause.GRASP_LOST),
+        (0.248, 1.0, True, Cause.JAMMED),
+        (0.99, 1.0, False, Cause.JAMMED),
+        (1.01, 1.0, False, Cause.UNEXPECTED_CONTACT),
+        (0.9, 0.505, False, Cause.JAMMED),
+        (0.9, 0.495, False, Cause.UNEXPECTED_CONTACT),
+    ],
+)
+def test_what_takes_weight_away(part, cosine, apart, cause):
+    """A quarter of the weight if the arms disagree; else up to all of it, within 60 degrees."""
+    force = 100.0 * part * np.array([np.sqrt(1.0 - cosine**2), 0.0, -cosine])
+    state = state_of(force, needed=[0.0, 0.0, 100.0])
+    motion = ObjectMotion(0.01, 0.0, apart)
+    assert body_of(100.0).finding(np.zeros(18), state, motion).cause is cause
+
+
+@pytest.mark.parametrize(
+    ("moment", "measured", "named"),
+    [
+        ([0.0, 2.55, 0.0], None, "left"),  # an offset, but for a quarter of the whole
+        ([0.0, 2.61, 0.0], None, "left and right"),
+        ([10.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 3.5, 0.0], "left"),  # silent: 1/4 of 14.1 N
+        ([10.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 3.57, 0.0], "left and right"),
+        ([43.88, 0.0, 0.0], [25.0, 0.0, 0.0, 0.0, 0.0, 0.0], "left"),  # scaled: cosine 0.975
+        ([36.80, 0.0, 0.0], [25.0, 0.0, 0.0, 0.0, 0.0, 0.0], "left and right"),  # and 0.965
+    ],
+)
+def test_how_sensors_are_told_apart(moment, measured, named):
+    """By a force of 10 N and a moment over the lever; the other one measures something else."""
+    state = state_of([0.0, 0.0, 10.0], 0.5 * np.array(moment))
+    wrists = None
+    if measured is not None:
+        wrists = np.array([measured, [0.0, 0.0, 50.0, 0.0, 50.0, 0.0]])
+    assert body_of(100.0).sensors(state, wrists) == named
 
 
 def test_a_sensor_that_is_wrong_is_named():

@@ -46,7 +46,14 @@ SHARE = 0.95  # of all mutations that tests have to notice
 #: Tests of each file, in `test`; the quick ones first.
 TESTS = {
     "control/safety.py": ["control/test_safety.py"],
-    "control/checks.py": ["control/test_checks.py", "control/test_safety.py"],
+    "control/checks.py": [
+        "control/test_checks.py",
+        "control/test_joint_motion.py",
+        "control/test_safety.py",
+        "control/test_wrench_residual.py",
+    ],
+    "control/joint_motion.py": ["control/test_joint_motion.py"],
+    "control/wrist_sensors.py": ["control/test_wrist_sensors.py"],
     "control/start_check.py": ["control/test_start_check.py"],
     "control/path_check.py": ["control/test_path_check.py"],
     "control/wrench_residual.py": ["control/test_wrench_residual.py"],
@@ -65,7 +72,13 @@ TESTS = {
     "app/metrics.py": ["app/test_metrics.py"],
 }
 #: Files whose formulas are compiled: kernels from the cache would be those of the right formulas.
-TRACED = ("checks.py", "wrench_residual.py", "torque_limits.py", "admittance_program.py")
+TRACED = (
+    "checks.py",
+    "joint_motion.py",
+    "wrench_residual.py",
+    "torque_limits.py",
+    "admittance_program.py",
+)
 LONGEST_S = 240  # processor time of the tests of one mutation; beyond it is noticed
 _TURNED = {ast.Lt: ">", ast.Gt: "<", ast.LtE: ">=", ast.GtE: "<="}
 _SIGNS = {ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">="}

@@ -115,6 +115,46 @@ def test_numbers_that_are_none_and_open_contacts_are_as_bad_as_slip(wrench):
     assert len(report.warnings) == 2
 
 
+class Pressed:
+    """A contact that is as far from slipping as it is pressed."""
+
+    @staticmethod
+    def distance(wrenches):
+        return wrenches[..., 5]
+
+    @staticmethod
+    def distance_of_one(wrench):
+        return wrench[5]
+
+
+def pressed(*forces):
+    """Return wrenches (..., 6) of forces (...)."""
+    wrenches = np.zeros((*np.shape(forces), 6))
+    wrenches[..., 5] = forces
+    return wrenches
+
+
+def test_each_contact_has_its_margin_to_within_rounding():
+    """A millionth of a newton is none, in a plan, ahead of it, and in what is measured."""
+    for least, short in ((0.5 - 0.9e-6, False), (0.5 - 1.1e-6, True), (0.505, False)):
+        watch = SlipMonitor({"one": Pressed, "other": Pressed}, 0.5, PERIOD)
+        planned = pressed(*[[least, 0.45]] * 9)
+        assert len(watch.expect(planned)) == 1 + short
+        assert np.isfinite(watch.step(0).when).tolist() == [short, True]
+        assert np.isfinite(watch.step(0, planned[0]).when).tolist() == [short, True]
+        unplanned = SlipMonitor({"one": Pressed, "other": Pressed}, 0.5, PERIOD)
+        assert np.isfinite(unplanned.step(0, planned[0]).when).tolist() == [short, True]
+
+
+def test_how_far_it_looks_ahead():
+    """Half a second of the plan, to the row; the warning says when."""
+    watch = SlipMonitor({"one": Pressed}, 0.5, PERIOD)
+    watch.expect(pressed(*[[1.0]] * 100, *[[0.0]] * 10))
+    assert watch.step(49).warnings == ()
+    assert "in 0.5 s" in watch.step(50).warnings[0]
+    assert " now;" in watch.step(100).warnings[0]
+
+
 def test_wrong_shapes_and_settings_are_refused():
     """With what is expected."""
     with pytest.raises(ArgumentError, match="expected \\(N, 2, 6\\)"):
