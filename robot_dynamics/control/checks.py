@@ -199,6 +199,10 @@ class MeasurementCheck:
         # What else speaks against an arm: impossible speeds, or that another one is false.
         doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)
         in_time = (self._passed >= 0.0) & (self._passed <= MEMORY_S)
+        # On one rigid object none is still beside one that must have moved.
+        stale = linked and any(
+            arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms)
+        )
         for _ in self._arms:  # once more for the others if one is found false
             found = len(self._false)
             if found:
@@ -218,7 +222,7 @@ class MeasurementCheck:
                         before,
                         doubt,
                         passed=float(self._passed[i]),
-                        forced=self._is_forced(now, i, own, torque),
+                        forced=stale or self._is_forced(now, i, own, torque),
                         linked=linked,
                     )
                     if why:

@@ -87,6 +87,20 @@ def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
         assert "torques have changed" in found.sentence
 
 
+@pytest.mark.parametrize(("linked", "moves"), [(True, False), (False, False), (True, True)])
+def test_no_arm_is_still_beside_a_stale_one_on_one_object(linked, moves):
+    """Whose torques have changed; what moves, or holds nothing with it, is trusted."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    q, torque = np.ones(4), np.zeros(4)
+    for i in range(20):
+        q[3] += 1e-6 * moves
+        check.passes(q, np.zeros(4), passed=PERIOD, torque=torque, linked=linked)
+        torque[0] = 10.0 * (i > 10)
+    assert [found.subject for found in check.findings()] == (
+        ["left", "right"] if linked and not moves else ["left"]
+    )
+
+
 @pytest.mark.parametrize(("way", "noticed"), [(3.8e-3, False), (4.4e-3, True)])
 def test_an_arm_that_tells_nothing_new_while_the_other_one_moves(way, noticed):
     """By more than 4 mrad."""
