@@ -89,6 +89,14 @@ class MeasurementCheck:
         """Whether the samples of every arm are false."""
         return len(self._false) == len(self._arms)
 
+    def step_speeds(self) -> Array:
+        """Return mean speeds of the joints between the last two samples (na,); 0 if unknown."""
+        count = len(self._arms)
+        now, before = (JointMotion.of(one, count).q for one in (self._state, self._before))
+        passed = np.repeat(self._passed, [own.stop - own.start for own in self._slices])
+        known = (passed > 0.0) & np.isfinite(self.q)
+        return np.divide(np.abs(now - before), passed, out=np.zeros_like(passed), where=known)
+
     def begin(self) -> None:
         """Trust all arms again, and compare with nothing that was measured before."""
         self._anew = set(self._arms)

@@ -139,3 +139,15 @@ def test_samples_long_after_the_last_ones_are_not_compared():
         check = MeasurementCheck(ARMS, LIMITS)
         assert check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
         assert check.passes(np.ones(4), np.zeros(4), passed=passed) == good
+
+
+def test_speeds_by_positions():
+    """Of every arm by its own time; none is known without time or with what is no number."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    check.passes(np.zeros(4), np.ones(4), passed=PERIOD)
+    q = np.array([1e-3, -2e-3, 3e-3, np.nan])
+    check.passes(q, np.ones(4), passed=np.array([PERIOD, 2.0 * PERIOD]))
+    np.testing.assert_allclose(check.step_speeds()[:3], [0.5, 1.0, 0.0])
+    assert check.step_speeds()[3] == 0.0
+    check.passes(q, np.ones(4), passed=0.0)
+    assert not check.step_speeds().any()

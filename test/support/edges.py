@@ -9,7 +9,8 @@
     python test/support/edges.py --page docs/edges.md   # its summary, into the page
 
 The exit status is 1 if a row breaks a rule of docs/edges.md. Results are kept in
-`build/edges.jsonl`, each with a hash of the sources that it was made from.
+`build/edges.jsonl`, each with a hash of the sources that it was made from; this file is not among
+them: remove the results when the rows change.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ CELLS = (
     *("lift_box", "lift_box_panda", "lift_box_xarm7", "two_ur5", "tray", "comply"),
     "three_arms",
 )
+#: What payloads need: xArms with a light box have fast motions, for which friction is stiff.
+_CHANGES = {"lift_box_xarm7": ("plant.step_s=0.00025",)}
 #: When errors of joint data and sensors begin [s]; control ramps in for 0.2 s.
 ONSETS = {"before the start": 0.0, "in the ramp": 0.1, "in motion": 0.8}
 WATCHED_S = 1.0  # after detection
@@ -80,7 +83,10 @@ JOINT_DATA = {
 _PAYLOAD = r"payload|what it was taken for|mass is not the stated one"
 _SENSOR = r"wrist sensor"
 #: At the start wrong positions are out of limits, or not at the grasp.
-_REFUSED = r"start refused: .*(is at .* expected a position within its limits|from its grasp)"
+_REFUSED = (
+    r"start refused: .*(is at .* expected a position within its limits|from its grasp"
+    r"|from where it is to start)"
+)
 
 
 @dataclass(frozen=True)
@@ -135,8 +141,8 @@ class Outcome:
             its largest distance from the reference [m].
         step: Largest change of a torque from one command to the next [N m or N].
         growth: Of the largest torque over its limit after detection.
-        given_up: Whether all torques were zero while no drive held an arm.
-        watched_s: From detection to 1 s later, the end, or when drives held all arms [s].
+        given_up: Whether all torques were zero meanwhile.
+        watched_s: From detection to 1 s later, or until a drive took an arm over [s].
     """
 
     name: str
@@ -182,7 +188,8 @@ def edges() -> Iterator[Edge]:
     for cell in CELLS:
         for engine in ("engine", "mujoco"):
             for error, change in payloads().items():
-                yield Edge(cell, engine, error, "", "", (f"plant.{change}",), _PAYLOAD)
+                changes = (*_CHANGES.get(cell, ()), f"plant.{change}")
+                yield Edge(cell, engine, error, "", "", changes, _PAYLOAD)
         first = load_scenario(cell).cell.arms[0].name
         kinds = {**JOINT_DATA, "wrench_tared": _SENSOR, "wrench_inverted": _SENSOR}
         for kind, cause in kinds.items():
@@ -294,8 +301,7 @@ def _judged(
     torque, limits = columns["commanded_torque"], witness.loop.system.limits
     if faults:
         detected, sentence = faults[0][0], str(faults[0][1])
-        arms = len(witness.loop.system.arms)
-        taken_over = next((i for i, n in enumerate(witness.released) if n == arms), ticks)
+        taken_over = next((i for i, arms in enumerate(witness.released) if arms), ticks)
         end = min(ticks, detected + round(WATCHED_S / period) + 1, taken_over + 1)
         way = np.linalg.norm(pose[detected:end, :3] - pose[detected, :3], axis=1).max()
         after = torque[detected:end]
@@ -356,10 +362,11 @@ def least_load(scenario: Scenario) -> float:
 @cache
 def sources() -> str:
     """Return a hash of all that results depend on."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    digest = hashlib.sha256()
     for folder, suffix in (("robot_dynamics", ".py"), ("config", ".yaml"), ("urdf", ".urdf")):
         for path in sorted((ROOT / folder).rglob(f"*{suffix}")):
-            digest.update(path.read_bytes())
+            if "nodes" not in path.parts:  # they are not run here
+                digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
