@@ -422,9 +422,48 @@ def main() -> int:
             write = csv.writer(file)
             write.writerow([*(column.name for column in fields(Outcome)), "broken"])
             write.writerows([[*asdict(one).values(), " ".join(one.broken)] for _, one in rows])
+    if options.page:
+        before, _, rest = options.page.read_text(encoding="utf-8").partition(_BEGIN)
+        after = rest.partition(_END)[2]
+        options.page.write_text(f"{before}{_BEGIN}\n{summary(rows)}\n{_END}{after}", "utf-8")
     red = [one for _, one in rows if one.broken]
     print(f"{len(rows)} rows, {len(red)} break a rule.")
     return 1 if red else 0
+
+
+_BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
+
+
+def summary(rows: Sequence[tuple[Edge, Outcome]]) -> str:
+    """Return a table in Markdown: of each error in each cell the worst of its rows."""
+    groups: dict[str, dict[str, list[Outcome]]] = {}
+    for edge, one in rows:
+        error = re.sub(r"centre [+-](\d+) cm in .", r"centre off by \1 cm", edge.error)
+        title = ", ".join(filter(None, (error.replace("_", " "), edge.arms)))
+        title += " (MuJoCo)" if edge.engine == "mujoco" else ""
+        groups.setdefault(title, {}).setdefault(edge.cell, []).append(one)
+    cells = list(dict.fromkeys(edge.cell for edge, _ in rows))
+    lines = ["| error | " + " | ".join(cells) + " |", "|---" * (len(cells) + 1) + "|"]
+    for title in sorted(groups, key=lambda title: title.endswith("(MuJoCo)")):
+        worst = [_worst(groups[title].get(cell, [])) for cell in cells]
+        lines.append(f"| {title} | " + " | ".join(worst) + " |")
+    return "\n".join(lines)
+
+
+def _worst(found: Sequence[Outcome]) -> str:
+    if not found:
+        return ""
+    words = [" or ".join(sorted({one.verdict for one in found}))]
+    times = [one.detection_s for one in found if one.verdict == "stopped" and one.detection_s]
+    if times:
+        words.append(f"{1e3 * max(times):.0f} ms")
+    words.append(f"{100 * max(one.speed for one in found):.0f} %")
+    words.append(f"{1e3 * max(one.way_m for one in found):.0f} mm")
+    broken = list(dict.fromkeys(word for one in found for word in one.broken))
+    text = ", ".join(words)
+    if not all(one.feasible for one in found):
+        text += "; no hold is feasible"
+    return f"**{text}; breaks: {', '.join(broken)}**" if broken else text
 
 
 def _line(one: Outcome) -> str:
