@@ -72,7 +72,7 @@ _JUMP = "stale, repeated or false data"
 #: By kind of fault what the sentence of the stop must contain.
 JOINT_DATA = {
     "late_joints": _STALE,
-    "stuck_sensors": _STALE,
+    "stuck_sensors": f"{_STALE}|wrist sensor",  # the wrist sensor's as well
     "swapped_joints": "names seem swapped",
     "velocity_sign": "its sign seems to be wrong",
     "velocity_degrees": f"{_DEGREES} per second",
@@ -80,7 +80,7 @@ JOINT_DATA = {
     "position_degrees": _DEGREES,
     "position_jump": _JUMP,
 }
-_PAYLOAD = r"payload|what it was taken for|mass is not the stated one"
+_PAYLOAD = r"payload|what it was taken for|mass is not the stated one|object's mass"
 _SENSOR = r"wrist sensor"
 #: At the start wrong positions are out of limits, or not at the grasp.
 _REFUSED = (
