@@ -24,7 +24,7 @@ ROWS = {
     "lift_box, mujoco, mass x2": ("stopped", 60),
     "lift_box, mujoco, centre -10 cm in x": ("stopped", 40),
     "lift_box_panda, engine, centre -10 cm in x": ("stopped", 40),
-    "lift_box_panda, mujoco, centre +5 cm in x": ("stopped", 40),
+    "lift_box_panda, mujoco, centre +5 cm in x": ("stopped", 100),
     "lift_box, engine, velocity_sign, one arm, in motion": ("stopped", 30),
     "lift_box, engine, velocity_sign, all arms, before the start": ("stopped", 60),
     "lift_box, engine, velocity_degrees, all arms, before the start": ("stopped", 60),
