@@ -49,6 +49,8 @@ from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.resources import SCHEME, share_directory
 from robot_dynamics.simulation.settings import PlantSettings
+from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial.vector3 import Symmetric3, Vector3, cross_products
 
 Array = NDArray[np.float64]
 
@@ -350,6 +352,17 @@ def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> Gras
         system = grasp_system_of(scenario.cell, plant.link_mass_scale)
     if plant.object_mass_scale != 1.0:
         system = system.with_object(mass=system.object_mass * plant.object_mass_scale)
+    if any(plant.object_center_error) or plant.object_inertia_scale != 1.0:
+        own = system.model.bodies[system.object_body].inertia
+        center = own.h * (1.0 / own.mass)
+        about_center = own.I + cross_products(center, own.h, Vector3.zero())
+        scaled = np.array(about_center.rows()) * plant.object_inertia_scale
+        true = Inertia.from_center_of_mass(
+            own.mass,
+            center + Vector3.of(plant.object_center_error),
+            Symmetric3.of(scaled.tolist()),
+        )
+        system = system.with_object(inertia=true)
     if plant.grasp_error:
         errors = {name: pose_matrix(error) for name, error in plant.grasp_error.items()}
         system = system.with_grasp_error(errors)

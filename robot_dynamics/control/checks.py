@@ -89,6 +89,14 @@ class MeasurementCheck:
         """Whether the samples of every arm are false."""
         return len(self._false) == len(self._arms)
 
+    def step_speeds(self) -> Array:
+        """Return mean speeds of the joints between the last two samples (na,); 0 if unknown."""
+        count = len(self._arms)
+        now, before = (JointMotion.of(one, count).q for one in (self._state, self._before))
+        passed = np.repeat(self._passed, [own.stop - own.start for own in self._slices])
+        known = (passed > 0.0) & np.isfinite(self.q)
+        return np.divide(np.abs(now - before), passed, out=np.zeros_like(passed), where=known)
+
     def begin(self) -> None:
         """Trust all arms again, and compare with nothing that was measured before."""
         self._anew = set(self._arms)
@@ -199,6 +207,10 @@ class MeasurementCheck:
         # What else speaks against an arm: impossible speeds, or that another one is false.
         doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)
         in_time = (self._passed >= 0.0) & (self._passed <= MEMORY_S)
+        # On one rigid object none is still beside one that must have moved.
+        stale = linked and any(
+            arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms)
+        )
         for _ in self._arms:  # once more for the others if one is found false
             found = len(self._false)
             if found:
@@ -218,7 +230,7 @@ class MeasurementCheck:
                         before,
                         doubt,
                         passed=float(self._passed[i]),
-                        forced=self._is_forced(now, i, own, torque),
+                        forced=stale or self._is_forced(now, i, own, torque),
                         linked=linked,
                     )
                     if why:

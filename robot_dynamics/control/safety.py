@@ -337,9 +337,10 @@ class SafetyLayer(FaultLatch):
         """
         speed = np.abs(self._qd)
         if not self._model_proved and now - self._began <= self._proof:
-            i = int(np.argmax(speed))
-            if speed[i] > self.start_speed:
-                self.trip(now, self.model_finding(self._qd))
+            # A velocity alone may be false; the check of samples finds that a little later.
+            moving = np.where(self.measurement.step_speeds() > self.start_speed, speed, 0.0)
+            if moving.max() > self.start_speed:
+                self.trip(now, self.model_finding(moving))
         if self.law_runs:
             return
         share = speed / self._limit_speed

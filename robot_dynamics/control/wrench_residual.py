@@ -184,7 +184,8 @@ class WrenchResidual:
                 self.sensors(state, wrists),
                 f"the wrist sensors measure {amount} that weight, motion and known contacts do "
                 f"not explain, expected at most {limits}; but the {self._name} is where it must "
-                "be: tare the sensors while they carry nothing, and check their signs.",
+                "be: tare the sensors while they carry nothing, and check their signs and the "
+                "object's mass.",
             )
         force_size = float(np.linalg.norm(residual))
         carried_by_other = force_size <= weight and opposed > _OPPOSED * weight * force_size

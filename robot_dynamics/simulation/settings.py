@@ -93,6 +93,10 @@ class PlantSettings:
         command_delay_periods: Control periods between a measurement and the torque computed from
             it taking effect.
         object_mass_scale: True mass and inertia of the object over those of the cell.
+        object_center_error: True centre of mass of the object, of its first part if it has two,
+            relative to the believed one, in the object's axes.
+        object_inertia_scale: True inertia about that centre over that of the cell, beside what
+            the mass makes of it.
         link_mass_scale: True mass and inertia of the arms' links over those of their descriptions.
         grasp_error: By arm, true pose of its grasp relative to the believed one, in the grasp's
             frame.
@@ -116,6 +120,10 @@ class PlantSettings:
         default=1, metadata={"unit": "periods", "minimum": 0, "maximum": 10}
     )
     object_mass_scale: float = field(
+        default=1.0, metadata={"unit": "", "above": 0.0, "maximum": 1000.0}
+    )
+    object_center_error: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "m"})
+    object_inertia_scale: float = field(
         default=1.0, metadata={"unit": "", "above": 0.0, "maximum": 1000.0}
     )
     link_mass_scale: float = field(

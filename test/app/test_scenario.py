@@ -24,6 +24,7 @@ from robot_dynamics.app.scenario import (
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.yaml_document import decode, parse_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.resources import share_directory
 
 
@@ -227,6 +228,17 @@ def test_the_plant_differs_as_stated(scenario):
     np.testing.assert_allclose(moved[:3, 3], [0.002, 0, 0], atol=1e-15)
     np.testing.assert_array_equal(true.grasps[1], believed.grasps[1])
     assert true.model.structure_key == believed.model.structure_key
+
+
+def test_the_plant_has_another_centre_and_inertia():
+    """The mass stays; the inertia about the true centre is scaled, whatever the mass's share."""
+    changes = ["plant.object_center_error=[0.05, 0, -0.02]", "plant.object_inertia_scale=3"]
+    scenario = load_scenario("lift_box", changes)
+    believed = hybrid_system(build_system(scenario)).held
+    true = hybrid_system(true_system(scenario)).held
+    assert true.mass == believed.mass
+    np.testing.assert_allclose(np.subtract(true.center, believed.center), [0.05, 0, -0.02])
+    np.testing.assert_allclose(true.inertia, 3.0 * np.array(believed.inertia), atol=1e-12)
 
 
 def test_length_of_a_run(scenario):

@@ -88,6 +88,20 @@ def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
         assert "torques have changed" in found.sentence
 
 
+@pytest.mark.parametrize(("linked", "moves"), [(True, False), (False, False), (True, True)])
+def test_no_arm_is_still_beside_a_stale_one_on_one_object(linked, moves):
+    """Whose torques have changed; what moves, or holds nothing with it, is trusted."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    q, torque = np.ones(4), np.zeros(4)
+    for i in range(20):
+        q[3] += 1e-6 * moves
+        check.passes(q, np.zeros(4), passed=PERIOD, torque=torque, linked=linked)
+        torque[0] = 10.0 * (i > 10)
+    assert [found.subject for found in check.findings()] == (
+        ["left", "right"] if linked and not moves else ["left"]
+    )
+
+
 @pytest.mark.parametrize(("way", "noticed"), [(3.97e-3, False), (4.03e-3, True)])
 def test_an_arm_that_tells_nothing_new_while_the_other_one_moves(way, noticed):
     """By more than 4 mrad."""
@@ -227,3 +241,15 @@ def test_samples_long_after_the_last_ones_are_not_compared():
         check = MeasurementCheck(ARMS, LIMITS)
         assert check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
         assert check.passes(np.ones(4), np.zeros(4), passed=passed) == good
+
+
+def test_speeds_by_positions():
+    """Of every arm by its own time; none is known without time or with what is no number."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    check.passes(np.zeros(4), np.ones(4), passed=PERIOD)
+    q = np.array([1e-3, -2e-3, 3e-3, np.nan])
+    check.passes(q, np.ones(4), passed=np.array([PERIOD, 2.0 * PERIOD]))
+    np.testing.assert_allclose(check.step_speeds()[:3], [0.5, 1.0, 0.0])
+    assert check.step_speeds()[3] == 0.0
+    check.passes(q, np.ones(4), passed=0.0)
+    assert not check.step_speeds().any()

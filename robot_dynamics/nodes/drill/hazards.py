@@ -87,6 +87,13 @@ def _goes_on(name: str, faults: str = "", **how: Any) -> Hazard:
     return Hazard(name, False, faults, **{"bound": None, "recovery": "none", **how})
 
 
+def _false(name: str, faults: str, cause: str, lasts_s: float = 0.0) -> Hazard:
+    """Return a hazard of false data, seen at once or, if it lasts, by the motion alone."""
+    if not lasts_s:
+        return Hazard(name, True, faults, cause)
+    return Hazard(name, True, faults, cause, "law", lasts_s=lasts_s)
+
+
 def _killed(name: str, node: str, recovery: str, **reaction: Any) -> Hazard:
     """Return the hazard that a node is killed, and has to be started again."""
     kill, recovery = signal.SIGKILL, f"{node} started again{recovery}"
@@ -123,6 +130,14 @@ HAZARDS = (
     Hazard("missing joint", True, "missing_joint right 0.002", "is missing"),
     Hazard("joints in another order", True, "wrong_order", bound=None, recovery="none"),
     Hazard("velocities missing", True, "no_velocities 0.002", "velocity"),
+    _false("joint names of the arms swapped", "swapped_joints 0.002", "names seem swapped"),
+    _false("positions in degrees", "position_degrees left 0.002", "it seems to be in degrees"),
+    _false("a position jumps", "position_jump right 0.002", "jumped by"),
+    _false("velocities with the wrong sign", "velocity_sign left 0.3", "sign seems", 0.3),
+    _false("velocities in degrees", "velocity_degrees left 0.3", "degrees per second", 0.3),
+    _false("velocities stay zero", "velocity_zero right 0.3", "stand still", 0.3),
+    _false("wrist sensor tared while holding", "wrench_tared left 0.3", "wrist sensors", 0.3),
+    _false("wrist sensor inverted", "wrench_inverted right 0.3", "wrist sensors", 0.3),
     Hazard("sensors of an arm stuck", True, "stuck_sensors left 0.3", "", "law", lasts_s=0.3),
     Hazard("torque mode drops out", True, "torque_dropout left 0.3", "", "law", lasts_s=0.3),
     _goes_on(
