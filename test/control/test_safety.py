@@ -459,7 +459,9 @@ def test_how_long_a_start_may_show_a_wrong_model(tick, speed, wrong):
     safety.observe(0, Q, QD)
     safety.start(0, support(Q, True))
     safety.stop(1)  # a fault in the ramp: the model was not proved
-    observe(safety, tick, Q, np.array([0.0, speed, 0.0, 0.0]))
+    moving = np.array([0.0, speed, 0.0, 0.0])
+    observe(safety, tick - 1, Q, QD)
+    observe(safety, tick, Q + PERIOD * moving, moving)
     assert (safety.faults[-1][1].cause is Cause.MODEL_WRONG) == wrong
 
 
