@@ -248,10 +248,13 @@ class Guard:
         beat, monitor = self._monitor.beat, self._monitor
         # Before the first command, in case the controller is still running.
         self._report()
-        beats = monitor.missing == "heartbeat"
-        timeout = monitor.timeout if beats else monitor.command_timeout
-        words = "no heartbeat" if beats else "heartbeats, but no command"
-        sentence = f"{words} for {monitor.silence:.3g} s; expected one within {timeout:g} s."
+        sentence = {
+            "heartbeat": f"no heartbeat for {monitor.silence:.3g} s; expected one within "
+            f"{monitor.timeout:g} s.",
+            "command": f"heartbeats, but no command for {monitor.silence:.3g} s; expected one "
+            f"within {monitor.command_timeout:g} s.",
+            "controller": "it has ended; expected another one to hold the arms.",
+        }[monitor.missing]
         self._loop.take_over(self._clock.now(), sentence, held=beat is None or beat.held)
         self._takeovers += 1
         self._cycle()

@@ -4,8 +4,9 @@
 
 A controller publishes a heartbeat with its commands, several within the timeout of the guard and
 at once when a field changes, and every 20 ms when it has nothing to command. The guard takes over
-when heartbeats stop, or commands although heartbeats say that arms rely on them, and commands the
-arms until it is reset; its reports say so. Two processes must not both send torques for longer
+when heartbeats stop, or commands although heartbeats say that arms rely on them, and at once when
+the last heartbeat says that the controller ends. It commands the arms until it is reset; its
+reports say so. Two processes must not both send torques for longer
 than a message takes:
 
 - While the guard watches, it publishes no command.
@@ -31,6 +32,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+from rclpy.duration import Duration
 from rclpy.node import Node
 from std_msgs.msg import UInt64MultiArray
 
@@ -62,6 +64,7 @@ class Beat(NamedTuple):
         commanding: Whether the arms rely on torques that it sends.
         ready: Whether no fault is latched, so that the arms can be handed to it.
         held: Whether it assumes that the object is held.
+        ends: Whether it has sent its last command, and this is its last heartbeat.
     """
 
     number: int
@@ -69,6 +72,7 @@ class Beat(NamedTuple):
     commanding: bool
     ready: bool
     held: bool
+    ends: bool = False
 
     @classmethod
     def of(cls, values: Sequence[int]) -> Beat | None:
@@ -119,7 +123,8 @@ class HeartbeatMonitor:
         state: The state of the guard.
         watches: Whether a controller has commanded, which the guard watches since.
         beat: The last heartbeat of that controller, of any before; None before the first.
-        missing: What that controller had stopped to send when the guard took over last.
+        missing: What that controller had stopped to send when the guard took over last; "controller"
+            if it had said that it ends.
         silence: For how long it had not sent it then [s].
         conflicts: Number of heartbeats of controllers that commanded although the guard was in
             charge, or watched another controller.
@@ -188,6 +193,10 @@ class HeartbeatMonitor:
         self._checked_at = now
         if not self.watches or self.state is GuardState.IN_CHARGE or self.beat is None:
             return False
+        if self.beat.ends:
+            self.state = GuardState.IN_CHARGE
+            self.missing, self.silence = "controller", self.age(now)
+            return True
         for missing, at, timeout in (
             ("heartbeat", self._received_at, self.timeout),
             ("command", self._commanded_at, self.command_timeout),
@@ -207,10 +216,10 @@ class HeartbeatMonitor:
         """
         if self.state is not GuardState.IN_CHARGE:
             raise GuardError("reset refused: the guard is not in charge.")
-        if self.age(now) > self.timeout and self._other is not None:
-            # The watched controller is gone; another one may get the arms.
+        if self._is_gone(now) and self._other is not None:
+            # Another controller may get the arms.
             self.beat, self._received_at, self._other = self._other, self._other_at, None
-        if self.beat is None or self.age(now) > self.timeout:
+        if self.beat is None or self._is_gone(now):
             raise GuardError(
                 f"reset refused: no heartbeat for {self.age(now):.3g} s; expected a running "
                 "controller."
@@ -221,6 +230,10 @@ class HeartbeatMonitor:
                 "reset before this one."
             )
         self.state = GuardState.HANDING_BACK
+
+    def _is_gone(self, now: float) -> bool:
+        """Return whether the watched controller has ended, or sends no heartbeats."""
+        return self.age(now) > self.timeout or (self.beat is not None and self.beat.ends)
 
 
 class OtherGuard:
@@ -315,9 +328,11 @@ class CommandAuthority:
             self._awaited = None  # no guard answers
         return bool(self.lost_to(now))
 
-    def next_beat(self, now: float, commanding: bool, ready: bool, held: bool) -> Beat:
+    def next_beat(
+        self, now: float, commanding: bool, ready: bool, held: bool, ends: bool = False
+    ) -> Beat:
         """Return the heartbeat to send now; `is_lost` has to be called before."""
-        self._beat = Beat(round(now * 1e9), self.sender, commanding, ready, held)
+        self._beat = Beat(round(now * 1e9), self.sender, commanding, ready, held, ends)
         self._beat_at = now
         return self._beat
 
@@ -379,6 +394,13 @@ class GuardLink:
         self._beat_at = time.monotonic()
         beat = self._authority.next_beat(self._beat_at, *self._sent)
         self._topic.publish(self._writer.fill(beat))
+
+    def say_goodbye(self, seconds: float) -> None:
+        """Send the last heartbeat; wait up to some seconds until the guard has it."""
+        _, _, held = self._state(False)
+        beat = self._authority.next_beat(time.monotonic(), False, False, held, ends=True)
+        self._topic.publish(self._writer.fill(beat))
+        self._topic.wait_for_all_acked(Duration(seconds=seconds))
 
     def beat_with_command(self) -> None:
         """Send a heartbeat with a command if a field has changed or the last one is old.

@@ -302,6 +302,19 @@ def test_a_controller_without_commands(start, witness):
     witness.require_good_torques()
 
 
+def test_a_controller_that_ends_says_goodbye(start, witness):
+    """The guard has the arms at once, not after the timeout, which is a minute here."""
+    _, guard, controller = start_trio(start, witness, heartbeat_timeout=60.0)
+    said = witness.said["controller: state"]
+    witness.spin_until(lambda: any(words.startswith("active") for words in said))
+    controller.interrupt()
+    assert guard.wait_for("took over")["silence_s"] < 1.0
+    witness.wait_for_words("guard", "in charge: controller: it has ended")
+    witness.spin_until(lambda: witness.report.state is GuardState.IN_CHARGE)
+    controller.wait()
+    witness.require_good_torques()
+
+
 def test_a_killed_guard(start, witness, tmp_path):
     """The controller goes on and says so; a start without a guard is refused.
 

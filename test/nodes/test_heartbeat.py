@@ -39,9 +39,14 @@ TIMEOUT, PERIOD = 0.1, 0.002
 FIRST, SECOND = 7, 2**63  # senders
 
 
-def beat_at(now, *, sender=FIRST, commanding=True, ready=True):
+def beat_at(now, *, sender=FIRST, commanding=True, ready=True, ends=False):
     """Return a beat sent at a time [s]."""
-    return Beat(round(now * 1e9), sender, commanding, ready, held=True)
+    return Beat(round(now * 1e9), sender, commanding, ready, held=True, ends=ends)
+
+
+def goodbye_at(now, *, sender=FIRST):
+    """Return the last beat of a controller."""
+    return beat_at(now, sender=sender, commanding=False, ready=False, ends=True)
 
 
 def look_until(watch, begin, end):
@@ -78,6 +83,55 @@ def test_beats_in_time_keep_it_watching(watch):
 
 
 COMMAND_TIMEOUT = 0.5
+
+
+def test_a_goodbye_is_acted_on_in_the_next_period(watch):
+    """Once; until then the guard watches, and afterwards another controller may get the arms."""
+    watch.receive(goodbye_at(10.03), 10.03)
+    assert watch.state is GuardState.WATCHING
+    assert watch.check(10.032)
+    assert watch.state is GuardState.IN_CHARGE
+    assert (watch.missing, watch.silence) == ("controller", pytest.approx(0.002))
+    assert look_until(watch, 10.034, 12.0) is None
+    with pytest.raises(GuardError, match="expected a running controller"):
+        watch.reset(10.04)  # well within the timeout
+    watch.receive(beat_at(12.0, sender=SECOND, commanding=False), 12.0)
+    watch.reset(12.01)
+    assert watch.receive(beat_at(12.02, sender=SECOND), 12.02)
+    assert watch.state is GuardState.WATCHING
+
+
+def test_goodbyes_that_move_no_arms():
+    """Of a controller that never commanded, of another one, and a second one in charge."""
+    watch = HeartbeatMonitor(TIMEOUT)
+    look_until(watch, 9.0, 10.0)
+    watch.receive(goodbye_at(10.0), 10.0)
+    assert look_until(watch, 10.0, 11.0) is None
+    watch.receive(beat_at(11.0), 11.0)
+    watch.receive(goodbye_at(11.01, sender=SECOND), 11.01)
+    assert not watch.check(11.012)
+    watch.receive(goodbye_at(11.02), 11.02)
+    assert watch.check(11.022)
+    watch.receive(goodbye_at(11.03), 11.03)
+    assert not watch.check(11.032)
+    assert watch.conflicts == 0
+
+
+def test_a_lost_goodbye_costs_the_timeout(watch):
+    """And no more."""
+    taken = look_until(watch, 10.0, 11.0)
+    assert TIMEOUT < taken - 10.0 <= TIMEOUT + PERIOD + 1e-9
+    assert watch.missing == "heartbeat"
+
+
+def test_a_goodbye_hands_nothing_back(watch):
+    """While the guard waits for a command of the controller it goes on instead."""
+    look_until(watch, 10.0, 11.0)
+    watch.receive(beat_at(11.0, commanding=False), 11.0)
+    watch.reset(11.0)
+    assert not watch.receive(goodbye_at(11.01), 11.01)
+    assert watch.check(11.012)
+    assert watch.state is GuardState.IN_CHARGE
 
 
 def beats_come(watch, begin, end, *, commanding=True, commands=False):
@@ -455,6 +509,15 @@ def test_beats_say_where_the_controller_stands(line):
     line.loop.safety.released = ()
     line.loop.stop(0)
     assert not line.beat().ready
+
+
+def test_the_last_beat_says_so(line):
+    """With whether the object is held; it commands nothing, and cannot get the arms."""
+    line.start()
+    line.beats.clear()
+    line.link.say_goodbye(1.0)
+    wait_until(lambda: line.beats, line.inbox.read)
+    assert line.beats[-1][2:] == (False, False, True, True)
 
 
 def test_commands_are_accompanied_now_and_then(line):

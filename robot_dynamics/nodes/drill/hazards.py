@@ -188,7 +188,9 @@ HAZARDS = (
         nodes=(CONTROLLER,),
         restart=True,
         recovery=f"controller started again, {_WITH_GUARD}",
-        **{**_NO_HEARTBEAT, "bound": "close"},
+        cause="it has ended",
+        bound="close",
+        monitor=GUARD,
     ),
     _suspended(CONTROLLER, GUARD),
     _suspended(GUARD, CONTROLLER),
@@ -216,7 +218,7 @@ def bound_s(
         "stale": session.stale_after_s,
         "heartbeat": session.heartbeat_timeout_s,
         "law": hazard.lasts_s + safety.scaled_for_s,
-        "close": 2.0 * CLOSE_S + session.heartbeat_timeout_s,
+        "close": 3.0 * CLOSE_S,
     }
     return declared[hazard.bound] + 2.0 * period
 
