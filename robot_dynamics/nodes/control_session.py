@@ -200,9 +200,11 @@ class ControlSession:
                 time.sleep(self._period)
                 self._inbox.read()
                 self._send(self._clock.tick, loop.cycle_without_samples(self._clock.now()))
+            if self._link is not None:
+                self._link.say_goodbye()
             self._commands.wait_for_delivery(CLOSE_S)
             if self._link is not None:
-                self._link.say_goodbye(CLOSE_S)
+                self._link.wait_for_delivery(CLOSE_S)
         self._record.close()
         self._checks.close(_CHECK_CLOSE_S)
 

@@ -395,11 +395,14 @@ class GuardLink:
         beat = self._authority.next_beat(self._beat_at, *self._sent)
         self._topic.publish(self._writer.fill(beat))
 
-    def say_goodbye(self, seconds: float) -> None:
-        """Send the last heartbeat; wait up to some seconds until the guard has it."""
+    def say_goodbye(self) -> None:
+        """Send the last heartbeat."""
         _, _, held = self._state(False)
         beat = self._authority.next_beat(time.monotonic(), False, False, held, ends=True)
         self._topic.publish(self._writer.fill(beat))
+
+    def wait_for_delivery(self, seconds: float) -> None:
+        """Return when all heartbeats are acknowledged, or after a timeout [s]."""
         self._topic.wait_for_all_acked(Duration(seconds=seconds))
 
     def beat_with_command(self) -> None:

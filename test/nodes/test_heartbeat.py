@@ -515,7 +515,7 @@ def test_the_last_beat_says_so(line):
     """With whether the object is held; it commands nothing, and cannot get the arms."""
     line.start()
     line.beats.clear()
-    line.link.say_goodbye(1.0)
+    line.link.say_goodbye()
     wait_until(lambda: line.beats, line.inbox.read)
     assert line.beats[-1][2:] == (False, False, True, True)
 

@@ -40,7 +40,7 @@ from robot_dynamics.control.rollout import LawParts, Rollout, UnlimitedLaw
 from robot_dynamics.control.rotation_path import conjugate, product, rotated, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
-from robot_dynamics.errors import require_length
+from robot_dynamics.errors import ArgumentError, require_length
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
@@ -310,8 +310,28 @@ class HybridLaw(PlannedLaw):
         return contact_forces(self._task.surfaces[self._surfaces[surface]], wrench)
 
     def internal_forces(self, wrench: Array) -> Array:
-        """Return the internal forces of a wrench (6,); see `named_forces`."""
-        return internal_forces(self.distribution.names, wrench)
+        """Return the internal forces of a wrench (6,) while the law runs; see `named_forces`.
+
+        Raises:
+            ArgumentError: If a joint lacks the torque for them, beside what else it carries now.
+                Forces that ask for less than the present ones are taken anyway.
+        """
+        forces = internal_forces(self.distribution.names, wrench)
+        step = self._last
+
+        def torques(internal: Array) -> Array:
+            return np.abs(step.torque_range + step.internal_force_torques @ internal).max(axis=0)
+
+        wanted = torques(forces)
+        worst = int(np.argmax(wanted / self._effort))
+        now = torques(step.reference[self.internal_columns]) / self._effort
+        if not wanted[worst] <= self._effort[worst] * max(1.0, now.max()):
+            most, joint = self._effort[worst], self.system.joint_names[worst]
+            raise ArgumentError(
+                f"an internal force that needs {wanted[worst]:.3g} N m or N at joint {joint!r}; "
+                f"expected one that needs at most {most:.3g}."
+            )
+        return forces
 
     def plan_checks(self, plan: ObjectPlan) -> tuple[ContactCheck, ...]:
         """Return a check of whether contacts and surfaces bear a plan, to be done in parts."""

@@ -218,7 +218,7 @@ def bound_s(
         "stale": session.stale_after_s,
         "heartbeat": session.heartbeat_timeout_s,
         "law": hazard.lasts_s + safety.scaled_for_s,
-        "close": 3.0 * CLOSE_S,
+        "close": 2.0 * CLOSE_S,
     }
     return declared[hazard.bound] + 2.0 * period
 
@@ -227,12 +227,12 @@ def gap_bound_s(hazard: Hazard, session: Session, period: float) -> float | None
     """Return the longest time allowed between two commands to an arm [s]; None if there is none.
 
     In lockstep, time waits for commands. The law sends none without samples, until their stream
-    counts as stale. While a controller has ended, the guard waits for its heartbeat; while both
-    are suspended nobody commands the arms.
+    counts as stale. After a controller that ended without a goodbye, the guard waits for its
+    heartbeat; while both are suspended nobody commands the arms.
     """
     if session.lockstep or (hazard.commands_stop and hazard.bound is None):
         return None
-    if hazard.commands_stop:
+    if hazard.commands_stop and hazard.bound != "close":
         return session.heartbeat_timeout_s + 2.0 * period
     if hazard.bound == "stale":
         return session.stale_after_s + 2.0 * period

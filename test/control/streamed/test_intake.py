@@ -228,6 +228,63 @@ def test_tasks_follow_one_another_without_a_jump():
     assert cell.pilot.safety.state is State.ACTIVE
 
 
+@pytest.mark.parametrize("force", [-500.0, -250.0, 250.0, 900.0])
+def test_an_internal_force_beyond_the_drives_is_refused(cell, force):
+    """With the joint and its torque; the old one is kept, and control goes on."""
+    cell.ask_internal_force([0.0, 0.0, 0.0, 30.0, 0.0, 0.0])
+    cell.run(0.5)
+    with pytest.raises(TrajectoryError, match=r"at joint '.*_joint\d'; expected one .* at most"):
+        cell.ask_internal_force([0.0, 0.0, 0.0, force, 0.0, 0.0])
+    assert "an internal force that needs" in cell.pilot.intake.refusal
+    cell.run(0.5)
+    assert cell.steps[-1].internal_force[0] == pytest.approx(30.0, abs=0.5)
+    assert cell.pilot.safety.state is State.ACTIVE
+    assert cell.pilot.intake.taken == 1
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_largest_internal_force_is_what_drives_can_give(cell, sign):
+    """A percent less is followed exactly, a percent more is refused."""
+    step, law = cell.pilot.following()[1], cell.pilot.law
+    effort = 0.95 * cell.pilot.system.limits["effort"]
+    per_newton, others = sign * step.internal_force_torques[:, 0], step.torque_range
+    with np.errstate(divide="ignore"):
+        room = np.maximum((effort - others) / per_newton, (-effort - others) / per_newton)
+    largest = sign * room.min()
+    with pytest.raises(TrajectoryError, match="an internal force that needs"):
+        cell.ask_internal_force([0.0, 0.0, 0.0, 1.01 * largest, 0.0, 0.0])
+    cell.ask_internal_force([0.0, 0.0, 0.0, 0.99 * largest, 0.0, 0.0])
+    cell.run(1.0)
+    assert cell.steps[-1].internal_force[0] == pytest.approx(0.99 * largest, rel=0.02)
+    assert cell.pilot.safety.state is State.ACTIVE
+    # Where drives give too much already, less is taken though it is too much as well.
+    law._effort = 0.5 * law._effort
+    try:
+        with pytest.raises(TrajectoryError, match="an internal force that needs"):
+            cell.ask_internal_force([0.0, 0.0, 0.0, largest, 0.0, 0.0])
+        cell.ask_internal_force([0.0, 0.0, 0.0, 0.9 * largest, 0.0, 0.0])
+    finally:
+        law._effort = 2.0 * law._effort
+
+
+@pytest.mark.parametrize("squeeze", [-500.0, -10.0, 0.0])
+def test_a_squeeze_that_opens_the_grasp_is_refused(squeeze):
+    """Of contacts that only push; what holds the tray goes on."""
+    cell = Cell(still("tray"))
+    before = cell.pilot.following()[1].reference[19]
+    refused = ""
+    try:
+        cell.ask_internal_force([0.0, 0.0, 0.0, squeeze, 0.0, 0.0])
+    except TrajectoryError as error:
+        refused = str(error)
+    cell.run(0.5)
+    refused = refused or cell.pilot.intake.refusal
+    assert "would slip or open" in refused or "needs" in refused
+    assert cell.steps[-1].reference[19] == before
+    assert cell.pilot.safety.state is State.ACTIVE
+    assert cell.pilot.intake.taken == 0
+
+
 def test_a_squeeze_that_drops_the_tray_is_refused():
     """More is followed; less than holds it inside its friction cones is not."""
     cell = Cell(still("tray"))
