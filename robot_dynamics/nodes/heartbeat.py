@@ -123,8 +123,8 @@ class HeartbeatMonitor:
         state: The state of the guard.
         watches: Whether a controller has commanded, which the guard watches since.
         beat: The last heartbeat of that controller, of any before; None before the first.
-        missing: What that controller had stopped to send when the guard took over last; "controller"
-            if it had said that it ends.
+        missing: What that controller had stopped to send when the guard took over last;
+            "controller" if it had said that it ends.
         silence: For how long it had not sent it then [s].
         conflicts: Number of heartbeats of controllers that commanded although the guard was in
             charge, or watched another controller.
