@@ -326,6 +326,20 @@ class ControlLaw(ABC):
         after its first call.
         """
 
+    def grip_support(self, q: Array) -> Array:
+        """Return `hold_support` with the internal force (na,) that was asked for last.
+
+        It differs where contacts only push: there the object falls without internal force.
+        """
+        return self.hold_support(q)
+
+    def firmer_grip(self, q: Array) -> Array:
+        """Return the torque (na,) that makes the grip as firm as control may, beyond the last one.
+
+        It is zero where no contact can slip, or control may not change the internal force.
+        """
+        return np.zeros(len(q))
+
     def references(self, times: Array) -> dict[str, Array]:
         """Return the columns of a recording that tell what is planned for times (N,) [s]."""
         bodies = self.bodies(self.reference, 0)

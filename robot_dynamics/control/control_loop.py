@@ -152,6 +152,7 @@ class ControlLoop:
                 system.limits["effort"],
                 system.arm_slices,
                 control.command_delay_periods,
+                law.firmer_grip,
             ),
             period=control.period,
             clock=clock,
@@ -169,6 +170,7 @@ class ControlLoop:
         self._support(system.posture, False)
         for held in (True, False):
             self._inertia(system.posture, held)
+        law.firmer_grip(system.posture)
         self.step_time = self._try_step()
         self.intake: ReferenceIntake | None = None
         if law.follows:
@@ -649,7 +651,7 @@ class ControlLoop:
 
     def _support(self, q: Array, held: bool) -> Array:
         """Return what holds the arms up at rest (na,), with the object or without it."""
-        return self.law.hold_support(q) if held else self._arms.support(q)
+        return self.law.grip_support(q) if held else self._arms.support(q)
 
     def _inertia(self, q: Array, held: bool) -> Array:
         """Return the inertia of the arms (na, na), with their shares of the object or without."""

@@ -149,6 +149,8 @@ class FallbackTorque:
         arms: Where each arm stands in vectors over the arm joints.
         delay: Control periods from a measurement to the torque that answers it, which bound the
             bandwidth of the hold.
+        firmer: Computes what makes the grip as firm as control may, beyond the last torque (na,),
+            at positions (na,); nothing by default.
     """
 
     def __init__(
@@ -159,7 +161,9 @@ class FallbackTorque:
         effort: Array,
         arms: Sequence[slice],
         delay: int = 0,
+        firmer: Callable[[Array], Array] = np.zeros_like,
     ) -> None:
+        self._firmer = firmer
         self._settings = settings
         self._support = support
         # A finite substitute, so that clipping never meets an infinity.
@@ -182,7 +186,8 @@ class FallbackTorque:
     def hold_joints(self, q: Array, last: Array, *, held: bool) -> None:
         """Do without gravity of the model from now on, until `trust_model`.
 
-        The joints are held from the torque that was sent last. The inertia at this instant scales
+        The joints are held from the torque that was sent last, with a firmer grip: what turns or
+        pulls the object is not known, and contacts that only push may slip. The inertia at this instant scales
         the servo's gains and serves for nothing else; the torque of each joint is limited in its
         rate by itself, because light joints must not wait for heavy ones.
 
@@ -193,7 +198,10 @@ class FallbackTorque:
                 moves far more than itself.
         """
         if self._measured is None:
-            self._measured = last.copy(), self._inertia_at(q, held=held)
+            torque = last + self._firmer(q) if held else last.copy()
+            if not np.isfinite(torque).all():
+                torque = last.copy()
+            self._measured = torque, self._inertia_at(q, held=held)
             self._servo = None
 
     def move_hold(self, arm: int, q: Array) -> None:

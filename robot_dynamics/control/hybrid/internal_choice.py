@@ -94,6 +94,11 @@ class InternalChoice:
         """Whether the correction is zero and no contact can slip: rows stay as they are."""
         return self._idle
 
+    def firmest(self, planned: Array) -> Array:
+        """Return the largest multiple of an internal force (m,) that corrections may reach."""
+        size = self._squeeze.size(planned)
+        return planned * (1.0 + self._most / size) if size > _NONE else planned
+
     def row(self, row: Array, wrench: Array) -> Array:
         """Return a row (w,) with the internal force that contacts need to exert a wrench (6,)."""
         if self.added is not self._nothing or self._squeeze.slips:

@@ -158,8 +158,10 @@ class HybridLaw(PlannedLaw):
         self._limits = self.hybrid_system.drive_limits
         holding = holding_force(reference, self.hybrid_system, layout.reference)
         self._constants = law_constants(self.hybrid_system, self.distribution, holding)
+        self._holding = holding
         self._row_given: Array | None = None
         self._begin(system.posture)
+        self._last, self._ramp = self._at_rest(system.posture), 0.0
 
     @property
     def block(self) -> Array:
@@ -473,6 +475,7 @@ class HybridLaw(PlannedLaw):
             self._retune(self._retuning)
         row = self._row(tick)
         ramp = 1.0 if tick >= self._ramp_ticks else tick / self._ramp_ticks
+        self._ramp = ramp
         if self._touching:
             return self._update_on_surfaces(tick, q, qd, wrenches, row, ramp)
         step = self._chosen(q, qd, wrenches, row, ramp)
@@ -586,8 +589,30 @@ class HybridLaw(PlannedLaw):
 
     def hold_support(self, q: Array) -> Array:
         """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
+        return self._at_rest(q).support
+
+    def grip_support(self, q: Array) -> Array:
+        """Return `hold_support` with the last internal force of contacts that only push (na,)."""
+        seen = self._at_rest(q)
+        if not self._holding.any():
+            return seen.support
+        return seen.support + seen.internal_force_torques @ (self._grip() - self._holding)
+
+    def firmer_grip(self, q: Array) -> Array:
+        """Return the torque (na,) that makes the grip as firm as control may; see `ControlLaw`."""
+        if self._choice is None or not self._holding.any():
+            return np.zeros(len(q))
+        holding, planned = self._holding, self._last.reference[self.internal_columns]
+        sent = holding + self._ramp * (self._grip() - holding)
+        return self._at_rest(q).internal_force_torques @ (self._choice.firmest(planned) - sent)
+
+    def _grip(self) -> Array:
+        """Return the internal force that was asked for last (m,)."""
+        return self._last.reference[self.internal_columns] + self._last.added_internal_force
+
+    def _at_rest(self, q: Array) -> HybridStep:
         memory, still = self._searched(q), np.zeros_like(q)
-        return self._evaluate(q, still, None, self._followed.row(0), memory, 0.0).support
+        return self._evaluate(q, still, None, self._followed.row(0), memory, 0.0)
 
     def _chosen(
         self, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
