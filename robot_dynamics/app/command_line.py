@@ -37,6 +37,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+_ENDING = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C; SIGHUP: a terminal was lost
+
 _DESCRIPTION = """\
 Rigid-body dynamics with closed loops, and torque control of several arms that hold one object.
 
@@ -80,8 +82,8 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
             autocomplete(parser)
     options = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
-    # SIGTERM is handled like Ctrl-C, so that no node is left running.
-    previous = _on_sigterm(_raise_interrupt)
+    # Others are handled like Ctrl-C, so that no node is left running, and what was run is kept.
+    previous = {number: _on_signal(number, _raise_interrupt) for number in _ENDING}
     try:
         with warnings.catch_warnings():
             # Numbers that grow without bound end in a sentence; NumPy's remarks would precede it.
@@ -121,7 +123,8 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
         )
         return BAD_INPUT
     finally:
-        _on_sigterm(previous)
+        for number, handler in previous.items():
+            _on_signal(number, handler)
 
 
 def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
@@ -612,11 +615,15 @@ def _raise_interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _on_sigterm(handler: Any) -> Any:
+def _on_signal(number: int, handler: Any) -> Any:
+    """Set a handler and return the one before; by `nohup` SIGHUP is ignored and stays so."""
+    before = signal.getsignal(number)
+    if number == signal.SIGHUP and before == signal.SIG_IGN:
+        return before
     try:
-        return signal.signal(signal.SIGTERM, handler)
+        return signal.signal(number, handler)
     except ValueError:  # not in the main thread
-        return None
+        return before
 
 
 if __name__ == "__main__":

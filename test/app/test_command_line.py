@@ -272,9 +272,9 @@ def test_the_plot_is_left_out_without_matplotlib(monkeypatch, tmp_path, capsys):
     assert main([*SHORT, "--plot", str(tmp_path / "run.png")]) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted(number):
-    """Ctrl-C, or a process manager's wish, ends a run with status 130 and no traceback."""
+    """Ctrl-C, a process manager's wish, or a lost terminal, ends a run with status 130 and no traceback."""
     code = (
         "import sys; from robot_dynamics.app.command_line import main;"
         "print('go', flush=True); sys.exit(main(sys.argv[1:]))"
