@@ -9,10 +9,11 @@ import contextlib
 import os
 import re
 import signal
+import stat
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -83,7 +84,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
     options = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
     # Others are handled like Ctrl-C, so that no node is left running, and what was run is kept.
-    previous = {number: _on_signal(number, _raise_interrupt) for number in _ENDING}
+    previous = _take_signals()
     try:
         with warnings.catch_warnings():
             # Numbers that grow without bound end in a sentence; NumPy's remarks would precede it.
@@ -123,8 +124,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
         )
         return BAD_INPUT
     finally:
-        for number, handler in previous.items():
-            _on_signal(number, handler)
+        _set_handlers(previous)
 
 
 def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
@@ -612,18 +612,30 @@ def _complete_scenario(prefix: str, **_: Any) -> list[str]:
 
 
 def _raise_interrupt(number: int, frame: FrameType | None) -> None:
+    if number == signal.SIGHUP:  # a lost terminal sends two, and takes no text
+        signal.signal(number, signal.SIG_IGN)
+        for output in (1, 2):
+            if stat.S_ISCHR(os.fstat(output).st_mode):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), output)
     raise KeyboardInterrupt
 
 
-def _on_signal(number: int, handler: Any) -> Any:
-    """Set a handler and return the one before; by `nohup` SIGHUP is ignored and stays so."""
-    before = signal.getsignal(number)
-    if number == signal.SIGHUP and before == signal.SIG_IGN:
-        return before
-    try:
-        return signal.signal(number, handler)
-    except ValueError:  # not in the main thread
-        return before
+def _take_signals() -> dict[int, Any]:
+    """Have signals end a command as Ctrl-C does; return their handlers before.
+
+    By `nohup` SIGHUP is ignored and stays so.
+    """
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in _ENDING}
+    if before[signal.SIGHUP] == signal.SIG_IGN:
+        del before[signal.SIGHUP]
+    _set_handlers(dict.fromkeys(before, _raise_interrupt))
+    return before
+
+
+def _set_handlers(handlers: Mapping[int, Any]) -> None:
+    with contextlib.suppress(ValueError):  # not in the main thread
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":
