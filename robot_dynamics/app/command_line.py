@@ -9,10 +9,11 @@ import contextlib
 import os
 import re
 import signal
+import stat
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -37,6 +38,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+_ENDING = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C; SIGHUP: a terminal was lost
+
 _DESCRIPTION = """\
 Rigid-body dynamics with closed loops, and torque control of several arms that hold one object.
 
@@ -80,8 +83,8 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
             autocomplete(parser)
     options = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
-    # SIGTERM is handled like Ctrl-C, so that no node is left running.
-    previous = _on_sigterm(_raise_interrupt)
+    # Others are handled like Ctrl-C, so that no node is left running, and what was run is kept.
+    previous = _take_signals()
     try:
         with warnings.catch_warnings():
             # Numbers that grow without bound end in a sentence; NumPy's remarks would precede it.
@@ -121,7 +124,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
         )
         return BAD_INPUT
     finally:
-        _on_sigterm(previous)
+        _set_handlers(previous)
 
 
 def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
@@ -609,14 +612,30 @@ def _complete_scenario(prefix: str, **_: Any) -> list[str]:
 
 
 def _raise_interrupt(number: int, frame: FrameType | None) -> None:
+    if number == signal.SIGHUP:  # a lost terminal sends two, and takes no text
+        signal.signal(number, signal.SIG_IGN)
+        for output in (1, 2):
+            if stat.S_ISCHR(os.fstat(output).st_mode):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), output)
     raise KeyboardInterrupt
 
 
-def _on_sigterm(handler: Any) -> Any:
-    try:
-        return signal.signal(signal.SIGTERM, handler)
-    except ValueError:  # not in the main thread
-        return None
+def _take_signals() -> dict[int, Any]:
+    """Have signals end a command as Ctrl-C does; return their handlers before.
+
+    By `nohup` SIGHUP is ignored and stays so.
+    """
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in _ENDING}
+    if before[signal.SIGHUP] == signal.SIG_IGN:
+        del before[signal.SIGHUP]
+    _set_handlers(dict.fromkeys(before, _raise_interrupt))
+    return before
+
+
+def _set_handlers(handlers: Mapping[int, Any]) -> None:
+    with contextlib.suppress(ValueError):  # not in the main thread
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -272,9 +273,9 @@ def test_the_plot_is_left_out_without_matplotlib(monkeypatch, tmp_path, capsys):
     assert main([*SHORT, "--plot", str(tmp_path / "run.png")]) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted(number):
-    """Ctrl-C, or a process manager's wish, ends a run with status 130 and no traceback."""
+    """A signal to end it ends a run with status 130 and no traceback."""
     code = (
         "import sys; from robot_dynamics.app.command_line import main;"
         "print('go', flush=True); sys.exit(main(sys.argv[1:]))"
@@ -293,6 +294,28 @@ def test_interrupted(number):
     _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == command_line.INTERRUPTED
     assert errors == "robot_dynamics: interrupted.\n"
+
+
+def test_a_lost_terminal(tmp_path):
+    """What was run is written, although the terminal takes no text and sends another signal."""
+    terminal, output = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "robot_dynamics", "simulate", "--output", str(tmp_path / "run")],
+        stdin=output,
+        stdout=output,
+        stderr=output,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    os.close(output)
+    text = b""
+    while b"servo" not in text:
+        text += os.read(terminal, 4096)
+    os.close(terminal)
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(PATIENCE_S) == command_line.INTERRUPTED
+    assert load_recording(tmp_path / "run" / "recording.npz").get("interrupted_s") > 0.0
 
 
 BOX = str(share_directory() / "urdf" / "box.urdf")

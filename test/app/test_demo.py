@@ -137,7 +137,7 @@ def test_interrupted(nodes, scenario):
     assert_gone(folder)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_was_run_is_kept(nodes, tmp_path, capsys, number):
     """After a signal the periods that both nodes recorded are one recording with its report."""
     folder = nodes("both are interrupted")
