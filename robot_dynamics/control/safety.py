@@ -258,7 +258,9 @@ class SafetyLayer(FaultLatch):
             self.step_check.proximity.begin(q, pose)
         self.step_check.begin()
 
-    def take_over(self, now: int, torque: Array, found: Finding, *, held: bool) -> None:
+    def take_over(
+        self, now: int, torque: Array, found: Finding, *, held: bool, grips: bool = False
+    ) -> None:
         """Be in charge of arms that somebody else has left, in the fallback and latched.
 
         Nothing is refused here: whoever asks has nobody else who could.
@@ -268,11 +270,15 @@ class SafetyLayer(FaultLatch):
             torque: The torque that acts at this instant (na,), from which the fallback departs.
             found: Why.
             held: Whether the object is still held, so that its weight counts.
+            grips: Whether the object falls without an internal force, which this layer does not
+                know: the joints are then held from the torque that acts.
         """
         self.in_charge = True
         self._last[:] = torque
         self._object_held = held
         self.trip(now, found)
+        if held and grips:
+            self._fallback.hold_joints(self._q, self._last, held=held)
 
     def depart_from(self, torque: Array) -> None:
         """Let the torque rate count from what the drives got last, not from what was computed.

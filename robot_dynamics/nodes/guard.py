@@ -451,7 +451,8 @@ class GuardLoop:
         for arm, commanded in self._commanded.items():
             torque[self._slices[arm]] = commanded
         found = Finding(Cause.CONTROLLER_LOST, "controller", sentence)
-        self.safety.take_over(now, torque, found, held=held)
+        grips = any(arm.contact.limits is not None for arm in self.system.arms)
+        self.safety.take_over(now, torque, found, held=held, grips=grips)
 
     def cycle(self, now: int) -> Array | None:
         """Return the torque (na,) to send at a control instant; None if not in charge.

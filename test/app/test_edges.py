@@ -15,12 +15,12 @@ from robot_dynamics.app.scenario import load_scenario
 #: Rows by name, with their verdict and the longest time until detection [ms].
 ROWS = {
     "lift_box, engine, mass x0.5": ("stopped", 80),
-    "lift_box, engine, mass x1.3": ("good", None),
+    "tray, engine, mass x2": ("stopped", 90),
     "lift_box, engine, mass x2": ("stopped", 60),
     "lift_box, engine, centre +5 cm in x": ("good", None),
     "lift_box, engine, centre +10 cm in x": ("stopped", 30),
     "lift_box, engine, centre -10 cm in y": ("stopped", 90),
-    "lift_box, engine, inertia x3": ("good", None),
+    "tray, engine, centre +10 cm in x": ("stopped", 30),
     "lift_box, mujoco, mass x2": ("stopped", 60),
     "lift_box, mujoco, centre -10 cm in x": ("stopped", 40),
     "lift_box_panda, engine, centre -10 cm in x": ("stopped", 40),

@@ -22,14 +22,35 @@ def support(q, held):
     return 10.0 + q + (5.0 if held else 0.0)
 
 
-def fallback(model=support, effort=100.0, **options) -> FallbackTorque:
+def fallback(
+    model=support, effort=100.0, firmer=np.zeros_like, delay=0, **options
+) -> FallbackTorque:
     """Return a fallback without limit of the torque rate unless told otherwise."""
     kind = "gravity_compensation_with_damping"
     given = {"torque_rate": np.inf, "fallback": kind, "fallback_bandwidth": 5.0, **options}
     settings = SafetySettings(**given)
     return FallbackTorque(
-        settings, model, lambda q, held: np.diag(INERTIA), np.full(4, effort), ARMS
+        settings,
+        model,
+        lambda q, held: np.diag(INERTIA),
+        np.full(4, effort),
+        ARMS,
+        delay,
+        firmer,
     )
+
+
+@pytest.mark.parametrize(
+    ("held", "firmer", "added"),
+    [(True, 3.0, 3.0), (False, 3.0, 0.0), (True, np.nan, 0.0)],
+)
+def test_a_hold_without_model_makes_the_grip_firmer(held, firmer, added):
+    """From the last torque, once, while the object is held; never by what is no number."""
+    f = fallback(fallback="hold", firmer=lambda q: np.full(4, firmer))
+    last = np.array([7.0, -2.0, 5.0, 1.0])
+    for _ in range(2):
+        f.hold_joints(Q, last, held=held)
+        np.testing.assert_array_equal(f.torque(Q, ZERO, Q, last, 0.002, held=held), last + added)
 
 
 def test_gravity_with_damping():

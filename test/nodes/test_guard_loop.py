@@ -17,18 +17,18 @@ pytest.importorskip("rclpy", reason="the nodes' modules are not importable witho
 
 from robot_dynamics.nodes.guard import GuardLoop
 
-SCENARIO = load_scenario("lift_box")
-PERIOD = SCENARIO.control.period
+SCENARIO, TRAY = load_scenario("lift_box"), load_scenario("tray")
+PERIOD = SCENARIO.control.period  # of both
 WATCHED = 50  # periods of the default heartbeat timeout, 0.1 s
 
 
 class Cell:
     """A plant that holds the last torque for ever, its controller, and a guard."""
 
-    def __init__(self):
-        self.pilot = control_loop(SCENARIO)
-        self.guard = GuardLoop(SCENARIO, LockstepClock(PERIOD))
-        self.plant = make_plant(SCENARIO, true_system(SCENARIO, self.pilot.system))
+    def __init__(self, scenario=SCENARIO):
+        self.pilot = control_loop(scenario)
+        self.guard = GuardLoop(scenario, LockstepClock(PERIOD))
+        self.plant = make_plant(scenario, true_system(scenario, self.pilot.system))
         self.seen = self.plant.reset()
         self.pilot.check(self.seen.q, self.seen.qd)
         self.pilot.start_at(0, 0, self.seen.q, self.seen.qd, self.seen.wrenches)
@@ -106,6 +106,22 @@ def test_a_dead_controller_costs_no_more_than_a_sag(cell):
     )
     assert moved < 0.2
     assert cell.guard.safety.state is State.FALLBACK
+
+
+@pytest.mark.parametrize("ticks", [20, 300, 900])
+def test_what_is_held_by_friction_stays(ticks):
+    """The model of the guard knows no squeeze; the last torque has it. At rest and in motion."""
+    cell = Cell(TRAY)
+    cell.control(ticks)
+    for _ in range(WATCHED):
+        cell.step()
+    start = cell.plant.truth().object_pose[:3].copy()
+    cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
+    cell.watch(300)
+    moved = np.linalg.norm(cell.plant.truth().object_pose[:3] - start)
+    assert moved < 2e-3  # 1.1 mm; without squeeze it falls by 1.7 m
+    wrenches = cell.seen.wrenches[:, 5]
+    np.testing.assert_allclose(wrenches, cell.pilot.law.reference.rows([0.0])[0, 19], rtol=0.05)
 
 
 def test_without_a_guard_they_run_away(cell):
