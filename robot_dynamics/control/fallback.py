@@ -187,9 +187,9 @@ class FallbackTorque:
         """Do without gravity of the model from now on, until `trust_model`.
 
         The joints are held from the torque that was sent last, with a firmer grip: what turns or
-        pulls the object is not known, and contacts that only push may slip. The inertia at this instant scales
-        the servo's gains and serves for nothing else; the torque of each joint is limited in its
-        rate by itself, because light joints must not wait for heavy ones.
+        pulls the object is not known, and contacts that only push may slip. The inertia at this
+        instant scales the servo's gains and serves for nothing else; the torque of each joint is
+        limited in its rate by itself, because light joints must not wait for heavy ones.
 
         Args:
             q: Last good positions (na,).

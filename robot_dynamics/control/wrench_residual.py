@@ -184,8 +184,8 @@ class WrenchResidual:
                 self.sensors(state, wrists),
                 f"the wrist sensors measure {amount} that weight, motion and known contacts do "
                 f"not explain, expected at most {limits}; but the {self._name} is where it must "
-                "be: tare the sensors while they carry nothing, and check their signs and the "
-                "object's mass.",
+                "be: tare the sensors while they carry nothing, and check their signs; or "
+                f"{self._other_payload(state)}.",
             )
         force_size = float(np.linalg.norm(residual))
         carried_by_other = force_size <= weight and opposed > _OPPOSED * weight * force_size
@@ -194,14 +194,34 @@ class WrenchResidual:
                 Cause.JAMMED,
                 self._name,
                 f"what holds it {carries}: something else carries or blocks it with {amount}, "
-                f"expected at most {limits}; or it is not what it was taken for.",
+                f"expected at most {limits}; or {self._other_payload(state)}.",
             )
         return Finding(
             Cause.UNEXPECTED_CONTACT,
             self._name,
             f"what holds it exerts {amount} more than its motion takes, expected at most "
-            f"{limits}: it touches something, or is not what it was taken for.",
+            f"{limits}: it touches something, or {self._other_payload(state)}.",
         )
+
+    def _other_payload(self, state: Array) -> str:
+        """Return which other mass or centre of mass of the object would explain a residual.
+
+        The residual is smoothed: what is missing for good exceeds it.
+        """
+        moment, residual = state[:3], state[3:6]
+        needed = state[6:9] - residual
+        weight, size = float(np.linalg.norm(needed)), float(np.linalg.norm(residual))
+        turns = float(np.linalg.norm(moment))
+        if not weight > 0.0 or state[9] > 0.0:  # on a surface both of them are unknown
+            return "it is not what it was taken for"
+        along = float(residual @ needed) / weight
+        if turns > self.parameters[1] * size:
+            if abs(moment @ needed) <= _OPPOSED * turns * weight:
+                return f"its centre of mass is {turns / weight:.2g} m or more from the stated one"
+        elif abs(along) >= _ALONG * size:
+            share, bound = 1.0 + along / weight, "more" if along > 0.0 else "less"
+            return f"its mass is {max(share, 0.0):.2g} times the stated one or {bound}"
+        return "it is not what it was taken for"
 
     def _displaced(self, state: Array, motion: ObjectMotion) -> bool:
         """Return whether the object gives way as to a force that exists."""
@@ -225,16 +245,13 @@ class WrenchResidual:
         force, most_force = apart(float(np.linalg.norm(state[3:6])), most)
         moment, most_moment = apart(float(np.linalg.norm(state[:3])), most * lever)
         subject = self.sensors(state, wrists)
-        why = (
-            "the sensors need taring before the grasp, or the object's mass is not the stated one."
-        )
+        why = "the sensors need taring before the grasp"
         if self._displaced(state, motion):
-            subject = self._name
-            why = "it is pushed, or its mass is not the stated one."
+            subject, why = self._name, "it is pushed"
         return (
             f"{subject}: the wrist sensors measure {force} N and {moment} N m that weight, motion "
             f"and known contacts do not explain, expected at most {most_force} N and "
-            f"{most_moment} N m: {why}"
+            f"{most_moment} N m: {why}, or {self._other_payload(state)}."
         )
 
     def sensors(self, state: Array, wrists: Array | None = None) -> str:

@@ -196,6 +196,28 @@ def test_half_the_weight_is_no_coin_flip(system, closure):
     assert found.cause is (Cause.UNEXPECTED_CONTACT if closure else Cause.WRENCH_WRONG)
 
 
+@pytest.mark.parametrize(
+    ("residual", "push", "words"),
+    [
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 30.0], 0.0, "or its mass is 1.8 times the stated one or more."),
+        ([0.0, 0.0, 0.0, 7.4, 0.0, 30.0], 0.0, "or its mass is 1.8 times the stated one or more."),
+        ([0.0, 0.0, 0.0, 7.7, 0.0, 30.0], 0.0, "or it is not what it was taken for."),
+        ([0.0, 0.0, 0.0, 0.0, 0.0, -30.0], 0.0, "mass is 0.25 times the stated one or less."),
+        ([4.0, 0.0, 0.0, 0.0, 0.0, 1.0], 0.0, "its centre of mass is 0.1 m or more from"),
+        ([4.0, 0.0, 2.3, 0.0, 0.0, 1.0], 0.0, "its centre of mass is 0.12 m or more from"),
+        ([4.0, 0.0, 2.4, 0.0, 0.0, 1.0], 0.0, "or it is not what it was taken for."),
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 70.0], 20.0, "or it is not what it was taken for."),
+    ],
+)
+def test_a_stop_tells_the_payload_that_would_explain_it(system, residual, push, words):
+    """A force along the weight of 40 N is mass, a moment across it a centre, else neither."""
+    monitor = Monitor(system)
+    force = np.array([0.0, 0.0, 40.0]) + residual[3:]
+    for _ in range(100):
+        found = monitor.finding_of(wrenches_of_body(residual, force, push))
+    assert found.sentence.endswith(words) or words in found.sentence
+
+
 def test_an_arm_alone_loses_what_moves(system):
     """Where no other arm can disagree, what is missing and moves is gone."""
     body = watched_bodies(system, SETTINGS, PERIOD)[0]

@@ -80,7 +80,7 @@ JOINT_DATA = {
     "position_degrees": _DEGREES,
     "position_jump": _JUMP,
 }
-_PAYLOAD = r"payload|what it was taken for|mass is not the stated one|object's mass"
+_PAYLOAD = r"payload|its mass is|its centre of mass is"
 _SENSOR = r"wrist sensor"
 #: At the start wrong positions are out of limits, or not at the grasp.
 _REFUSED = (
