@@ -85,9 +85,9 @@ class MeasurementCheck:
         self._effort, self._torque_then = limits["effort"], np.full(na, np.nan)
 
     @property
-    def all_false(self) -> bool:
-        """Whether the samples of every arm are false."""
-        return len(self._false) == len(self._arms)
+    def false_arms(self) -> frozenset[str]:
+        """Names of the arms whose samples are false, and will not be trusted until `begin`."""
+        return frozenset(self._false)
 
     def step_speeds(self) -> Array:
         """Return mean speeds of the joints between the last two samples (na,); 0 if unknown."""

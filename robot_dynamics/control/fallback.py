@@ -78,11 +78,18 @@ class LostArms:
         if arm in self._since and arm not in self.ended and heard > self._bad_at[arm]:
             del self._since[arm]
 
-    def give_up(self, now: int, most: float = math.inf) -> None:
-        """Give up those that have been lost for too long without a break, for `most` at most."""
-        end_after = min(self._end_after, most)
-        late = (arm for arm, since in self._since.items() if now - since >= end_after)
-        self.ended += tuple(arm for arm in late if arm not in self.ended)
+    def give_up(self, now: int, hopeless: Collection[int] = (), settling: int = 0) -> None:
+        """Give up those that have been lost for too long without a break.
+
+        Args:
+            now: The present time.
+            hopeless: Those that will not come back, for which a shorter time is enough.
+            settling: That time.
+        """
+        for arm, since in self._since.items():
+            short = settling if arm in hopeless else self._end_after
+            if arm not in self.ended and now - since >= min(short, self._end_after):
+                self.ended += (arm,)
 
 
 class JointHold:

@@ -624,10 +624,11 @@ class SafetyLayer(FaultLatch):
         # A fault may be found before the samples of this instant are.
         if self._holds_here:
             self._hold, self._holds_here = self._q.copy(), False
-        # If no arm will be trusted again before a reset, drives alone can brake: as soon as the
-        # last torque that they got is the fallback's.
-        hopeless = self._drives_hold and self.measurement.all_false
-        self._lost.give_up(now, self._settling if hopeless else math.inf)
+        # An arm that will not be trusted again before a reset can be braked by its drive alone: as
+        # soon as the last torque that it got is the fallback's.
+        false = self.measurement.false_arms if self._drives_hold else ()
+        hopeless = [i for i, arm in enumerate(self._arms) if arm in false]
+        self._lost.give_up(now, hopeless, self._settling)
         ended: Collection[int] = self._lost.ended
         if self._drives_hold:
             self.released = tuple(self._arms[i] for i in ended)

@@ -244,6 +244,18 @@ def test_time_counts_without_a_break():
     assert list(lost) == [0, 1]
 
 
+@pytest.mark.parametrize(("settling", "ends_at"), [(3, 3), (20, 10)])
+def test_an_arm_without_hope_is_given_up_sooner(settling, ends_at):
+    """Never later than another one."""
+    lost = LostArms(10)
+    lost.lose(0, 0)
+    lost.lose(1, 0)
+    lost.give_up(ends_at - 1, [1], settling)
+    assert lost.ended == ()
+    lost.give_up(ends_at, [1], settling)
+    assert lost.ended == ((1,) if ends_at < 10 else (0, 1))
+
+
 # -- the rate of torques
 
 

@@ -99,14 +99,15 @@ def test_from_inactive_over_the_ramp_to_active():
 @pytest.mark.parametrize(
     ("wrong", "period", "end"),
     [
-        ([0.5, 0, 0, 0], PERIOD, 102),
+        ([np.nan, 0, 0, 0], PERIOD, 102),
+        ([0.5, 0, 0, 0], PERIOD, 27),
         ([0.5, 0, 0.5, 0], PERIOD, 27),
         ([0.5, 0, 0.5, 0], 0.001, 52),
     ],
-    ids=["one", "all", "all in short periods"],
+    ids=["no number", "one", "all", "all in short periods"],
 )
-def test_drives_hold_arms_sooner_if_all_are_false(wrong, period, end):
-    """After 0.05 s instead of 0.2 s: nobody else brakes them."""
+def test_drives_hold_false_arms_sooner(wrong, period, end):
+    """After 0.05 s instead of 0.2 s: they do not come back before a reset."""
     safety = running(period=period)
     for tick in range(2, end + 1):
         safety.observe(tick, Q + wrong, QD, WRENCHES)
