@@ -68,12 +68,8 @@ class MeasurementCheck:
         speed = limits["velocity"]
         self.lower = np.maximum(np.concatenate([limits["lower"], -speed, -free]), -_HUGE)
         self.upper = np.minimum(np.concatenate([limits["upper"], speed, free]), _HUGE)
-        count = len(self.lower)
-        self._values = np.zeros(count + len(self._arms))
-        self.q, self.qd = self._values[:na], self._values[na : 2 * na]
-        self._wrenches = self._values[2 * na : count].reshape(-1, 6)
-        self._passed = self._values[count:]
-        self._count = na
+        self.q, self.qd, self._wrenches = np.zeros(na), np.zeros(na), np.zeros((wrench_count, 6))
+        self._passed, self._count = np.zeros(len(self._arms)), na
         ends = np.cumsum([0, *(len(names) for names in self._arms.values())]).tolist()
         self._slices = tuple(slice(a, b) for a, b in pairwise(ends))
         key = f"joint_motion {ends} {wrench_count}".encode()
@@ -119,44 +115,65 @@ class MeasurementCheck:
     ) -> bool:
         """Return whether everything is a number within its limits, and of one motion.
 
-        An arm whose numbers contradict each other is not trusted until `begin`.
+        An arm whose numbers contradict each other is not trusted until `begin`. Arguments and
+        errors are those of `fits` and `judge`.
+        """
+        fits = self.fits(q, qd, wrenches, passed)
+        return (fits and not lost) or self.judge(lost, torque, linked=linked)
+
+    def fits(
+        self, q: Array, qd: Array, wrenches: Array | None = None, passed: Array | float = 0.0
+    ) -> bool:
+        """Take samples, and return whether `judge` needs not be asked about them.
 
         Args:
             q: Positions (na,).
             qd: Velocities (na,).
             wrenches: Measured wrenches (k, 6), as many as were announced; none is no mistake.
             passed: Time between the last samples and these, of each arm or of all [s].
-            lost: Names of arms whose samples are not compared with those before.
-            torque: What the law has sent last (na,); None if it does not run.
-            linked: Whether all arms hold one rigid object.
 
         Raises:
             ArgumentError: If an array has the wrong length.
         """
-        self._fill(q, qd, wrenches)
-        self._passed[:] = passed
-        self._before = self._state
-        beyond, self._state = self._kernel(self._values, self._before)
-        if beyond.item(0) <= 0.0 and not (self._false or self._anew or lost):
-            return True
+        if wrenches is None:
+            wrenches = self._wrenches
+        if isinstance(passed, float):
+            self._passed.fill(passed)
+        else:
+            self._passed[:] = passed
+        before = self._state
+        try:
+            beyond, self._state = self._kernel(q, qd, wrenches, self._passed, before)
+        except ValueError:
+            self._refuse_shapes(q, qd, wrenches)
+            raise
+        self.q, self.qd, self._wrenches, self._before = q, qd, wrenches, before
+        return beyond.item(0) <= 0.0 and not (self._false or self._anew)
+
+    def judge(
+        self, lost: Collection[str] = (), torque: Array | None = None, *, linked: bool = True
+    ) -> bool:
+        """Return whether the samples that were taken last are good.
+
+        Args:
+            lost: Names of arms whose samples are not compared with those before.
+            torque: What the law has sent last (na,); None if it does not run.
+            linked: Whether all arms hold one rigid object.
+        """
         self._compare(lost, torque, linked=linked)
-        values = self._values[: len(self.lower)]
+        values = np.concatenate([self.q, self.qd, self._wrenches.ravel()])
         within = (self.lower <= values).all() and (values <= self.upper).all()
         return bool(within) and not self._false
 
-    def _fill(self, q: Array, qd: Array, wrenches: Array | None) -> None:
+    def _refuse_shapes(self, q: Array, qd: Array, wrenches: Array) -> None:
         if len(q) != self._count or len(qd) != self._count:
             raise ArgumentError(
                 f"{len(q)} positions and {len(qd)} velocities, expected {self._count} of each."
             )
-        self.q[:] = q
-        self.qd[:] = qd
-        if wrenches is not None:
-            if wrenches.shape != self._wrenches.shape:
-                raise ArgumentError(
-                    f"wrenches of shape {wrenches.shape}, expected {self._wrenches.shape}."
-                )
-            self._wrenches[:] = wrenches
+        if wrenches.shape != self._wrenches.shape:
+            raise ArgumentError(
+                f"wrenches of shape {wrenches.shape}, expected {self._wrenches.shape}."
+            )
 
     def first_beyond(self, q: Array, qd: Array, wrenches: Array) -> Finding | None:
         """Return the first of other values that is no number or beyond a limit, if there is one.
@@ -166,10 +183,11 @@ class MeasurementCheck:
             qd: Velocities (na,).
             wrenches: Wrenches (k, 6).
         """
-        kept = self._values.copy()
-        self._fill(q, qd, wrenches)
+        kept = self.q, self.qd, self._wrenches
+        self._refuse_shapes(q, qd, wrenches)
+        self.q, self.qd, self._wrenches = q, qd, wrenches
         found = next(self.findings(), None)
-        self._values[:] = kept
+        self.q, self.qd, self._wrenches = kept
         return found
 
     def findings(self) -> Iterator[Finding]:
@@ -181,14 +199,16 @@ class MeasurementCheck:
                 yield Finding(Cause.ARM_LOST, arm, bad)
         if not np.isfinite(self._wrenches).all():
             yield Finding(Cause.WRENCH_LOST, "wrenches", "a number is not finite.")
-            self._wrenches[:] = 0.0  # so that they are complained about once
+            self._wrenches = np.zeros_like(
+                self._wrenches
+            )  # so that they are complained about once
         limits = self.upper[2 * len(self._joints) :].reshape(-1, 6)
         beyond = np.abs(self._wrenches) > limits
         if beyond.any():
             worst, limit = self._wrenches[beyond][0], limits[beyond][0]
             sentence = f"{worst:.4g} is beyond what is plausible, {limit:.4g} N or N m."
             yield Finding(Cause.WRENCH_LOST, "wrenches", sentence)
-            self._wrenches[:] = 0.0
+            self._wrenches = np.zeros_like(self._wrenches)
         na = len(self._joints)
         for cause, what, values, at in (
             (Cause.POSITION_LIMIT, "position", self.q, slice(0, na)),

@@ -169,26 +169,27 @@ class JointMotion(NamedTuple):
 def motion_program(arms: Sequence[slice], wrenches: int) -> Program:
     """Return the program of the check of a sample; NaN is beyond all bounds.
 
-    Inputs: values, which are positions, velocities, wrenches and the time since the last sample of
-    each arm (2 na + 6 k + arms,); state, a `JointMotion` (6 na + 2 arms,).
+    Inputs: positions and velocities (na,), wrenches (k, 6), the time since the last sample of each
+    arm (arms,); state, a `JointMotion` (6 na + 2 arms,).
     Parameters: lower and upper bounds (2 na + 6 k, each).
     Outputs: by how much the worst value is beyond what it may be (1,), and the next state.
     """
     na = arms[-1].stop
     count = 2 * na + 6 * wrenches
 
-    def run(values: Any, state: Any, bounds: Any) -> dict[str, Any]:
+    def run(q: Any, qd: Any, wrenches: Any, times: Any, state: Any, bounds: Any) -> dict[str, Any]:
+        values = [*q, *qd, *(value for wrench in wrenches for value in wrench)]
         beyond = [values[i] - bounds[count + i] for i in range(count)]
         beyond += [bounds[i] - values[i] for i in range(count)]
         rows = [[state[row * na + j] for j in range(na)] for row in range(6)]
         q_before, qd_before, apart, way, moved, since = rows
-        q, qd = ([_bounded(values[row * na + j]) for j in range(na)] for row in range(2))
+        q, qd = [_bounded(one) for one in q], [_bounded(one) for one in qd]
         steps = [q[j] - q_before[j] for j in range(na)]
         changes = [maximum(absolute(steps[j]), absolute(qd[j] - qd_before[j])) for j in range(na)]
         new = [minimum(reduce(maximum, changes[own]) * _ANY, 1.0) for own in arms]
         per_arm: list[Any] = []
         for i, own in enumerate(arms):
-            at, passed = 6 * na + 2 * i, values[count + i]
+            at, passed = 6 * na + 2 * i, times[i]
             waited = state[at] + passed
             samples = (state[at + 1] + minimum(passed * _ANY, 1.0)) * (1.0 - new[i])
             per_arm += [waited * (1.0 - new[i]), samples]
@@ -208,7 +209,13 @@ def motion_program(arms: Sequence[slice], wrenches: int) -> Program:
         state = [*q, *qd, *apart, *way, *moved, *since, *per_arm]
         return {"beyond": [reduce(maximum, beyond)], "state": state}
 
-    inputs = {"values": count + len(arms), "state": 6 * na + 2 * len(arms)}
+    inputs = {
+        "q": na,
+        "qd": na,
+        "wrenches": (wrenches, 6),
+        "times": len(arms),
+        "state": 6 * na + 2 * len(arms),
+    }
     return trace(run, name="joint_motion", inputs=inputs, parameters=2 * count)
 
 

@@ -315,11 +315,8 @@ class SafetyLayer(FaultLatch):
         """
         at = self._clock.seconds(now) if sampled is None else sampled
         passed, self._sampled = at - self._sampled, at
-        lost = [self._arms[i] for i in self._lost] if self._lost else ()
-        sent = self._last if self.law_runs else None
-        linked = self._object_held and self._rigid_object
-        good = self.measurement.passes(q, qd, wrenches, passed, lost, sent, linked=linked)
-        if good and not lost:
+        fits = self.measurement.fits(q, qd, wrenches, passed) and not self._lost
+        if fits or (self._are_good() and not self._lost):
             self._q[:] = q
             self._qd[:] = qd
             self._unfit = ""
@@ -333,6 +330,13 @@ class SafetyLayer(FaultLatch):
         if self.in_charge and not (self.law_runs and self._model_proved):
             self._watch_model(now)
         return self.law_runs
+
+    def _are_good(self) -> bool:
+        """Return whether the samples that were taken last are good, by all that is known."""
+        lost = [self._arms[i] for i in self._lost]
+        sent = self._last if self.law_runs else None
+        linked = self._object_held and self._rigid_object
+        return self.measurement.judge(lost, sent, linked=linked)
 
     def _watch_model(self, now: int) -> None:
         """Trip if arms move as they cannot if the model is right.
