@@ -98,6 +98,10 @@ class MeasurementCheck:
         self._anew = set(self._arms)
         self._false.clear()
 
+    def distrust(self, arm: str, why: str) -> None:
+        """Take the samples of an arm for false from now on, until `begin`."""
+        self._false.setdefault(arm, why)
+
     def begin_arm(self, arm: str) -> None:
         """Compare an arm with nothing that was measured before."""
         self._anew.add(arm)

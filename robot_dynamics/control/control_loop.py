@@ -23,10 +23,12 @@ from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.controller import RunningController
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
+from robot_dynamics.control.joint_motion import LOOK_S, StillArms
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.path_check import PreflightError, Problem
 from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.rotation_path import rotated
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, disagreement
@@ -178,6 +180,12 @@ class ControlLoop:
                 law, system, settings, self._arms.terms, proximity, control.period
             )
         self.wrist_sensors = WristSensors(system)
+        # A surface may stop the arms, a controller of one's own may let them stay.
+        follows = law.holds_object and not law.surfaces and controller is None
+        one = system.object_joint is None
+        self._still_arms = StillArms(system.arm_slices) if follows and one else None
+        self._grasps = [grasp[:3, 3] for grasp in system.grasps]
+        self._look_ticks = max(1, round(LOOK_S / control.period))
         self._must_tare = wrist_sensors and control.start.tare
         self._last_step: LawStep | None = None
         self._holding = False
@@ -498,6 +506,8 @@ class ControlLoop:
         # Safety is asked first: a refused start must not touch a law that runs.
         safety.start(now, self.law.hold_support(q))
         self.began, self._holding = tick, False
+        if self._still_arms is not None:
+            self._still_arms.begin()
         try:
             seen = self.begin_law(q, qd, safety.last)
             safety.begin_checks(q, seen.pose)
@@ -629,10 +639,26 @@ class ControlLoop:
             tilts=step.tilts if self._tilting else None,
             wrists=wrenches,
         )
+        if tick >= law.ramp_ticks and not tick % self._look_ticks:
+            self._look_for_still_arms(q, step)
         self._last_step = step
         if intake is not None and safety.law_runs and not safety.reference_held:
             intake.advance(self.clock.seconds(now), tick, q, step)
         return step, torque
+
+    def _look_for_still_arms(self, q: Array, step: LawStep) -> None:
+        """Distrust arms that do not move although the object is to; see `StillArms`."""
+        if self._still_arms is None or not self.safety.law_runs:
+            return
+        pose = step.reference[POSE]
+        asked = np.array([pose[:3] + rotated(pose[3:], grasp) for grasp in self._grasps])
+        for i in self._still_arms.look(q, asked):
+            arm = self.system.arms[i].name
+            self.safety.measurement.distrust(
+                arm,
+                "it stays where it is while the object is to move; expected new measurements, not "
+                "stale data under new time stamps, of an arm that is free to move.",
+            )
 
     def cycle_without_samples(self, now: int) -> Outcome:
         """Return what to send when nothing new has come: the fallback, once a stream is stale."""

@@ -29,6 +29,10 @@ _SHARE = 0.3  # of the way in that time, that the lag of a velocity filter cause
 _LATE_S = 4e-3  # between the instants of a position and its velocity [s]
 _STILL = 10  # samples that are the same to the last bit
 _MOVED = 4e-3  # way of another arm meanwhile [rad or m]
+LOOK_S = 0.02  # between two looks for arms that do not move [s]
+_LOOKS = 2  # after which an arm that was to move counts as still
+_ASKED_M = 1e-3  # way of its grasp, which moves a joint by as much [m, rad]
+_STAYS = 2e-4  # way of a joint that is no answer to that [rad or m]
 _ANY = 1e300  # makes at least 1 of whatever is not zero
 _MOST = 1e6  # a number of which no sum overflows [rad, m, rad/s or m/s]
 
@@ -164,6 +168,44 @@ class JointMotion(NamedTuple):
             if other != arm and same and np.abs(self.q[own] - before.q[their]).max() < close:
                 return f"{sentence}: it is where arm {names[other]!r} was; names seem swapped."
         return f"{sentence}: stale, repeated or false data."
+
+
+class StillArms:
+    """Finds arms that stay where they are although the object that they hold is to move.
+
+    Their data are old, or they are blocked: both look the same. Drives are the ones to hold such
+    an arm, because what is computed from its data may be about another time.
+
+    Args:
+        slices: Where each arm stands in vectors over the arm joints.
+    """
+
+    def __init__(self, slices: Sequence[slice]) -> None:
+        self._slices = tuple(slices)
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget everything: control begins."""
+        self._since: list[tuple[Array, Array] | None] = [None] * len(self._slices)
+        self._looks = [0] * len(self._slices)
+
+    def look(self, q: Array, asked: Array) -> list[int]:
+        """Return the numbers of the arms that do not move; to be called every `LOOK_S`.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            asked: Where each arm's grasp is to be (k, 3) [m].
+        """
+        found = []
+        for i, own in enumerate(self._slices):
+            then = self._since[i]
+            if then is None or not np.abs(q[own] - then[0]).max() <= _STAYS:
+                self._since[i], self._looks[i] = (q[own].copy(), asked[i]), 0
+            elif np.linalg.norm(asked[i] - then[1]) > _ASKED_M:
+                self._looks[i] += 1  # an arm needs some time to answer
+                if self._looks[i] > _LOOKS:
+                    found.append(i)
+        return found
 
 
 def motion_program(arms: Sequence[slice], wrenches: int) -> Program:

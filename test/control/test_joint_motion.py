@@ -9,6 +9,7 @@ import pytest
 
 from robot_dynamics.control.checks import MeasurementCheck
 from robot_dynamics.control.faults import Cause
+from robot_dynamics.control.joint_motion import StillArms
 
 ARMS = {"left": ("left_a", "left_b"), "right": ("right_a", "right_b")}
 LIMITS = {
@@ -253,3 +254,28 @@ def test_speeds_by_positions():
     assert check.step_speeds()[3] == 0.0
     check.passes(q, np.ones(4), passed=0.0)
     assert not check.step_speeds().any()
+
+
+@pytest.mark.parametrize(
+    ("way", "moved", "found"),
+    [(1.01e-3, 1.9e-4, True), (0.99e-3, 1.9e-4, False), (1.01e-3, 2.1e-4, False)],
+)
+def test_an_arm_that_does_not_move_although_its_grasp_is_to(way, moved, found):
+    """Within 0.2 mrad while its grasp is to be a millimetre away, in three looks; not before."""
+    still = StillArms((slice(0, 2), slice(2, 4)))
+    q, asked = np.zeros(4), np.zeros((2, 3))
+    assert still.look(q, asked) == []
+    asked = asked.copy()
+    q[1], q[3], asked[:, 2] = moved, 1.0, way
+    assert [still.look(q, asked) for _ in range(3)] == [[], [], [0] if found else []]
+    still.begin()
+    assert still.look(q, asked) == []
+
+
+@pytest.mark.parametrize("speed", [1e-3, 1e-5])
+def test_an_arm_that_follows_slowly_is_not_still(speed):
+    """Its joints move about as far as its grasp is to."""
+    still = StillArms((slice(0, 2),))
+    for tick in range(2000):
+        way = 0.3 * speed * tick
+        assert still.look(np.array([way, 0.0]), np.array([[speed * tick, 0.0, 0.0]])) == []
