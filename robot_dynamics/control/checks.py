@@ -21,6 +21,7 @@ from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.joint_motion import MEMORY_S, JointMotion, motion_program
 from robot_dynamics.control.link_distance import LinkDistances, Proximity
+from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.wrench_residual import ObjectMotion, WrenchResidual
 from robot_dynamics.errors import ArgumentError
@@ -373,6 +374,7 @@ class StepCheck:
         """Forget what was measured of held bodies, and take the least distances of links."""
         self._kernel = self._program.bind(self.block)
         self.doubtful = False
+        self._seen: tuple[Array | None, Array | None] = None, None
         self.residuals = np.zeros((len(self.bodies), 11))
 
     @property
@@ -420,6 +422,7 @@ class StepCheck:
             wrenches: Of held bodies (b, 18); see `LawStep.held_body_wrenches`. None if they are
                 not measured: the filter stays as it is.
         """
+        self._seen = error, pose
         arrays: list[Any] = [torque, last, self._no_error if error is None else error]
         if self._closed:
             arrays.append(self._no_closure if closure is None else closure)
@@ -453,7 +456,11 @@ class StepCheck:
             figures.closure_distance <= settings.closure_warning_m
             and figures.closure_angle <= settings.closure_warning_rad
         )
-        return ObjectMotion(figures.moved, figures.turned, apart if self._closed else None)
+        error, pose = self._seen
+        way = None
+        if error is not None and pose is not None and len(self.bodies) == 1:
+            way = np.hstack([rotated(conjugate(pose[3:]), part) for part in error.reshape(2, 3)])
+        return ObjectMotion(figures.moved, figures.turned, apart if self._closed else None, way)
 
     def wrench_findings(self, wrenches: Array, wrists: Array | None = None) -> Iterator[Finding]:
         """Yield the bodies on which wrist sensors measure what their motion does not explain.

@@ -54,11 +54,14 @@ class ObjectMotion(NamedTuple):
         turned: Angle from the object to its reference [rad].
         apart: Whether the arms disagree about the object more than is good; None where one arm
             alone holds it.
+        way: From the object to its reference, rotation vector and displacement in the object's
+            axes (6,); None if that is not known.
     """
 
     moved: float
     turned: float
     apart: bool | None
+    way: Array | None = None
 
 
 class Wrist(NamedTuple):
@@ -224,9 +227,11 @@ class WrenchResidual:
         return "it is not what it was taken for"
 
     def _displaced(self, state: Array, motion: ObjectMotion) -> bool:
-        """Return whether the object gives way as to a force that exists."""
+        """Return whether the object gives way as to a force that exists: one that does work."""
         lever = self.parameters[1]
         size = max(float(np.linalg.norm(state[3:6])), float(np.linalg.norm(state[:3])) / lever)
+        if motion.way is not None and np.isfinite(motion.way).all():
+            return bool(state[:6] @ motion.way > _GIVES_WAY * size**2)
         return not motion.moved + lever * motion.turned <= _GIVES_WAY * size
 
     def warning(

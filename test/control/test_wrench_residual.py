@@ -248,6 +248,25 @@ def state_of(force, moment=(0.0, 0.0, 0.0), needed=(0.0, 0.0, 0.0)):
     return np.array([*moment, *force, *np.add(needed, force), 0.0, 1000.0])
 
 
+@pytest.mark.parametrize(
+    ("way", "exists"),
+    [
+        ([0, 0, 0, 0, 0, 1.51e-4], True),
+        ([0, 0, 0, 0, 0, 1.49e-4], False),
+        ([0, 0, 0, 0, 0, -1e-3], False),  # against the force that it would give way to
+        ([0, 0, 0, 1e-3, 0, 0], False),
+    ],
+)
+def test_a_force_that_exists_does_work(way, exists):
+    """5 um/N at least, along itself: an object that is off in another direction tells nothing."""
+    motion = ObjectMotion(1e-3, 0.0, False, np.array(way))
+    found = body_of(30.0).finding(np.zeros(18), state_of([0.0, 0.0, 30.0]), motion)
+    assert found.cause is (Cause.UNEXPECTED_CONTACT if exists else Cause.WRENCH_WRONG)
+    turned = ObjectMotion(0.0, 1e-3, False, 2.0 * np.roll(way, 3))  # by a lever of 0.5 m
+    found = body_of(30.0).finding(np.zeros(18), state_of([0.0] * 3, [0.0, 0.0, 15.01]), turned)
+    assert found.cause is (Cause.UNEXPECTED_CONTACT if exists else Cause.WRENCH_WRONG)
+
+
 @pytest.mark.parametrize(("weight", "most"), [(20.0, 15.0), (100.0, 50.0)])
 def test_how_much_a_residual_may_be(weight, most):
     """15 N, or half the weight; a moment by its lever, of 0.1 m at least."""
