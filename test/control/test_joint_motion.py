@@ -258,7 +258,7 @@ def test_speeds_by_positions():
 
 @pytest.mark.parametrize(
     ("way", "moved", "found"),
-    [(1.01e-3, 1.9e-4, True), (0.99e-3, 1.9e-4, False), (1.01e-3, 2.1e-4, False)],
+    [(1.01e-3, 1.99e-4, True), (0.99e-3, 1.99e-4, False), (1.01e-3, 2.01e-4, False)],
 )
 def test_an_arm_that_does_not_move_although_its_grasp_is_to(way, moved, found):
     """Within 0.2 mrad while its grasp is to be a millimetre away, in three looks; not before."""
