@@ -204,9 +204,7 @@ class MeasurementCheck:
                 yield Finding(Cause.ARM_LOST, arm, bad)
         if not np.isfinite(self._wrenches).all():
             yield Finding(Cause.WRENCH_LOST, "wrenches", "a number is not finite.")
-            self._wrenches = np.zeros_like(
-                self._wrenches
-            )  # so that they are complained about once
+            self._wrenches = np.zeros_like(self._wrenches)  # complained about once
         limits = self.upper[2 * len(self._joints) :].reshape(-1, 6)
         beyond = np.abs(self._wrenches) > limits
         if beyond.any():

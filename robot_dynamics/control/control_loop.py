@@ -183,7 +183,8 @@ class ControlLoop:
         # A surface may stop the arms, a controller of one's own may let them stay.
         follows = law.holds_object and not law.surfaces and controller is None
         one = system.object_joint is None
-        self._still_arms = StillArms(system.arm_slices) if follows and one else None
+        still = StillArms(system.arm_slices, control.object.bandwidth)
+        self._still_arms = still if follows and one else None
         self._grasps = [grasp[:3, 3] for grasp in system.grasps]
         self._look_ticks = max(1, round(LOOK_S / control.period))
         self._must_tare = wrist_sensors and control.start.tare

@@ -30,7 +30,7 @@ _LATE_S = 4e-3  # between the instants of a position and its velocity [s]
 _STILL = 10  # samples that are the same to the last bit
 _MOVED = 4e-3  # way of another arm meanwhile [rad or m]
 LOOK_S = 0.02  # between two looks for arms that do not move [s]
-_LOOKS = 2  # after which an arm that was to move counts as still
+_LOOKS = 2  # at least, after which an arm that was to move counts as still
 _ASKED_M = 1e-3  # way of its grasp, which moves a joint by as much [m, rad]
 _STAYS = 2e-4  # way of a joint that is no answer to that [rad or m]
 _ANY = 1e300  # makes at least 1 of whatever is not zero
@@ -178,10 +178,13 @@ class StillArms:
 
     Args:
         slices: Where each arm stands in vectors over the arm joints.
+        bandwidth: With which the object follows its reference [rad/s]: an arm has the time that
+            this takes to answer a jump.
     """
 
-    def __init__(self, slices: Sequence[slice]) -> None:
+    def __init__(self, slices: Sequence[slice], bandwidth: float = math.inf) -> None:
         self._slices = tuple(slices)
+        self._most = max(_LOOKS, math.ceil(1.0 / (bandwidth * LOOK_S)))
         self.begin()
 
     def begin(self) -> None:
@@ -202,8 +205,8 @@ class StillArms:
             if then is None or not np.abs(q[own] - then[0]).max() <= _STAYS:
                 self._since[i], self._looks[i] = (q[own].copy(), asked[i]), 0
             elif np.linalg.norm(asked[i] - then[1]) > _ASKED_M:
-                self._looks[i] += 1  # an arm needs some time to answer
-                if self._looks[i] > _LOOKS:
+                self._looks[i] += 1
+                if self._looks[i] > self._most:
                     found.append(i)
         return found
 

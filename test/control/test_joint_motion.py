@@ -272,6 +272,15 @@ def test_an_arm_that_does_not_move_although_its_grasp_is_to(way, moved, found):
     assert still.look(q, asked) == []
 
 
+@pytest.mark.parametrize(("bandwidth", "looks"), [(40.0, 2), (25.0, 2), (24.9, 3), (5.0, 10)])
+def test_how_long_an_arm_may_take_to_answer_a_jump(bandwidth, looks):
+    """As long as the control of the object takes, 0.04 s at least."""
+    still = StillArms((slice(0, 2),), bandwidth)
+    still.look(np.zeros(2), np.zeros((1, 3)))
+    found = [still.look(np.zeros(2), np.full((1, 3), 0.01)) for _ in range(looks + 1)]
+    assert found == [[]] * looks + [[0]]
+
+
 @pytest.mark.parametrize("speed", [1e-3, 1e-5])
 def test_an_arm_that_follows_slowly_is_not_still(speed):
     """Its joints move about as far as its grasp is to."""
