@@ -33,7 +33,7 @@ ROWS = {
     "lift_box, engine, velocity_zero, one arm, in motion": ("stopped", 50),
     "lift_box, engine, velocity_zero, all arms, before the start": ("stopped", 300),
     "lift_box, engine, late_joints, one arm, in motion": ("stopped", 2),
-    "two_ur5, engine, late_joints, all arms, in the ramp": ("stopped", 300),
+    "two_ur5, engine, late_joints, all arms, in the ramp": ("stopped", 340),
     "lift_box, engine, stuck_sensors, one arm, in motion": ("stopped", 30),
     "lift_box_panda, engine, stuck_sensors, all arms, in motion": ("stopped", 40),
     "lift_box, engine, swapped_joints, all arms, before the start": ("refused", 0),
