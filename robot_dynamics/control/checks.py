@@ -70,6 +70,7 @@ class MeasurementCheck:
         self.lower = np.maximum(np.concatenate([limits["lower"], -speed, -free]), -_HUGE)
         self.upper = np.minimum(np.concatenate([limits["upper"], speed, free]), _HUGE)
         self.q, self.qd, self._wrenches = np.zeros(na), np.zeros(na), np.zeros((wrench_count, 6))
+        self._no_wrenches = self._wrenches
         self._passed, self._count = np.zeros(len(self._arms)), na
         ends = np.cumsum([0, *(len(names) for names in self._arms.values())]).tolist()
         self._slices = tuple(slice(a, b) for a, b in pairwise(ends))
@@ -141,7 +142,7 @@ class MeasurementCheck:
             ArgumentError: If an array has the wrong length.
         """
         if wrenches is None:
-            wrenches = self._wrenches
+            wrenches = self._no_wrenches
         if isinstance(passed, float):
             self._passed.fill(passed)
         else:

@@ -333,6 +333,11 @@ class ControlLaw(ABC):
         """
         return self.hold_support(q)
 
+    @property
+    def moves_as_asked(self) -> bool:
+        """Whether the object goes along the reference whatever pushes it."""
+        return False
+
     def firmer_grip(self, q: Array) -> Array:
         """Return the torque (na,) that makes the grip as firm as control may, beyond the last one.
 

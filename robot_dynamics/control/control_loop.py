@@ -180,13 +180,13 @@ class ControlLoop:
                 law, system, settings, self._arms.terms, proximity, control.period
             )
         self.wrist_sensors = WristSensors(system)
-        # A surface may stop the arms, a controller of one's own may let them stay.
-        follows = law.holds_object and not law.surfaces and controller is None
+        # Surfaces or people may stop arms that give way, one's own controller may let them stay.
+        follows = law.moves_as_asked and controller is None
         one = system.object_joint is None
         still = StillArms(system.arm_slices, control.object.bandwidth)
         self._still_arms = still if follows and one else None
         self._grasps = [grasp[:3, 3] for grasp in system.grasps]
-        self._look_ticks = max(1, round(LOOK_S / control.period))
+        self._looked, self._look_ticks = 0, max(1, round(LOOK_S / control.period))
         self._must_tare = wrist_sensors and control.start.tare
         self._last_step: LawStep | None = None
         self._holding = False
@@ -506,7 +506,7 @@ class ControlLoop:
         safety.observe(now, q, qd, wrenches, sampled)
         # Safety is asked first: a refused start must not touch a law that runs.
         safety.start(now, self.law.hold_support(q))
-        self.began, self._holding = tick, False
+        self.began, self._holding, self._looked = tick, False, 0
         if self._still_arms is not None:
             self._still_arms.begin()
         try:
@@ -640,7 +640,8 @@ class ControlLoop:
             tilts=step.tilts if self._tilting else None,
             wrists=wrenches,
         )
-        if tick >= law.ramp_ticks and not tick % self._look_ticks:
+        if tick - self._looked >= self._look_ticks and tick >= law.ramp_ticks:
+            self._looked = tick
             self._look_for_still_arms(q, step)
         self._last_step = step
         if intake is not None and safety.law_runs and not safety.reference_held:

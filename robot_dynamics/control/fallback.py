@@ -205,9 +205,13 @@ class FallbackTorque:
                 moves far more than itself.
         """
         if self._measured is None:
-            torque = last + self._firmer(q) if held else last.copy()
-            if not np.isfinite(torque).all():
-                torque = last.copy()
+            torque = last.copy()
+            try:
+                added = self._firmer(q) if held else np.zeros_like(q)
+            except RobotDynamicsError:  # as where a linkage cannot be
+                added = np.zeros_like(q)
+            if np.isfinite(added).all():
+                torque += added
             self._measured = torque, self._inertia_at(q, held=held)
             self._servo = None
 

@@ -271,13 +271,13 @@ class SafetyLayer(FaultLatch):
             found: Why.
             held: Whether the object is still held, so that its weight counts.
             grips: Whether the object falls without an internal force, which this layer does not
-                know: the joints are then held from the torque that acts.
+                know: a fallback that holds the joints departs from the torque that acts then.
         """
         self.in_charge = True
         self._last[:] = torque
         self._object_held = held
         self.trip(now, found)
-        if held and grips:
+        if held and grips and self.settings.fallback == "hold":
             self._fallback.hold_joints(self._q, self._last, held=held)
 
     def depart_from(self, torque: Array) -> None:

@@ -598,6 +598,11 @@ class HybridLaw(PlannedLaw):
             return seen.support
         return seen.support + seen.internal_force_torques @ (self._grip() - self._holding)
 
+    @property
+    def moves_as_asked(self) -> bool:
+        """Whether the object goes along the reference: by this law itself, without surfaces."""
+        return type(self) is HybridLaw and not self._touching  # others give way
+
     def firmer_grip(self, q: Array) -> Array:
         """Return the torque (na,) that makes the grip as firm as control may; see `ControlLaw`."""
         if self._choice is None or not self._holding.any():
