@@ -291,6 +291,11 @@ class AdmittanceLaw(HybridLaw):
         chosen = {"inertia": c.M.tolist(), "damping": c.D.tolist(), "stiffness": c.K.tolist()}
         return {**super().metadata, "admittance": chosen}
 
+    @property
+    def moves_as_asked(self) -> bool:
+        """Whether the object follows the reference whatever pushes it: it gives way."""
+        return False
+
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
         """Forget what was learned, and return what is seen; see `HybridLaw.start`."""
         self.compliance.forget()

@@ -108,29 +108,10 @@ class MeasurementCheck:
         """Compare an arm with nothing that was measured before."""
         self._anew.add(arm)
 
-    def passes(
-        self,
-        q: Array,
-        qd: Array,
-        wrenches: Array | None = None,
-        passed: Array | float = 0.0,
-        lost: Collection[str] = (),
-        torque: Array | None = None,
-        *,
-        linked: bool = True,
-    ) -> bool:
-        """Return whether everything is a number within its limits, and of one motion.
-
-        An arm whose numbers contradict each other is not trusted until `begin`. Arguments and
-        errors are those of `fits` and `judge`.
-        """
-        fits = self.fits(q, qd, wrenches, passed)
-        return (fits and not lost) or self.judge(lost, torque, linked=linked)
-
     def fits(
         self, q: Array, qd: Array, wrenches: Array | None = None, passed: Array | float = 0.0
     ) -> bool:
-        """Take samples, and return whether `judge` needs not be asked about them.
+        """Take samples; return whether they are good, false also where `judge` has to decide.
 
         Args:
             q: Positions (na,).
@@ -159,7 +140,9 @@ class MeasurementCheck:
     def judge(
         self, lost: Collection[str] = (), torque: Array | None = None, *, linked: bool = True
     ) -> bool:
-        """Return whether the samples that were taken last are good.
+        """Return whether the last samples are numbers within their limits, and of one motion.
+
+        An arm whose numbers contradict each other is not trusted until `begin`.
 
         Args:
             lost: Names of arms whose samples are not compared with those before.

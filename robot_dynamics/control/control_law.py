@@ -327,21 +327,21 @@ class ControlLaw(ABC):
         """
 
     def grip_support(self, q: Array) -> Array:
-        """Return `hold_support` with the internal force (na,) that was asked for last.
+        """Return the torque (na,) of `hold_support`, with the last desired internal force.
 
-        It differs where contacts only push: there the object falls without internal force.
+        The two differ where contacts only push: without internal force the object falls there.
         """
         return self.hold_support(q)
 
     @property
     def moves_as_asked(self) -> bool:
-        """Whether the object goes along the reference whatever pushes it."""
+        """Whether the object follows the reference whatever pushes it."""
         return False
 
     def firmer_grip(self, q: Array) -> Array:
-        """Return the torque (na,) that makes the grip as firm as control may, beyond the last one.
+        """Return the torque (na,) to add to the last one for the firmest grip that is allowed.
 
-        It is zero where no contact can slip, or control may not change the internal force.
+        It is zero where no contact can slip, or control must not change the internal force.
         """
         return np.zeros(len(q))
 

@@ -172,7 +172,6 @@ class ControlLoop:
         self._support(system.posture, False)
         for held in (True, False):
             self._inertia(system.posture, held)
-        law.firmer_grip(system.posture)
         self.step_time = self._try_step()
         self.intake: ReferenceIntake | None = None
         if law.follows:
@@ -181,10 +180,9 @@ class ControlLoop:
             )
         self.wrist_sensors = WristSensors(system)
         # Surfaces or people may stop arms that give way, one's own controller may let them stay.
-        follows = law.moves_as_asked and controller is None
-        one = system.object_joint is None
-        still = StillArms(system.arm_slices, control.object.bandwidth)
-        self._still_arms = still if follows and one else None
+        self._still_arms: StillArms | None = None
+        if law.moves_as_asked and controller is None:
+            self._still_arms = StillArms(system.arm_slices, control.object.bandwidth)
         self._grasps = [grasp[:3, 3] for grasp in system.grasps]
         self._looked, self._look_ticks = 0, max(1, round(LOOK_S / control.period))
         self._must_tare = wrist_sensors and control.start.tare
@@ -658,8 +656,9 @@ class ControlLoop:
             arm = self.system.arms[i].name
             self.safety.measurement.distrust(
                 arm,
-                "it stays where it is while the object is to move; expected new measurements, not "
-                "stale data under new time stamps, of an arm that is free to move.",
+                "it did not move although its grasp should have moved by 1 mm; expected new "
+                "measurements, not stale data under new time stamps, and an arm that is free to "
+                "move.",
             )
 
     def cycle_without_samples(self, now: int) -> Outcome:

@@ -176,6 +176,11 @@ class ImpedanceLaw(HybridLaw):
         self._inertias = inertias
         return check
 
+    @property
+    def moves_as_asked(self) -> bool:
+        """Whether the object follows the reference whatever pushes it: it gives way."""
+        return False
+
     def check_start(self, q: Array, qd: Array) -> None:
         """Refuse a start as `HybridLaw.check_start` does, and springs that cannot be borne there.
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.measurements import Measurements
 
-from robot_dynamics.control.checks import MeasurementCheck, StepCheck
+from robot_dynamics.control.checks import StepCheck
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.wrench_residual import WrenchResidual
@@ -29,7 +30,7 @@ SETTINGS = SafetySettings(effort_fraction=0.9)
 @pytest.mark.parametrize("where", [("q", 1), ("q", 2), ("qd", 1), ("qd", 3)])
 def test_no_number_that_is_none_passes(bad, where):
     """Also for joints without limits; the finding names arm, joint and value."""
-    check = MeasurementCheck(ARMS, LIMITS, wrench_count=2)
+    check = Measurements(ARMS, LIMITS, wrench_count=2)
     values = {"q": np.zeros(4), "qd": np.zeros(4)}
     assert check.passes(**values, wrenches=np.zeros((2, 6)))
     what, i = where
@@ -45,7 +46,7 @@ def test_no_number_that_is_none_passes(bad, where):
 @pytest.mark.parametrize("bad", BAD)
 def test_a_wrench_that_is_no_number_does_not_pass(bad):
     """It concerns force feedback, not the arms; huge but finite wrenches pass."""
-    check = MeasurementCheck(ARMS, LIMITS, wrench_count=2)
+    check = Measurements(ARMS, LIMITS, wrench_count=2)
     wrenches = np.full((2, 6), 1e30)
     assert check.passes(np.zeros(4), np.zeros(4), wrenches)
     wrenches[1, 2] = bad
@@ -55,7 +56,7 @@ def test_a_wrench_that_is_no_number_does_not_pass(bad):
 
 def test_limits_are_named_with_the_joint():
     """Positions and velocities beyond their limits, unlimited joints never."""
-    check = MeasurementCheck(ARMS, LIMITS)
+    check = Measurements(ARMS, LIMITS)
     assert check.passes(np.array([1.0, 1e9, -1.0, 2.0]), np.array([2.0, -1e9, 0.0, -2.0]))
     check.begin()
     q, qd = np.array([0.0, 0.0, -1.1, 0.0]), np.array([0.0, 0.0, 0.0, 2.5])
@@ -71,7 +72,7 @@ def test_both_sides_of_limits(what, sign):
     """1 % within, nothing is found; 1 % beyond, one thing is."""
     limit = {"q": LIMITS["upper"], "qd": LIMITS["velocity"]}[what][3]
     for part, count in ((0.99, 0), (1.01, 1)):
-        check = MeasurementCheck(ARMS, LIMITS)
+        check = Measurements(ARMS, LIMITS)
         values = {"q": np.zeros(4), "qd": np.zeros(4)}
         values[what][3] = part * sign * limit
         assert check.passes(**values) == (not count)
@@ -83,7 +84,7 @@ def test_both_sides_of_limits(what, sign):
 )
 def test_wrenches_that_are_not_plausible(at, value, good):
     """Beyond 10 N m and 100 N along an axis."""
-    check = MeasurementCheck(ARMS, LIMITS, wrench_count=2, wrench_limits=(10.0, 100.0))
+    check = Measurements(ARMS, LIMITS, wrench_count=2, wrench_limits=(10.0, 100.0))
     wrenches = np.zeros((2, 6))
     wrenches[1, at] = value
     assert check.passes(np.zeros(4), np.zeros(4), wrenches) == good
@@ -92,7 +93,7 @@ def test_wrenches_that_are_not_plausible(at, value, good):
 
 def test_wrong_lengths_are_refused():
     """An array of another length, even of length one, is not spread over the joints."""
-    check = MeasurementCheck(ARMS, LIMITS, wrench_count=2)
+    check = Measurements(ARMS, LIMITS, wrench_count=2)
     for q, qd, wrenches in (
         (np.zeros(1), np.zeros(4), None),
         (np.zeros(4), np.zeros(5), None),

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.measurements import Measurements
 
-from robot_dynamics.control.checks import MeasurementCheck
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.joint_motion import StillArms
 
@@ -23,7 +23,7 @@ PERIOD = 0.002
 
 def judge(q, qd, periods=PERIOD, torque=None, *, linked=True):
     """Return the first finding about samples (N, 4), and its index; None for both without one."""
-    check = MeasurementCheck(ARMS, LIMITS)
+    check = Measurements(ARMS, LIMITS)
     passed = np.broadcast_to(periods, len(q))
     for i in range(len(q)):
         sent = None if torque is None else torque[i]
@@ -92,7 +92,7 @@ def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
 @pytest.mark.parametrize(("linked", "moves"), [(True, False), (False, False), (True, True)])
 def test_no_arm_is_still_beside_a_stale_one_on_one_object(linked, moves):
     """Whose torques have changed; what moves, or holds nothing with it, is trusted."""
-    check = MeasurementCheck(ARMS, LIMITS)
+    check = Measurements(ARMS, LIMITS)
     q, torque = np.ones(4), np.zeros(4)
     for i in range(20):
         q[3] += 1e-6 * moves
@@ -122,7 +122,7 @@ def test_how_long_an_arm_tells_nothing_new():
     q[:, 0] += 1e-3 * np.arange(30)
     qd[:, 0] = 1e-3 / PERIOD
     assert judge(q, qd)[1] == 11
-    three = MeasurementCheck(
+    three = Measurements(
         ARMS | {"middle": ("m",)}, {k: np.resize(v, 5) for k, v in LIMITS.items()}
     )
     q, qd = (np.hstack([values, 0.0 * values[:, :1]]) for values in (q, qd))
@@ -137,7 +137,7 @@ def after(*samples, passed=0.04):
 
     The other arm is beyond a limit meanwhile, so that findings are looked for.
     """
-    check = MeasurementCheck(ARMS, LIMITS)
+    check = Measurements(ARMS, LIMITS)
     for q, qd in samples:
         check.passes(np.array([q, 0, 0, 101]), np.array([qd, 0, 0, 0]), passed=passed)
     found = [one for one in check.findings() if one.cause is Cause.ARM_LOST]
@@ -170,7 +170,7 @@ def test_how_far_positions_may_depart_from_velocities(samples, most):
 @pytest.mark.parametrize(("away", "doubted"), [(1.19e-3, False), (1.21e-3, True)])
 def test_how_far_samples_may_depart_while_another_arm_is_false(away, doubted):
     """By three tenths of what they may otherwise."""
-    check = MeasurementCheck(ARMS, LIMITS)
+    check = Measurements(ARMS, LIMITS)
     check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
     assert not check.passes(np.array([1.0, 0, 0, away]), np.zeros(4), passed=PERIOD)
     assert check.false_arms == ({*ARMS} if doubted else {next(iter(ARMS))})
@@ -209,7 +209,7 @@ def test_how_close_a_false_position_is_to_its_cause(away, close):
     in_degrees[:2] = np.degrees([q[0], q[1] + away])
     swapped[:2] = [q[2], q[3] + away]
     for false, words in ((in_degrees, "in degrees"), (swapped, "names seem swapped")):
-        check = MeasurementCheck(ARMS, LIMITS)
+        check = Measurements(ARMS, LIMITS)
         check.passes(q, np.zeros(4), passed=PERIOD)
         assert not check.passes(false, np.zeros(4), passed=PERIOD)
         sentence = next(check.findings()).sentence
@@ -226,7 +226,7 @@ def test_noise_of_another_arm_is_no_motion():
 
 def test_a_false_arm_is_not_trusted_until_it_begins_anew():
     """Good samples after it change nothing."""
-    check = MeasurementCheck(ARMS, LIMITS)
+    check = Measurements(ARMS, LIMITS)
     q = np.zeros(4)
     assert check.passes(q, q, passed=PERIOD)
     assert not check.passes(q + np.array([1.0, 0, 0, 0]), q, passed=PERIOD)
@@ -239,14 +239,14 @@ def test_a_false_arm_is_not_trusted_until_it_begins_anew():
 def test_samples_long_after_the_last_ones_are_not_compared():
     """Nobody knows what happened meanwhile; within 0.05 s a jump is one."""
     for passed, good in ((0.051, True), (0.049, False), (-60.0, True)):
-        check = MeasurementCheck(ARMS, LIMITS)
+        check = Measurements(ARMS, LIMITS)
         assert check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
         assert check.passes(np.ones(4), np.zeros(4), passed=passed) == good
 
 
 def test_speeds_by_positions():
     """Of every arm by its own time; none is known without time or with what is no number."""
-    check = MeasurementCheck(ARMS, LIMITS)
+    check = Measurements(ARMS, LIMITS)
     check.passes(np.zeros(4), np.ones(4), passed=PERIOD)
     q = np.array([1e-3, -2e-3, 3e-3, np.nan])
     check.passes(q, np.ones(4), passed=np.array([PERIOD, 2.0 * PERIOD]))

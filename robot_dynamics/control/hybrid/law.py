@@ -600,8 +600,8 @@ class HybridLaw(PlannedLaw):
 
     @property
     def moves_as_asked(self) -> bool:
-        """Whether the object goes along the reference: by this law itself, without surfaces."""
-        return type(self) is HybridLaw and not self._touching  # others give way
+        """Whether the object follows the reference whatever pushes it: without surfaces."""
+        return not self._touching
 
     def firmer_grip(self, q: Array) -> Array:
         """Return the torque (na,) that makes the grip as firm as control may; see `ControlLaw`."""

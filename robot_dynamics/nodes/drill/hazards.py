@@ -79,7 +79,7 @@ class Hazard:
     @property
     def commands_stop(self) -> bool:
         """Whether no node may be there to command the arms, for a time."""
-        return self.signal != 0 and CONTROLLER in self.nodes
+        return self.signal != 0 and CONTROLLER in self.nodes and self.bound != "close"
 
 
 def _goes_on(name: str, faults: str = "", **how: Any) -> Hazard:
@@ -232,7 +232,7 @@ def gap_bound_s(hazard: Hazard, session: Session, period: float) -> float | None
     """
     if session.lockstep or (hazard.commands_stop and hazard.bound is None):
         return None
-    if hazard.commands_stop and hazard.bound != "close":
+    if hazard.commands_stop:
         return session.heartbeat_timeout_s + 2.0 * period
     if hazard.bound == "stale":
         return session.stale_after_s + 2.0 * period
