@@ -136,7 +136,8 @@ class MeasurementCheck:
         self._fill(q, qd, wrenches)
         self._passed[:] = passed
         self._before = self._state
-        beyond, self._state = self._kernel(self._values, self._before)
+        with np.errstate(all="ignore"):  # NaN and overflow are beyond all bounds
+            beyond, self._state = self._kernel(self._values, self._before)
         if beyond.item(0) <= 0.0 and not (self._false or self._anew or lost):
             return True
         self._compare(lost, torque, linked=linked)
@@ -204,6 +205,7 @@ class MeasurementCheck:
         """Note whose samples contradict those before, and begin anew where there are none."""
         count, na = len(self._arms), self._count
         now, before = JointMotion.of(self._state, count), JointMotion.of(self._before, count)
+        now.since[np.isnan(now.since)] = 0.0  # of arms beside one whose numbers are none
         # What else speaks against an arm: impossible speeds, or that another one is false.
         doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)
         in_time = (self._passed >= 0.0) & (self._passed <= MEMORY_S)
@@ -244,7 +246,8 @@ class MeasurementCheck:
             self._torque_then[own] = np.nan
             return False
         then = self._torque_then[own]
-        if np.isnan(then).any():
+        # Nobody asks while an arm moves: torques of an earlier rest do not count.
+        if now.becomes_still(arm) or np.isnan(then).any():
             then[:] = torque[own]
         return bool((np.abs(torque[own] - then) > _FORCED * self._effort[own]).any())
 
@@ -405,14 +408,16 @@ class StepCheck:
             arrays += at, self._no_pose if pose is None else pose
         if self.bodies:
             arrays += self._no_wrenches if wrenches is None else wrenches, self.residuals
-            self._figures, residuals = self._kernel(*arrays)
+            with np.errstate(all="ignore"):  # NaN and overflow are beyond all limits
+                self._figures, residuals = self._kernel(*arrays)
             if wrenches is not None:
                 self.residuals = residuals
                 # A doubt ends a little lower than it begins, so that noise does not repeat it.
                 band = _STAYS * self._band if self.doubtful else self._band
                 self.doubtful = self._figures.item(_WRENCH_EXCESS) > -band
         else:
-            self._figures = self._kernel(*arrays)
+            with np.errstate(all="ignore"):
+                self._figures = self._kernel(*arrays)
         return bool(self._figures.item(_BEYOND) <= 0.0)
 
     def figures(self) -> StepFigures:

@@ -73,6 +73,10 @@ class JointMotion(NamedTuple):
         """Return whether an arm has told nothing new for some samples."""
         return bool(self.per_arm[arm, 1] > _STILL)
 
+    def becomes_still(self, arm: int) -> bool:
+        """Return whether `is_still` is true by the last sample, and was not before it."""
+        return bool(_STILL < self.per_arm[arm, 1] <= _STILL + 1)
+
     def why_false(
         self,
         joints: Mapping[str, Sequence[str]],

@@ -42,6 +42,25 @@ def test_no_number_that_is_none_passes(bad, where):
     assert str(bad) in str(found[0])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("bad", [*BAD, 1e308, -1e308])
+@pytest.mark.parametrize("what", ["q", "qd", "wrenches", "passed", "torque", "last"])
+def test_no_number_causes_a_warning(bad, what):
+    """The finding says it in one sentence; the next good sample is compared as ever."""
+    check = MeasurementCheck(ARMS, LIMITS, wrench_count=2)
+    step = StepCheck(ARMS, LIMITS["effort"], SETTINGS)
+    good = {"q": np.zeros(4), "qd": np.zeros(4), "wrenches": np.zeros((2, 6)), "passed": 0.01}
+    torques = {"torque": np.zeros(4), "last": np.zeros(4)}
+    check.passes(**good)
+    if what in torques:
+        step.passes(**torques | {what: np.full(4, bad)})
+    else:
+        check.passes(**good | {what: good[what] + bad})
+        list(check.findings())
+    check.begin()
+    assert check.passes(**good)
+
+
 @pytest.mark.parametrize("bad", BAD)
 def test_a_wrench_that_is_no_number_does_not_pass(bad):
     """It concerns force feedback, not the arms; huge but finite wrenches pass."""

@@ -88,6 +88,26 @@ def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
         assert "torques have changed" in found.sentence
 
 
+def test_torques_of_an_earlier_rest_do_not_count():
+    """Arms that rest in another posture, with encoders that tell nothing new, are healthy."""
+    phase = np.pi * np.clip((np.arange(560) - 30) / 500, 0.0, 1.0)
+    q, qd = 0.2 * (1.0 - np.cos(phase)), 0.2 * np.pi / (500 * PERIOD) * np.sin(phase)
+    q, qd, torque = (np.tile(values[:, None], 4) for values in (q, qd, 40.0 * phase))
+    assert judge(q, qd, torque=torque) == (None, None)
+
+
+def test_numbers_that_are_none_spoil_nothing_of_the_other_arm():
+    """It is compared with the arm that comes back, as before."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    q, qd = np.ones((30, 4)), np.zeros((30, 4))
+    q[:, 2] += 1e-3 * np.arange(30)
+    qd[:, 2] = 1e-3 / PERIOD
+    q[3, 0] = np.nan
+    passed = [check.passes(q[i], qd[i], passed=PERIOD) for i in range(30)]
+    assert passed.index(False, 4) < 20
+    assert "another arm moves" in next(check.findings()).sentence
+
+
 @pytest.mark.parametrize(("linked", "moves"), [(True, False), (False, False), (True, True)])
 def test_no_arm_is_still_beside_a_stale_one_on_one_object(linked, moves):
     """Whose torques have changed; what moves, or holds nothing with it, is trusted."""
