@@ -237,6 +237,8 @@ class MeasurementCheck:
                     )
                     if why:
                         self._false[arm] = why
+                if arm in self._false:  # what it tells is no motion that others must show
+                    now.since[own] = 0.0
             if len(self._false) in (found, count):
                 return
 

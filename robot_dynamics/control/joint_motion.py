@@ -104,7 +104,8 @@ class JointMotion(NamedTuple):
         """
         names = tuple(joints)
         own = slices[arm]
-        others = [np.abs(self.since[their]).max() for their in slices if their != own]
+        # Before the last step, which may be false.
+        others = [np.abs(before.since[their]).max() for their in slices if their != own]
         other_moves = linked and max(others, default=0.0) > _MOVED
         if self.is_still(arm) and (other_moves or forced):
             since = "another arm moves" if other_moves else "its torques have changed"

@@ -243,6 +243,17 @@ def test_noise_of_another_arm_is_no_motion():
     assert judge(q, qd) == (None, None)
 
 
+@pytest.mark.parametrize("bad", [0, 2])
+def test_an_arm_at_rest_is_healthy_beside_a_false_one(bad):
+    """A position that jumps is no motion that an arm with coarse encoders had to show."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    q = np.ones(4)
+    for i in range(200):
+        q[bad] = 1.0 + 0.5 * (i >= 50) + 1e-3 * max(0, i - 50)
+        assert check.passes(q, np.zeros(4), passed=PERIOD) == (i < 50)
+    assert [found.subject for found in check.findings()] == [("left", "right")[bad // 2]]
+
+
 def test_a_false_arm_is_not_trusted_until_it_begins_anew():
     """Good samples after it change nothing."""
     check = MeasurementCheck(ARMS, LIMITS)
