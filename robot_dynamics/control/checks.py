@@ -289,7 +289,6 @@ class StepFigures(NamedTuple):
 
 _BEYOND = len(StepFigures._fields)  # what follows the figures
 _WRENCH_EXCESS = StepFigures._fields.index("wrench_excess")
-_STAYS = 1.02  # times the margin at which a doubt about wrist sensors began, at which it ends
 
 
 class StepCheck:
@@ -345,6 +344,7 @@ class StepCheck:
         self._no_error, self._no_closure = np.zeros(6), np.zeros(6 * others)
         self._closed = others > 0
         self._band = max((body.band for body in self.bodies), default=0.0)
+        self._band_of_doubt = max((body.band_of_doubt for body in self.bodies), default=0.0)
         self._no_wrenches = np.zeros((len(self.bodies), 18))
         self._no_positions = np.zeros(distances.joint_count if distances else 0)
         self._no_pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -414,8 +414,7 @@ class StepCheck:
                 self._figures, residuals = self._kernel(*arrays)
             if wrenches is not None:
                 self.residuals = residuals
-                # A doubt ends a little lower than it begins, so that noise does not repeat it.
-                band = _STAYS * self._band if self.doubtful else self._band
+                band = self._band_of_doubt if self.doubtful else self._band
                 self.doubtful = self._figures.item(_WRENCH_EXCESS) > -band
         else:
             with np.errstate(all="ignore"):
