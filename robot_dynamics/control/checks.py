@@ -81,6 +81,7 @@ class MeasurementCheck:
         self._kernel = program.bind(np.concatenate([self.lower, self.upper]))
         self._state = self._before = np.zeros(6 * na + 2 * len(self._arms))
         self._anew = set(self._arms)  # who is compared with nothing that was before
+        self._unseen: dict[str, float] = {}  # time since samples of an arm were numbers [s]
         self._false: dict[str, str] = {}
         self._effort, self._torque_then = limits["effort"], np.full(na, np.nan)
 
@@ -100,6 +101,7 @@ class MeasurementCheck:
     def begin(self) -> None:
         """Trust all arms again, and compare with nothing that was measured before."""
         self._anew = set(self._arms)
+        self._unseen.clear()
         self._false.clear()
 
     def begin_arm(self, arm: str) -> None:
@@ -138,7 +140,7 @@ class MeasurementCheck:
         self._before = self._state
         with np.errstate(all="ignore"):  # NaN and overflow are beyond all bounds
             beyond, self._state = self._kernel(self._values, self._before)
-        if beyond.item(0) <= 0.0 and not (self._false or self._anew or lost):
+        if beyond.item(0) <= 0.0 and not (self._false or self._anew or self._unseen or lost):
             return True
         self._compare(lost, torque, linked=linked)
         values = self._values[: len(self.lower)]
@@ -213,18 +215,32 @@ class MeasurementCheck:
         stale = linked and any(
             arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms)
         )
+        compared = []
+        for i, (arm, own) in enumerate(zip(self._arms, self._slices, strict=True)):
+            passed = float(self._passed[i]) + self._unseen.get(arm, 0.0)
+            if not (np.isfinite(self.q[own]).all() and np.isfinite(self.qd[own]).all()):
+                # The kernel is given numbers only.
+                now.begin(i, own, before.q[own], 0.0 * before.q[own])
+                self._unseen[arm] = passed
+            elif arm in self._anew or arm in lost or arm in self._unseen or not in_time[i]:
+                if passed >= 0.0 and arm not in self._anew and arm not in self._false:
+                    speed = self.upper[na : 2 * na]
+                    self._note(
+                        arm, now.why_far(self._arms, self._slices, i, before, speed, passed)
+                    )
+                now.begin(i, own, self.q[own], self.qd[own])
+                self._anew.discard(arm)
+                self._unseen.pop(arm, None)
+            else:
+                compared.append((i, arm, own))
+            if arm in self._false:  # what it tells is no motion that others must show
+                now.since[own] = 0.0
         for _ in self._arms:  # once more for the others if one is found false
             found = len(self._false)
             if found:
                 doubt = np.minimum(doubt, _OTHERS_DOUBT)
-            for i, (arm, own) in enumerate(zip(self._arms, self._slices, strict=True)):
-                finite = np.isfinite(self.q[own]).all() and np.isfinite(self.qd[own]).all()
-                if not finite or arm in self._anew or arm in lost or not in_time[i]:
-                    # The kernel is given numbers only.
-                    start = (self.q[own], self.qd[own]) if finite else (0.0 * before.q[own],) * 2
-                    now.begin(i, own, *start)
-                    (self._anew.discard if finite else self._anew.add)(arm)
-                elif arm not in self._false:
+            for i, arm, own in compared:
+                if arm not in self._false:
                     why = now.why_false(
                         self._arms,
                         self._slices,
@@ -235,12 +251,16 @@ class MeasurementCheck:
                         forced=stale or self._is_forced(now, i, own, torque),
                         linked=linked,
                     )
-                    if why:
-                        self._false[arm] = why
-                if arm in self._false:  # what it tells is no motion that others must show
-                    now.since[own] = 0.0
+                    if self._note(arm, why):
+                        now.since[own] = 0.0
             if len(self._false) in (found, count):
                 return
+
+    def _note(self, arm: str, why: str) -> bool:
+        """Trust an arm no longer if there is a reason; return whether there is one."""
+        if why:
+            self._false[arm] = why
+        return bool(why)
 
     def _is_forced(self, now: JointMotion, arm: int, own: slice, torque: Array | None) -> bool:
         """Return whether torques have changed much since an arm tells nothing new."""

@@ -146,6 +146,35 @@ class JointMotion(NamedTuple):
             f"velocity {self.moved[own][i] - self.apart[own][i]:.3g}: {cause}."
         )
 
+    def why_far(
+        self,
+        joints: Mapping[str, Sequence[str]],
+        slices: Sequence[slice],
+        arm: int,
+        before: JointMotion,
+        speed: Array,
+        passed: float,
+    ) -> str:
+        """Return a sentence about an arm that comes back too far away; empty if it does not.
+
+        Args:
+            joints: Names of the joints by arm.
+            slices: Where each arm stands.
+            arm: Number of the arm.
+            before: What was kept before the last sample.
+            speed: Largest speeds (na,).
+            passed: Time since its last good sample [s].
+        """
+        own = slices[arm]
+        jump = self.q[own] - before.q[own]
+        excess = np.abs(jump) - np.minimum(speed[own], _MOST) * passed - DISAGREEMENT
+        i = int(np.argmax(excess))
+        if not excess[i] > 0.0:
+            return ""
+        names, joint = tuple(joints), joints[tuple(joints)[arm]][i]
+        how = f"in the {1e3 * passed:.3g} ms since its last good sample, faster than it can move"
+        return self._why_jumped(names, slices, arm, joint, before, float(jump[i]), how)
+
     def _why_jumped(
         self,
         names: Sequence[str],
@@ -154,12 +183,10 @@ class JointMotion(NamedTuple):
         joint: str,
         before: JointMotion,
         jump: float,
+        how: str = "in one sample, and its velocity tells of no such motion",
     ) -> str:
         own = slices[arm]
-        sentence = (
-            f"position of joint {joint!r} jumped by {jump:.3g} rad or m in one sample, and its "
-            "velocity tells of no such motion"
-        )
+        sentence = f"position of joint {joint!r} jumped by {jump:.3g} rad or m {how}"
         # A sample is close to another one if the motion of a few periods lies between them.
         close = 10.0 * DISAGREEMENT
         if np.abs(np.radians(self.q[own]) - before.q[own]).max() < close:

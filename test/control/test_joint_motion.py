@@ -271,7 +271,28 @@ def test_samples_long_after_the_last_ones_are_not_compared():
     for passed, good in ((0.051, True), (0.049, False), (-60.0, True)):
         check = MeasurementCheck(ARMS, LIMITS)
         assert check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
-        assert check.passes(np.ones(4), np.zeros(4), passed=passed) == good
+        assert check.passes(np.full(4, 0.1), np.zeros(4), passed=passed) == good
+
+
+@pytest.mark.parametrize("gap", ["numbers", "samples", "lost"])
+@pytest.mark.parametrize(("away", "good"), [(-0.01, True), (0.01, False)])
+def test_how_far_from_its_last_good_sample_an_arm_may_come_back(gap, away, good):
+    """No further than it can move meanwhile: else the fallback would pull it by what is false."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    q, passed = np.ones(4), PERIOD if gap == "lost" else 0.1
+    assert check.passes(q, np.zeros(4), passed=PERIOD)
+    if gap == "numbers":
+        for _ in range(49):
+            check.passes(q * [np.nan, 1.0, 1.0, 1.0], np.zeros(4), passed=PERIOD)
+    back = q + (3.0 * passed + 4e-3 + away) * np.eye(4)[0]
+    step = 0.1 if gap == "samples" else PERIOD
+    lost = ("left",) if gap == "lost" else ()
+    assert check.passes(back, np.zeros(4), passed=step, lost=lost) == good
+    found = list(check.findings())
+    assert [one.subject for one in found] == ([] if good else ["left"])
+    assert good or "since its last good sample" in found[0].sentence
+    check.begin()
+    assert check.passes(back, np.zeros(4), passed=PERIOD)
 
 
 def test_speeds_by_positions():
