@@ -114,6 +114,7 @@ class ToolWeights:
             return found
         at = self._system.positions(q)
         for i, tool, mass, center in self._carried:
-            force = -mass * self._pose(tool, at)[:3, :3].T @ self._gravity
-            found[i] = [*np.cross(center, force), *force]
+            with np.errstate(all="ignore"):  # positions are unchecked, and NaN goes through
+                force = -mass * self._pose(tool, at)[:3, :3].T @ self._gravity
+                found[i] = [*np.cross(center, force), *force]
         return found
