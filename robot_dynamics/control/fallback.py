@@ -204,8 +204,8 @@ class FallbackTorque:
             self._servo.forget(own)
 
     def trust_model(self) -> None:
-        """Compute torques from the model again."""
-        self._measured = None
+        """Compute torques from the model again, and forget what the hold found without it."""
+        self._measured = self._servo = None
 
     def torque(
         self,

@@ -61,6 +61,16 @@ def test_a_hold_finds_what_the_model_lacks():
     )
 
 
+def test_a_hold_forgets_what_it_found_before_a_start():
+    """Also where coarse encoders tell the very positions that were held before."""
+    f = fallback(fallback="hold")
+    f.hold_joints(Q, np.full(4, 40.0), held=True)
+    for _ in range(500):
+        f.torque(Q + 0.01, ZERO, Q, ZERO, 0.002, held=True)
+    f.trust_model()
+    np.testing.assert_allclose(f.torque(Q, ZERO, Q, ZERO, 0.002, held=True), support(Q, True))
+
+
 @pytest.mark.parametrize(
     ("kind", "grows"), [("torque rate", False), ("effort", False), ("", True)]
 )
