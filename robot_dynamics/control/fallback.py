@@ -132,8 +132,8 @@ class FallbackTorque:
     """The configured fallback: joints held where they were, gravity with damping, or zero.
 
     An arm whose state is lost gets gravity at its last good position, and the load that its hold
-    has found until then: nothing is computed from a stale velocity. The torque goes from the last one to the fallback's within the torque rate, all
-    joints of an arm by the same share.
+    has found until then: nothing is computed from a stale velocity. The torque goes from the last
+    one to the fallback's within the torque rate, all joints of an arm by the same share.
 
     Attributes:
         saturated: Indices of joints whose last torque met its limit.
