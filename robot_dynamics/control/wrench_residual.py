@@ -40,6 +40,7 @@ _STAYS = 0.9  # part of the residual at which a warning begins, below which it e
 # Part of what is to be carried that is missing where a grasp is lost. The arms' disagreement
 # proves it then: the part lies well below the one that ends control.
 _GONE = 0.25
+_MORE_THAN_GONE = 2.0  # what no lost grasp explains, even if a sensor's sign is wrong
 # Displacement from the reference by a force that exists, at least [m/N]; shipped laws give way by
 # 1.3e-5 m/N and more in the time that is smoothed over.
 _GIVES_WAY = 5e-6
@@ -176,7 +177,8 @@ class WrenchResidual:
             f"carries {np.linalg.norm(carried):.3g} N, expected {weight:.3g} N for its weight and "
             "motion, and what it pushes with"
         )
-        if opposed > _GONE * weight**2 and (motion.apart or (motion.apart is None and displaced)):
+        missing = _GONE * weight**2 < opposed <= _MORE_THAN_GONE * weight**2
+        if missing and (motion.apart or (motion.apart is None and displaced)):
             return Finding(Cause.GRASP_LOST, self._name, f"what holds it {carries}.")
         most = float(_most(measured.tolist(), state.tolist(), self.parameters))
         force, most_force = apart(float(np.linalg.norm(residual)), most)

@@ -252,6 +252,8 @@ def test_how_long_forces_are_smoothed():
     [
         (0.252, 1.0, True, Cause.GRASP_LOST),
         (0.248, 1.0, True, Cause.JAMMED),
+        (1.99, 1.0, True, Cause.GRASP_LOST),
+        (2.01, 1.0, True, Cause.UNEXPECTED_CONTACT),
         (0.99, 1.0, False, Cause.JAMMED),
         (1.01, 1.0, False, Cause.UNEXPECTED_CONTACT),
         (0.9, 0.505, False, Cause.JAMMED),
@@ -259,7 +261,9 @@ def test_how_long_forces_are_smoothed():
     ],
 )
 def test_what_takes_weight_away(part, cosine, apart, cause):
-    """A quarter of the weight if the arms disagree; else up to all of it, within 60 degrees."""
+    """A quarter of the weight to twice of it if the arms disagree, as a weightless body is pushed;
+    else up to all of it, within 60 degrees.
+    """
     force = 100.0 * part * np.array([np.sqrt(1.0 - cosine**2), 0.0, -cosine])
     state = state_of(force, needed=[0.0, 0.0, 100.0])
     motion = ObjectMotion(0.01, 0.0, apart)
