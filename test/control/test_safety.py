@@ -639,3 +639,22 @@ def test_the_limit_of_tilt_is_that_of_the_settings():
     safety = running(tilt_limit_deg=np.inf)
     safety.observe(2, Q, QD, WRENCHES)
     assert safety.command(2, TORQUE, tilts=np.array([1.5])) is TORQUE
+
+
+@pytest.mark.parametrize(("away", "refused"), [(-0.099, False), (0.101, True)])
+def test_a_reset_trusts_no_lost_arm_that_is_far_from_where_it_was(away, refused):
+    """The fallback would pull it there; one that is near is held where it comes back."""
+    safety = running(fallback="hold", fallback_bandwidth=5.0)
+    moved = Q + away * np.eye(4)[1]
+    assert not safety.observe(2, moved, QD, WRENCHES)
+    safety.command(2)
+    assert safety.cause.startswith("left: position of joint 'left_b' jumped")
+    if refused:
+        with pytest.raises(SafetyError, match=r"left_b is 0\.101 .* expected at most 0\.1\."):
+            safety.reset(3)
+        assert safety.faults
+        safety.release()
+    else:
+        safety.reset(3)
+        safety.observe(3, moved, QD, WRENCHES)
+        np.testing.assert_allclose(safety.command(3), support(moved, held=True))
