@@ -50,7 +50,7 @@ _RUNAWAY = 3.0  # times its velocity limit, beyond which a joint is not damped b
 _GROWTH = 1.2  # unless it was as fast, but for this factor, when the fallback had its effect,
 _DAMPING_S = 0.1  # this long after it began
 _SETTLING_S = 0.05  # in which the torque rate leads from the law's torque to the fallback's
-_COMES_BACK = 0.1  # of a lost arm from its last good position, at a reset [rad or m]
+_BEYOND_LIMITS = 0.1  # where a lost arm may be at a reset [rad or m]
 _HELD = 500  # control periods for which speeds are kept to tell the two apart
 _CONVEX = 0.02  # of a speed, by which a hold that drives a joint bends its growth upwards
 
@@ -545,7 +545,7 @@ class SafetyLayer(FaultLatch):
 
         Raises:
             SafetyError: If control runs, or at a time `now` that is given a watched stream is
-                still stale, or a lost arm is far from where it was.
+                still stale, or a lost arm is far beyond its limits.
         """
         if now is not None and self.state is not State.INACTIVE:
             self._refuse_if_stale(now, "reset")
@@ -574,17 +574,17 @@ class SafetyLayer(FaultLatch):
                 raise StaleStreamError(f"{what} refused: {watch.name}: {watch.staleness(now)}")
 
     def _refuse_if_far(self) -> None:
-        """Refuse to trust a lost arm again that the fallback would pull to where it was."""
+        """Refuse to trust a lost arm again where it cannot be, as by positions in degrees."""
+        q, na = self.measurement.q, len(self._q)
+        beyond = np.maximum(self.measurement.lower[:na] - q, q - self.measurement.upper[:na])
         for i in self._lost if self.in_charge else ():
-            own = self._slices[i]
-            away = np.nan_to_num(np.abs(self.measurement.q[own] - self._q[own]), nan=0.0)
-            j = int(np.argmax(away))
-            if i not in self._jumped and away[j] > _COMES_BACK:
-                raise SafetyError(
-                    f"reset refused: {self._joints[own.start + j]} is {away[j]:.3g} rad or m from "
-                    f"its last good position; expected at most {_COMES_BACK:g}. Its data are "
-                    "still false, or it was moved: then control must be configured anew."
-                )
+            for j in range(self._slices[i].start, self._slices[i].stop):
+                if beyond[j] > _BEYOND_LIMITS:
+                    raise SafetyError(
+                        f"reset refused: position {q[j]:.4g} of {self._joints[j]} is beyond its "
+                        f"limits by {beyond[j]:.3g} rad or m; expected at most "
+                        f"{_BEYOND_LIMITS:g} of a lost arm. Its data are still false."
+                    )
 
     def _hold_where_it_is(self, i: int) -> None:
         """Hold an arm where it comes back, if that is known."""
