@@ -178,6 +178,11 @@ class SafetyLayer(FaultLatch):
         return self._object_held
 
     @property
+    def lost_arms(self) -> tuple[str, ...]:
+        """Names of arms whose state is not known."""
+        return tuple(self._arms[i] for i in self._lost)
+
+    @property
     def saturated(self) -> tuple[str, ...]:
         """Names of joints whose fallback torque met its limit."""
         return tuple(self._joints[i] for i in self._fallback.saturated)
