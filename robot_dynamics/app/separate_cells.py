@@ -272,6 +272,7 @@ class SeparateCells:
         """Start control of a cell from where it is."""
         if loop.began is not None:  # as if it had never run
             loop.stop(0)
+            loop.let_go()
             loop.reset(0)
             loop.safety.release()
             loop.law = copy.copy(cell.law or loop.law)

@@ -79,6 +79,7 @@ class MeasurementCheck:
         self._kernel = program.bind(np.concatenate([self.lower, self.upper]))
         self._state = self._before = np.zeros(6 * na + 2 * len(self._arms))
         self._anew = set(self._arms)  # who is compared with nothing that was before
+        self._unseen: dict[str, float] = {}  # time since samples of an arm were numbers [s]
         self._false: dict[str, str] = {}
         self._effort, self._torque_then = limits["effort"], np.full(na, np.nan)
 
@@ -98,6 +99,7 @@ class MeasurementCheck:
     def begin(self) -> None:
         """Trust all arms again, and compare with nothing that was measured before."""
         self._anew = set(self._arms)
+        self._unseen.clear()
         self._false.clear()
 
     def distrust(self, arm: str, why: str) -> None:
@@ -135,7 +137,7 @@ class MeasurementCheck:
             self._refuse_shapes(q, qd, wrenches)
             raise
         self.q, self.qd, self._wrenches, self._before = q, qd, wrenches, before
-        return beyond.item(0) <= 0.0 and not (self._false or self._anew)
+        return beyond.item(0) <= 0.0 and not (self._false or self._anew or self._unseen)
 
     def judge(
         self, lost: Collection[str] = (), torque: Array | None = None, *, linked: bool = True
@@ -211,6 +213,7 @@ class MeasurementCheck:
         """Note whose samples contradict those before, and begin anew where there are none."""
         count, na = len(self._arms), self._count
         now, before = JointMotion.of(self._state, count), JointMotion.of(self._before, count)
+        now.since[np.isnan(now.since)] = 0.0  # of arms beside one whose numbers are none
         # What else speaks against an arm: impossible speeds, or that another one is false.
         doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)
         in_time = (self._passed >= 0.0) & (self._passed <= MEMORY_S)
@@ -218,18 +221,32 @@ class MeasurementCheck:
         stale = linked and any(
             arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms)
         )
+        compared = []
+        for i, (arm, own) in enumerate(zip(self._arms, self._slices, strict=True)):
+            passed = float(self._passed[i]) + self._unseen.get(arm, 0.0)
+            if not (np.isfinite(self.q[own]).all() and np.isfinite(self.qd[own]).all()):
+                # The kernel is given numbers only.
+                now.begin(i, own, before.q[own], 0.0 * before.q[own])
+                self._unseen[arm] = passed
+            elif arm in self._anew or arm in lost or arm in self._unseen or not in_time[i]:
+                if passed >= 0.0 and arm not in self._anew and arm not in self._false:
+                    speed = self.upper[na : 2 * na]
+                    self._note(
+                        arm, now.why_far(self._arms, self._slices, i, before, speed, passed)
+                    )
+                now.begin(i, own, self.q[own], self.qd[own])
+                self._anew.discard(arm)
+                self._unseen.pop(arm, None)
+            else:
+                compared.append((i, arm, own))
+            if arm in self._false:  # what it tells is no motion that others must show
+                now.since[own] = 0.0
         for _ in self._arms:  # once more for the others if one is found false
             found = len(self._false)
             if found:
                 doubt = np.minimum(doubt, _OTHERS_DOUBT)
-            for i, (arm, own) in enumerate(zip(self._arms, self._slices, strict=True)):
-                finite = np.isfinite(self.q[own]).all() and np.isfinite(self.qd[own]).all()
-                if not finite or arm in self._anew or arm in lost or not in_time[i]:
-                    # The kernel is given numbers only.
-                    start = (self.q[own], self.qd[own]) if finite else (0.0 * before.q[own],) * 2
-                    now.begin(i, own, *start)
-                    (self._anew.discard if finite else self._anew.add)(arm)
-                elif arm not in self._false:
+            for i, arm, own in compared:
+                if arm not in self._false:
                     why = now.why_false(
                         self._arms,
                         self._slices,
@@ -240,10 +257,16 @@ class MeasurementCheck:
                         forced=stale or self._is_forced(now, i, own, torque),
                         linked=linked,
                     )
-                    if why:
-                        self._false[arm] = why
+                    if self._note(arm, why):
+                        now.since[own] = 0.0
             if len(self._false) in (found, count):
                 return
+
+    def _note(self, arm: str, why: str) -> bool:
+        """Trust an arm no longer if there is a reason; return whether there is one."""
+        if why:
+            self._false[arm] = why
+        return bool(why)
 
     def _is_forced(self, now: JointMotion, arm: int, own: slice, torque: Array | None) -> bool:
         """Return whether torques have changed much since an arm tells nothing new."""
@@ -251,7 +274,8 @@ class MeasurementCheck:
             self._torque_then[own] = np.nan
             return False
         then = self._torque_then[own]
-        if np.isnan(then).any():
+        # Nobody asks while an arm moves: torques of an earlier rest do not count.
+        if now.becomes_still(arm) or np.isnan(then).any():
             then[:] = torque[own]
         return bool((np.abs(torque[own] - then) > _FORCED * self._effort[own]).any())
 
@@ -291,7 +315,6 @@ class StepFigures(NamedTuple):
 
 _BEYOND = len(StepFigures._fields)  # what follows the figures
 _WRENCH_EXCESS = StepFigures._fields.index("wrench_excess")
-_STAYS = 1.02  # times the margin at which a doubt about wrist sensors began, at which it ends
 
 
 class StepCheck:
@@ -347,6 +370,7 @@ class StepCheck:
         self._no_error, self._no_closure = np.zeros(6), np.zeros(6 * others)
         self._closed = others > 0
         self._band = max((body.band for body in self.bodies), default=0.0)
+        self._band_of_doubt = max((body.band_of_doubt for body in self.bodies), default=0.0)
         self._no_wrenches = np.zeros((len(self.bodies), 18))
         self._no_positions = np.zeros(distances.joint_count if distances else 0)
         self._no_pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -417,8 +441,7 @@ class StepCheck:
             self._figures, residuals = self._kernel(*arrays)
             if wrenches is not None:
                 self.residuals = residuals
-                # A doubt ends a little lower than it begins, so that noise does not repeat it.
-                band = _STAYS * self._band if self.doubtful else self._band
+                band = self._band_of_doubt if self.doubtful else self._band
                 self.doubtful = self._figures.item(_WRENCH_EXCESS) > -band
         else:
             self._figures = self._kernel(*arrays)

@@ -731,14 +731,30 @@ class ControlLoop:
         """Forget faults and become inactive; the fallback goes on until the next start.
 
         Raises:
-            SafetyError: If control runs, or a stream is still stale.
+            SafetyError: If control runs, a stream is still stale, or the samples of an arm that
+                was lost are still false.
         """
+        self._refuse_if_apart()
         self.safety.reset(now)
         self.joint_states.complaints.clear()
         # A grasp that was lost is closed again where the arms agree about the object: without its
         # weight they would sink, and no start is allowed from motion.
         if self.law.holds_object and not self.safety.object_held and self._is_grasped():
             self.safety.count_object()
+
+    def _refuse_if_apart(self) -> None:
+        """Refuse to trust a lost arm again that holds the object elsewhere than the others do."""
+        safety, system = self.safety, self.system
+        q = safety.measurement.q
+        held = safety.in_charge and safety.object_held and system.object_loop_joint is None
+        if held and safety.lost_arms and np.isfinite(q).all():
+            gap = disagreement(system, q)
+            if not gap <= self._grasp_gap:
+                raise SafetyError(
+                    f"reset refused: by their joints the arms disagree by {gap:.3g} m or rad "
+                    f"about the object that they hold; expected at most {self._grasp_gap:g}. The "
+                    f"data of arm {' or '.join(safety.lost_arms)} are still false."
+                )
 
     def _is_grasped(self) -> bool:
         """Return whether all arms see a rigid object at one place."""

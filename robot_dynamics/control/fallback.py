@@ -138,9 +138,9 @@ class SupportTorque(Protocol):
 class FallbackTorque:
     """The configured fallback: joints held where they were, gravity with damping, or zero.
 
-    An arm whose state is lost gets gravity at its last good position: nothing is computed from a
-    stale velocity. The torque goes from the last one to the fallback's within the torque rate, all
-    joints of an arm by the same share.
+    An arm whose state is lost gets gravity at its last good position, and the load that its hold
+    has found until then: nothing is computed from a stale velocity. The torque goes from the last
+    one to the fallback's within the torque rate, all joints of an arm by the same share.
 
     Attributes:
         saturated: Indices of joints whose last torque met its limit.
@@ -310,20 +310,22 @@ class FallbackTorque:
         qd: Array,
         lost: Collection[int],
     ) -> None:
-        """Add the torque of the hold, or of damping without one, to that of arms not lost.
+        """Add the torque of the hold, or of damping without one.
 
         With the whole inertia matrix, that of the load included, every motion of an arm is slowed
         down at the same rate, and a sampled loop bears it; its diagonal alone damps light motions
         many times more than that.
         """
         for i, own in enumerate(self._arms):
-            if i in lost:
-                continue
+            if i in lost:  # what is stale counts for nothing; the load that a hold found does
+                away = speed = np.zeros(own.stop - own.start)
+            else:
+                away, speed = error[own], qd[own]
             with np.errstate(over="ignore", invalid="ignore"):
                 if servo is None:
-                    acceleration = -2.0 * self._bandwidth * qd[own]
+                    acceleration = -2.0 * self._bandwidth * speed
                 else:
-                    acceleration = servo.acceleration(own, error[own], qd[own])
+                    acceleration = servo.acceleration(own, away, speed)
                 added = inertia[own, own] @ acceleration
             # A velocity near the largest number there is overflows; what holds up is safe then.
             if np.isfinite(added).all():

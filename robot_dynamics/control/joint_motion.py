@@ -77,6 +77,10 @@ class JointMotion(NamedTuple):
         """Return whether an arm has told nothing new for some samples."""
         return bool(self.per_arm[arm, 1] > _STILL)
 
+    def becomes_still(self, arm: int) -> bool:
+        """Return whether `is_still` is true by the last sample, and was not before it."""
+        return bool(_STILL < self.per_arm[arm, 1] <= _STILL + 1)
+
     def why_false(
         self,
         joints: Mapping[str, Sequence[str]],
@@ -104,7 +108,8 @@ class JointMotion(NamedTuple):
         """
         names = tuple(joints)
         own = slices[arm]
-        others = [np.abs(self.since[their]).max() for their in slices if their != own]
+        # Before the last step, which may be false.
+        others = [np.abs(before.since[their]).max() for their in slices if their != own]
         other_moves = linked and max(others, default=0.0) > _MOVED
         if self.is_still(arm) and (other_moves or forced):
             since = "another arm moves" if other_moves else "its torques have changed"
@@ -145,6 +150,35 @@ class JointMotion(NamedTuple):
             f"velocity {self.moved[own][i] - self.apart[own][i]:.3g}: {cause}."
         )
 
+    def why_far(
+        self,
+        joints: Mapping[str, Sequence[str]],
+        slices: Sequence[slice],
+        arm: int,
+        before: JointMotion,
+        speed: Array,
+        passed: float,
+    ) -> str:
+        """Return a sentence about an arm that comes back too far away; empty if it does not.
+
+        Args:
+            joints: Names of the joints by arm.
+            slices: Where each arm stands.
+            arm: Number of the arm.
+            before: What was kept before the last sample.
+            speed: Largest speeds (na,).
+            passed: Time since its last good sample [s].
+        """
+        own = slices[arm]
+        jump = self.q[own] - before.q[own]
+        excess = np.abs(jump) - np.minimum(speed[own], _MOST) * passed - DISAGREEMENT
+        i = int(np.argmax(excess))
+        if not excess[i] > 0.0:
+            return ""
+        names, joint = tuple(joints), joints[tuple(joints)[arm]][i]
+        how = f"in the {1e3 * passed:.3g} ms since its last good sample, faster than it can move"
+        return self._why_jumped(names, slices, arm, joint, before, float(jump[i]), how)
+
     def _why_jumped(
         self,
         names: Sequence[str],
@@ -153,12 +187,10 @@ class JointMotion(NamedTuple):
         joint: str,
         before: JointMotion,
         jump: float,
+        how: str = "in one sample, and its velocity tells of no such motion",
     ) -> str:
         own = slices[arm]
-        sentence = (
-            f"position of joint {joint!r} jumped by {jump:.3g} rad or m in one sample, and its "
-            "velocity tells of no such motion"
-        )
+        sentence = f"position of joint {joint!r} jumped by {jump:.3g} rad or m {how}"
         # A sample is close to another one if the motion of a few periods lies between them.
         close = 10.0 * DISAGREEMENT
         if np.abs(np.radians(self.q[own]) - before.q[own]).max() < close:

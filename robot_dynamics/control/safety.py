@@ -50,6 +50,7 @@ _RUNAWAY = 3.0  # times its velocity limit, beyond which a joint is not damped b
 _GROWTH = 1.2  # unless it was as fast, but for this factor, when the fallback had its effect,
 _DAMPING_S = 0.1  # this long after it began
 _SETTLING_S = 0.05  # in which the torque rate leads from the law's torque to the fallback's
+_BEYOND_LIMITS = 0.1  # where a lost arm may be at a reset [rad or m]
 _HELD = 500  # control periods for which speeds are kept to tell the two apart
 _CONVEX = 0.02  # of a speed, by which a hold that drives a joint bends its growth upwards
 
@@ -175,6 +176,11 @@ class SafetyLayer(FaultLatch):
     def object_held(self) -> bool:
         """Whether the object is taken to be held, so that its weight counts."""
         return self._object_held
+
+    @property
+    def lost_arms(self) -> tuple[str, ...]:
+        """Names of arms whose state is not known."""
+        return tuple(self._arms[i] for i in self._lost)
 
     @property
     def saturated(self) -> tuple[str, ...]:
@@ -553,13 +559,18 @@ class SafetyLayer(FaultLatch):
         """Forget faults and become inactive; the fallback goes on to carry the arms.
 
         Raises:
-            SafetyError: If control runs, or a watched stream is still stale at time `now`.
+            SafetyError: If control runs, or at a time `now` that is given a watched stream is
+                still stale, or a lost arm is far beyond its limits.
         """
         if now is not None and self.state is not State.INACTIVE:
             self._refuse_if_stale(now, "reset")
+            self._refuse_if_far()
         if self.law_runs:  # it held the pose; from now on the fallback does
             self._hold = self._q.copy()
+        lost = tuple(self._lost)
         super().reset()
+        for i in lost:
+            self._hold_where_it_is(i)
         self.measurement.begin()
 
     def count_object(self) -> None:
@@ -577,6 +588,26 @@ class SafetyLayer(FaultLatch):
             if watch.is_stale(now):
                 raise StaleStreamError(f"{what} refused: {watch.name}: {watch.staleness(now)}")
 
+    def _refuse_if_far(self) -> None:
+        """Refuse to trust a lost arm again where it cannot be, as by positions in degrees."""
+        q, na = self.measurement.q, len(self._q)
+        beyond = np.maximum(self.measurement.lower[:na] - q, q - self.measurement.upper[:na])
+        for i in self._lost if self.in_charge else ():
+            for j in range(self._slices[i].start, self._slices[i].stop):
+                if beyond[j] > _BEYOND_LIMITS:
+                    raise SafetyError(
+                        f"reset refused: position {q[j]:.4g} of {self._joints[j]} is beyond its "
+                        f"limits by {beyond[j]:.3g} rad or m; expected at most "
+                        f"{_BEYOND_LIMITS:g} of a lost arm. Its data are still false."
+                    )
+
+    def _hold_where_it_is(self, i: int) -> None:
+        """Hold an arm where it comes back, if that is known."""
+        own = self._slices[i]
+        if np.isfinite(self.measurement.q[own]).all():
+            self._hold[own] = self.measurement.q[own]
+            self._fallback.move_hold(i, self._hold[own])
+
     def _use_what_is_good(self, now: int) -> None:
         """Keep the finite numbers of arms that are not lost, and note what is wrong."""
         found = list(self.measurement.findings())
@@ -590,8 +621,7 @@ class SafetyLayer(FaultLatch):
             if i not in self._lost:
                 if i in self._jumped:
                     self._jumped.remove(i)
-                    self._hold[own] = self.measurement.q[own]
-                    self._fallback.move_hold(i, self._hold[own])
+                    self._hold_where_it_is(i)
                 self._q[own] = self.measurement.q[own]
                 self._qd[own] = self.measurement.qd[own]
         self._unfit = str(found[0]) if found else ""

@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 
 _PUSH_S = 0.2  # time over which a push that has ended is not missed
 _LARGE = 1e12  # [N]
+_NO_LIMIT = 1e9  # stands for infinity, so that what lies below it is still told apart [N]
+_STAYS = 0.9  # part of the residual at which a warning begins, below which it ends
 # Part of what is to be carried that is missing where a grasp is lost. The arms' disagreement
 # proves it then: the part lies well below the one that ends control.
 _GONE = 0.25
@@ -97,6 +99,7 @@ class WrenchResidual:
 
     Attributes:
         band: How far below its limits the residual is a warning [N].
+        band_of_doubt: Likewise where it was a warning before: noise does not repeat it [N].
         parameters: Of `next_state` and `excess` (5,): largest force [N], lever [m], friction,
             weight of a new measurement, part of a push that is allowed for in the next period.
     """
@@ -112,9 +115,10 @@ class WrenchResidual:
         wrists: Mapping[str, Wrist] | None = None,
     ) -> None:
         self._name, self._wrists = name, dict(wrists or {})
-        force = max(settings.wrench_residual_n, settings.wrench_residual_share * weight)
-        least = max(settings.wrench_warning_n, settings.wrench_warning_share * weight)
-        self.band = max(0.0, force - least) if least < math.inf else 0.0
+        force = _limit(settings.wrench_residual_n, settings.wrench_residual_share, weight)
+        least = _limit(settings.wrench_warning_n, settings.wrench_warning_share, weight)
+        self.band = max(0.0, force - least)
+        self.band_of_doubt = self.band + (1.0 - _STAYS) * least if self.band else 0.0
         change = 1.0 - math.exp(-period / settings.wrench_residual_s)
         keep_push = math.exp(-period / _PUSH_S)
         self.parameters = [force, max(lever, 0.1), friction, change, keep_push]
@@ -293,6 +297,11 @@ class WrenchResidual:
             if len(arms) == 1:
                 return arms[0]
         return " and ".join(self._wrists) or self._name
+
+
+def _limit(least: float, share: float, weight: float) -> float:
+    """Return a limit that is a share of the weight, or a least force [N]."""
+    return min(max(least, share * weight) if share < math.inf else share, _NO_LIMIT)
 
 
 def _most(

@@ -737,3 +737,22 @@ def test_a_start_while_control_runs_changes_nothing(loop, measured):
     with pytest.raises(SafetyError, match="expected inactive"):
         loop.start(0, 0)
     assert loop.safety.law_runs
+
+
+def test_a_reset_trusts_no_arm_that_holds_the_object_elsewhere():
+    """The fallback would hold arms by positions that are still false."""
+    scenario = load_scenario("lift_box")
+    pilot = control_loop(scenario)
+    measured = make_plant(scenario, true_system(scenario, pilot.system)).reset()
+    pilot.check(measured.q, measured.qd)
+    pilot.start_at(0, 0, measured.q, measured.qd, measured.wrenches)
+    false = measured.q + 0.02 * np.eye(len(measured.q))[0]
+    for tick, q in enumerate((measured.q, measured.q, false)):
+        pilot.update(tick, tick, q, measured.qd, measured.wrenches)
+    assert pilot.safety.lost_arms == ("left",)
+    with pytest.raises(SafetyError, match=r"expected at most 0\.01\. The data of arm left are"):
+        pilot.reset(3)
+    pilot.update(3, 3, measured.q, measured.qd, measured.wrenches)
+    pilot.reset(3)
+    assert not pilot.safety.faults
+    assert not pilot.safety.lost_arms

@@ -177,6 +177,17 @@ def test_nothing_is_computed_from_a_lost_arms_velocity():
         assert not tau[:2].any()
 
 
+def test_a_lost_arm_keeps_the_load_that_its_hold_has_found():
+    """As that of a payload that the model does not know; nothing is added meanwhile."""
+    f = fallback(fallback="hold")
+    for _ in range(11):
+        f.torque(Q + 0.1, ZERO, Q, ZERO, 0.002, held=True)
+    load = -INERTIA * 125.0 / 2.0 * 0.1 * 11 * 0.002
+    for _ in range(3):
+        tau = f.torque(Q + 0.1, QD, Q, ZERO, 0.002, held=True, lost=(0,))
+        np.testing.assert_allclose(tau[:2], (support(Q + 0.1, True) + load)[:2])
+
+
 def test_the_torque_rate_is_kept_arm_by_arm():
     """All joints of an arm go the same share of their way, the other arm is not slowed."""
     f = fallback(torque_rate=1000.0)

@@ -89,6 +89,26 @@ def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
         assert "torques have changed" in found.sentence
 
 
+def test_torques_of_an_earlier_rest_do_not_count():
+    """Arms that rest in another posture, with encoders that tell nothing new, are healthy."""
+    phase = np.pi * np.clip((np.arange(560) - 30) / 500, 0.0, 1.0)
+    q, qd = 0.2 * (1.0 - np.cos(phase)), 0.2 * np.pi / (500 * PERIOD) * np.sin(phase)
+    q, qd, torque = (np.tile(values[:, None], 4) for values in (q, qd, 40.0 * phase))
+    assert judge(q, qd, torque=torque) == (None, None)
+
+
+def test_numbers_that_are_none_spoil_nothing_of_the_other_arm():
+    """It is compared with the arm that comes back, as before."""
+    check = Measurements(ARMS, LIMITS)
+    q, qd = np.ones((30, 4)), np.zeros((30, 4))
+    q[:, 2] += 1e-3 * np.arange(30)
+    qd[:, 2] = 1e-3 / PERIOD
+    q[3, 0] = np.nan
+    passed = [check.passes(q[i], qd[i], passed=PERIOD) for i in range(30)]
+    assert passed.index(False, 4) < 20
+    assert "another arm moves" in next(check.findings()).sentence
+
+
 @pytest.mark.parametrize(("linked", "moves"), [(True, False), (False, False), (True, True)])
 def test_no_arm_is_still_beside_a_stale_one_on_one_object(linked, moves):
     """Whose torques have changed; what moves, or holds nothing with it, is trusted."""
@@ -224,6 +244,17 @@ def test_noise_of_another_arm_is_no_motion():
     assert judge(q, qd) == (None, None)
 
 
+@pytest.mark.parametrize("bad", [0, 2])
+def test_an_arm_at_rest_is_healthy_beside_a_false_one(bad):
+    """A position that jumps is no motion that an arm with coarse encoders had to show."""
+    check = Measurements(ARMS, LIMITS)
+    q = np.ones(4)
+    for i in range(200):
+        q[bad] = 1.0 + 0.5 * (i >= 50) + 1e-3 * max(0, i - 50)
+        assert check.passes(q, np.zeros(4), passed=PERIOD) == (i < 50)
+    assert [found.subject for found in check.findings()] == [("left", "right")[bad // 2]]
+
+
 def test_a_false_arm_is_not_trusted_until_it_begins_anew():
     """Good samples after it change nothing."""
     check = Measurements(ARMS, LIMITS)
@@ -241,7 +272,28 @@ def test_samples_long_after_the_last_ones_are_not_compared():
     for passed, good in ((0.051, True), (0.049, False), (-60.0, True)):
         check = Measurements(ARMS, LIMITS)
         assert check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
-        assert check.passes(np.ones(4), np.zeros(4), passed=passed) == good
+        assert check.passes(np.full(4, 0.1), np.zeros(4), passed=passed) == good
+
+
+@pytest.mark.parametrize("gap", ["numbers", "samples", "lost"])
+@pytest.mark.parametrize(("away", "good"), [(-0.01, True), (0.01, False)])
+def test_how_far_from_its_last_good_sample_an_arm_may_come_back(gap, away, good):
+    """No further than it can move meanwhile: else the fallback would pull it by what is false."""
+    check = Measurements(ARMS, LIMITS)
+    q, passed = np.ones(4), PERIOD if gap == "lost" else 0.1
+    assert check.passes(q, np.zeros(4), passed=PERIOD)
+    if gap == "numbers":
+        for _ in range(49):
+            check.passes(q * [np.nan, 1.0, 1.0, 1.0], np.zeros(4), passed=PERIOD)
+    back = q + (3.0 * passed + 4e-3 + away) * np.eye(4)[0]
+    step = 0.1 if gap == "samples" else PERIOD
+    lost = ("left",) if gap == "lost" else ()
+    assert check.passes(back, np.zeros(4), passed=step, lost=lost) == good
+    found = list(check.findings())
+    assert [one.subject for one in found] == ([] if good else ["left"])
+    assert good or "since its last good sample" in found[0].sentence
+    check.begin()
+    assert check.passes(back, np.zeros(4), passed=PERIOD)
 
 
 def test_speeds_by_positions():

@@ -640,3 +640,22 @@ def test_the_limit_of_tilt_is_that_of_the_settings():
     safety = running(tilt_limit_deg=np.inf)
     safety.observe(2, Q, QD, WRENCHES)
     assert safety.command(2, TORQUE, tilts=np.array([1.5])) is TORQUE
+
+
+@pytest.mark.parametrize(("at", "refused"), [(0.7, False), (2.099, False), (2.101, True)])
+def test_a_lost_arm_is_held_where_it_is_at_a_reset(at, refused):
+    """The fallback does not pull it to where it was. It is not trusted where it cannot be."""
+    safety = running(fallback="hold", fallback_bandwidth=5.0)
+    moved = np.array([Q[0], at, Q[2], Q[3]])
+    assert not safety.observe(2, moved, QD, WRENCHES)
+    safety.command(2)
+    assert safety.cause.startswith("left: position of joint 'left_b' jumped")
+    if refused:
+        with pytest.raises(SafetyError, match=r"position 2\.101 of left_b .* by 0\.101 rad"):
+            safety.reset(3)
+        assert safety.faults
+        safety.release()
+    else:
+        safety.reset(3)
+        safety.observe(3, moved, QD, WRENCHES)
+        np.testing.assert_allclose(safety.command(3), support(moved, held=True))

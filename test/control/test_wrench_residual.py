@@ -86,10 +86,10 @@ class Monitor:
     The object is `moved` from its reference [m], and the arms disagree by `closure` about it [m].
     """
 
-    def __init__(self, system, friction=0.0, moved=0.001, closure=0.0):
-        bodies = watched_bodies(system, SETTINGS, PERIOD, friction)
+    def __init__(self, system, friction=0.0, moved=0.001, closure=0.0, settings=SETTINGS):
+        bodies = watched_bodies(system, settings, PERIOD, friction)
         arms = {"left": ["one"], "right": ["other"]}
-        self._check = StepCheck(arms, np.ones(2), SETTINGS, bodies=bodies)
+        self._check = StepCheck(arms, np.ones(2), settings, bodies=bodies)
         self.begin, self._sum = self._check.begin, GraspSum(system)
         self._error = np.array([0.0, 0.0, 0.0, moved, 0.0, 0.0])
         self._closure = np.array([0.0, 0.0, 0.0, 0.0, closure, 0.0])
@@ -361,10 +361,16 @@ def test_a_sensor_that_is_wrong_is_named():
 
 
 def test_a_small_difference_is_a_warning(system):
-    """Beyond 5 N or 5 % of the weight, until it is 2 % of the margin lower."""
-    for mass, least in ((4.0, 5.0), (20.0, 0.05 * 20.0 * 9.80665)):
-        monitor = Monitor(system.with_object(mass=mass), moved=0.0)
-        margin = max(15.0, 0.5 * mass * 9.80665) - least
+    """Beyond 5 N or 5 % of the weight, until it is a tenth lower, wherever control ends."""
+    far = SafetySettings(wrench_residual_share=5.0)
+    never = SafetySettings(wrench_residual_share=np.inf)
+    for mass, least, settings in (
+        (4.0, 5.0, SETTINGS),
+        (20.0, 0.05 * 20.0 * 9.80665, SETTINGS),
+        (20.0, 0.05 * 20.0 * 9.80665, far),
+        (4.0, 5.0, never),
+    ):
+        monitor = Monitor(system.with_object(mass=mass), moved=0.0, settings=settings)
 
         def doubtful(force, monitor=monitor):
             for _ in range(400):
@@ -374,8 +380,16 @@ def test_a_small_difference_is_a_warning(system):
 
         assert not doubtful(0.99 * least)
         assert doubtful(1.01 * least)
-        assert doubtful(least - 0.01 * margin)
-        assert not doubtful(least - 0.03 * margin)
+        assert doubtful(0.91 * least)
+        assert not doubtful(0.89 * least)
+
+
+def test_a_limit_that_is_infinite_stays_so_without_weight():
+    """As without gravity; a share alone is no limit of a weightless object."""
+    for weight in (0.0, 100.0):
+        body = WrenchResidual("o", weight, 0.5, SafetySettings(wrench_residual_share=np.inf), 0.01)
+        state = state_of([0.0, 1e6, 0.0]).tolist()
+        assert body.excess([0.0] * 18, state, body.parameters) < 0.0
 
 
 def test_a_warning_names_the_sensor_or_the_object(system):

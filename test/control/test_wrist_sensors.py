@@ -11,7 +11,7 @@ from support.control_loops import feed, sampled_loop
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import make_plant, simulate
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
-from robot_dynamics.control.faults import SafetyError
+from robot_dynamics.control.faults import Cause, SafetyError
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.wrist_sensors import SensorFrames
 from robot_dynamics.robot import Robot
@@ -61,6 +61,20 @@ def test_a_tool_is_weighed_in_every_orientation():
     np.testing.assert_allclose(
         loop.wrist_sensors.grasp_wrenches(measured.q, measured.wrenches), bare, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_a_tool_at_no_position_is_told_by_the_arm_first(bad):
+    """Weights are subtracted before positions are checked."""
+    loop, _, measured = begun(TOOL)
+    loop.check(measured.q, measured.qd)
+    loop.start_at(0, 0, measured.q, measured.qd, measured.wrenches)
+    loop.update(1, 1, measured.q, measured.qd, measured.wrenches)
+    q = measured.q.copy()
+    q[0] = bad
+    loop.update(2, 2, q, measured.qd, measured.wrenches)
+    assert loop.safety.faults[0][1].cause is Cause.ARM_LOST
+    assert loop.safety.faults[0][1].subject == "left"
 
 
 def test_a_run_with_tools_and_biases_is_as_good():
