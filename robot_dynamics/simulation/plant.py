@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.manipulation.wrist_sensors import ToolWeights
 from robot_dynamics.model import WORLD, Model
@@ -174,14 +174,15 @@ class Plant(ABC):
         self._sensors = Sensors(settings.sensors, settings.seed, self._arms, self.faults)
         self._tools = ToolWeights(system)
         held = system.model.bodies[system.object_body].name
-        self._planned = [
-            (
-                round(push.time_s / period),
-                (push.time_s + push.duration_s) / period - 0.5,
-                checked_wrenches(system.model, {push.link or held: [*push.moment, *push.force]}),
-            )
-            for push in settings.pushes
-        ]
+        self._planned = []
+        for i, push in enumerate(settings.pushes):
+            wrench = [*push.moment, *push.force]
+            try:
+                wrenches = checked_wrenches(system.model, {push.link or held: wrench})
+            except UnknownNameError as error:
+                raise ArgumentError(f"plant.pushes[{i}].link: {error}") from None
+            end = (push.time_s + push.duration_s) / period - 0.5
+            self._planned.append((round(push.time_s / period), end, wrenches))
 
     def reset(self, seed: int | None = None) -> Measurement:
         """Return to the start at rest, brakes on, and measure there.
