@@ -139,7 +139,7 @@ def test_imports_point_downwards():
         ("app", "from sensor_msgs.msg import JointState", False),
         ("app", "from robot_dynamics.reproductions.study import Study", False),
         ("nodes", "from robot_dynamics.reproductions.study import Study", False),
-        ("reproductions", "from robot_dynamics.app.figures import BLUE", True),
+        ("reproductions", "from robot_dynamics.app.pictures.figures import BLUE", True),
         ("nodes", "from sensor_msgs.msg import JointState", True),
     ],
 )

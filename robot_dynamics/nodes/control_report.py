@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.progress import seconds_since_process_start
-from robot_dynamics.app.recorders import ControlRecorder
-from robot_dynamics.app.recording import MEASURED, Recording
-from robot_dynamics.app.run import progress_of
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.recordings.recording import MEASURED, Recording
+from robot_dynamics.app.runs.recorders import ControlRecorder
+from robot_dynamics.app.runs.run import progress_of
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
 from robot_dynamics.control.controller import of_observer

@@ -21,8 +21,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.app.recorders import unbounded_drives
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.runs.recorders import unbounded_drives
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession

@@ -26,8 +26,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
-from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
-from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.recordings.bags.messages import (
+    quaternion_of,
+    twist_of,
+    vector_of,
+    wrench_of,
+)
+from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.description.orientations import rotation_of_quaternion

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.app.command_arguments import add_json, count
-from robot_dynamics.app.command_line import BAD_RUN, GOOD
+from robot_dynamics.app.command_line.arguments import add_json, count
+from robot_dynamics.app.command_line.main import BAD_RUN, GOOD
 from robot_dynamics.app.output_files import (
     STANDARD_OUTPUT,
     OutputError,
@@ -94,7 +94,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
             raise UnknownNameError(f"law of study {study.name!r}", options.law, study.laws)
         more["law"] = options.law
     if options.plot:
-        from robot_dynamics.app.figures import require_figure
+        from robot_dynamics.app.pictures.figures import require_figure
 
         require_figure(options.plot)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.figures import BLUE, GREY, INK, ORANGE, XYZ
+from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, ORANGE, XYZ
 from robot_dynamics.dynamics.vibration import equilibrium, vibrations
 from robot_dynamics.model import LoopElement, Mechanism, Model, build
 from robot_dynamics.reproductions.law_checks import inverse_dynamics_law_check

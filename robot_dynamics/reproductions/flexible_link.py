@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, INK, VERMILION
 from robot_dynamics.dynamics.vibration import vibrations
 from robot_dynamics.model import JointElement, LinkElement, build
 from robot_dynamics.model.beam import beam

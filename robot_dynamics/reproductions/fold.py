@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BAND, BLUE, GREEN, INK, ORANGE, VERMILION
+from robot_dynamics.app.pictures.figures import BAND, BLUE, GREEN, INK, ORANGE, VERMILION
 from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.figures import BLUE, INK, ORANGE, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, INK, ORANGE, VERMILION
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.law_checks import carrying_law_checks
 from robot_dynamics.reproductions.space_robot import draw_robot

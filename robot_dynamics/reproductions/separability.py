@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.figures import BLUE, GREEN, GREY, ORANGE, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, ORANGE, VERMILION
 from robot_dynamics.reproductions.study import Check, Outcome, Tell, largest
 from robot_dynamics.reproductions.swain_morris import TOOLS, grasps, held_at, held_box, two_armed
 from robot_dynamics.reproductions.unified import (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.integrate import simpson
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.figures import BLUE, GREY, INK, ORANGE, VERMILION, XYZ
+from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, ORANGE, VERMILION, XYZ
 from robot_dynamics.dynamics.impact import Impact, plastic_impact
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.reproductions.law_checks import (

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.figures import write_figure
+from robot_dynamics.app.pictures.figures import write_figure
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.wording import apart
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
 from robot_dynamics.app.studies.samples import Results, run_samples
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.reproductions.jointed_control import JointedRecord, ReproductionSettings

@@ -7,8 +7,8 @@ import inspect
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import LAWS, make_law
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.laws import LAWS, make_law
+from robot_dynamics.app.scenarios.scenario import build_system, load_scenario
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.reference import ACCELERATION, POSE
 from robot_dynamics.control.settings import ControlSettings

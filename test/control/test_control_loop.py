@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from support.control_loops import feed, sampled_loop
 
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.runs.run import make_plant
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.scenario import load_scenario, true_system
 from robot_dynamics.compile.machine import MachineCode
 from robot_dynamics.control.clock import WallClock
 from robot_dynamics.control.control_loop import ControlLoop

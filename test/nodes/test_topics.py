@@ -23,7 +23,7 @@ from std_msgs.msg import Float64, Float64MultiArray, String
 from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.nodes import topics as node_topics
 from robot_dynamics.nodes.controller import Controller
 from robot_dynamics.nodes.guard import GUARD, Guard

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.acceptance import failures
-from robot_dynamics.app.batch_figures import LARGEST, LEAST
-from robot_dynamics.app.batch_simulation import BatchSimulation, why_separate
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.run import Preparation, simulate
-from robot_dynamics.app.scenario import (
+from robot_dynamics.app.batches.batch_figures import LARGEST, LEAST
+from robot_dynamics.app.batches.batch_simulation import BatchSimulation, why_separate
+from robot_dynamics.app.runs.run import Preparation, simulate
+from robot_dynamics.app.scenarios.acceptance import failures
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.scenario import (
     OPTION,
     Scenario,
     find_scenario,

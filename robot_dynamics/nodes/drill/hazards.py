@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from robot_dynamics.app.drill import DrillResult
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.runs.drill import DrillResult
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.nodes.control_session import CLOSE_S
 from robot_dynamics.nodes.drill.disturbances import (

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, GREY, INK, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, VERMILION
 from robot_dynamics.reproductions.law_checks import relative_error
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS, terms_at

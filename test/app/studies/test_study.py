@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import yaml
 
-from robot_dynamics.app.command_line import main
+from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.command_line.scenario_schema import json_schema, reference_page
 from robot_dynamics.app.output_files import OutputError
-from robot_dynamics.app.run import Preparation, simulate
-from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.app.scenario_schema import json_schema, reference_page
+from robot_dynamics.app.runs.run import Preparation, simulate
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.app.studies.design import design_of
 from robot_dynamics.app.studies.report import summary, worst_sample
 from robot_dynamics.app.studies.samples import Results

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.scenario import build_system, load_scenario
 from robot_dynamics.nodes.drill.hazards import (
     HAZARDS,
     Trial,
@@ -42,7 +42,7 @@ def test_all_kinds_of_faults_are_there():
     assert not drilled & SIMULATED
 
 
-#: Only planned by scenarios: tested by `test/app/test_edges.py`.
+#: Only planned by scenarios: tested by `test/app/runs/test_edges.py`.
 SIMULATED = {"late_joints"}
 
 
