@@ -95,7 +95,9 @@ class MujocoPlant(Plant):
         ]
         at = [[m, m + 1, m + 2, f, f + 1, f + 2] for m, f in sensors]
         self._sensor_at = np.array(at, dtype=np.intp).reshape(-1, 6)
-        self._joint = _ObjectJoint(system.internal_axes, self._model) if self._jointed else None
+        self._joint = (
+            _MujocoObjectJoint(system.internal_axes, self._model) if self._jointed else None
+        )
         self.reset()
 
     def truth(self) -> Truth:
@@ -276,7 +278,7 @@ class MujocoPlant(Plant):
         return np.concatenate([np.cross(center, up), up])
 
 
-class _ObjectJoint:
+class _MujocoObjectJoint:
     """The joint between the parts of an object, in MuJoCo.
 
     Args:

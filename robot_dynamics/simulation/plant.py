@@ -23,7 +23,7 @@ from robot_dynamics.model import WORLD, Model
 from robot_dynamics.simulation.faults import JUMP, Faults
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
-from robot_dynamics.simulation.step import Drives
+from robot_dynamics.simulation.step import DriveParameters
 
 if TYPE_CHECKING:
     from robot_dynamics.simulation.contact.report import ContactReport
@@ -349,7 +349,9 @@ def restore(of: object, state: Mapping[str, Any]) -> None:
         setattr(of, name, copy.deepcopy(value))
 
 
-def drives_of(system: GraspSystem, settings: PlantSettings, model: Model | None = None) -> Drives:
+def drives_of(
+    system: GraspSystem, settings: PlantSettings, model: Model | None = None
+) -> DriveParameters:
     """Return the drives of a system's arm joints with the friction of their descriptions.
 
     After them stand the passive joints of arms with internal closed chains: friction, no torque.
@@ -365,7 +367,7 @@ def drives_of(system: GraspSystem, settings: PlantSettings, model: Model | None 
     effort = np.zeros(len(names))
     driven = len(system.joint_names)
     effort[:driven] = system.limits["effort"] if settings.torque_limit else np.inf
-    return Drives(
+    return DriveParameters(
         v_index=np.array([model.v_slices[i].start for i in at], dtype=np.intp),
         effort=effort,
         damping=settings.damping_scale * np.array([joint.damping for joint in joints]),

@@ -33,7 +33,7 @@ from robot_dynamics.simulation.runge_kutta import CLASSICAL
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.step import (
-    Drives,
+    DriveParameters,
     decay_rates,
     largest_step,
     singular_step,
@@ -146,11 +146,11 @@ class RigidMotion:
         """
         return OwnParameters(*self._program(self.drives), blocks)
 
-    def _block(self, drives: Drives) -> Array:
+    def _block(self, drives: DriveParameters) -> Array:
         own = step_parameters(self.model, drives, self._length)
         return np.concatenate([own, self._recovery])
 
-    def _program(self, drives: Drives) -> tuple[bytes, Callable[[], Program]]:
+    def _program(self, drives: DriveParameters) -> tuple[bytes, Callable[[], Program]]:
         """Return key and maker of `step_and_figures` with the joints of these drives."""
         actuated = drives.v_index.tolist()
         key = (
@@ -159,12 +159,12 @@ class RigidMotion:
         )  # fmt: skip
         return key, lambda: step_and_figures(self.scene, self.model, actuated)
 
-    def _compiled_step(self, drives: Drives) -> Any:
+    def _compiled_step(self, drives: DriveParameters) -> Any:
         """Return `(q, qd, torque) -> ...` of `step_and_figures` with these drives."""
         return load_kernel(*self._program(drives), lanes=1).bind(self._block(drives))
 
     @cached_property
-    def _pushed_step(self) -> tuple[Any, Drives]:
+    def _pushed_step(self) -> tuple[Any, DriveParameters]:
         """The step under forces of all joints (nv,), compiled when it is needed first.
 
         What the drives give is limited before.
@@ -172,7 +172,7 @@ class RigidMotion:
         nv, own = self.model.nv, self.drives
         damping, friction = np.zeros(nv), np.zeros(nv)
         damping[own.v_index], friction[own.v_index] = own.damping, own.friction
-        drives = Drives(
+        drives = DriveParameters(
             np.arange(nv), np.full(nv, np.inf), damping, friction, own.friction_velocity
         )
         return self._compiled_step(drives), drives
@@ -283,7 +283,7 @@ class RigidMotion:
             )
         return max(self.substeps, math.ceil(period / longest * (1.0 - 1e-9)))
 
-    def _singular_step(self, drives: Drives, torque: Array) -> None:
+    def _singular_step(self, drives: DriveParameters, torque: Array) -> None:
         """Make one step where constraints depend on one another, or motion has no bound."""
         q, qd, multipliers, closure, drift = singular_step(
             self.robot, drives, self._length, self.q, self.qd, torque

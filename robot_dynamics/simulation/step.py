@@ -47,7 +47,7 @@ _BISECTIONS = 40
 
 
 @dataclass(frozen=True)
-class Drives:
+class DriveParameters:
     """What stands between a torque command and the mechanism, over the actuated joints (na,).
 
     Attributes:
@@ -72,7 +72,7 @@ class Drives:
         )
 
 
-def step_parameters(model: Model, drives: Drives, step: float) -> Array:
+def step_parameters(model: Model, drives: DriveParameters, step: float) -> Array:
     """Return the parameter block of `step_program`: model, drives, length of the step [s]."""
     return np.concatenate([pack(model), drives.pack(), [step]])
 
@@ -169,7 +169,7 @@ def drive_forces(
 
 
 def singular_step(
-    robot: Robot, drives: Drives, step: float, q: Array, qd: Array, torque: Array
+    robot: Robot, drives: DriveParameters, step: float, q: Array, qd: Array, torque: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Return q, qd, multipliers, closure at the start and drift at the end of one step.
 

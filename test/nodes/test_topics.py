@@ -25,7 +25,7 @@ from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.nodes import topics as node_topics
-from robot_dynamics.nodes.controller import Controller
+from robot_dynamics.nodes.controller import ControllerNode
 from robot_dynamics.nodes.guard import GUARD, Guard
 from robot_dynamics.nodes.lifecycle import SessionNode
 from robot_dynamics.nodes.process import Reporter
@@ -341,7 +341,7 @@ def test_names_that_were_remapped_or_are_absolute(add, clock):
 @pytest.mark.parametrize(
     ("make", "elsewhere", "said"),
     [
-        (Controller, ("joint_states", JointState), "inactive: no publisher on"),
+        (ControllerNode, ("joint_states", JointState), "inactive: no publisher on"),
         (
             partial(SessionNode, "guard", GUARD, Guard),
             ("joint_states", JointState),

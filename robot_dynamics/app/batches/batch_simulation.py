@@ -32,7 +32,7 @@ from robot_dynamics.app.scenarios.scene import scene_of
 from robot_dynamics.control.batch_loop import BatchLoop
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
-from robot_dynamics.description.yaml_document import Node, decode, parse_yaml
+from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml
 from robot_dynamics.dynamics.arguments import several_names, whole_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.assembly import closed_configuration
@@ -261,7 +261,7 @@ class BatchSimulation:
         return BatchPlant(self._nominal, self._cells(range(self.count), settings), self.period)
 
     @cached_property
-    def _document(self) -> Node:
+    def _document(self) -> YamlNode:
         return parse_yaml(self.scenario.text(), self.scenario.name).without_lines()
 
     def _own_settings(self, numbers: Sequence[int]) -> list[PlantSettings]:

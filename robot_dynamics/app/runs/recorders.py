@@ -33,7 +33,7 @@ from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.contact.report import ContactReport, Touch, friction_used
+from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, friction_used
 from robot_dynamics.simulation.plant import Measurement, Plant
 from robot_dynamics.version import find_version
 
@@ -473,7 +473,7 @@ class ContactRecorder:
         for i, contact in enumerate(contacts):
             speed = math.hypot(*contact.slip)
             if i < len(self._cones):
-                if contact.state in (Touch.SLIDING, Touch.OPEN):
+                if contact.state in (ContactMode.SLIDING, ContactMode.OPEN):
                     self._grasp_slip[i] += self._period * speed
                 wrenches += [contact.moment, contact.force]
                 continue
@@ -483,7 +483,7 @@ class ContactRecorder:
                 by_name[contact.name] = -np.concatenate([contact.moment, contact.force])
                 continue
             force[at] += contact.force[2]
-            if contact.state is Touch.SLIDING:
+            if contact.state is ContactMode.SLIDING:
                 moving[at] = max(moving[at], speed)
         self._surface_slip += self._period * moving
         every = {
@@ -500,7 +500,7 @@ class ContactRecorder:
             ),
             "grasp_tilt": np.array(
                 [
-                    0.0 if contacts[i].state is Touch.OPEN else contacts[i].tilt
+                    0.0 if contacts[i].state is ContactMode.OPEN else contacts[i].tilt
                     for i in self._soft_fingers
                 ]
             ),

@@ -41,7 +41,7 @@ from robot_dynamics.control.settings import (
 )
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.files import refused
-from robot_dynamics.description.yaml_document import Node, decode, parse_yaml, read_yaml
+from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml, read_yaml
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.hybrid.environment import PUSHED
@@ -242,7 +242,7 @@ class Scenario:
         return self._text
 
     @cached_property
-    def _document(self) -> Node:
+    def _document(self) -> YamlNode:
         # Nobody has seen the text: its lines are no places.
         return parse_yaml(self.text(), self.name).without_lines()
 
@@ -398,7 +398,7 @@ OPTION = "--set"
 _INDEX = re.compile(r"\[(\d+)\]")
 
 
-def with_overrides(document: Node, overrides: Iterable[str]) -> Node:
+def with_overrides(document: YamlNode, overrides: Iterable[str]) -> YamlNode:
     """Return a document with some values replaced.
 
     Each override is `KEY=VALUE`: keys joined by dots, numbers for the entries of lists (from 0),
@@ -439,7 +439,7 @@ def with_overrides(document: Node, overrides: Iterable[str]) -> Node:
     return document
 
 
-def _replaced(node: Node, keys: list[str], value: Node, place: str) -> Node:
+def _replaced(node: YamlNode, keys: list[str], value: YamlNode, place: str) -> YamlNode:
     if not keys:
         return value
     first, rest = keys[0], keys[1:]
@@ -454,9 +454,9 @@ def _replaced(node: Node, keys: list[str], value: Node, place: str) -> Node:
         return replace(node, value=items)
     entries = dict(node.value) if node.is_mapping else {}
     path = f"{node.path}.{first}" if node.path else first
-    child = entries.get(first, Node(None, place, 0, 0, path))
+    child = entries.get(first, YamlNode(None, place, 0, 0, path))
     entries[first] = _replaced(child, rest, value, place)
     lines = {name: line for name, line in node.key_lines.items() if name != first}
     if node.is_mapping:
         return replace(node, value=entries, key_lines=lines)
-    return Node(entries, place, 0, 0, node.path)
+    return YamlNode(entries, place, 0, 0, node.path)

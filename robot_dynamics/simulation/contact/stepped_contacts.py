@@ -31,8 +31,8 @@ from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
 from robot_dynamics.simulation.contact.step_records import DEEP
 from robot_dynamics.simulation.contact.time_stepping import (
     MOST_BOUNCES,
-    ContactMotion,
     SavedMotion,
+    TimeStepping,
 )
 from robot_dynamics.simulation.engine_plant import SimulationError
 from robot_dynamics.simulation.plant import Measurement
@@ -137,7 +137,7 @@ class SteppedContacts:
                     )
             damping, friction = model.damping, model.friction
             model = model.replace(joint_friction=False)
-        self.motion = ContactMotion(RobotScene(model, items), cone)
+        self.motion = TimeStepping(RobotScene(model, items), cone)
         self.motion.damping[:], self.motion.friction[:] = damping, friction
         self.motion.start(q0, qd0)
         with np.errstate(all="ignore"):  # what is not finite is told

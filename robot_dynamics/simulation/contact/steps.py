@@ -25,12 +25,12 @@ from robot_dynamics.simulation.contact.report import (
     held,
     tilt_of,
 )
-from robot_dynamics.simulation.contact.terms import ContactTerms
-from robot_dynamics.simulation.contact.time_stepping import ContactMotion
+from robot_dynamics.simulation.contact.terms import SceneTerms
+from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
-from robot_dynamics.simulation.step import Drives
+from robot_dynamics.simulation.step import DriveParameters
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,12 @@ class ContactSteps:
     """
 
     def __init__(
-        self, scene: Scene, drives: Drives, start: Array, period: float, settings: PlantSettings
+        self,
+        scene: Scene,
+        drives: DriveParameters,
+        start: Array,
+        period: float,
+        settings: PlantSettings,
     ) -> None:
         x, quaternion = np.split(np.asarray(start, dtype=float)[scene.system.object_q], [3])
         there = pose(x, rotation_of_quaternion(quaternion.tolist()))
@@ -71,7 +76,7 @@ class ContactSteps:
         self.scene, self.drives, self._start, self._period = scene, drives, start, period
         self.substeps = _substeps(settings, period)
         self._h = period / self.substeps
-        self.steps = ContactMotion(scene)
+        self.steps = TimeStepping(scene)
         self.steps.damping[drives.v_index] = drives.damping
         self.steps.friction[drives.v_index] = drives.friction
         self.steps.friction_velocity[0] = drives.friction_velocity
@@ -206,9 +211,7 @@ class ObservedContacts:
         pads: Moments of the pads on the object (p, 2) [N m]; none by default.
     """
 
-    def __init__(
-        self, layout: ContactTerms, q: Array, v: Array, pads: Array | None = None
-    ) -> None:
+    def __init__(self, layout: SceneTerms, q: Array, v: Array, pads: Array | None = None) -> None:
         self._layout, self._terms = layout, layout.at(q, v)
         #: Moments about x and y by each arm that pushes with a pad, by its place among those.
         self._pads: dict[int, Array] = {}
@@ -275,7 +278,7 @@ class ObservedContacts:
         sizes = np.abs(error)
         return float(sizes[~turned].max(initial=0.0)), float(sizes[turned].max(initial=0.0))
 
-    def reports(self, forces: Array, motion: ContactMotion) -> tuple[ContactReport, ...]:
+    def reports(self, forces: Array, motion: TimeStepping) -> tuple[ContactReport, ...]:
         """Return what there is to say of each contact.
 
         Arms come in their order, then points on surfaces, then what holds the object in the world.

@@ -19,7 +19,7 @@ from robot_dynamics.nodes.drill.hazards import (
     gap_bound_s,
     problems_of_commands,
 )
-from robot_dynamics.nodes.drill.session import NodeMonitor, Session
+from robot_dynamics.nodes.drill.session import DrillSession, NodeMonitor
 from robot_dynamics.simulation.faults import KINDS, fault_of
 
 
@@ -54,7 +54,9 @@ SCENARIO = load_scenario("lift_box")
 def trial(ros, tmp_path_factory):
     """Return a trial of nodes that move the object."""
     monitor = NodeMonitor(build_system(SCENARIO))
-    with Session(monitor, SCENARIO, tmp_path_factory.mktemp("nodes"), lockstep=True) as session:
+    with DrillSession(
+        monitor, SCENARIO, tmp_path_factory.mktemp("nodes"), lockstep=True
+    ) as session:
         session.start_nodes()
         session.begin()
         yield Trial(session, monitor, SCENARIO)
@@ -99,7 +101,9 @@ def test_a_hazard_that_does_other_things_than_expected_is_no_success(trial):
 
 def test_bounds(tmp_path):
     """Two control periods, and what is declared besides."""
-    session = Session(SimpleNamespace(), SCENARIO, tmp_path, lockstep=False)  # nothing is started
+    session = DrillSession(
+        SimpleNamespace(), SCENARIO, tmp_path, lockstep=False
+    )  # nothing is started
     period = SCENARIO.control.period
     bounds = {
         name: bound_s(BY_NAME[name], session, period, SCENARIO.safety)

@@ -21,7 +21,7 @@ from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.engine_plant import EnginePlant, SimulationError
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
@@ -103,7 +103,7 @@ def test_enough_squeeze_holds(kind):
     torque = torques(80.0)
     for _ in range(10):
         measured = plant.step(torque)
-        assert {c.state for c in plant.contacts()} == {Touch.STICKING}
+        assert {c.state for c in plant.contacts()} == {ContactMode.STICKING}
     assert_allclose(measured.wrenches[:, 5], 80.0, atol=5.0)
     assert_allclose(plant.truth().object_pose, CELL.start[SYSTEM.object_q], atol=2e-3)
     # 24.5 N at 80 N and mu = 0.6 are 0.51; a soft finger also holds its arm from turning.
@@ -117,7 +117,7 @@ def test_too_little_squeeze_drops_and_the_simulation_goes_on():
     for _ in range(60):
         plant.step(torque)
         states.append({c.state for c in plant.contacts()})
-    assert Touch.SLIDING in states[3]
+    assert ContactMode.SLIDING in states[3]
     truth = plant.truth()
     assert truth.object_pose[2] < CELL.start[SYSTEM.object_q][2] - 0.01
     assert np.isfinite(plant.motion.q).all()

@@ -29,9 +29,9 @@ from robot_dynamics.contact.solver import ContactProblem
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
-from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.contact.soft_steps import move_patches, press
-from robot_dynamics.simulation.contact.step_records import ContactLaws, Rows, StepState, Trial
+from robot_dynamics.simulation.contact.step_records import ContactLaws, Rows, StepState, TrialStep
 from robot_dynamics.simulation.contact.terms import StepTerms
 
 G, M = 9.81, 2.0
@@ -131,7 +131,7 @@ def test_what_hardly_touches_gives_way_no_more_than_others_bear():
     u = 2.0 * (start - 1e-17) / h
     press(
         only(StepTerms, before=rates, after=rates),
-        only(Trial, h=np.array([h]), springs=law(start), within=np.ones(1, dtype=bool)),
+        only(TrialStep, h=np.array([h]), springs=law(start), within=np.ones(1, dtype=bool)),
         only(ContactProblem, compliance=compliance, c=c, touching=on),
         0, 0, u,
     )  # fmt: skip
@@ -165,7 +165,7 @@ def test_a_body_rests_where_springs_bear_it():
     assert_allclose(place @ n, -M * G * np.cos(angle) / K, rtol=1e-8)
     # On its way down the patch slipped a little: what is left of x bears the weight.
     (contact,) = sim.contacts
-    assert contact.state is Touch.STICKING
+    assert contact.state is ContactMode.STICKING
     assert_allclose(contact.force[2], M * G * np.cos(angle), rtol=1e-8)
     along = contact.axes[:2].T @ contact.force[:2]
     assert_allclose(along @ t, -M * G * np.sin(angle), rtol=1e-6)
@@ -322,7 +322,7 @@ def test_a_patch_turns_with_its_surface(axis, shape):
         for _ in range(100):  # 1.9 turns
             seen = sim.step([0.0, force])
         (found,) = sim.contacts
-        assert found.state is Touch.STICKING
+        assert found.state is ContactMode.STICKING
         assert_allclose(found.force[2], K * sunk, rtol=1e-6)
         assert abs(seen.q[0] - 0.5 * w) < 1e-6
         off.append(seen.q[1])
@@ -473,7 +473,7 @@ def test_patches_relax_unless_the_body_is_deeper():
         ),
         Rows(0, 3),
         only(
-            Trial, h=np.array([1e-3]), after=np.zeros(9), within=~no, left=np.full(3, 0.5),
+            TrialStep, h=np.array([1e-3]), after=np.zeros(9), within=~no, left=np.full(3, 0.5),
             shear=np.zeros((0, 2)),
         ),
     )  # fmt: skip
