@@ -28,7 +28,7 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.streams import JointStates, Stream, standard_streams
+from robot_dynamics.app.bags.streams import JointFields, Stream, standard_streams
 from robot_dynamics.app.recording import TICK, Recording
 from robot_dynamics.app.scenario import scenario_of_text
 from robot_dynamics.app.visual.commands import say_where
@@ -119,7 +119,7 @@ class RunningNodes:
             for place, numbers in zip(stream.places, values, strict=True):
                 part = self._columns[place.column][place.part]
                 # The joint states of an arm alone leave the others as they were.
-                known = np.isfinite(numbers) if isinstance(stream, JointStates) else slice(None)
+                known = np.isfinite(numbers) if isinstance(stream, JointFields) else slice(None)
                 part[known] = numbers[known]
 
         self._inbox.subscribe(_KINDS[stream.kind], topic, take, _NEWEST, awaited=False)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.bags.messages import Messages
-from robot_dynamics.app.bags.streams import JointStates, Numbers, standard_streams, whole
+from robot_dynamics.app.bags.streams import JointFields, Numbers, standard_streams, whole
 from robot_dynamics.app.recording import RecordingError
 
 
@@ -30,7 +30,7 @@ def test_streams_read_what_they_write(short):
 
 def test_joints_are_matched_by_name():
     """Another order, further joints and missing ones are all met by the names."""
-    stream = JointStates(
+    stream = JointFields(
         "joint_states", (whole("q", 2), whole("qd", 2)), (("a", "b"),), ("position", "velocity")
     )
     message = SimpleNamespace(name=["b", "x", "a"], position=[2.0, 9.0, 1.0], velocity=[])
