@@ -32,7 +32,7 @@ from robot_dynamics.app.pictures.page import LOOPBACK, PORT, Page
 from robot_dynamics.app.pictures.shapes import VisualError
 from robot_dynamics.app.pictures.visual_scene import RecordedCell
 from robot_dynamics.app.recordings import topic_names as topics
-from robot_dynamics.app.recordings.bags.streams import JointStates, Stream, standard_streams
+from robot_dynamics.app.recordings.bags.streams import JointFields, Stream, standard_streams
 from robot_dynamics.app.recordings.recording import TICK, Recording
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.errors import RobotDynamicsError
@@ -119,7 +119,7 @@ class RunningNodes:
             for place, numbers in zip(stream.places, values, strict=True):
                 part = self._columns[place.column][place.part]
                 # The joint states of an arm alone leave the others as they were.
-                known = np.isfinite(numbers) if isinstance(stream, JointStates) else slice(None)
+                known = np.isfinite(numbers) if isinstance(stream, JointFields) else slice(None)
                 part[known] = numbers[known]
 
         self._inbox.subscribe(_KINDS[stream.kind], topic, take, _NEWEST, awaited=False)

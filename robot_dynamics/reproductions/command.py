@@ -21,7 +21,7 @@ from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.wording import apart
 
 if TYPE_CHECKING:
-    from robot_dynamics.reproductions.study import Outcome
+    from robot_dynamics.reproductions.study import StudyOutcome
 
 _PARTS = 1000  # of a study, as progress is shown
 
@@ -125,7 +125,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
     return outcome.ok
 
 
-def _table(name: str, outcome: Outcome) -> list[str]:
+def _table(name: str, outcome: StudyOutcome) -> list[str]:
     """Return the lines of a table of all claims, and the verdict."""
     rows = [("claim", "measured", "at most", "holds")]
     for check in outcome.checks:
