@@ -40,7 +40,7 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     options = parser.parse_args()
-    from robot_dynamics.app.runs.node_process import private_environment, require_ros
+    from robot_dynamics.app.node_process import private_environment, require_ros
 
     require_ros()
     with tempfile.TemporaryDirectory() as name, private_environment(Path(name)) as environment:
@@ -100,7 +100,8 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
 
     from benchmarks.bare_exchange import answered
     from robot_dynamics.app.recordings.recording_files import load_recording
-    from robot_dynamics.app.scenarios.scenario import build_system, load_scenario
+    from robot_dynamics.app.scenarios.cell import build_system
+    from robot_dynamics.app.scenarios.scenario import load_scenario
     from robot_dynamics.nodes.drill.session import (
         CONTROLLER,
         GUARD,

@@ -13,9 +13,8 @@ from typing import Any
 from rclpy.node import Node
 
 from robot_dynamics.app.recordings import topic_names as topics
-from robot_dynamics.app.scenarios.controllers import anchored
 from robot_dynamics.app.scenarios.laws import control_loop
-from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.app.scenarios.scenario import Scenario, anchored
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.control_loop import ControlLoop, Outcome, Streams
 from robot_dynamics.control.faults import Cause, State

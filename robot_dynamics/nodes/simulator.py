@@ -33,9 +33,10 @@ from std_srvs.srv import SetBool
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.recorders import PlantRecorder
-from robot_dynamics.app.runs.run import make_plant
+from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.robot_description import robot_description
-from robot_dynamics.app.scenarios.scenario import build_system, load_scenario, true_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.background_work import RecordingFile
 from robot_dynamics.nodes.conversions import answers, command_reader
@@ -200,7 +201,7 @@ class Simulator:
         self._missed = 0.0  # real time in which no control period was simulated [s]
         capacity = min(self._ticks, 100_000)
         self._recorder = (
-            PlantRecorder(self._system, self._scenario, capacity) if self._keep else None
+            PlantRecorder(self._plant.scene, self._scenario, capacity) if self._keep else None
         )
 
     def _advance(self) -> None:

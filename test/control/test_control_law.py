@@ -7,8 +7,9 @@ import inspect
 import numpy as np
 import pytest
 
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import LAWS, make_law
-from robot_dynamics.app.scenarios.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.reference import ACCELERATION, POSE
 from robot_dynamics.control.settings import ControlSettings

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from waiting import PATIENCE_S
 
-from robot_dynamics.app.runs.node_process import reserved_domain
+from robot_dynamics.app.node_process import reserved_domain
 
 ROOT = Path(__file__).resolve().parents[2]
 SILENCE_S = 60.0  # a busy machine leaves the other side without a word for seconds

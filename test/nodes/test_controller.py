@@ -120,8 +120,8 @@ def bench(ros, start_node):
 @pytest.fixture(scope="module")
 def support():
     """Return what holds arms and box up at the start."""
+    from robot_dynamics.app.scenarios.cell import build_system
     from robot_dynamics.app.scenarios.laws import control_loop
-    from robot_dynamics.app.scenarios.scenario import build_system
     from robot_dynamics.manipulation.assembly import closed_configuration
 
     system = build_system(SCENARIO)

@@ -23,8 +23,9 @@ from waiting import wait_until
 
 from robot_dynamics.app.pictures.shapes import FORCE_SCALE
 from robot_dynamics.app.recordings.bags.messages import wrench_of
-from robot_dynamics.app.runs.run import make_plant
-from robot_dynamics.app.scenarios.scenario import load_scenario, true_system
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.conversions import (
     OdometryWriter,
     ReferenceWriter,

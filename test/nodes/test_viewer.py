@@ -19,7 +19,8 @@ from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 
 from robot_dynamics.app.command_line.main import main  # noqa: E402
 from robot_dynamics.app.runs.recorders import common_metadata  # noqa: E402
-from robot_dynamics.app.scenarios.scenario import build_system, load_scenario  # noqa: E402
+from robot_dynamics.app.scenarios.cell import build_system  # noqa: E402
+from robot_dynamics.app.scenarios.scenario import load_scenario  # noqa: E402
 from robot_dynamics.nodes import viewer  # noqa: E402
 from robot_dynamics.nodes.topics import LATCHED, STREAM  # noqa: E402
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.recordings.metrics import added_internal_forces, internal_force_errors
 from robot_dynamics.app.recordings.recording import TICK, Recording
-from robot_dynamics.app.runs.recorders import reference_metadata
-from robot_dynamics.app.runs.report import (
+from robot_dynamics.app.recordings.tracking import (
     orientation_error,
     position_error,
     settled,
     torque_fractions,
 )
+from robot_dynamics.app.runs.recorders import reference_metadata
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.control_law import ControlLaw
 

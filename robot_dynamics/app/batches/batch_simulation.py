@@ -20,15 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.app.batches.batch_figures import COLUMNS, Collector, FigureReference, joined
 from robot_dynamics.app.batches.separate_batch import SeparateBatch
 from robot_dynamics.app.batches.separate_cells import NOT_FINITE, CellRun
-from robot_dynamics.app.runs.run import chosen_scenario
+from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop
-from robot_dynamics.app.scenarios.scenario import (
-    Scenario,
-    build_system,
-    true_system,
-    with_overrides,
-)
-from robot_dynamics.app.scenarios.scene import scene_of
+from robot_dynamics.app.scenarios.plant import scene_of
+from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario, with_overrides
 from robot_dynamics.control.batch_loop import BatchLoop
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings

@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.batches.batch_figures import LARGEST, LEAST
 from robot_dynamics.app.recordings.metrics import contact_figures, holding_figures
+from robot_dynamics.app.recordings.tracking import settled
 from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
-from robot_dynamics.app.runs.report import report_of, settled
-from robot_dynamics.app.runs.run import make_plant, sense_object
+from robot_dynamics.app.runs.report import report_of
+from robot_dynamics.app.runs.run import sense_object
+from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop, make_law
-from robot_dynamics.app.scenarios.scenario import Scenario, build_system, true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause
@@ -239,7 +242,7 @@ class SeparateCells:
             last = self._begin(own, loop)
         except RobotDynamicsError as error:
             return CellRun({}, (0, "refused", str(error)), {})
-        seen = PlantRecorder(plant.system, scenario, ticks)
+        seen = PlantRecorder(plant.scene, scenario, ticks)
         done = ControlRecorder(loop.law, scenario, ticks)
         ending: tuple[int, str, str] | None = None
         for tick in range(ticks):

@@ -367,9 +367,9 @@ def _add_schema(commands: Any) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.progress import display
     from robot_dynamics.app.runs.demo import demonstrate
-    from robot_dynamics.app.runs.node_process import require_ros
     from robot_dynamics.app.runs.run import RunOutputs
 
     require_ros()
@@ -441,6 +441,7 @@ def _benchmark(options: argparse.Namespace) -> int:
 
 
 def _drill(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.progress import display
     from robot_dynamics.app.runs.drill import (
         DrillInterrupted,
@@ -449,7 +450,6 @@ def _drill(options: argparse.Namespace) -> int:
         drill_table,
         soak_lines,
     )
-    from robot_dynamics.app.runs.node_process import require_ros
     from robot_dynamics.app.scenarios.scenario import load_scenario
 
     require_ros()

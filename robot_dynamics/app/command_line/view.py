@@ -160,8 +160,8 @@ def _view(options: argparse.Namespace) -> int:
 
 def _view_topics(options: argparse.Namespace) -> NoReturn:
     """Become the process that listens to topics: its signals are those of the terminal."""
+    from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.pictures.shapes import VisualError, require_trimesh
-    from robot_dynamics.app.runs.node_process import require_ros
 
     beside = [options.what] * (options.what is not None) + ["--live"] * options.live
     beside += ["--set"] * bool(options.overrides)

@@ -34,7 +34,11 @@ from robot_dynamics.app.recordings.metrics import (
     squeezes,
 )
 from robot_dynamics.app.recordings.recording import TICK, Recording, RecordingError
-from robot_dynamics.app.runs.report import orientation_error, position_error, torque_fractions
+from robot_dynamics.app.recordings.tracking import (
+    orientation_error,
+    position_error,
+    torque_fractions,
+)
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 
 Array = NDArray[np.float64]

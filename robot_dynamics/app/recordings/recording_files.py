@@ -153,7 +153,7 @@ def _save_elsewhere(recording: Recording, path: Path) -> None:
     """
     import subprocess  # at once it would slow every start
 
-    from robot_dynamics.app.runs.node_process import with_this_package
+    from robot_dynamics.app.node_process import with_this_package
 
     writer = subprocess.Popen(
         [sys.executable, "-c", _WRITER, str(path.absolute())],

@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.app.progress import Listener, Progress
-from robot_dynamics.app.recordings.recording import RecordingError
-from robot_dynamics.app.recordings.recording_files import load_merged
-from robot_dynamics.app.runs.node_process import (
+from robot_dynamics.app.node_process import (
     NodeProcess,
     private_environment,
     require_ros,
     run_until_done,
     start_with_parameters,
 )
+from robot_dynamics.app.progress import Listener, Progress
+from robot_dynamics.app.recordings.recording import RecordingError
+from robot_dynamics.app.recordings.recording_files import load_merged
 from robot_dynamics.app.runs.report import report_of
 from robot_dynamics.app.runs.run import Run, RunInterrupted, compile_ahead
 from robot_dynamics.app.scenarios.controllers import require_leave

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.app.node_process import NodeProcess, private_environment, run_until_done
 from robot_dynamics.app.progress import Listener, StudyProgress
-from robot_dynamics.app.runs.node_process import NodeProcess, private_environment, run_until_done
 from robot_dynamics.app.runs.run import compile_ahead
 from robot_dynamics.app.scenarios.scenario import Scenario
 

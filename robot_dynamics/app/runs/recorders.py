@@ -25,16 +25,17 @@ from robot_dynamics.app.scenarios.cell import (
 )
 from robot_dynamics.app.scenarios.laws import distribution_of
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.app.scenarios.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.controller import of_observer
 from robot_dynamics.control.settings import LAW_FACTS
 from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.hybrid import FrictionCone
+from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, friction_used
 from robot_dynamics.simulation.plant import Measurement, Plant
+from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.version import find_version
 
 Array = NDArray[np.float64]
@@ -85,7 +86,7 @@ _CONTROL_MEASURED_UNITS = {
 def common_metadata(
     scenario: Scenario, system: GraspSystem, units: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the metadata that both sides of a run have in common.
+    """Return the metadata common to both sides of a run.
 
     Args:
         scenario: The scenario.
@@ -97,20 +98,6 @@ def common_metadata(
     if soft_fingers(scenario) and np.isfinite(scenario.safety.tilt_limit_deg):
         acceptance["grasp_tilt_max_deg"] = scenario.safety.tilt_limit_deg
     acceptance |= scenario.acceptance.thresholds(scenario.plant.engine)
-    rows = surface_rows(scenario.cell)
-    held = {surface.name for surface in scenario.cell.surfaces if surface.holds}
-    facts = surface_facts(scenario.cell).rows
-    touching = {
-        # Which columns of the forces on surfaces those of hinges and lines are, and along or about
-        # which axis of its frame each acts.
-        "holding_rows": [
-            [row.name, i, row.force_unit] for i, row in enumerate(facts) if row.name in held
-        ],
-        "holding_axes": [row.axis for row in facts if row.name in held],
-        "surfaces": list(rows),
-        "surface_rows": [at.start for at in rows.values()],
-        "slip_tolerance_m": SLIP_TOLERANCE_M,
-    }
     return {
         "scenario": scenario.name,
         "scenario_text": scenario.text(),
@@ -129,7 +116,7 @@ def common_metadata(
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
         "acceptance": acceptance,
         "expected_stop": scenario.acceptance.stop,
-        **(touching if has_contacts(scenario.cell) else {}),
+        **_contact_metadata(scenario.cell),
         "units": dict(units),
         "versions": {
             "robot_dynamics": find_version(),
@@ -139,18 +126,37 @@ def common_metadata(
     }
 
 
+def _contact_metadata(cell: CellSettings) -> dict[str, Any]:
+    """Return the metadata of contacts; nothing if all grasps are rigid and there is no surface."""
+    if not has_contacts(cell):
+        return {}
+    held = {surface.name for surface in cell.surfaces if surface.holds}
+    rows, facts = surface_rows(cell), surface_facts(cell).rows
+    return {
+        # Columns of `reference_contact_force` that belong to hinges and lines, with their axes.
+        "holding_rows": [
+            [row.name, i, row.force_unit] for i, row in enumerate(facts) if row.name in held
+        ],
+        "holding_axes": [row.axis for row in facts if row.name in held],
+        "surfaces": list(rows),
+        "surface_rows": [at.start for at in rows.values()],
+        "slip_tolerance_m": SLIP_TOLERANCE_M,
+    }
+
+
 class PlantRecorder:
-    """Records what the plant measured, and its true state.
+    """Records the measurements of the plant and its true state.
 
     Args:
-        system: Arms and object.
+        scene: The plant's scene.
         scenario: The scenario.
         ticks: Control periods of the run.
     """
 
-    def __init__(self, system: GraspSystem, scenario: Scenario, ticks: int) -> None:
+    def __init__(self, scene: Scene, scenario: Scenario, ticks: int) -> None:
+        system = scene.system
         na, k = len(system.joint_names), len(system.arms)
-        self._contacts = _contact_recorder(scenario, system)
+        self._contacts = _contact_recorder(scenario, scene)
         names = _internal_force_names(scenario, system)
         widths = {
             TICK: 0,
@@ -376,8 +382,7 @@ def soft_fingers(scenario: Scenario) -> list[str]:
     return [arm.name for arm in scenario.cell.arms if arm.contact.kind == "soft_finger"]
 
 
-def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorder | None:
-    scene = scene_of(scenario, system)
+def _contact_recorder(scenario: Scenario, scene: Scene) -> ContactRecorder | None:
     if scene.rigid:
         return None
     arms = {

@@ -25,9 +25,16 @@ from robot_dynamics.app.recordings.metrics import (
     squeezes,
 )
 from robot_dynamics.app.recordings.recording import TICK, Recording, RecordingError
+from robot_dynamics.app.recordings.tracking import (
+    blocked_error,
+    effort_limits,
+    orientation_error,
+    position_error,
+    settled,
+    torque_fractions,
+)
 from robot_dynamics.app.scenarios.acceptance import failures as missed_thresholds
 from robot_dynamics.control.gains import PidGains, delay_margin
-from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 
 Array = NDArray[np.float64]
 
@@ -111,72 +118,6 @@ def state_hash(recording: Recording) -> str:
     return digest.hexdigest()
 
 
-def position_error(recording: Recording) -> Array:
-    """Return the object's true distance from the reference (ticks,) [m].
-
-    Of an object that touches surfaces the part that they leave free: a path may lead into them. Of
-    an object with a joint it is that of the part that is farther off.
-    """
-    blocked = _blocked_error(recording)[:, 3:]
-    distances = [
-        np.linalg.norm(wanted[:, :3] - true[:, :3] - blocked, axis=1)
-        for true, wanted in _poses(recording)
-    ]
-    return np.asarray(np.max(distances, axis=0))
-
-
-def orientation_error(recording: Recording) -> Array:
-    """Return the object's true angle from the reference (ticks,) [rad]; see `position_error`."""
-    turns = [product(wanted[:, 3:], conjugate(true[:, 3:])) for true, wanted in _poses(recording)]
-    blocked = _blocked_error(recording)[:, :3]
-    if blocked.any():
-        turned = [rotation_vector(turn) - blocked for turn in turns]
-        return np.asarray(np.max([np.linalg.norm(one, axis=1) for one in turned], axis=0))
-    angles = [
-        2.0 * np.arctan2(np.linalg.norm(turn[:, :3], axis=1), np.abs(turn[:, 3])) for turn in turns
-    ]
-    return np.asarray(np.max(angles, axis=0))
-
-
-def _blocked_error(recording: Recording) -> Array:
-    """Return the part of the way to the reference that touched surfaces block (ticks, 6).
-
-    Rotation vector and displacement, world axes; zero where control does not run.
-    """
-    if "blocked_error" not in recording:
-        return np.zeros((len(recording), 6))
-    return np.nan_to_num(recording["blocked_error"])
-
-
-def _poses(recording: Recording) -> list[tuple[Array, Array]]:
-    """Return true and wanted poses (ticks, 7) of the object, or of both its parts."""
-    pairs = [(recording["object_pose"], recording["reference_pose"])]
-    if "second_pose" in recording:
-        pairs.append((recording["second_pose"], recording["reference_second_pose"]))
-    return pairs
-
-
-def torque_fractions(recording: Recording) -> Array:
-    """Return applied torques over the joints' limits (ticks, na); 0 where there is no limit."""
-    return np.asarray(np.abs(recording["applied_torque"]) / _effort_limits(recording))
-
-
-def _effort_limits(recording: Recording) -> Array:
-    """Return the joints' limits (na,), infinite where there is none."""
-    limits = [np.inf if limit is None else limit for limit in recording.get("effort_limits")]
-    return np.array(limits, dtype=float)
-
-
-def settled(recording: Recording) -> NDArray[np.bool_]:
-    """Return for each tick whether the reference has been at rest for long enough (ticks,)."""
-    times = recording[TICK] * recording.get("period_s")
-    inside = np.zeros(len(times), dtype=bool)
-    half = 0.5 * recording.get("period_s")
-    for begin, end in recording.get("settled_intervals_s"):
-        inside |= (times >= begin - half) & (times <= end + half)
-    return inside
-
-
 def _figures(recording: Recording) -> dict[str, Any]:
     rest = settled(recording)
     position, orientation = position_error(recording), np.degrees(orientation_error(recording))
@@ -230,7 +171,7 @@ def _largest_blocked(recording: Recording) -> float | None:
     """Return how far into surfaces that are touched the reference leads [m]; None without any."""
     if "blocked_error" not in recording:
         return None
-    return largest(np.linalg.norm(_blocked_error(recording)[:, 3:], axis=1))
+    return largest(np.linalg.norm(blocked_error(recording)[:, 3:], axis=1))
 
 
 def _broken(recording: Recording) -> list[str]:
@@ -300,7 +241,7 @@ def _torque_mismatch(recording: Recording) -> str | None:
     """
     later = recording.get("plant_delay_periods") + 1
     command, applied = recording["commanded_torque"][:-later], recording["applied_torque"][later:]
-    limits = _effort_limits(recording)
+    limits = effort_limits(recording)
     difference = np.abs(np.clip(command, -limits, limits) - applied)
     wrong = difference > _TORQUE_TOLERANCE * np.minimum(limits, 1e9)
     if not wrong.any():

@@ -30,22 +30,16 @@ from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.recordings.recording_files import require_suffix, save_recording
 from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.runs.report import report_of, summary, write_report
+from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop, make_law
-from robot_dynamics.app.scenarios.scenario import (
-    Scenario,
-    build_system,
-    load_scenario,
-    true_system,
-)
-from robot_dynamics.app.scenarios.scene import scene_of
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.settings import Engine
 
@@ -239,30 +233,26 @@ Watcher = Callable[[float, Callable[[], Recording]], Mapping[str, ArrayLike] | N
 
 
 class Preparation:
-    """Keeps what runs share that differ in nothing that the controller believes.
+    """System and law of the last run, for runs that share what the controller believes.
 
-    Arms and object are the same while `cell` is; the law is while cell, control, safety and
-    reference are. With it a run begins five times as soon, and is the same to the last bit.
+    The system is reused while `cell` is equal, the law while cell, control, safety and reference
+    are. A run then starts in a fifth of the time, and is the same to the last bit.
     """
 
     def __init__(self) -> None:
         self._system: tuple[Any, GraspSystem] | None = None
         self._law: tuple[Any, ControlLaw] | None = None
 
-    def system(self, scenario: Scenario) -> GraspSystem:
-        """Return arms and object as the controller believes them to be."""
+    def of(self, scenario: Scenario) -> tuple[GraspSystem, ControlLaw]:
+        """Return arms and object as the controller believes them, and the law, at its start."""
         if self._system is None or self._system[0] != scenario.cell:
             self._system = scenario.cell, build_system(scenario)
-        return self._system[1]
-
-    def law(self, scenario: Scenario) -> ControlLaw:
-        """Return the control law of a scenario, which begins anew at its start."""
+        system = self._system[1]
         believed = (scenario.cell, scenario.control, scenario.safety, scenario.reference)
         if self._law is None or self._law[0] != believed:
             self._law = None  # should the next one be refused
-            self._law = believed, make_law(scenario, self.system(scenario))
-        # What a run makes it see is no part of the next one.
-        return copy.copy(self._law[1])
+            self._law = believed, make_law(scenario, system)
+        return system, copy.copy(self._law[1])  # a copy: a law keeps what it senses in a run
 
 
 def simulate(
@@ -311,14 +301,13 @@ def simulate(
             scenario.control, law=controller_name(controller), observer=base, options={}
         )
         scenario = replace(scenario, control=named)
+    control = scenario.control
     preparation = preparation or Preparation()
-    control, believed = scenario.control, preparation.system(scenario)
-    law = preparation.law(scenario)
+    believed, law = preparation.of(scenario)
     loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=law)
     ticks = scenario.ticks(law.reference, duration)
-    truth = true_system(scenario, believed)
-    simulated = make_plant(scenario, truth)
-    seen = PlantRecorder(truth, scenario, ticks)
+    simulated = make_plant(scenario, true_system(scenario, believed))
+    seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(law, scenario, ticks)
     stride = max(1, ticks // PROGRESS_STEPS)
     measurement = simulated.reset()
@@ -400,17 +389,6 @@ def compile_ahead(scenario: Scenario) -> None:
         simulate(replace(scenario, control=own), duration=2 * control.period)
 
 
-def chosen_scenario(
-    scenario: Scenario | str | Path, plant: Engine | None, overrides: Iterable[str]
-) -> Scenario:
-    """Return a scenario, that of a file or a shipped one, with changes and with a plant."""
-    if isinstance(scenario, Scenario):
-        scenario = scenario.changed(overrides)
-    else:
-        scenario = load_scenario(scenario, overrides)
-    return scenario.changed([f"plant.engine={plant}"]) if plant else scenario
-
-
 def sense_object(law: ControlLaw, plant: Plant) -> None:
     """Hand the true pose of the object to a law that takes it, as an ideal tracker measures it."""
     if law.senses:
@@ -427,26 +405,6 @@ def _with_holding_drives(
         if arm.name in released:
             acting[own] = last[own]
     return acting
-
-
-def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
-    """Return the plant of a scenario, at its start.
-
-    Args:
-        scenario: The scenario.
-        system: Arms and object as they truly are.
-
-    Raises:
-        ReachError: If an arm does not reach its grasp.
-        RobotDynamicsError: If the engine is not installed, or does not know such objects.
-    """
-    start = closed_configuration(system, scenario.object_pose)
-    period, settings, scene = scenario.control.period, scenario.plant, scene_of(scenario, system)
-    if settings.engine == "mujoco":
-        from robot_dynamics.simulation.mujoco_plant import MujocoPlant
-
-        return MujocoPlant(scene, start, period, settings)
-    return EnginePlant(scene, start, period, settings)
 
 
 def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: ControlLaw) -> Progress:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.app.runs.run import chosen_scenario, make_plant
-from robot_dynamics.app.scenarios.scenario import Scenario, build_system, true_system
+from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
 from robot_dynamics.contact.points import (
     Inequality,
     PointContact,

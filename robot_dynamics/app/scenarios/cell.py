@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From the settings of a cell to its systems: grasps and contacts, surfaces, jointed objects."""
+"""Systems of a scenario's cell: arms and object, contacts, surfaces, jointed objects."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
-from robot_dynamics.control.reference import Reference, plan_reference
-from robot_dynamics.control.settings import (
-    LAW_FACTS,
-    ControlSettings,
-    ReferenceSettings,
-    SegmentSettings,
-)
+from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.world import Part, place
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.contact_settings import (
     CONTACT_KINDS,
     ContactSettings,
@@ -58,6 +53,8 @@ from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechani
 from robot_dynamics.model.elements import axis_frame, pose
 from robot_dynamics.model.joints import joint_type
 from robot_dynamics.model.moved_inertia import require_inertia
+from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial.vector3 import Symmetric3, Vector3, cross_products
 
 Array = NDArray[np.float64]
 
@@ -73,16 +70,30 @@ def pose_matrix(settings: Placed) -> Array:
     return pose(settings.xyz, rotation_of_rpy(settings.rpy))
 
 
-def grasp_system_of(
-    cell: CellSettings, link_mass_scale: float = 1.0, *, any_posture: bool = False
+def build_system(
+    scenario: Scenario, link_mass_scale: float = 1.0, *, any_posture: bool = False
 ) -> GraspSystem:
-    """Return arms, object and contacts of a cell.
+    """Return the arms and the object of a scenario, as the controller's model has them.
 
     Args:
-        cell: The work cell.
-        link_mass_scale: Mass and inertia of the arms' links over those of their descriptions.
-        any_posture: Whether postures may be beyond the limits of joints.
+        scenario: The scenario.
+        link_mass_scale: Mass and inertia of the arms' links over the described ones.
+        any_posture: Whether postures may exceed joint limits.
+
+    Raises:
+        DescriptionError: If a description is refused.
+        RobotDynamicsError: If they do not fit together; the message names the scenario.
     """
+    try:
+        return _grasp_system(scenario.cell, link_mass_scale, any_posture=any_posture)
+    except DescriptionError:
+        raise  # has its own places
+    except RobotDynamicsError as error:
+        where = scenario.source.rpartition(":")[0] or scenario.name
+        raise RobotDynamicsError(f"{where}: {error}") from error
+
+
+def _grasp_system(cell: CellSettings, link_mass_scale: float, *, any_posture: bool) -> GraspSystem:
     second = cell.object.joint
     held = [load_description(one.urdf) for one in (cell.object, second) if one is not None]
     held_links = [one.mechanism.root for one in held]
@@ -121,6 +132,45 @@ def grasp_system_of(
     )
     if cell.object.mass is not None:
         system = system.with_object(mass=cell.object.mass)
+    return system
+
+
+def locked_joints(scenario: Scenario) -> set[str]:
+    """Return the names of the robots' joints that the scenario locks."""
+    return {robot.prefix + name for robot in scenario.cell.robots for name in robot.locked}
+
+
+def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> GraspSystem:
+    """Return the arms and the object as the plant simulates them.
+
+    They have the structure of the controller's system, and therefore share its compiled code;
+    payload and grasps differ. Other link masses make another model.
+
+    Args:
+        scenario: The scenario.
+        believed: `build_system(scenario)`, if the caller has it already.
+    """
+    plant = scenario.plant
+    if believed is None or plant.link_mass_scale != 1.0:
+        system = build_system(scenario, plant.link_mass_scale)
+    else:
+        system = believed
+    if plant.object_mass_scale != 1.0:
+        system = system.with_object(mass=system.object_mass * plant.object_mass_scale)
+    if any(plant.object_center_error) or plant.object_inertia_scale != 1.0:
+        own = system.model.bodies[system.object_body].inertia
+        center = own.h * (1.0 / own.mass)
+        about_center = own.I + cross_products(center, own.h, Vector3.zero())
+        scaled = np.array(about_center.rows()) * plant.object_inertia_scale
+        true = Inertia.from_center_of_mass(
+            own.mass,
+            center + Vector3.of(plant.object_center_error),
+            Symmetric3.of(scaled.tolist()),
+        )
+        system = system.with_object(inertia=true)
+    if plant.grasp_error:
+        errors = {name: pose_matrix(error) for name, error in plant.grasp_error.items()}
+        system = system.with_grasp_error(errors)
     return system
 
 
@@ -249,29 +299,6 @@ _COMPONENTS = {
 }
 
 
-def uncontrolled_environment_joints(cell: CellSettings, reference: ReferenceSettings) -> list[str]:
-    """Return a sentence for each hinge or line that a reference leaves to position control.
-
-    The object is on it all the time: where that is not known, arms work against it.
-    """
-    end = sum(segment.duration_s for segment in reference.segments)
-    found = []
-    for surface in cell.surfaces:
-        controlled_until = 0.0
-        touches = [one for one in reference.touches if one.surface == surface.name]
-        for touch in sorted(touches, key=lambda one: one.from_s):
-            if touch.from_s <= controlled_until:
-                controlled_until = max(controlled_until, touch.until_s)
-        if surface.holds and controlled_until < end:
-            found.append(
-                f"the object is on {surface.kind} {surface.name!r} from beginning to end, but "
-                f"reference.touches does not have it from {controlled_until:g} s on; "
-                "expected a touch "
-                f"of it, or arms and {surface.kind} work against each other."
-            )
-    return found
-
-
 def cone_of(settings: ContactSettings) -> FrictionCone:
     """Return what a contact that can only push bears."""
     if settings.kind == "frictionless_point":
@@ -352,54 +379,6 @@ def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSys
     )
     bodies = grasped.model.bodies
     return system.with_part_inertias([bodies[body].inertia for body in grasped.object_bodies])
-
-
-def first_part(
-    settings: ReferenceSettings, joint: ObjectJointSettings, pose: ArrayLike
-) -> Reference:
-    """Return what the first part does, with the force in the joint, until the fold is over too.
-
-    Args:
-        settings: Motion, fold and force.
-        joint: The joint.
-        pose: Of the first part at the start, x y z qx qy qz qw (7,).
-
-    Raises:
-        ArgumentError: If the settings do not fit together.
-    """
-    axes = len(joint_type(joint.type).rows)
-    path, fold = (
-        sum(one.duration_s for one in part) for part in (settings.segments, settings.fold)
-    )
-    rest = (SegmentSettings(fold - path),) if fold > path else ()
-    longer = replace(settings, segments=(*settings.segments, *rest))
-    return plan_reference(longer, pose, squeeze=np.zeros(axes))
-
-
-def require_matching_law(
-    held: ObjectSettings, control: ControlSettings, reference: ReferenceSettings
-) -> None:
-    """Check that a law for jointed objects has one, and no other law has.
-
-    Raises:
-        ArgumentError: If not.
-    """
-    jointed = held.joint is not None
-    if jointed != control.law_facts.jointed:
-        has, key = "a joint" if jointed else "no joint", control.key_of_base_law
-        expected = " or ".join(
-            repr(name)
-            for name, law in LAW_FACTS.items()
-            if law.jointed == jointed and law.holds_object
-        )
-        raise ArgumentError(
-            f"control.{key} is {control.base_law!r}, but cell.object has {has}; expected "
-            f"{expected}."
-        )
-    if reference.fold and not jointed:
-        raise ArgumentError(
-            "reference.fold moves a second part, but cell.object has no joint; expected none."
-        )
 
 
 def placed_robots(cell: CellSettings) -> list[Part]:

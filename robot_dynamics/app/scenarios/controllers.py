@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -68,22 +67,6 @@ def require_leave(settings: ControlSettings, allow_code: bool | str) -> None:
             "--allow-code on the command line, allow_code=True in Python, or its name as the "
             "parameter allow_code of the controller node."
         )
-
-
-def anchored(name: str, source: str) -> str:
-    """Return the name of a controller with the path of its file absolute.
-
-    Args:
-        name: As in `control.law`.
-        source: The scenario's place, "file:line"; a file that is not in the working directory is
-            beside it.
-    """
-    file, colon, rest = name.rpartition(":")
-    if not file.endswith(_FILE):
-        return name
-    beside = os.path.join(os.path.dirname(source.rpartition(":")[0]), file)
-    path = beside if os.path.exists(beside) and not os.path.exists(file) else file
-    return f"{os.path.abspath(path)}{colon}{rest}"
 
 
 def _imported(name: str) -> Any:

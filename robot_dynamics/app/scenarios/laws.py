@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.cell import (
+    build_system,
     hybrid_system_of,
     joint_order,
     jointed_system,
+    locked_joints,
     pose_matrix,
     surface_facts,
     surface_rows,
 )
 from robot_dynamics.app.scenarios.controllers import running_controller
-from robot_dynamics.app.scenarios.scenario import Scenario, build_system, locked_joints
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.admittance import AdmittanceLaw
 from robot_dynamics.control.clock import Clock, LockstepClock
 from robot_dynamics.control.control_law import ControlLaw

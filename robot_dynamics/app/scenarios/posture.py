@@ -19,13 +19,9 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.output_files import OutputError
 from robot_dynamics.app.progress import Listener, StudyProgress
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import make_law
-from robot_dynamics.app.scenarios.scenario import (
-    SUFFIXES,
-    Scenario,
-    build_system,
-    load_scenario,
-)
+from robot_dynamics.app.scenarios.scenario import SUFFIXES, Scenario, load_scenario
 from robot_dynamics.control.hybrid.contact_damping import SingularArmError
 from robot_dynamics.control.path_check import PathCheck, PreflightError
 from robot_dynamics.control.planned_law import PlannedLaw

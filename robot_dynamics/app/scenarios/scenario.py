@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario: cell, reference, control, safety, plant and thresholds, and how it is loaded."""
+"""Scenarios: their settings, the checks between them, and loading from files with overrides."""
 
 from __future__ import annotations
 
@@ -19,14 +19,6 @@ import yaml
 from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.acceptance import AcceptanceSettings
-from robot_dynamics.app.scenarios.cell import (
-    first_part,
-    grasp_system_of,
-    pose_matrix,
-    require_matching_law,
-    uncontrolled_environment_joints,
-)
-from robot_dynamics.app.scenarios.controllers import anchored
 from robot_dynamics.app.scenarios.robot_folder import SCENARIO, shipped_robots
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.gains import delay_margins
@@ -43,38 +35,36 @@ from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.files import refused
 from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml, read_yaml
 from robot_dynamics.dynamics.arguments import positive_number
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.hybrid.environment import PUSHED
 from robot_dynamics.manipulation.settings import CellSettings
-from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model.joints import joint_type
 from robot_dynamics.resources import SCHEME, share_directory
-from robot_dynamics.simulation.settings import PlantSettings
-from robot_dynamics.spatial import Inertia
-from robot_dynamics.spatial.vector3 import Symmetric3, Vector3, cross_products
+from robot_dynamics.simulation.settings import Engine, PlantSettings
 
 Array = NDArray[np.float64]
 
 DEFAULT = "lift_box"
 MOST_TICKS = 2_000_000  # control periods of a run: an hour at 500 Hz; each takes about a kilobyte
 SUFFIXES = (".yaml", ".yml")
-# That of libyaml writes the same bytes five times as fast, where it is there.
+# libyaml's dumper writes the same bytes five times as fast.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Everything that a run depends on.
+    """All settings of a run.
 
     Attributes:
-        cell: Robots, arms and the object, as the controller believes them to be.
-        name: What it is called.
-        description: What happens in it, for people.
-        reference: What the object is to do.
-        control: How the arms are controlled.
-        safety: What ends a run.
-        plant: The simulated plant, and how it differs from the cell.
-        acceptance: When a run counts as good.
-        source: The file it was read from; no key of it.
+        cell: Robots, arms and object, as the controller's model has them.
+        name: Name of the scenario.
+        description: A sentence for people.
+        reference: Motion and forces of the object.
+        control: Control law and its gains.
+        safety: Limits that end a run.
+        plant: The simulated plant, and its differences from the cell.
+        acceptance: Thresholds of a good run.
+        source: Place of the file, "file:line"; not a key of it.
     """
 
     cell: CellSettings
@@ -127,54 +117,75 @@ class Scenario:
                     f"reference.touches wants {least:g} N on {touch.surface!r}, a {kind}, which "
                     "can only be pushed on; expected at least 0 N."
                 )
-        require_matching_law(self.cell.object, self.control, self.reference)
+        self._require_law_for_object()
         self.plant.steps("step_s", self.control.period)
         self.plant.steps("mujoco_step_s", self.control.period)
 
+    def _require_law_for_object(self) -> None:
+        """Check that the law and the reference fit an object with or without a joint."""
+        control, jointed = self.control, self.cell.object.joint is not None
+        if jointed != control.law_facts.jointed:
+            has, key = "a joint" if jointed else "no joint", control.key_of_base_law
+            expected = " or ".join(
+                repr(name)
+                for name, law in LAW_FACTS.items()
+                if law.jointed == jointed and law.holds_object
+            )
+            raise ArgumentError(
+                f"control.{key} is {control.base_law!r}, but cell.object has {has}; expected "
+                f"{expected}."
+            )
+        if self.reference.fold and not jointed:
+            raise ArgumentError(
+                "reference.fold moves a second part, but cell.object has no joint; expected none."
+            )
+
     @property
     def object_pose(self) -> Array:
-        """The object's pose at the start, x y z qx qy qz qw in the world (7,)."""
+        """Pose of the object at the start, x y z qx qy qz qw in the world (7,)."""
         xyz, rpy = self.cell.object.xyz, self.cell.object.rpy
         return np.concatenate([xyz, from_rpy(rpy)])
 
     @property
     def start_tick(self) -> int:
-        """The control period in which the reference begins: control ramps in before."""
+        """Control period in which the reference begins, after the ramp of the gains."""
         return max(1, round(self.control.start.ramp_s / self.control.period))
 
     def plan(self) -> Reference:
-        """Return what the object is to do, counted from `start_tick` on.
+        """Return the reference of the object, in time since `start_tick`.
 
-        For a law with contacts that is the motion alone: forces depend on the contacts, see
-        `laws.hybrid_reference`. Of an object with a joint it is the motion of the first part, for
-        as long as the fold takes. Where arms hold no object, it stays where it is for as long.
+        For a law with contacts it is the motion alone: forces depend on the contacts, see
+        `laws.hybrid_reference`. For an object with a joint it is the motion of the first part,
+        until the fold ends. Without a held object the pose is constant.
 
         Raises:
             ArgumentError: If it asks for a squeeze in a basis of internal forces that has none,
                 or takes too many control periods.
         """
+        settings, law, joint = self.reference, self.control.law_facts, self.cell.object.joint
         orthonormal = self.control.internal_force.basis == "orthonormal"
-        if orthonormal and any(step.squeeze_n is not None for step in self.reference.force):
+        if orthonormal and any(step.squeeze_n is not None for step in settings.force):
             raise ArgumentError(
                 "reference.force gives a squeeze, which the basis 'orthonormal' of "
                 "control.internal_force does not have; expected 'wrench' with its coordinates."
             )
-        law = self.control.law_facts
+        squeeze: Array | None = None  # that of rigid grasps
         if law.contacts:
-            steps = tuple(
-                replace(step, squeeze_n=0.0, wrench=None) for step in self.reference.force
+            steps = tuple(replace(step, squeeze_n=0.0, wrench=None) for step in settings.force)
+            settings, squeeze = replace(settings, force=steps), np.ones(1)
+        elif joint is not None:
+            path, fold = (
+                sum(one.duration_s for one in part) for part in (settings.segments, settings.fold)
             )
-            settings = replace(self.reference, force=steps)
-            reference = plan_reference(settings, self.object_pose, squeeze=[1.0])
-        elif self.cell.object.joint is not None:
-            reference = first_part(self.reference, self.cell.object.joint, self.object_pose)
+            rest = (SegmentSettings(fold - path),) if fold > path else ()
+            settings = replace(settings, segments=(*settings.segments, *rest))
+            squeeze = np.zeros(len(joint_type(joint.type).rows))
         elif not law.holds_object:
-            pauses = tuple(SegmentSettings(one.duration_s) for one in self.reference.segments)
-            reference = plan_reference(
-                ReferenceSettings(pauses), self.object_pose, len(self.cell.arms)
-            )
-        else:
-            reference = plan_reference(self.reference, self.object_pose, len(self.cell.arms))
+            pauses = tuple(SegmentSettings(one.duration_s) for one in settings.segments)
+            settings = ReferenceSettings(pauses)
+        reference = plan_reference(
+            settings, self.object_pose, len(self.cell.arms), squeeze=squeeze
+        )
         self.ticks(reference)
         return reference
 
@@ -182,12 +193,12 @@ class Scenario:
         """Return the number of control periods of a run.
 
         Args:
-            reference: What the object is to do.
-            duration: How long the run is to take [s]; as long as start and reference by default.
+            reference: Reference of the object.
+            duration: Simulated time [s]; that of start and reference by default.
 
         Raises:
-            ArgumentError: If the duration is no positive number, or the run takes more control
-                periods than can be kept.
+            ArgumentError: If the duration is not a positive number, or the run takes more than
+                `MOST_TICKS` control periods.
         """
         if duration is None:
             seconds = self.start_tick * self.control.period + reference.duration
@@ -203,17 +214,14 @@ class Scenario:
         return max(1, round(duration / self.control.period))
 
     def warnings(self) -> list[str]:
-        """Return a sentence for everything that may be simulated and will hardly go well."""
-        return [
-            *self.delay_warnings(),
-            *uncontrolled_environment_joints(self.cell, self.reference),
-        ]
+        """Return warnings about settings that can be simulated but are likely to fail."""
+        return [*self._delay_warnings(), *self._uncontrolled_environment_joints()]
 
-    def delay_warnings(self) -> list[str]:
+    def _delay_warnings(self) -> list[str]:
         """Return a sentence for each servo that the plant's command delay makes unstable.
 
-        The controller refuses servos that do not bear the delay it believes in; a plant with
-        another one may be simulated, but whoever reads of its divergence has to know why.
+        The controller refuses servos that are unstable with the delay it believes in. A plant
+        with a longer delay can be simulated; the warning explains its divergence.
         """
         delay = self.plant.command_delay_periods
         if delay <= self.control.command_delay_periods or self.control.law not in LAW_FACTS:
@@ -226,11 +234,33 @@ class Scenario:
             if margin < 0.0
         ]
 
+    def _uncontrolled_environment_joints(self) -> list[str]:
+        """Return a sentence for each hinge or line that the reference leaves uncontrolled.
+
+        The object is on it throughout the run: position control alone works against it.
+        """
+        end = sum(segment.duration_s for segment in self.reference.segments)
+        found = []
+        for surface in self.cell.surfaces:
+            controlled_until = 0.0
+            touches = [one for one in self.reference.touches if one.surface == surface.name]
+            for touch in sorted(touches, key=lambda one: one.from_s):
+                if touch.from_s <= controlled_until:
+                    controlled_until = max(controlled_until, touch.until_s)
+            if surface.holds and controlled_until < end:
+                found.append(
+                    f"the object is on {surface.kind} {surface.name!r} from beginning to end, but "
+                    f"reference.touches does not have it from {controlled_until:g} s on; "
+                    "expected a touch "
+                    f"of it, or arms and {surface.kind} work against each other."
+                )
+        return found
+
     def changed(self, overrides: Iterable[str]) -> Scenario:
-        """Return the scenario with changes of single values, as "plant.object_mass_scale=1.2".
+        """Return the scenario with some values replaced, as "plant.object_mass_scale=1.2".
 
         Raises:
-            DescriptionError: If one is refused.
+            DescriptionError: If an override is refused.
         """
         if overrides in ((), []):
             return self
@@ -238,12 +268,12 @@ class Scenario:
         return dataclasses.replace(changed, source=self.source)
 
     def text(self) -> str:
-        """Return the scenario as YAML that does not depend on other scenario files."""
+        """Return the scenario as YAML that extends no other file."""
         return self._text
 
     @cached_property
     def _document(self) -> YamlNode:
-        # Nobody has seen the text: its lines are no places.
+        # The text is generated: its line numbers mean nothing to a user.
         return parse_yaml(self.text(), self.name).without_lines()
 
     @cached_property
@@ -258,7 +288,7 @@ def load_scenario(name: str | Path, overrides: Iterable[str] = ()) -> Scenario:
 
     Args:
         name: A YAML file, or the name of a shipped scenario ("lift_box").
-        overrides: Changes of single values, as "plant.object_mass_scale=1.2".
+        overrides: Values to replace, as "plant.object_mass_scale=1.2".
 
     Raises:
         DescriptionError: If the file, one that it extends, or an override is refused; with every
@@ -269,25 +299,36 @@ def load_scenario(name: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     return _anchored(decode(Scenario, document))
 
 
+def chosen_scenario(
+    scenario: Scenario | str | Path, plant: Engine | None, overrides: Iterable[str]
+) -> Scenario:
+    """Return a scenario, given itself or by name, with overrides and a plant engine applied."""
+    if isinstance(scenario, Scenario):
+        scenario = scenario.changed(overrides)
+    else:
+        scenario = load_scenario(scenario, overrides)
+    return scenario.changed([f"plant.engine={plant}"]) if plant else scenario
+
+
 def scenario_of_text(text: str, name: str = "<text>") -> Scenario:
     """Return the scenario of `Scenario.text`."""
     return decode(Scenario, parse_yaml(text, name))
 
 
 def shipped_scenarios() -> dict[str, Path]:
-    """Return the scenarios that come with the package, by name."""
+    """Return the shipped scenarios: name to file."""
     folder = share_directory() / "config" / "scenarios"
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
 def find_scenario(name: str | Path) -> str | Path:
-    """Return the file of a scenario: the one so named if it exists, else a shipped one.
+    """Return the file of a scenario: an existing file of this name, else a shipped one.
 
     The folder of a robot stands for the scenario in it.
 
     Raises:
         UnknownNameError: If there is neither.
-        ArgumentError: If it is no name.
+        ArgumentError: If `name` is neither text nor a path.
     """
     if not isinstance(name, (str, Path)):
         raise ArgumentError(f"scenario is {name!r}; expected a file or a name.")
@@ -304,73 +345,31 @@ def find_scenario(name: str | Path) -> str | Path:
     if path.is_dir():
         raise ArgumentError(f"{name}: is a folder without {SCENARIO}, expected one with it.")
     if path.suffix in SUFFIXES or os.sep in str(name):
-        return path  # reading it says why not, and what was probably meant
+        return path  # reading it raises an error with similar names
     for file in (f"{name}{suffix}" for suffix in SUFFIXES):
         if Path(file).is_file():
             raise ArgumentError(f"unknown scenario {str(name)!r}; did you mean {file!r}?")
     raise UnknownNameError("scenario", str(name), [*shipped, "FILE.yaml", "FOLDER"])
 
 
-def build_system(scenario: Scenario, *, any_posture: bool = False) -> GraspSystem:
-    """Return the arms and the object as the controller believes them to be.
+def anchored(name: str, source: str) -> str:
+    """Return the name of a controller with the path of its file absolute.
 
     Args:
-        scenario: The scenario.
-        any_posture: Whether postures may be beyond the limits of joints.
-
-    Raises:
-        DescriptionError: If a description is refused.
-        RobotDynamicsError: If they do not fit together; the message names the scenario.
+        name: As in `control.law`.
+        source: Place of the scenario, "file:line"; a file that is not in the working directory
+            is beside it.
     """
-    try:
-        return grasp_system_of(scenario.cell, any_posture=any_posture)
-    except DescriptionError:
-        raise  # has its own places
-    except RobotDynamicsError as error:
-        where = scenario.source.rpartition(":")[0] or scenario.name
-        raise RobotDynamicsError(f"{where}: {error}") from error
-
-
-def locked_joints(scenario: Scenario) -> set[str]:
-    """Return the names of joints that the robots' descriptions have and the arms do without."""
-    return {robot.prefix + name for robot in scenario.cell.robots for name in robot.locked}
-
-
-def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> GraspSystem:
-    """Return the arms and the object as they are in the simulated plant.
-
-    It has the structure of the believed one, and therefore its machine code, with another payload
-    and other grasps; arms of other masses are another model.
-
-    Args:
-        scenario: The scenario.
-        believed: `build_system(scenario)`, if the caller has it already.
-    """
-    system = believed or build_system(scenario)
-    plant = scenario.plant
-    if plant.link_mass_scale != 1.0:
-        system = grasp_system_of(scenario.cell, plant.link_mass_scale)
-    if plant.object_mass_scale != 1.0:
-        system = system.with_object(mass=system.object_mass * plant.object_mass_scale)
-    if any(plant.object_center_error) or plant.object_inertia_scale != 1.0:
-        own = system.model.bodies[system.object_body].inertia
-        center = own.h * (1.0 / own.mass)
-        about_center = own.I + cross_products(center, own.h, Vector3.zero())
-        scaled = np.array(about_center.rows()) * plant.object_inertia_scale
-        true = Inertia.from_center_of_mass(
-            own.mass,
-            center + Vector3.of(plant.object_center_error),
-            Symmetric3.of(scaled.tolist()),
-        )
-        system = system.with_object(inertia=true)
-    if plant.grasp_error:
-        errors = {name: pose_matrix(error) for name, error in plant.grasp_error.items()}
-        system = system.with_grasp_error(errors)
-    return system
+    file, colon, rest = name.rpartition(":")
+    if not file.endswith(".py"):
+        return name
+    beside = os.path.join(os.path.dirname(source.rpartition(":")[0]), file)
+    path = beside if os.path.exists(beside) and not os.path.exists(file) else file
+    return f"{os.path.abspath(path)}{colon}{rest}"
 
 
 def _anchored(scenario: Scenario) -> Scenario:
-    """Return a scenario whose files are found from every working directory."""
+    """Return the scenario with absolute paths of its files."""
     cell = scenario.cell
     robots = tuple(replace(robot, urdf=os.path.abspath(robot.urdf)) for robot in cell.robots)
     joint = cell.object.joint
@@ -385,7 +384,7 @@ def _anchored(scenario: Scenario) -> Scenario:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with its tuples as lists, as YAML has them."""
+    """Return a value with tuples as lists, for YAML."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -393,7 +392,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-#: Before an override in the place of a problem with it.
+#: Place of a problem with an override, before its text.
 OPTION = "--set"
 _INDEX = re.compile(r"\[(\d+)\]")
 

@@ -185,7 +185,7 @@ def _accepted(
             key = (q.tobytes(), qd.tobytes(), repr(own.control))
             if key not in known:
                 known[key] = False
-                system, law = shared.system(own), shared.law(own)
+                system, law = shared.of(own)
                 control_loop(own, system, law=law).check(q, qd)
                 known[key] = True
             accepted.append(known[key])

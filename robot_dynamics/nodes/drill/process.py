@@ -18,7 +18,8 @@ import numpy as np
 import rclpy
 
 from robot_dynamics.app.progress import print_event
-from robot_dynamics.app.scenarios.scenario import Scenario, build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial, problems_of_commands
 from robot_dynamics.nodes.drill.session import DrillSession, NodeMonitor, start_ros

@@ -28,8 +28,8 @@ from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
+from robot_dynamics.app.node_process import NodeProcess, end_all, start_with_parameters
 from robot_dynamics.app.recordings import topic_names as topics
-from robot_dynamics.app.runs.node_process import NodeProcess, end_all, start_with_parameters
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.errors import RobotDynamicsError

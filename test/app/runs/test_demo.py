@@ -15,10 +15,10 @@ import pytest
 from waiting import interrupted_when
 
 from robot_dynamics.app.command_line.main import INTERRUPTED, main
+from robot_dynamics.app.node_process import NodeError, start_with_parameters
 from robot_dynamics.app.recordings.recording_files import load_recording
 from robot_dynamics.app.runs import demo
 from robot_dynamics.app.runs.demo import demonstrate
-from robot_dynamics.app.runs.node_process import NodeError, start_with_parameters
 from robot_dynamics.app.runs.run import RunInterrupted, simulate
 from robot_dynamics.app.scenarios.scenario import load_scenario
 

@@ -11,7 +11,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.runs.run import simulate
-from robot_dynamics.app.scenarios.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import RobotDynamicsError
 

@@ -11,9 +11,10 @@ import signal
 import pytest
 from waiting import PATIENCE_S, interrupted_when
 
+from robot_dynamics.app import node_process
 from robot_dynamics.app.command_line.main import INTERRUPTED, main
+from robot_dynamics.app.node_process import NodeError
 from robot_dynamics.app.runs import drill as module
-from robot_dynamics.app.runs import node_process
 from robot_dynamics.app.runs.drill import (
     DrillResult,
     drill,
@@ -22,7 +23,6 @@ from robot_dynamics.app.runs.drill import (
     result_of,
     soak_lines,
 )
-from robot_dynamics.app.runs.node_process import NodeError
 from robot_dynamics.app.scenarios.scenario import load_scenario
 
 PROCESS = """

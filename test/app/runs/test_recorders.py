@@ -24,8 +24,10 @@ from robot_dynamics.app.runs.recorders import (
     reference_metadata,
     unbounded_drives,
 )
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import make_law
-from robot_dynamics.app.scenarios.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.plant import scene_of
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.admittance import AdmittanceLaw
 from robot_dynamics.control.gravity import GravityLaw
 from robot_dynamics.control.hybrid.law import HybridLaw
@@ -113,7 +115,10 @@ def test_warnings_of_an_observer_say_that_they_are(scenario, law, monkeypatch):
 
 def test_both_sides_make_one_recording(scenario, law):
     """The two recordings of a run agree about it and merge; each value is where it belongs."""
-    plant, control = PlantRecorder(law.system, scenario, 4), ControlRecorder(law, scenario, 4)
+    plant, control = (
+        PlantRecorder(scene_of(scenario, law.system), scenario, 4),
+        ControlRecorder(law, scenario, 4),
+    )
     for tick in range(4):
         plant.write(*measured(tick))
         control.write(tick, np.full(14, 7.0), stepped(law), 12.5)
@@ -162,7 +167,10 @@ def test_units_name_internal_forces_and_scales_in_their_order(name, forces, scal
     """On both sides as many as are recorded, and every column of the law has a unit."""
     scenario = load_scenario(name)
     law = make_law(scenario)
-    plant, control = PlantRecorder(law.system, scenario, 1).finish(), control_units(law)
+    plant, control = (
+        PlantRecorder(scene_of(scenario, law.system), scenario, 1).finish(),
+        control_units(law),
+    )
     assert plant.get("units")["internal_force"] == f"{forces}: true"
     assert plant.get("units").keys() == plant.columns.keys()
     assert control["estimated_internal_force"] == f"{forces}: from the wrist sensors"

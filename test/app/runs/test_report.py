@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.recordings.recording import Recording, RecordingError
-from robot_dynamics.app.runs.report import (
+from robot_dynamics.app.recordings.tracking import (
     orientation_error,
     position_error,
-    report_of,
     settled,
-    state_hash,
-    summary,
     torque_fractions,
-    write_report,
 )
+from robot_dynamics.app.runs.report import report_of, state_hash, summary, write_report
 from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.acceptance import AcceptanceSettings, ThresholdSettings, failures
 

@@ -8,7 +8,8 @@ import pytest
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.report import report_of
 from robot_dynamics.app.runs.run import simulate
-from robot_dynamics.app.scenarios.scenario import build_system, load_scenario, shipped_scenarios
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario, shipped_scenarios
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 

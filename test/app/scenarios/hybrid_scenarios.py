@@ -4,9 +4,9 @@
 
 from functools import cache
 
-from robot_dynamics.app.scenarios.cell import hybrid_system_of
+from robot_dynamics.app.scenarios.cell import build_system, hybrid_system_of
 from robot_dynamics.app.scenarios.laws import distribution_of
-from robot_dynamics.app.scenarios.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 
 
 @cache

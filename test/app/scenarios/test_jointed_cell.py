@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.runs.run import simulate
-from robot_dynamics.app.scenarios.cell import jointed_system, loop_joint, tree_joint
+from robot_dynamics.app.scenarios.cell import (
+    build_system,
+    jointed_system,
+    loop_joint,
+    tree_joint,
+    true_system,
+)
 from robot_dynamics.app.scenarios.laws import make_law
-from robot_dynamics.app.scenarios.scenario import build_system, load_scenario, true_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.settings import ObjectJointSettings
@@ -97,7 +103,7 @@ def test_the_delay_that_the_servo_of_the_parts_does_not_bear(delay, stable):
     """
     gains = ["control.jointed.position_gain=62500", "control.jointed.velocity_gain=500"]
     scenario = load_scenario("fold", [*gains, f"plant.command_delay_periods={delay}"])
-    warnings = scenario.delay_warnings()
+    warnings = scenario.warnings()
     assert [w.split(" servo ")[1].split(" ")[0] for w in warnings] == (
         [] if stable else ["control.jointed.position"]
     )

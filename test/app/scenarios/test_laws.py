@@ -6,8 +6,9 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import LAWS, control_loop, make_law
-from robot_dynamics.app.scenarios.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
 from robot_dynamics.description.diagnosis import DescriptionError

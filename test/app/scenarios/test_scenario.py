@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.robot_folder import shipped_robots
 from robot_dynamics.app.scenarios.scenario import (
-    build_system,
     find_scenario,
     load_scenario,
     scenario_of_text,
     shipped_scenarios,
-    true_system,
     with_overrides,
 )
 from robot_dynamics.description.diagnosis import DescriptionError

@@ -38,9 +38,9 @@ from robot_dynamics.app.recordings.bags.streams import (
 )
 from robot_dynamics.app.recordings.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.recordings.topic_names import WORLD
-from robot_dynamics.app.scenarios.cell import placed_robots
+from robot_dynamics.app.scenarios.cell import build_system, placed_robots
 from robot_dynamics.app.scenarios.robot_description import write_urdf
-from robot_dynamics.app.scenarios.scenario import build_system, scenario_of_text
+from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.orientations import quaternion_of_rotation

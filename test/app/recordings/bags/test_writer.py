@@ -13,7 +13,7 @@ from robot_dynamics.app.recordings.bags.messages import Messages
 from robot_dynamics.app.recordings.bags.reader import read_bag
 from robot_dynamics.app.recordings.bags.writer import Frames, _motion, robots_of
 from robot_dynamics.app.recordings.recording import Recording, RecordingError
-from robot_dynamics.app.scenarios.scenario import build_system
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.manipulation.grasp_map import middle_frame
 from robot_dynamics.model import JointElement

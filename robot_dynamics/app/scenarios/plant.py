@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated world of a scenario whose grasps slip and whose object touches surfaces."""
+"""The simulated plant of a scenario, with slipping grasps and touched surfaces."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import PointFunction, cylinder, hole, plane, sphere
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.contact_settings import (
     ContactSettings,
     PartSettings,
@@ -31,6 +32,8 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import inverse_pose, pose
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.pad import Pad
+from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 from robot_dynamics.spatial import Rotation, Vector3
 
@@ -88,6 +91,26 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
         held = hybrid_system_of(scenario.cell, system)
         forces = wrench_maps(held, distribution_of(scenario, held))
     return Scene(system, arms, surfaces, environment_joints, forces, holds_object=law.holds_object)
+
+
+def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
+    """Return the plant of a scenario, at its start.
+
+    Args:
+        scenario: The scenario.
+        system: Arms and object as they truly are.
+
+    Raises:
+        ReachError: If an arm does not reach its grasp.
+        RobotDynamicsError: If the engine is not installed, or does not know such objects.
+    """
+    start = closed_configuration(system, scenario.object_pose)
+    period, settings, scene = scenario.control.period, scenario.plant, scene_of(scenario, system)
+    if settings.engine == "mujoco":
+        from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+
+        return MujocoPlant(scene, start, period, settings)
+    return EnginePlant(scene, start, period, settings)
 
 
 def _pad(settings: ContactSettings) -> Pad | None:

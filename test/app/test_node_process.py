@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import pytest
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app.runs import node_process
-from robot_dynamics.app.runs.node_process import (
+from robot_dynamics.app import node_process
+from robot_dynamics.app.node_process import (
     NodeError,
     NodeProcess,
     RosMissingError,
@@ -172,7 +172,7 @@ def test_nodes_end_with_their_starter(tmp_path):
     (tmp_path / "fake_node.py").write_text(NODE)
     code = (
         "import os, time; from pathlib import Path\n"
-        "from robot_dynamics.app.runs.node_process import NodeProcess\n"
+        "from robot_dynamics.app.node_process import NodeProcess\n"
         "node = NodeProcess('n', 'fake_node', ['done'], Path('.'), dict(os.environ))\n"
         "print(node._process.pid, flush=True); time.sleep(600)"
     )

@@ -305,7 +305,7 @@ def first_failure(nodes: Sequence[NodeProcess]) -> NodeError | None:
 
 def with_this_package(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment with this very package on the child's path."""
-    root = str(Path(__file__).resolve().parents[3])
+    root = str(Path(__file__).resolve().parents[2])
     paths = [root, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     return {**environment, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
 

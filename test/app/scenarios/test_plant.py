@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from app.scenarios.hybrid_scenarios import prepared
 
-from robot_dynamics.app.runs.run import make_plant
 from robot_dynamics.app.scenarios.cell import pose_matrix
+from robot_dynamics.app.scenarios.plant import make_plant, scene_of
 from robot_dynamics.app.scenarios.scenario import load_scenario
-from robot_dynamics.app.scenarios.scene import scene_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Guided
 from robot_dynamics.spatial import Vector3
