@@ -41,8 +41,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.plant import Plant
-from robot_dynamics.simulation.settings import Engine
+from robot_dynamics.simulation.plant import ScenePlant
+from robot_dynamics.simulation.settings import EngineName
 
 Array = NDArray[np.float64]
 
@@ -262,7 +262,7 @@ class Preparation:
 
 def simulate(
     scenario: Scenario | str | Path,
-    plant: Engine | None = None,
+    plant: EngineName | None = None,
     *,
     duration: float | None = None,
     overrides: Iterable[str] = (),
@@ -396,7 +396,7 @@ def compile_ahead(scenario: Scenario) -> None:
 
 
 def chosen_scenario(
-    scenario: Scenario | str | Path, plant: Engine | None, overrides: Iterable[str]
+    scenario: Scenario | str | Path, plant: EngineName | None, overrides: Iterable[str]
 ) -> Scenario:
     """Return a scenario, that of a file or a shipped one, with changes and with a plant."""
     if isinstance(scenario, Scenario):
@@ -406,7 +406,7 @@ def chosen_scenario(
     return scenario.changed([f"plant.engine={plant}"]) if plant else scenario
 
 
-def sense_object(law: ControlLaw, plant: Plant) -> None:
+def sense_object(law: ControlLaw, plant: ScenePlant) -> None:
     """Hand the true pose of the object to a law that takes it, as an ideal tracker measures it."""
     if law.senses:
         truth = plant.truth()
@@ -424,7 +424,7 @@ def _with_holding_drives(
     return acting
 
 
-def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
+def make_plant(scenario: Scenario, system: GraspSystem) -> ScenePlant:
     """Return the plant of a scenario, at its start.
 
     Args:

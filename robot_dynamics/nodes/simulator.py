@@ -55,7 +55,7 @@ from robot_dynamics.nodes.services import serve
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox, MissingPublishers
 from robot_dynamics.simulation.faults import Faults, fault_of
-from robot_dynamics.simulation.plant import Measurement
+from robot_dynamics.simulation.sensors import Measurement
 
 Array = NDArray[np.float64]
 
