@@ -26,7 +26,7 @@ from robot_dynamics.nodes.conversions import (
 )
 from robot_dynamics.nodes.topics import STREAM, create_sample_publisher
 from robot_dynamics.simulation.faults import FaultKind, Faults
-from robot_dynamics.simulation.plant import Measurement
+from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.simulation.settings import SensorSettings
 
 Array = NDArray[np.float64]

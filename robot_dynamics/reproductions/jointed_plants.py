@@ -24,7 +24,8 @@ from robot_dynamics.reproductions.pseudovelocities import PseudoVelocities
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 from robot_dynamics.reproductions.study import largest
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.step import DriveParameters, step_parameters, step_program
+from robot_dynamics.simulation.closed_loop_step import step_parameters, step_program
+from robot_dynamics.simulation.drives import DriveParameters
 
 Array = NDArray[np.float64]
 

@@ -17,12 +17,8 @@ from support.mechanisms import consistent_velocity, random_state, two_arms
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.model import build, pose, transform_of
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.step import (
-    DriveParameters,
-    singular_step,
-    step_parameters,
-    step_program,
-)
+from robot_dynamics.simulation.closed_loop_step import singular_step, step_parameters, step_program
+from robot_dynamics.simulation.drives import DriveParameters
 
 
 def finite(motion):

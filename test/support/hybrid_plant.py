@@ -20,7 +20,8 @@ from robot_dynamics.manipulation.hybrid import Contact, Environment
 from robot_dynamics.manipulation.hybrid.contacts import KINDS
 from robot_dynamics.model import LoopElement, build, pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.step import DriveParameters, step_parameters, step_program
+from robot_dynamics.simulation.closed_loop_step import step_parameters, step_program
+from robot_dynamics.simulation.drives import DriveParameters
 
 # The loop joint of a contact, and its rows in the order of the kind's directions.
 LOOPS = {

@@ -31,7 +31,8 @@ from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError, sentence_of
-from robot_dynamics.simulation.plant import Measurement, Plant
+from robot_dynamics.simulation.plant import ScenePlant
+from robot_dynamics.simulation.sensors import Measurement
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -77,7 +78,7 @@ class CellRun(NamedTuple):
 @dataclass
 class _Cell:
     scenario: Scenario
-    plant: Plant
+    plant: ScenePlant
     measured: Measurement
     loop: ControlLoop | None = None
     law: ControlLaw | None = None  # as it was before its first start

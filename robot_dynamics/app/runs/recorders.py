@@ -34,8 +34,9 @@ from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, friction_used
-from robot_dynamics.simulation.plant import Measurement, Plant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.version import find_version
 
 Array = NDArray[np.float64]
@@ -186,7 +187,7 @@ class PlantRecorder:
         self._metadata = {**common_metadata(scenario, system, {}), "ticks": ticks}
         self.recorder = Recorder(widths, ticks)
 
-    def write(self, measurement: Measurement, plant: Plant) -> None:
+    def write(self, measurement: Measurement, plant: ScenePlant) -> None:
         """Record one control period, before the plant's next step.
 
         Args:

@@ -40,8 +40,8 @@ from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.plant import Plant
-from robot_dynamics.simulation.settings import Engine
+from robot_dynamics.simulation.plant import ScenePlant
+from robot_dynamics.simulation.settings import EngineName
 
 Array = NDArray[np.float64]
 
@@ -257,7 +257,7 @@ class Preparation:
 
 def simulate(
     scenario: Scenario | str | Path,
-    plant: Engine | None = None,
+    plant: EngineName | None = None,
     *,
     duration: float | None = None,
     overrides: Iterable[str] = (),
@@ -389,7 +389,7 @@ def compile_ahead(scenario: Scenario) -> None:
         simulate(replace(scenario, control=own), duration=2 * control.period)
 
 
-def sense_object(law: ControlLaw, plant: Plant) -> None:
+def sense_object(law: ControlLaw, plant: ScenePlant) -> None:
     """Hand the true pose of the object to a law that takes it, as an ideal tracker measures it."""
     if law.senses:
         truth = plant.truth()

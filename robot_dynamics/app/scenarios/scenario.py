@@ -40,7 +40,7 @@ from robot_dynamics.manipulation.hybrid.environment import PUSHED
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.model.joints import joint_type
 from robot_dynamics.resources import SCHEME, share_directory
-from robot_dynamics.simulation.settings import Engine, PlantSettings
+from robot_dynamics.simulation.settings import EngineName, PlantSettings
 
 Array = NDArray[np.float64]
 
@@ -300,7 +300,7 @@ def load_scenario(name: str | Path, overrides: Iterable[str] = ()) -> Scenario:
 
 
 def chosen_scenario(
-    scenario: Scenario | str | Path, plant: Engine | None, overrides: Iterable[str]
+    scenario: Scenario | str | Path, plant: EngineName | None, overrides: Iterable[str]
 ) -> Scenario:
     """Return a scenario, given itself or by name, with overrides and a plant engine applied."""
     if isinstance(scenario, Scenario):

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.closed_loop_step import singular_step
+from robot_dynamics.simulation.drives import DriveParameters
 from robot_dynamics.simulation.integrators.choice import (
     WEAK,
     Choice,
@@ -28,7 +30,6 @@ from robot_dynamics.simulation.integrators.choice import (
 )
 from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
 from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble
-from robot_dynamics.simulation.step import DriveParameters, singular_step
 
 Array = NDArray[np.float64]
 

@@ -37,7 +37,8 @@ from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport
-from robot_dynamics.simulation.plant import Measurement, Truth
+from robot_dynamics.simulation.engine import Truth
+from robot_dynamics.simulation.sensors import Measurement
 
 SEVEN = np.array([0.0, 0, 0, 0, 0, 0, 1.0])
 

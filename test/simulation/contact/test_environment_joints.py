@@ -23,8 +23,8 @@ from robot_dynamics.simulation.contact.environment_joints import (
     EnvironmentJoint,
     require_independent,
 )
+from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactMode
-from robot_dynamics.simulation.contact.steps import ObservedContacts
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 

@@ -113,7 +113,7 @@ def touch_down(stiffness, *, literal):
         rows.append((time + PERIOD, force, slip, wall.gap, wall.impacts, wall.state))
     *numbers, states = zip(*rows, strict=True)
     time, force, slip, gap, impacts = (np.array(values) for values in numbers)
-    finite = bool(np.isfinite(plant.motion.q).all())
+    finite = bool(np.isfinite(plant.engine.q).all())
     return Seen(time, force, list(states), slip, gap, impacts, finite)
 
 

@@ -47,7 +47,7 @@ from robot_dynamics.model import (
 )
 from robot_dynamics.scalar.functions import absolute, sqrt
 from robot_dynamics.simulation.contact.report import ContactMode
-from robot_dynamics.simulation.engine_plant import SimulationError
+from robot_dynamics.simulation.engine import SimulationError
 
 ROOT = Path(__file__).resolve().parents[3]
 G = 9.81
@@ -163,7 +163,7 @@ def test_a_period_that_is_not_finished_is_told(monkeypatch):
         raise KeyboardInterrupt
 
     for set_back in (lambda: setattr(sim, "state", state), sim.reset):
-        monkeypatch.setattr(sim._plant.motion, "correct", interrupted)
+        monkeypatch.setattr(sim._plant.engine.stepping, "correct", interrupted)
         with pytest.raises(KeyboardInterrupt):
             sim.step(np.zeros(6))
         monkeypatch.undo()
@@ -183,7 +183,7 @@ def test_impulses_that_miss_the_laws_are_told(caplog):
     sim = rd.Simulation(floating(), contacts=[foot], q=at(0, 0, 0.2))
     sim.step(np.zeros(6))
     assert not caplog.text
-    sim._plant.motion.state.residual[0] = 2e-6
+    sim._plant.engine.stepping.state.residual[0] = 2e-6
     for _ in range(3):
         sim.step(np.zeros(6))
     assert caplog.text.count("impulses miss the laws of contact by 2e-06") == 1

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One integration step of a closed-loop system under its drives, loops closed by projection.
 
-The step is one kernel, `step_program`. At states where constraints depend on one another
-`singular_step` takes its place, and `largest_step` tells how long a step may be for the friction,
-springs and dampers of the joints.
+The step is one kernel, `step_program`. If constraints depend on one another at a state,
+`singular_step` replaces it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,49 +25,11 @@ from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import pack
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
-from robot_dynamics.simulation.runge_kutta import (
-    CLASSICAL,
-    ClosedMotion,
-    JointForces,
-    Scheme,
-    step_of,
-)
+from robot_dynamics.simulation.drives import DriveParameters
+from robot_dynamics.simulation.runge_kutta import CLASSICAL, ClosedMotion, JointForces, step_of
 from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
-
-# The linearisation is that at the start: elsewhere motions may be faster by about so much.
-_MARGIN = 1.1
-# Displacement for the slope of springs [rad, or lengths]: the cube root of rounding, at which
-# central differences are best.
-_SMALL = 1e-5
-_BISECTIONS = 40
-
-
-@dataclass(frozen=True)
-class DriveParameters:
-    """What stands between a torque command and the mechanism, over the actuated joints (na,).
-
-    Attributes:
-        v_index: Where the actuated joints stand in the model's velocities.
-        effort: Largest torque that a drive gives [N m].
-        damping: Viscous friction [N m s/rad].
-        friction: Coulomb friction [N m].
-        friction_velocity: Speed [rad/s] at which Coulomb friction reaches 71 % of its value; it is
-            smoothed as `friction qd / sqrt(qd^2 + friction_velocity^2)`.
-    """
-
-    v_index: NDArray[np.intp]
-    effort: Array
-    damping: Array
-    friction: Array
-    friction_velocity: float
-
-    def pack(self) -> Array:
-        """Return the drives' part of the parameter block."""
-        return np.concatenate(
-            [np.minimum(self.effort, 1e9), self.damping, self.friction, [self.friction_velocity]]
-        )
 
 
 def step_parameters(model: Model, drives: DriveParameters, step: float) -> Array:
@@ -99,7 +59,7 @@ def step_program(model: Model, actuated: Sequence[int]) -> Program:
 
 
 def step_derivative_program(model: Model, actuated: Sequence[int]) -> Program:
-    """Return the program of what a step of `step_program` makes of small changes.
+    """Return the program of the directional derivatives of a step of `step_program`.
 
     Inputs: q (nq,), qd (nv,), torque (na,), and their changes, that of q along velocities (nv,).
     Outputs: the changes of q (nq,) and qd (nv,) after the step, q after the step, and the smallest
@@ -230,88 +190,3 @@ def singular_step(
         closure,
         drift,
     )
-
-
-def decay_rates(robot: Robot, q: Array, friction: Array) -> Array:
-    """Return the eigenvalues [1/s] of the motions that close the loops, at rest.
-
-    With M = G^T H G, and D and S the slopes of what slows and of what pulls back, they are those
-    of M y'' + D y' + S y = 0. Gravity is left out: it moves arms as slowly as they fall.
-
-    Args:
-        robot: The mechanism.
-        q: Positions (nq,) that close the loops.
-        friction: What slows each coordinate [N m s/rad or N s/m] (nv,); dampers of loop joints
-            come on top.
-    """
-    model = robot.model
-    H, _, K, _, error, _ = robot.constraint_terms(q, np.zeros(model.nv))
-    # A tree has no constraints, and no shape of K either.
-    K, error = np.reshape(K, (-1, model.nv)), np.reshape(error, -1)
-    ranked = constraint_rank(model, K, error, q)
-    G = ranked.motions / ranked.column_scales[:, None]
-    M, D, S = G.T @ H @ G, G.T * friction @ G, np.zeros((G.shape[1],) * 2)
-    damped = any(loop.damped for loop in model.loops)
-    elastic = any(joint.elastic for joint in (*(b.joint for b in model.bodies), *model.loops))
-    weightless = robot
-    if damped or elastic:
-        weightless = Robot(model.replace(gravity=(0.0, 0.0, 0.0)))
-    rest = np.zeros(model.nv)
-    for i, y in enumerate(G.T if damped or elastic else ()):
-        if damped:
-            # Forces are linear and quadratic in velocities: the difference is the linear part.
-            slowed = weightless.bias_forces(q, y) - weightless.bias_forces(q, -y)
-            D[:, i] += 0.5 * G.T @ slowed
-        if elastic:
-            step = _SMALL * y / np.max(np.abs(y * ranked.column_scales)) * ranked.length
-            ends = [
-                weightless.bias_forces(np.array(model.integrate(q.tolist(), move.tolist())), rest)
-                for move in (step, -step)
-            ]
-            size = np.linalg.norm(step) / np.linalg.norm(y)
-            S[:, i] = G.T @ (ends[0] - ends[1]) / (2.0 * size)
-    m = len(M)
-    A = np.zeros((2 * m, 2 * m))
-    A[:m, m:] = np.eye(m)
-    A[m:, :m], A[m:, m:] = -np.linalg.solve(M, S), -np.linalg.solve(M, D)
-    return np.asarray(np.linalg.eigvals(A))
-
-
-def largest_step(scheme: Scheme, rates: Array, step: float) -> float:
-    """Return the longest step [s], at most a wished one, at which a scheme lets no motion grow.
-
-    Motions that grow by themselves may do so.
-
-    Args:
-        scheme: The scheme.
-        rates: The eigenvalues of the motions [1/s].
-        step: The wish [s].
-    """
-    if _is_stable(scheme, rates * step):
-        return step
-    shortest, longest = 0.0, step
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (shortest + longest)
-        shortest, longest = (
-            (middle, longest) if _is_stable(scheme, rates * middle) else (shortest, middle)
-        )
-    return shortest
-
-
-def _is_stable(scheme: Scheme, z: Array) -> bool:
-    """Return whether no motion grows by a step in which it should not, rates times step given."""
-    z = _MARGIN * z
-    A, b = np.zeros((len(scheme.b),) * 2), np.array(scheme.b)
-    for i, row in enumerate(scheme.A):
-        A[i, : len(row)] = row
-    # R(z) = 1 + z b^T (1 - z A)^-1 1, a polynomial since A is strictly triangular.
-    growth = np.ones_like(z)
-    power = np.ones(len(b))
-    factor = z.copy()
-    for _ in b:
-        growth = growth + factor * (b @ power)
-        power, factor = A @ power, factor * z
-    # What grows by itself may do so at twice the rate: the scheme has errors of its own.
-    allowed = np.exp(2.0 * np.maximum(z.real, 0.0))
-    # Undamped oscillations neither grow nor decay: to rounding of their eigenvalues.
-    return bool(np.all(np.abs(growth) <= allowed * (1.0 + 1e-6)))

@@ -14,8 +14,8 @@ from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
+from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactMode
-from robot_dynamics.simulation.contact.steps import ObservedContacts
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 

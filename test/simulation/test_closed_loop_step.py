@@ -34,18 +34,17 @@ from robot_dynamics.dynamics.kinematics import (
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.runge_kutta import CLASSICAL, ORDERS, scheme_of_order
-from robot_dynamics.simulation.step import (
-    DriveParameters,
-    decay_rates,
+from robot_dynamics.simulation.closed_loop_step import (
     drive_forces,
-    largest_step,
     singular_step,
     step_derivative_program,
     step_derivatives,
     step_parameters,
     step_program,
 )
+from robot_dynamics.simulation.drives import DriveParameters
+from robot_dynamics.simulation.runge_kutta import CLASSICAL, ORDERS, scheme_of_order
+from robot_dynamics.simulation.stability import decay_rates, largest_step
 from robot_dynamics.spatial import Force
 
 
