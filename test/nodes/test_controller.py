@@ -293,7 +293,7 @@ def test_a_wrench_in_another_frame_is_refused(bench):
     bench.arms.wrench_frames = ["left_link6", "right_tool"]
     for _ in range(20):
         assert np.isfinite(bench.arms.step()).all()
-    words = "left/wrench: its frame is 'left_link6', which moves relative to the tool"
+    words = "left/wrench: its frame 'left_link6' moves relative to the tool"
     bench.wait_for_words(words)
     bench.call("stop")
     for _ in range(20):
