@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.metrics import added_internal_forces, internal_force_errors
-from robot_dynamics.app.recorders import reference_metadata
+from robot_dynamics.app.recorders import planned_columns, reference_metadata
 from robot_dynamics.app.recording import TICK, Recording
 from robot_dynamics.app.report import orientation_error, position_error, settled, torque_fractions
 from robot_dynamics.app.scenario import Scenario
@@ -78,7 +78,7 @@ class FigureReference:
         period, begin = scenario.control.period, scenario.start_tick
         number = np.arange(ticks, dtype=float)
         times = (number - begin) * period
-        self.references = law.references(np.asarray(times, dtype=float))
+        self.references = planned_columns(law, np.asarray(times, dtype=float))
         facts = reference_metadata(scenario, law, begin, float(times[-1]))
         row = Recording({TICK: number}, {"period_s": period, **facts})
         self.settled = settled(row)

@@ -11,12 +11,15 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from rclpy.node import Node
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.controllers import anchored
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.control.abilities import CommandsPositions, HoldsObject
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.control_loop import ControlLoop, Outcome, Streams
 from robot_dynamics.control.faults import Cause, State
@@ -141,7 +144,7 @@ class ControlSession:
             loop.system,
             gravity.to_commands,
             in_lockstep=lockstep,
-            positions=loop.law.set_points is not None,
+            positions=self._set_points is not None,
         )
         timeout = math.inf if lockstep else max(values["command_timeout"], 2.0 * period)
         self._pace = CommandTimeout(loop, facts.without_commands, timeout)
@@ -282,12 +285,18 @@ class ControlSession:
         if not (may and self._commands.send(tick, outcome.torque, outcome.released)):
             self._depart_from_acting()
             return
-        points = self.loop.law.set_points
+        points = self._set_points
         if self.loop.safety.law_runs and points is not None:
             self._commands.send_positions(tick, points, outcome.released)
         self._pace.command_sent()
         if link is not None:
             link.beat_with_command()
+
+    @property
+    def _set_points(self) -> NDArray[np.float64] | None:
+        """Positions (na,) for drives that take positions; None if the law computes none."""
+        law = self.loop.law
+        return law.set_points if isinstance(law, CommandsPositions) else None
 
     def _depart_from_acting(self) -> None:
         """Let the torque rate count from what the drives got last, from this node or another."""
@@ -365,7 +374,7 @@ class ControlSession:
         self._refusal = ""
         self._background.do("recording", self._record.begin)
         unseen = ""
-        if loop.wrenches and loop.law.holds_object and not loop.wrist_sensors.tared:
+        if loop.wrenches and isinstance(loop.law, HoldsObject) and not loop.wrist_sensors.tared:
             unseen = (
                 "; the wrist sensors were not tared here: a bias along the squeeze cannot be seen "
                 "while the object is held"
