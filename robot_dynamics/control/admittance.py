@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import expm
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.abilities import CommandsPositions
 from robot_dynamics.control.admittance_program import (
     RATE,
     ROW,
@@ -100,8 +101,8 @@ class WrenchEstimate:
         last = self._last
         gone = 1 if last is None else max(tick - last, 1)
         self._about_center, self._momentum, h = self._kernel(
-            self._about_center, self._momentum, step.pose, step.twist, step.contact_wrench,
-            gone * self._period, 0.0 if last is None else 1.0,
+            self._about_center, self._momentum, step.pose, step.twist,
+            step.held_body_wrenches[0, :6], gone * self._period, 0.0 if last is None else 1.0,
         )  # fmt: skip
         self._last = tick
         return np.asarray(h)
@@ -232,7 +233,7 @@ class SetPoints:
         return self._at[self._system.q_index] + (1.0 - ramp) * self._off
 
 
-class AdmittanceLaw(HybridLaw):
+class AdmittanceLaw(HybridLaw, CommandsPositions):
     """The hybrid law on a reference that gives way to what is measured at the grasps.
 
     The wrench counts from the end of the ramp on. Without measured wrenches the reference comes to
@@ -246,6 +247,7 @@ class AdmittanceLaw(HybridLaw):
             followed; None of arms with internal closed chains.
     """
 
+    stiff = False
     inertia: Array | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -291,11 +293,6 @@ class AdmittanceLaw(HybridLaw):
         chosen = {"inertia": c.M.tolist(), "damping": c.D.tolist(), "stiffness": c.K.tolist()}
         return {**super().metadata, "admittance": chosen}
 
-    @property
-    def moves_as_asked(self) -> bool:
-        """Whether the object follows the reference whatever pushes it: it gives way."""
-        return False
-
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
         """Forget what was learned, and return what is seen; see `HybridLaw.start`."""
         self.compliance.forget()
@@ -315,11 +312,11 @@ class AdmittanceLaw(HybridLaw):
         followed = self.compliance.e
         if wrenches is None:
             self._outside.forget()
-        elif tick >= self._ramp_ticks:
+        elif tick >= self.ramp_ticks:
             h = self._outside.update(tick, step)
         self.compliance.advance(h)
         if self._set_points is not None:
-            ramp = min(tick / self._ramp_ticks, 1.0)
+            ramp = min(tick / self.ramp_ticks, 1.0)
             self.set_points = self._set_points.next(self._wanted[POSE], ramp)
         self._add(step, np.zeros(6) if h is None else h, followed)
         step.reference = self._followed.row(tick)

@@ -234,7 +234,7 @@ class BatchLoop:
                     q[i], qd[i], wrenches[i], here, self._memory[own.start + i].copy(),
                     float(ramp[i]),
                 )  # fmt: skip
-                torque[i], memory[i], outputs[i] = step.torque, step.memory, step.outputs
+                torque[i], memory[i], outputs[i] = step.torque, step.memory, step.values
                 self.added_internal_force[own.start + i] = step.added_internal_force
                 if not branch.corrects_now:
                     del self._branches[own.start + i]

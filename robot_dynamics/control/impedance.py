@@ -131,6 +131,7 @@ class ImpedanceLaw(HybridLaw):
     """
 
     program = ImpedanceProgram
+    stiff = False
     inertia: Array | None = None
     _inertias: Array = np.zeros((0, 6, 6))  # along the path that was checked last
 
@@ -175,11 +176,6 @@ class ImpedanceLaw(HybridLaw):
             raise PreflightError([PathProblem(times[fault.instant], "", str(fault))])
         self._inertias = inertias
         return check
-
-    @property
-    def moves_as_asked(self) -> bool:
-        """Whether the object follows the reference whatever pushes it: it gives way."""
-        return False
 
     def check_start(self, q: Array, qd: Array) -> None:
         """Refuse a start as `HybridLaw.check_start` does, and springs that cannot be borne there.

@@ -15,6 +15,7 @@ from rclpy.node import Node
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import Scenario, anchored
+from robot_dynamics.control.abilities import HoldsObject
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.control_loop import ControlLoop, Outcome, Streams
 from robot_dynamics.control.faults import Cause, State
@@ -312,7 +313,7 @@ class ControlSession:
         self._report.refusal = ""
         self._background.do("recording", self._record.begin)
         unseen = ""
-        if loop.wrenches and loop.law.holds_object and not loop.wrist_sensors.tared:
+        if loop.wrenches and isinstance(loop.law, HoldsObject) and not loop.wrist_sensors.tared:
             unseen = (
                 "; the wrist sensors were not tared here: a bias along the squeeze cannot be seen "
                 "while the object is held"

@@ -23,6 +23,7 @@ import numpy as np
 
 from robot_dynamics.app.runs.recorders import unbounded_drives
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.abilities import TunesGains
 from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
@@ -100,7 +101,7 @@ class ControllerNode(SessionLoop[ControlSession]):
         for sentence in (*scenario.warnings(), *unbounded_drives(session.loop.system)):
             self.node.get_logger().warning(sentence)
         law = session.loop.law
-        if law.tunable and session.loop.controller is None:
+        if isinstance(law, TunesGains) and session.loop.controller is None:
             gains.connect(law.retune, law.check_gains)
         self._parameters.freeze(True)
 

@@ -25,8 +25,9 @@ from robot_dynamics.app.recordings.recording import FORMAT
 from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.app.runs.recorders import common_metadata, control_units, reference_metadata
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.control.abilities import HoldsObject, TouchesSurfaces
 from robot_dynamics.control.clock import SECOND
-from robot_dynamics.control.control_law import LawStep
+from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.description.load import load_description
@@ -96,7 +97,7 @@ class ObjectTopics:
         self._force_writer = WrenchWriter(middle)
         self._internal = law.internal_columns
         # The components of a wrench that internal forces of two arms are; None for other forces.
-        self._components = law.wrench_components
+        self._components = law.wrench_components if isinstance(law, HoldsObject) else None
         self._wrench = np.zeros(6)
         self._display: Display | None = self._make_display() if in_real_time else None
         self._subscribed: set[object] = set()
@@ -112,7 +113,7 @@ class ObjectTopics:
         if self._reference in subscribed:
             message = self._reference_writer.fill(stamp, row[POSE], row[TWIST], row[ACCELERATION])
             self._reference.publish(message)
-        if self._components is not None:
+        if self._components is not None and isinstance(step, HeldStep):
             for publisher, force in (
                 (self._force, step.internal_force),
                 (self._force_reference, row[self._internal]),
@@ -134,12 +135,12 @@ class ObjectTopics:
             self._markers_at = now
             if self._display is None:
                 self._display = self._make_display()
-            wrenches = [stream.values for stream in loop.wrenches.values()]
+            law, wrenches = loop.law, [stream.values for stream in loop.wrenches.values()]
             message = self._display.fill(
                 step.poses,
                 step.reference[POSE],
                 np.stack(wrenches) if wrenches else None,
-                step.contact_force if step.contact_force.size else None,
+                law.contact_force if isinstance(law, TouchesSurfaces) and law.surfaces else None,
             )
             self._markers.publish(message)
 

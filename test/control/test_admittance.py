@@ -236,7 +236,9 @@ def test_the_wrench_from_outside_is_that_of_the_time_that_has_passed():
     held, keep = law.hybrid_system.held, np.exp(-30.0 * 0.002)
     estimate = admittance.WrenchEstimate(law.hybrid_system, 30.0, 0.002)
     weight = held.mass * np.asarray(law.hybrid_system.arms.gravity)
-    step = {"pose": law.reference.start, "contact_wrench": np.array([0.0, 0.0, 0.0, *-weight])}
+    wrenches = np.zeros((1, 18))
+    wrenches[0, 3:6] = -weight
+    step = {"pose": law.reference.start, "held_body_wrenches": wrenches}
     estimate.update(7, SimpleNamespace(twist=np.zeros(6), **step))
     h = estimate.update(10, SimpleNamespace(twist=np.array([0, 0, 0, 0.1, 0, 0]), **step))
     assert h[3] == pytest.approx((1.0 - keep) * held.mass * 0.1 / (3 * 0.002))

@@ -138,7 +138,7 @@ def test_topics_of_other_laws(ros, name):
         force = markers["surface_force", 0]
         assert force.action == Marker.ADD  # in contact: 20 N are 6 cm
         along = force.points[1].x - force.points[0].x
-        assert along == pytest.approx(FORCE_SCALE * step.contact_force[0], abs=1e-9)
+        assert along == pytest.approx(FORCE_SCALE * step.outputs.contact_force[0], abs=1e-9)
         wanted = wrench_of(heard["object/internal_force_reference"].wrench)
         law = loop.law
         squeeze, *_ = step.reference[law.layout.reference["internal"]].tolist()

@@ -22,7 +22,7 @@ from robot_dynamics.app.recordings.tracking import (
     settled,
     torque_fractions,
 )
-from robot_dynamics.app.runs.recorders import reference_metadata
+from robot_dynamics.app.runs.recorders import planned_columns, reference_metadata
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.control_law import ControlLaw
 
@@ -83,7 +83,7 @@ class FigureReference:
         period, begin = scenario.control.period, scenario.start_tick
         number = np.arange(ticks, dtype=float)
         times = (number - begin) * period
-        self.references = law.references(np.asarray(times, dtype=float))
+        self.references = planned_columns(law, np.asarray(times, dtype=float))
         facts = reference_metadata(scenario, law, begin, float(times[-1]))
         row = Recording({TICK: number}, {"period_s": period, **facts})
         self.settled = settled(row)

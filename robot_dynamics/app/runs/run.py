@@ -36,7 +36,8 @@ from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
-from robot_dynamics.control.control_law import ControlLaw, LawStep
+from robot_dynamics.control.abilities import SensesObject
+from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
 from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -391,7 +392,7 @@ def compile_ahead(scenario: Scenario) -> None:
 
 def sense_object(law: ControlLaw, plant: ScenePlant) -> None:
     """Hand the true pose of the object to a law that takes it, as an ideal tracker measures it."""
-    if law.senses:
+    if isinstance(law, SensesObject) and law.senses:
         truth = plant.truth()
         law.sense(pose=truth.object_pose, twist=truth.object_twist)
 
@@ -417,13 +418,13 @@ def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: Contro
         step: What the controller did.
         law: The controller: it knows the limits of torque, and which force is the squeeze.
     """
-    internal, effort = step.internal_force, law.system.limits["effort"]
-    squeezed = squeezes(law.internal_force_names)
+    effort, squeezed = law.system.limits["effort"], squeezes(law.internal_force_names)
+    force = step.internal_force if isinstance(step, HeldStep) else None
     return Progress(
         tick + 1,
         ticks,
         (tick + 1) * period,
         1e3 * float(np.linalg.norm(step.error[3:])),
-        float(internal[squeezed[0]]) if len(squeezed) == 1 else None,
+        float(force[squeezed[0]]) if force is not None and len(squeezed) == 1 else None,
         float(np.max(np.abs(step.torque) / effort)),
     )

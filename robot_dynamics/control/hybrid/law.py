@@ -14,6 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.compile.own_parameters import OwnParameters
+from robot_dynamics.control.abilities import (
+    AdjustsGrip,
+    MonitorsSlip,
+    SensesObject,
+    TouchesSurfaces,
+)
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
@@ -53,7 +59,7 @@ Array = NDArray[np.float64]
 _SEARCH, _FOUND = 20, 1e-14
 
 
-class HybridLaw(PlannedLaw):
+class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesObject):
     """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
 
     An object in free space is the case without surfaces, in rigid grasps that with the default
@@ -91,6 +97,7 @@ class HybridLaw(PlannedLaw):
     """
 
     program: type[HybridLawProgram] = HybridLawProgram
+    stiff: bool = True  # whether external forces leave the reference as it is
 
     def __init__(
         self,
@@ -112,6 +119,9 @@ class HybridLaw(PlannedLaw):
         self.distribution = distribution or ForceDistribution.of_contacts(
             self.hybrid_system, shares
         )
+        self.wrench_components = wrench_components(self.distribution.names)
+        pairs = zip(system.arms, self.contacts, strict=True)
+        self.soft_fingers = tuple(arm.name for arm, contact in pairs if contact.is_soft_finger)
         self._task = task or TaskOptions()
         self._surfaces = surface_slices(self._task.surfaces)
         self.layout = layout = Layout.of(self.hybrid_system, springs=self.program.springs)
@@ -140,8 +150,8 @@ class HybridLaw(PlannedLaw):
             )
         # Which parts of a step there is any use for is known now.
         self._touching = layout.surfaces > 0
+        self.moves_as_asked = not self._touching and self.stiff
         self._linked = layout.passive_joints > 0
-        self._outputs_at = layout.outputs
         self._fade = TorqueFade(self.period)
         self._sent_at = layout.memory["torque"].start + np.array(self._order)
         self._touch_at = layout.reference["touch"]
@@ -287,25 +297,31 @@ class HybridLaw(PlannedLaw):
         return (*self._damping.warnings, *slips)
 
     @property
-    def soft_fingers(self) -> tuple[str, ...]:
-        """Names of the arms whose contacts are soft fingers."""
-        pairs = zip(self.system.arms, self.hybrid_system.contacts, strict=True)
-        return tuple(arm.name for arm, contact in pairs if contact.is_soft_finger)
-
-    @property
     def slip_contacts(self) -> tuple[str, ...]:
         """Names of the contacts that can slip, and of surfaces to stick to."""
         return () if self.slip is None else self.slip.names
+
+    @property
+    def slip_margins(self) -> Array:
+        """Distance of each of them to slip in the last step (w,) [N]."""
+        return self._last.slip_margins
+
+    @property
+    def contact_force(self) -> Array:
+        """Forces by the object on the surfaces in the last step (C,)."""
+        return self._last.outputs.contact_force
 
     @property
     def surfaces(self) -> dict[str, slice]:
         """By name, where the forces on each surface stand among "contact"."""
         return self._surfaces
 
-    @property
-    def wrench_components(self) -> list[int] | None:
-        """Which components of a wrench internal forces are; see `named_forces`."""
-        return wrench_components(self.distribution.names)
+    def reference_columns(self, rows: Array) -> dict[str, Array]:
+        """Return the columns of a recording of rows; see `ControlLaw.reference_columns`."""
+        found = super().reference_columns(rows)
+        if self._touching:
+            found["reference_contact_force"] = rows[:, self.layout.reference["contact"]]
+        return found
 
     def contact_forces(self, surface: str, wrench: Array) -> Array:
         """Return the forces on a surface of a wrench (6,) in its frame; see `named_forces`."""
@@ -448,7 +464,7 @@ class HybridLaw(PlannedLaw):
         memory, at = self._searched(q), self.layout.memory
         row = self._followed.row(0)
         seen = self._evaluate(q, qd, None, row, memory, 0.0)
-        near = np.abs(seen.distance) <= self.settings.start.touch_tolerance
+        near = np.abs(seen.outputs.distance) <= self.settings.start.touch_tolerance
         memory[at["twist"]] = seen.memory[at["twist"]]
         memory[at["touched"]] = row[self._touch_at] * near
         memory[at["torque"]][self._order] = seen.support if last is None else last
@@ -474,7 +490,7 @@ class HybridLaw(PlannedLaw):
         if self._retuning is not None:
             self._retune(self._retuning)
         row = self._row(tick)
-        ramp = 1.0 if tick >= self._ramp_ticks else tick / self._ramp_ticks
+        ramp = 1.0 if tick >= self.ramp_ticks else tick / self.ramp_ticks
         self._ramp = ramp
         if self._touching:
             return self._update_on_surfaces(tick, q, qd, wrenches, row, ramp)
@@ -503,14 +519,14 @@ class HybridLaw(PlannedLaw):
         self, tick: int, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
     ) -> HybridStep:
         """Return the step of an instant with surfaces: control changes where they are left."""
-        if (self._last.touched > row[self._touch_at]).any():  # one is to be left
+        if (self._last.outputs.touched > row[self._touch_at]).any():  # one is to be left
             row = self._depart(tick)
         step = self._chosen(q, qd, wrenches, row, ramp)
         if self._linked:
             step.require_linkages()
         if self._leaving:
             self._fade.begin(self._last.torque - step.torque)
-        lost = not self._leaving and (self._last.touched > step.touched).any()
+        lost = not self._leaving and (self._last.outputs.touched > step.outputs.touched).any()
         self._fade.apply(step, self._effort, self._sent_at)
         self._memory, self._last = step.memory, step
         self._leaving = False
@@ -525,7 +541,7 @@ class HybridLaw(PlannedLaw):
         # Arms on their brakes do not squeeze: the first torque is measured only then.
         braked = tick <= 1 + self.settings.command_delay_periods
         measured = None if wrenches is None or braked else step
-        step.slip = slip.step(tick, max(tick - self._ramp_ticks, 0), measured)
+        step.slip = slip.step(tick, max(tick - self.ramp_ticks, 0), measured)
 
     def sense(
         self,
@@ -598,11 +614,6 @@ class HybridLaw(PlannedLaw):
             return seen.support
         return seen.support + seen.internal_force_torques @ (self._grip() - self._holding)
 
-    @property
-    def moves_as_asked(self) -> bool:
-        """Whether the object follows the reference whatever pushes it: without surfaces."""
-        return not self._touching
-
     def firmer_grip(self, q: Array) -> Array:
         """Return the torque (na,) that makes the grip as firm as control may; see `ControlLaw`."""
         if self._choice is None or not self._holding.any():
@@ -626,7 +637,7 @@ class HybridLaw(PlannedLaw):
         choice, memory = self._choice, self._memory
         if choice is None:
             return self._evaluate(q, qd, wrenches, row, memory, ramp)
-        chosen = row if choice.idle else choice.row(row, self._last.desired_wrench)
+        chosen = row if choice.idle else choice.row(row, self._last.outputs.desired_wrench)
         step = self._evaluate(q, qd, wrenches, chosen, memory, ramp)
         if choice.idle and (ramp < 1.0 or step.fits):
             return step
@@ -646,7 +657,7 @@ class HybridLaw(PlannedLaw):
         else:
             given = (q, qd, wrenches, self._sensors, row, memory, ramp, *self._more)
         torque, after, outputs = self._law(*given)
-        return HybridStep(torque, after, outputs, row, self._outputs_at, self._none_added)
+        return HybridStep(torque, after, outputs, row, self.layout, self._none_added)
 
     def _searched(self, q: Array) -> Array:
         """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
@@ -678,7 +689,7 @@ class HybridLaw(PlannedLaw):
         rows[1, POSE], rows[1, TWIST] = last.pose, last.twist
         x, R, twist, _ = object_motion(rows, system.held.center)
         planned, here = (system.environment.terms(x[i], R[i], twist[i]) for i in range(2))
-        left = last.touched > 0.0
+        left = last.outputs.touched > 0.0
         E_F = here.E_F[left]
         rate = np.linalg.pinv(E_F) @ E_F @ (twist[1] - twist[0])  # of the centre of mass
         rate[3:] -= np.cross(rate[:3], x[1] - last.pose[:3])

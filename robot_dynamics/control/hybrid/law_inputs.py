@@ -145,6 +145,20 @@ class Layout:
         )
 
     @cached_property
+    def parts_of_every_step(self) -> tuple[slice, ...]:
+        """Positions of the outputs that `HybridStep` views at once, in its order."""
+        names = (
+            "support", "pose", "twist", "error", "scales", "closure", "internal_force", "tilt",
+            "held_body_wrenches", "checked_scales",
+        )  # fmt: skip
+        return tuple(self.outputs[name] for name in names)
+
+    @cached_property
+    def recorded(self) -> slice:
+        """Position of the outputs that are recorded, from the first to the scales."""
+        return slice(0, self.outputs["scales"].stop)
+
+    @cached_property
     def sensors(self) -> Mapping[str, slice]:
         """Which sensors there are: of grasp wrenches, of surface forces; and the latter."""
         return consecutive(wrenches=1, contact=1, forces=self.surfaces)

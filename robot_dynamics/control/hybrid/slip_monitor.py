@@ -282,9 +282,9 @@ class SlipWatch:
         wrenches = None
         if measured is not None:
             wrenches = self._wrenches(
-                measured.measured_contact_forces[None],
-                measured.contact_force[None],
-                measured.touched[None],
+                measured.outputs.measured_contact_forces[None],
+                measured.outputs.contact_force[None],
+                measured.outputs.touched[None],
             )[0]
         report = self._monitor.step(row, wrenches)
         self._filter.take(tick, report)
