@@ -130,7 +130,7 @@ class ControlLoop:
     ) -> None:
         self.law, self.clock, self.controller = law, clock, controller
         self.system = system = law.system
-        self._control, self._tilting = control, bool(law.soft_fingers)
+        self._control = control
         self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
         self._arms = ArmModel(system)
         self._laden = ArmModel(with_load_in_hand(system)) if law.holds_object else self._arms
@@ -624,20 +624,7 @@ class ControlLoop:
             lost = intake.lost(self.clock.seconds(now))
             if lost is not None:
                 safety.trip(now, lost)
-        # Named only where it is too large; the comparison is false for what is no number.
-        support = None if step.support_torque_ratio <= 1.0 else step.support
-        torque = safety.command(
-            now,
-            step.torque,
-            closure=step.closure,
-            support=support,
-            error=step.error,
-            task_scale=step.task_scale if tick >= law.ramp_ticks else 1.0,
-            pose=step.pose,
-            wrenches=None if wrenches is None else step.held_body_wrenches,
-            tilts=step.tilts if self._tilting else None,
-            wrists=wrenches,
-        )
+        torque = safety.command(now, step, wrists=wrenches, ramped=tick >= law.ramp_ticks)
         if tick - self._looked >= self._look_ticks and tick >= law.ramp_ticks:
             self._looked = tick
             self._look_for_still_arms(q, step)
