@@ -496,11 +496,11 @@ def test_beats_say_where_the_controller_stands(line):
     second = line.beat()
     assert (second.commanding, second.ready) == (True, True)
     assert second.number > first.number
-    line.loop.safety.released = ("left",)
+    line.loop.safety.fallback.released = ("left",)
     assert line.beat().commanding
-    line.loop.safety.released = ("left", "right")
+    line.loop.safety.fallback.released = ("left", "right")
     assert not line.beat().commanding
-    line.loop.safety.released = ()
+    line.loop.safety.fallback.released = ()
     line.loop.stop(0)
     assert not line.beat().ready
 
