@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from robot_dynamics.compile.parallel import in_parallel
     from robot_dynamics.control.controller import Controller
     from robot_dynamics.description import Description, DescriptionError, load_description
+    from robot_dynamics.dynamics.closure_functions import ClosureFunction
     from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
     from robot_dynamics.model import Mechanism, Model, build
     from robot_dynamics.robot import Robot, load
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ArgumentError": "errors",
     "BatchSimulation": "app.batches.batch_simulation",
+    "ClosureFunction": "dynamics.closure_functions",
     "Controller": "control.controller",
     "Description": "description",
     "DescriptionError": "description",
@@ -71,6 +73,7 @@ __all__ = [  # noqa: RUF022 - functions first
     "simulate",
     "ArgumentError",
     "BatchSimulation",
+    "ClosureFunction",
     "Controller",
     "Description",
     "DescriptionError",
