@@ -66,7 +66,7 @@ class BatchLoop:
                 "the object's pose from the joints, in a batch of cells."
             )
         layout = law.layout
-        if layout.surfaces or layout.passive_joints or not law.rigid_grasps:
+        if layout.surfaces or layout.passive_joints or not law.grasp.rigid:
             raise ArgumentError(
                 "a batch of cells has rigid grasps in free space; expected neither surfaces, nor "
                 "contacts that slip, nor arms with loops."

@@ -13,6 +13,7 @@ from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
 from robot_dynamics.compile.machine import MachineCode
+from robot_dynamics.control.abilities import GraspFacts
 from robot_dynamics.control.clock import WallClock
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
@@ -437,7 +438,7 @@ def test_a_law_for_parts_estimates_the_wrench_of_each():
     scenario = load_scenario("fold")
     pilot = control_loop(scenario)
     law = copy.copy(pilot.law)
-    law.held_bodies = 1
+    law.grasp = GraspFacts(bodies=1)
     settings = scenario.control, scenario.safety, pilot.clock
     with pytest.raises(RobotDynamicsError, match="each of the 2 parts"):
         ControlLoop(law, *settings)

@@ -54,7 +54,7 @@ def controller(path=PATH, **more):
 def rolled_out(law, times, q=HELD, terms=TERMS):
     """Return the motion of a law along its plan."""
     rows = [law.reference.rows(times)]
-    return rollout(law.system, terms, law.unlimited(q), rows, times, q, law.contacts)
+    return rollout(law.system, terms, law.unlimited(q), rows, times, q, law.grasp.contacts)
 
 
 def test_the_rollout_is_what_the_plant_does():

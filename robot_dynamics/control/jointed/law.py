@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.abilities import GraspFacts
 from robot_dynamics.control.control_law import HeldStep
 from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.named_forces import refuse_others
@@ -99,7 +100,7 @@ class JointedLaw(PlannedLaw):
     reference: FoldPlan
     _last: Array
     _integral: Array
-    held_bodies = 2
+    grasp = GraspFacts(bodies=2)
 
     def __init__(
         self,
