@@ -21,6 +21,7 @@ from robot_dynamics.control.faults import Finding
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.law_inputs import Layout
+from robot_dynamics.control.hybrid.running_kernel import RunningKernel
 from robot_dynamics.control.hybrid.step import ALL
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
@@ -85,7 +86,7 @@ class BatchLoop:
         self._scaled_since = np.full(count, _NEVER)
         self.scales, self.added_internal_force = np.ones((count, 2)), np.zeros((count, m))
         self._checked_start: tuple[bytes, bytes] | None = None
-        self._branches: dict[int, HybridLaw] = {}
+        self._branches: dict[int, RunningKernel] = {}
         self.findings: dict[int, Finding] = {}
         table = [law.row(tick) for tick in range(law.ticks + 1)]
         #: Rows of the reference by ticks.

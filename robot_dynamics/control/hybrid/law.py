@@ -34,7 +34,7 @@ from robot_dynamics.control.hybrid.named_forces import (
     surface_slices,
     wrench_components,
 )
-from robot_dynamics.control.hybrid.planned_forces import object_motion
+from robot_dynamics.control.hybrid.running_kernel import RunningKernel
 from robot_dynamics.control.hybrid.sensed import SensorInputs
 from robot_dynamics.control.hybrid.slip_monitor import SlipWatch
 from robot_dynamics.control.hybrid.step import HybridStep
@@ -58,9 +58,6 @@ from robot_dynamics.manipulation.hybrid import (
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
-
-# Steps in which the object is looked for at the start, and when it has been found [m, rad].
-_SEARCH, _FOUND = 20, 1e-14
 
 
 class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesObject):
@@ -134,16 +131,25 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             wrench_components=wrench_components(distribution.names),
         )
         self._task = task or TaskOptions()
-        self._sensed = SensorInputs(self.layout, reference.start, senses=options.sensor)
-        self._choice = InternalChoice.of(held, distribution, settings, self.layout)
         self.slip = SlipWatch.of(held, system, self._task, reference, distribution, self.period)
         self._departures: Departures | None = None
         if self.layout.surfaces:
             self._departures = Departures(self.kernel, self._followed, self.period)
-        self._memory = np.zeros(Layout.size(self.layout.memory))
         self._row_given: Array | None = None
+        self.running = RunningKernel(
+            self.kernel,
+            SensorInputs(self.layout, reference.start, senses=options.sensor),
+            InternalChoice.of(held, distribution, settings, self.layout),
+        )
         self._begin(system.posture)
-        self._last, self._ramp = self._at_rest(system.posture), 0.0
+        self.running.last = self._at_rest(system.posture)
+
+    def __copy__(self) -> HybridLaw:
+        """Return a law that goes on by itself; plan, correction and sensors are shared."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.running = copy(self.running)
+        return other
 
     @property
     def hybrid_system(self) -> HybridSystem:
@@ -163,7 +169,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
     @property
     def gains(self) -> HybridGains:
         """Present gains of the kernel."""
-        return self._tuned.gains
+        return self.running.tuned.gains
 
     @property
     def moves_as_asked(self) -> bool:
@@ -178,27 +184,22 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
     @property
     def block(self) -> Array:
         """Present parameters of the kernel."""
-        return self._tuned.block.copy()
+        return self.running.tuned.block.copy()
 
     @property
     def memory(self) -> Array:
         """Inputs of the next step from the last one; see `Layout.memory`."""
-        return self._memory
+        return self.running.memory
 
     @property
     def sensors(self) -> Array:
         """The kernel's input `sensors` with measured grasp wrenches."""
-        return self._sensed.with_wrenches
+        return self.running.sensed.with_wrenches
 
     @property
     def corrects(self) -> bool:
         """Whether it changes the internal force where torque limits need that."""
-        return self._choice is not None
-
-    @property
-    def corrects_now(self) -> bool:
-        """Whether such a change is on, or has been of late."""
-        return self._choice is not None and not self._choice.idle
+        return self.running.choice is not None
 
     def batch(self, blocks: Array) -> OwnParameters:
         """Return the kernel of cells with a `block` each (N, parameters)."""
@@ -208,31 +209,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Return the row of the reference that a tick follows, without corrections."""
         return self._followed.row(tick)
 
-    def branch(self, block: Array) -> HybridLaw:
-        """Return a separate law with other parameters of the kernel, for `go_on`."""
-        other = copy(self)
-        other._choice = InternalChoice.of(
-            self.hybrid_system, self.distribution, self.settings, self.layout
-        )
-        other._tuned = self.kernel.with_block(self._tuned, block)
-        return other
-
-    def go_on(
-        self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
-    ) -> HybridStep:
-        """Return the step of a row from a memory, and remember it.
-
-        Args:
-            q: Measured positions of the arm joints (na,).
-            qd: Measured velocities (na,).
-            wrenches: Measured grasp wrenches (k, 6).
-            row: Of the reference.
-            memory: What the last step left.
-            ramp: Factor of the task at the start.
-        """
-        self._memory = memory
-        step = self._last = self._chosen(q, qd, wrenches, row, ramp)
-        return step
+    def branch(self, block: Array) -> RunningKernel:
+        """Return a separate kernel of one cell with a `block` of its own."""
+        return self.running.branch(block, self.settings)
 
     @property
     def columns(self) -> dict[str, int]:
@@ -306,12 +285,12 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
     @property
     def slip_margins(self) -> Array:
         """Distance of each of them to slip in the last step (w,) [N]."""
-        return self._last.slip_margins
+        return self.running.last.slip_margins
 
     @property
     def contact_force(self) -> Array:
         """Forces by the object on the surfaces in the last step (C,)."""
-        return self._last.outputs.contact_force
+        return self.running.last.outputs.contact_force
 
     @property
     def surfaces(self) -> dict[str, slice]:
@@ -337,12 +316,12 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
                 Forces that ask for less than the present ones are taken anyway.
         """
         forces = internal_forces(self.distribution.names, wrench)
-        step = self._last
+        step, effort = self.running.last, self.running.tuned.effort
 
         def torques(internal: Array) -> Array:
             return np.abs(step.torque_range + step.internal_force_torques @ internal).max(axis=0)
 
-        effort, wanted = self._tuned.effort, torques(forces)
+        wanted = torques(forces)
         worst = int(np.argmax(wanted / effort))
         now = torques(step.reference[self.internal_columns]) / effort
         if not wanted[worst] <= effort[worst] * max(1.0, now.max()):
@@ -370,9 +349,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             super().check_start(q, qd)
             return
         check_joints(self.system, start, q, qd)
-        memory = self._searched(q)
+        memory = self.running.located(q, self._followed.row(0))
         row, still = self._followed.beginning, np.zeros_like(q)
-        seen = self._evaluate(q, still, None, row, memory, 0.0)
+        seen = self.running.evaluate(q, still, None, row, memory, 0.0)
         off = seen.error.reshape(2, 3).copy()
         # Of half a turn, the rotation vector that the law takes from a matrix shows nothing.
         off[0] = rotation_vector(product(seen.reference[POSE][3:], conjugate(seen.pose[3:])))
@@ -435,14 +414,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self._row_given = None
         self._restart()
         self._begin(q)
-        memory, at = self._searched(q), self.layout.memory
-        row = self._followed.row(0)
-        seen = self._evaluate(q, qd, None, row, memory, 0.0)
-        near = np.abs(seen.outputs.distance) <= self.settings.start.touch_tolerance
-        memory[at["twist"]] = seen.memory[at["twist"]]
-        memory[at["touched"]] = row[self.row_columns["touch"]] * near
-        memory[at["torque"]][self.kernel.order] = seen.support if last is None else last
-        self._memory, self._last = memory, seen
+        row, tolerance = self._followed.row(0), self.settings.start.touch_tolerance
+        seen = self.running.begin(q, qd, row, last, tolerance)
         if self._departures is not None:
             self._departures.forget()
         if self.slip is not None:
@@ -466,16 +439,16 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             self._retune(self._retuning)
         row = self._row(tick)
         ramp = 1.0 if tick >= self.ramp_ticks else tick / self.ramp_ticks
-        self._ramp = ramp
-        departures, last = self._departures, self._last
+        departures, running = self._departures, self.running
+        last = running.last
         if departures is not None:
             row = departures.row(tick, row, last)
-        step = self._chosen(q, qd, wrenches, row, ramp)
+        step = running.step(q, qd, wrenches, row, ramp)
         if self.kernel.linked:
             step.require_linkages()
         if departures is not None:
-            departures.finish(tick, last, step, self._tuned.effort)
-        self._memory, self._last = step.memory, step
+            departures.finish(tick, last, step, running.tuned.effort)
+        running.memory, running.last = step.memory, step
         if self.slip is not None:
             self._watch(self.slip, tick, step, wrenches)
         return step
@@ -508,7 +481,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         contact_force: ArrayLike | None = None,
     ) -> None:
         """Take measurements for the steps that follow; see `SensesObject.sense`."""
-        self._sensed.take(pose, twist, contact_force)
+        self.running.sensed.take(pose, twist, contact_force)
 
     def hold(self, tick: int) -> None:
         """Come to rest on the path from a tick on; slip is then judged by what is measured.
@@ -534,9 +507,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
     def _take_gains(self, end: ControlSettings) -> None:
         before = self.gains
         gains = self._gains_of(self.settings, before.posture, before.damping)
-        self._tuned = self.kernel.tuned(gains, self._more_parameters())
+        running = self.running
+        running.tune(gains, self._more_parameters())
         last = self._gains_of(end, before.posture, before.damping)
-        memory = self._memory = self._memory.copy()
+        memory = running.memory = running.memory.copy()
         pose, force = (self.layout.memory[n] for n in ("pose_integral", "internal_integral"))
         memory[pose] = carried_over(
             memory[pose], before.integral, self.gains.integral, last.integral
@@ -551,78 +525,14 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
 
     def grip_support(self, q: Array) -> Array:
         """Return `hold_support` with the last internal force of contacts that only push (na,)."""
-        seen = self._at_rest(q)
-        holding = self.kernel.holding
-        if not holding.any():
-            return seen.support
-        return seen.support + seen.internal_force_torques @ (self._grip() - holding)
+        return self.running.grip_support(q, self._followed.row(0))
 
     def firmer_grip(self, q: Array) -> Array:
-        """Return the torque (na,) that makes the grip as firm as control may; see `ControlLaw`."""
-        holding = self.kernel.holding
-        if self._choice is None or not holding.any():
-            return np.zeros(len(q))
-        planned = self._last.reference[self.internal_columns]
-        sent = holding + self._ramp * (self._grip() - holding)
-        return self._at_rest(q).internal_force_torques @ (self._choice.firmest(planned) - sent)
-
-    def _grip(self) -> Array:
-        """Return the internal force that was asked for last (m,)."""
-        return self._last.reference[self.internal_columns] + self._last.added_internal_force
+        """Return the torque (na,) that makes the grip as firm as control may."""
+        return self.running.firmer_grip(q, self._followed.row(0))
 
     def _at_rest(self, q: Array) -> HybridStep:
-        memory, still = self._searched(q), np.zeros_like(q)
-        return self._evaluate(q, still, None, self._followed.row(0), memory, 0.0)
-
-    def _chosen(
-        self, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
-    ) -> HybridStep:
-        """Return the step of a row, with the internal force that contacts and drives need."""
-        choice, memory = self._choice, self._memory
-        if choice is None:
-            return self._evaluate(q, qd, wrenches, row, memory, ramp)
-        chosen = row if choice.idle else choice.row(row, self._last.outputs.desired_wrench)
-        step = self._evaluate(q, qd, wrenches, chosen, memory, ramp)
-        if choice.idle and (ramp < 1.0 or step.fits):
-            return step
-        other = choice.row_within(row, step, self._tuned.effort) if ramp == 1.0 else None
-        if other is not None:
-            step = self._evaluate(q, qd, wrenches, other, memory, ramp)
-            step.internal_force_adapted = True
-        choice.remember(step, self._tuned.effort)
-        step.reference, step.added_internal_force = row, choice.added
-        return step
-
-    def _evaluate(
-        self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
-    ) -> HybridStep:
-        sensed, kernel = self._sensed, self.kernel
-        if wrenches is None:
-            wrenches, sensors = sensed.no_wrenches, sensed.without_wrenches
-        else:
-            sensors = sensed.with_wrenches
-        torque, after, values = self._tuned.step(
-            q, qd, wrenches, sensors, row, memory, ramp, *sensed.more
-        )
-        return HybridStep(torque, after, values, row, kernel.layout, kernel.no_force)
-
-    def _searched(self, q: Array) -> Array:
-        """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
-        at, passive = self.layout.memory, list(self.hybrid_system.passive_joints.indices)
-        memory = np.zeros(Layout.size(at))
-        memory[at["pose"]] = self._memory[at["pose"]]
-        memory[at["passive_joints"]] = self.kernel.joints(q)[passive]
-        row, still = self._followed.row(0), np.zeros(len(self.kernel.order))
-        if not memory[at["pose"]].any():  # nothing was seen yet: it is where it is to start
-            x = object_motion(row[None], self.hybrid_system.held.center).x[0]
-            memory[at["pose"]] = [*x, *row[POSE][3:]]
-        for _ in range(_SEARCH):
-            seen = self._evaluate(q, still, None, row, memory, 0.0)
-            moved = np.abs(seen.memory[at["pose"]] - memory[at["pose"]]).max()
-            memory[at["pose"]] = seen.memory[at["pose"]]
-            if moved <= _FOUND:
-                break
-        return memory
+        return self.running.at_rest(q, self._followed.row(0))
 
     def _load_inertias(self, motion: Rollout, count: int) -> tuple[list[float], Array]:
         """Return up to `count` times of a path (N,) and `HybridSystem.load_inertia` (N, 6, 6)."""
@@ -636,13 +546,12 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Take the gains for a start at positions `q` (na,)."""
         kernel, settings = self.kernel, self.settings
         require_length("q", list(q), len(kernel.order), "one for each arm joint")
-        self._damping = contact_damping(
-            kernel.system, settings, kernel.joints(q), self.reference.start
-        )
+        start = self.reference.start
+        self._damping = contact_damping(kernel.system, settings, kernel.joints(q), start)
         gains = self._gains_of(settings, kernel.of_model(q), self._damping.values)
-        self._tuned = kernel.tuned(gains, self._more_parameters())
-        if self._choice is not None:
-            self._choice.begin()
+        self.running.tune(gains, self._more_parameters())
+        if self.running.choice is not None:
+            self.running.choice.begin()
 
     def _gains_of(self, settings: ControlSettings, posture: Array, damping: Array) -> HybridGains:
         """Return the gains of settings near to a posture (n,)."""
