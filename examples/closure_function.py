@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
 from robot_dynamics.robot import Robot

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import film_file, picture_argument
+from robot_dynamics.app.command_line.arguments import film_file, picture_argument
 from robot_dynamics.contact import Material, ShapeContact, Solid
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
@@ -63,8 +63,8 @@ def main(film: str = "", duration: float = 1.0) -> None:
     print(f"never more energy: {np.diff(energies).max() < 1e-9}")
 
     if film:
-        from robot_dynamics.app.visual.render import Camera, render_film
-        from robot_dynamics.app.visual.scene import scene_of_robot
+        from robot_dynamics.app.pictures.render import Camera, render_film
+        from robot_dynamics.app.pictures.visual_scene import scene_of_robot
 
         shapes = [
             Shape(c.first.link, "visual", "box", np.eye(4), c.first.size, color=(*COLOR, 1.0))

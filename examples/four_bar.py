@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import film_file, picture_argument
+from robot_dynamics.app.command_line.arguments import film_file, picture_argument
 
 FILE = Path(__file__).with_name("four_bar.urdf")
 RATE = 20  # pictures a second
@@ -32,8 +32,8 @@ def main(film: str = "") -> None:
     print(f"the crank made {turns:.1f} turns")
 
     if film:
-        from robot_dynamics.app.visual.render import Camera, render_film
-        from robot_dynamics.app.visual.scene import scene_of_robot
+        from robot_dynamics.app.pictures.render import Camera, render_film
+        from robot_dynamics.app.pictures.visual_scene import scene_of_robot
 
         scene = scene_of_robot(
             FILE, dict(zip(robot.model.joint_names, run.q.T, strict=True)), run.t

@@ -8,7 +8,7 @@ python examples/frames_and_kinematics.py [PICTURE.png]
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import film_file, picture_argument
+from robot_dynamics.app.command_line.arguments import film_file, picture_argument
 
 picture = picture_argument(__doc__, film_file)
 
@@ -43,8 +43,8 @@ rise = robot.center_of_mass(found.q) - robot.center_of_mass(start)
 print(f"the centre of mass rises by {1e3 * rise[2]:.1f} mm")
 
 if picture:  # from the start to there
-    from robot_dynamics.app.visual.render import Camera, render_still
-    from robot_dynamics.app.visual.scene import scene_of_robot
+    from robot_dynamics.app.pictures.render import Camera, render_still
+    from robot_dynamics.app.pictures.visual_scene import scene_of_robot
 
     names = robot.model.joint_names
     scene = scene_of_robot(

@@ -8,7 +8,7 @@ python examples/grasps.py [FIGURE.webp]
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import (
     Contact,

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import figure_file
+from robot_dynamics.app.command_line.arguments import figure_file
 
 ARMS = "package://robot_dynamics/urdf/dual_arm.urdf"
 

@@ -18,8 +18,8 @@ import time
 
 import numpy as np
 
-from robot_dynamics.app.command_arguments import figure_file
-from robot_dynamics.app.learning import CellVectorEnv, Transition
+from robot_dynamics.app.batches.learning import CellVectorEnv, Transition
+from robot_dynamics.app.command_line.arguments import figure_file
 
 FRICTION, BOXES, PAIRS, GENERATIONS = 0.8, 8, 32, 12
 LIFT_M, LIFT_S = 0.4, 2.0  # the path at pace 1

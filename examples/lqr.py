@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import expm, solve_continuous_are
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 
 
 class LQR(rd.Controller):

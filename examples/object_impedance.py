@@ -13,7 +13,7 @@ python examples/object_impedance.py [FIGURE.webp]
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 
 
 class ObjectSpring(rd.Controller):

@@ -10,7 +10,7 @@ The same file runs here, over topics and in the controller node of real arms:
 """
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import film_file, picture_argument
+from robot_dynamics.app.command_line.arguments import film_file, picture_argument
 
 
 class Hold(rd.Controller):
@@ -36,8 +36,8 @@ if __name__ == "__main__":
     moved = 1e3 * run.report["object_position_error_max_m"]
     print(f"the box moved by {moved:.3f} mm at most; {run.report['failures'] or 'no failures'}")
     if picture:
-        from robot_dynamics.app.visual.render import Camera, render_still
-        from robot_dynamics.app.visual.scene import scene_of_recording
+        from robot_dynamics.app.pictures.render import Camera, render_still
+        from robot_dynamics.app.pictures.visual_scene import scene_of_recording
 
         scene = scene_of_recording(run.recording)
         render_still(scene, picture, 1.0, size=(480, 270), camera=Camera())

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import film_file, picture_argument
+from robot_dynamics.app.command_line.arguments import film_file, picture_argument
 from robot_dynamics.contact import Material, Solid, contacts_of
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.load import load_description
@@ -112,8 +112,8 @@ def main(film: str = "") -> None:
     print(f"never more energy in the fall: {np.diff(energies).max() < 1e-6}")
 
     if film:
-        from robot_dynamics.app.visual.render import Camera, render_film
-        from robot_dynamics.app.visual.scene import scene_of_robot
+        from robot_dynamics.app.pictures.render import Camera, render_film
+        from robot_dynamics.app.pictures.visual_scene import scene_of_robot
 
         scene = scene_of_robot(world, np.array(shown), np.arange(len(shown)) / RATE)
         render_film(scene, film, RATE, size=(400, 300), camera=Camera(35.0, 15.0))

@@ -8,7 +8,7 @@ python examples/step_simulation.py [FIGURE.webp]
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 
 picture = picture_argument(__doc__)
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 from robot_dynamics.dynamics.inertial_parameters import (
     from_log_cholesky,
     is_physical,

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 from robot_dynamics.contact import Material, PointContact
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 

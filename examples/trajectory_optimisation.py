@@ -14,7 +14,7 @@ from scipy.interpolate import BSpline
 from scipy.optimize import check_grad, minimize
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 
 picture = picture_argument(__doc__)
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 from robot_dynamics.contact import Material, PointContact, vertices
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
 

@@ -12,7 +12,7 @@ import sys
 from matplotlib.figure import Figure
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
+from robot_dynamics.app.command_line.arguments import picture_argument
 
 
 def main(figure: str = "", scales: tuple[float, ...] = (0.8, 1.0, 1.2)) -> None:

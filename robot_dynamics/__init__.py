@@ -24,11 +24,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robot_dynamics.app.batch_simulation import BatchSimulation
-    from robot_dynamics.app.recording import Recording
-    from robot_dynamics.app.run import Run, simulate
-    from robot_dynamics.app.scenario import Scenario, load_scenario
-    from robot_dynamics.app.simulation import Simulation
+    from robot_dynamics.app.batches.batch_simulation import BatchSimulation
+    from robot_dynamics.app.recordings.recording import Recording
+    from robot_dynamics.app.runs.run import Run, simulate
+    from robot_dynamics.app.runs.simulation import Simulation
+    from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
     from robot_dynamics.compile.parallel import in_parallel
     from robot_dynamics.control.controller import Controller
     from robot_dynamics.description import Description, DescriptionError, load_description
@@ -39,26 +39,26 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ArgumentError": "errors",
-    "BatchSimulation": "app.batch_simulation",
+    "BatchSimulation": "app.batches.batch_simulation",
     "Controller": "control.controller",
     "Description": "description",
     "DescriptionError": "description",
     "Mechanism": "model",
     "Model": "model",
-    "Recording": "app.recording",
+    "Recording": "app.recordings.recording",
     "Robot": "robot",
     "RobotDynamicsError": "errors",
-    "Run": "app.run",
-    "Scenario": "app.scenario",
-    "Simulation": "app.simulation",
+    "Run": "app.runs.run",
+    "Scenario": "app.scenarios.scenario",
+    "Simulation": "app.runs.simulation",
     "UnknownNameError": "errors",
     "build": "model",
     "in_parallel": "compile.parallel",
     "integrate": "simulation.integrators.integrate",
     "load": "robot",
     "load_description": "description",
-    "load_scenario": "app.scenario",
-    "simulate": "app.run",
+    "load_scenario": "app.scenarios.scenario",
+    "simulate": "app.runs.run",
 }
 
 __all__ = [  # noqa: RUF022 - functions first

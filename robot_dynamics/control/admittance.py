@@ -42,7 +42,7 @@ from robot_dynamics.control.gain_ramp import with_gains
 from robot_dynamics.control.gains import servo_gains
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
+from robot_dynamics.control.path_check import PathCheck, PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
@@ -398,7 +398,7 @@ class AdmittanceLaw(HybridLaw, CommandsPositions):
             try:
                 check_compliance(wanted, inertia)
             except AdmittanceError as error:
-                raise PreflightError([Problem(time, "", str(error))]) from None
+                raise PreflightError([PathProblem(time, "", str(error))]) from None
         self.inertia = inertias[0]
         return check
 

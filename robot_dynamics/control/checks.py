@@ -23,7 +23,7 @@ from robot_dynamics.control.joint_motion import MEMORY_S, JointMotion, motion_pr
 from robot_dynamics.control.link_distance import LinkDistances, Proximity
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.wrench_residual import ObjectMotion, WrenchResidual
+from robot_dynamics.control.wrench_residual import ObjectDeviation, WrenchResidual
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import norm
@@ -454,7 +454,7 @@ class StepCheck:
             figures = figures._replace(link_margin=np.inf)
         return figures if self._measured else figures._replace(wrench_excess=-np.inf)
 
-    def motion(self, figures: StepFigures) -> ObjectMotion:
+    def motion(self, figures: StepFigures) -> ObjectDeviation:
         """Return what a step's figures say about the object without wrist sensors."""
         settings = self._settings
         apart = not (
@@ -465,7 +465,7 @@ class StepCheck:
         way = None
         if error is not None and pose is not None and len(self.bodies) == 1:
             way = np.hstack([rotated(conjugate(pose[3:]), part) for part in error.reshape(2, 3)])
-        return ObjectMotion(figures.moved, figures.turned, apart if self._closed else None, way)
+        return ObjectDeviation(figures.moved, figures.turned, apart if self._closed else None, way)
 
     def wrench_findings(self, wrenches: Array, wrists: Array | None = None) -> Iterator[Finding]:
         """Yield the bodies on which wrist sensors measure what their motion does not explain.

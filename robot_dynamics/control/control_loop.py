@@ -33,7 +33,7 @@ from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStre
 from robot_dynamics.control.joint_motion import LOOK_S, StillArms
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.link_distance import Proximity
-from robot_dynamics.control.path_check import PreflightError, Problem
+from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rotation_path import rotated
 from robot_dynamics.control.safety import SafetyLayer
@@ -461,7 +461,7 @@ class ControlLoop:
             close = self._proximity.first_too_close(motion.q, poses)
             if close is not None:
                 row, joint, sentence = close
-                raise PreflightError([Problem(float(motion.times[row]), joint, sentence)])
+                raise PreflightError([PathProblem(float(motion.times[row]), joint, sentence)])
         self._checked_start = np.array(q, dtype=float)
 
     def start(self, now: int, tick: int) -> LawStep:

@@ -211,9 +211,17 @@ class FallbackTorque:
             except RobotDynamicsError:  # as where a linkage cannot be
                 added = np.zeros_like(q)
             if np.isfinite(added).all():
-                torque += added
+                torque += self._share_within(torque, added) * added
             self._measured = torque, self._inertia_at(q, held=held)
             self._servo = None
+
+    def _share_within(self, torque: Array, added: Array) -> float:
+        """Return the largest share of `added` up to 1 that no drive limit cuts joint by joint.
+
+        A grip that one joint cuts is another wrench on the object, not a weaker grip.
+        """
+        room = np.maximum(self._effort - torque * np.sign(added), 0.0)
+        return float(min(1.0, *(room[added != 0.0] / np.abs(added[added != 0.0])), 1.0))
 
     def move_hold(self, arm: int, q: Array) -> None:
         """Hold an arm at other positions (n,) from now on, and find its load anew there."""

@@ -40,7 +40,7 @@ from robot_dynamics.control.hybrid.law_program import HybridLawProgram, ObjectCo
 from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.control.impedance_settings import ImpedanceSettings
-from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
+from robot_dynamics.control.path_check import PathCheck, PathProblem, PreflightError
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import is_moment
@@ -173,7 +173,7 @@ class ImpedanceLaw(HybridLaw):
         times, inertias = self._load_inertias(check.rollout, _INSTANTS)
         fault = unstable_springs(self.settings, inertias)
         if fault is not None:
-            raise PreflightError([Problem(times[fault.instant], "", str(fault))])
+            raise PreflightError([PathProblem(times[fault.instant], "", str(fault))])
         self._inertias = inertias
         return check
 

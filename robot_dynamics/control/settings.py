@@ -170,7 +170,7 @@ CONTROLLERS = "robot_dynamics.controllers"
 
 @dataclass(frozen=True)
 class LawFacts:
-    """What a control law controls; `app/laws.py` makes the laws.
+    """What a control law controls; `app/scenarios/laws.py` makes the laws.
 
     Attributes:
         contacts: Whether arms may hold the object by contacts that are not rigid, and whether it

@@ -10,12 +10,13 @@ from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.node import Node
 
 from robot_dynamics.app.progress import seconds_since_process_start
-from robot_dynamics.app.recorders import ControlRecorder
-from robot_dynamics.app.recording import MEASURED, Recording
-from robot_dynamics.app.run import progress_of
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.recordings.recording import MEASURED, Recording
+from robot_dynamics.app.runs.recorders import ControlRecorder
+from robot_dynamics.app.runs.run import progress_of
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.abilities import HoldsObject, MonitorsSlip
 from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
@@ -23,7 +24,16 @@ from robot_dynamics.control.controller import of_observer
 from robot_dynamics.control.faults import State
 from robot_dynamics.control.start_check import disagreement
 from robot_dynamics.nodes.background_work import RecordingFile
-from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
+from robot_dynamics.nodes.command_topics import CommandPublisherMonitor
+from robot_dynamics.nodes.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    Diagnostics,
+    Durations,
+    SentenceLog,
+    fault_figures,
+)
 from robot_dynamics.nodes.process import Reporter
 
 Array = NDArray[np.float64]
@@ -183,6 +193,54 @@ class ControlRecord:
         figures = progress_of(tick, self._ticks, period, step, law)
         self._reporter.report("progress", **{**vars(figures), "torque_fraction": self._largest})
         self._largest = 0.0
+
+
+class ControlDiagnostics:
+    """Diagnostics and log of a configured controller.
+
+    Attributes:
+        refusal: Why the last start was refused; empty if it was not.
+        durations: Durations of the control cycles.
+
+    Args:
+        node: The node.
+        diagnostics: Its diagnostics.
+        loop: The control loop.
+    """
+
+    def __init__(self, node: Node, diagnostics: Diagnostics, loop: ControlLoop) -> None:
+        self._diagnostics, self._loop, self._log = diagnostics, loop, SentenceLog(node)
+        self.durations = Durations(loop.clock.period)
+        self.refusal = self._logged = self._other_publisher = ""
+
+    def publish(
+        self,
+        warning: str,
+        publisher_monitor: CommandPublisherMonitor,
+        values: Callable[[], Mapping[str, object]],
+    ) -> None:
+        """Publish diagnostics once a second and on change.
+
+        Args:
+            warning: About missing publishers, guard or recording; empty if there is none.
+            publisher_monitor: Finds other publishers of commands; asked once a second.
+            values: Returns the figures.
+        """
+        if self._diagnostics.due:
+            self._other_publisher = publisher_monitor.warning
+        level, message = condition(self._loop, self.refusal, warning, self._other_publisher)
+        if self._diagnostics.update(level, message, values) and level != OK:
+            self.complain(message, level)
+
+    def complain(self, sentence: str, level: bytes = ERROR) -> None:
+        """Log a sentence, unless it was logged last."""
+        if sentence != self._logged:
+            self._log(level, sentence)
+        self._logged = sentence
+
+    def close(self) -> None:
+        """Take the scenario's name out of the diagnostics."""
+        self._diagnostics.set_hardware("controller")
 
 
 def condition(

@@ -20,11 +20,11 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.recorders import common_metadata, control_units, reference_metadata
-from robot_dynamics.app.recording import FORMAT
-from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.recording import FORMAT
+from robot_dynamics.app.recordings.topic_names import WORLD
+from robot_dynamics.app.runs.recorders import common_metadata, control_units, reference_metadata
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.abilities import HoldsObject, TouchesSurfaces
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.control.control_law import HeldStep, LawStep

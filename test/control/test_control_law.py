@@ -7,9 +7,10 @@ from abc import ABC
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import LAWS, make_law
-from robot_dynamics.app.recorders import planned_columns
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.runs.recorders import planned_columns
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import LAWS, make_law
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.abilities import (
     HoldsObject,
     MonitorsSlip,

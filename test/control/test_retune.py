@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import make_law
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.laws import make_law
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.gain_ramp import GainRamp, carried_over, with_gains
 from robot_dynamics.control.gains import GainError
 

@@ -14,9 +14,9 @@ from support.hybrid_systems import LINKAGE
 from support.sampled_decoupling import cell_of
 from two_arms import BOX, two_arms
 
-from robot_dynamics.app.laws import make_law
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.laws import make_law
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.control.path_check import path_times
 from robot_dynamics.control.rollout import rollout

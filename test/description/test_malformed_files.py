@@ -18,7 +18,7 @@ from description.malformed_models import MASSLESS, MODELS
 from description.urdf_texts import ARM, line_of
 from waiting import PATIENCE_S
 
-from robot_dynamics.app.command_line import main
+from robot_dynamics.app.command_line.main import main
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
 

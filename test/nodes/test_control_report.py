@@ -13,9 +13,10 @@ pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
 
 from support.control_loops import sampled_loop
 
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.nodes.control_report import ControlRecord, condition, figures
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN

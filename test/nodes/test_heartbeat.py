@@ -15,9 +15,10 @@ from std_msgs.msg import UInt64MultiArray
 from support.control_loops import sampled_loop
 from waiting import wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import State
 from robot_dynamics.nodes.conversions import NumberWriter
 from robot_dynamics.nodes.heartbeat import (

@@ -21,10 +21,11 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 from waiting import wait_until
 
-from robot_dynamics.app.bags.messages import wrench_of
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
-from robot_dynamics.app.visual.shapes import FORCE_SCALE
+from robot_dynamics.app.pictures.shapes import FORCE_SCALE
+from robot_dynamics.app.recordings.bags.messages import wrench_of
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.conversions import (
     OdometryWriter,
     ReferenceWriter,

@@ -27,7 +27,7 @@ from support.hybrid_control import (
 from support.hybrid_systems import LINKAGE
 from support.sampled_decoupling import cell_of
 
-from robot_dynamics.app.recorders import planned_columns
+from robot_dynamics.app.runs.recorders import planned_columns
 from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.rotation_path import product
 from robot_dynamics.control.settings import ForceServoSettings, PostureSettings
