@@ -139,6 +139,7 @@ class ControlLoop:
         self.system = system = law.system
         self._control, self._ramp_ticks = control, control.ramp_ticks
         held = law if isinstance(law, HoldsObject) else None
+        self._tilting = bool(held and held.grasp.soft_fingers)
         self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
         self._arms = ArmModel(system)
         self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
@@ -645,7 +646,7 @@ class ControlLoop:
             task_scale=step.task_scale if tick >= self._ramp_ticks else 1.0,
             pose=step.pose,
             wrenches=held.held_body_wrenches if held and wrenches is not None else None,
-            tilts=held.tilts if held and len(held.tilts) else None,
+            tilts=held.tilts if held and self._tilting else None,
             wrists=wrenches,
         )
         if tick - self._looked >= self._look_ticks and tick >= self._ramp_ticks:
