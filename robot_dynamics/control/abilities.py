@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,25 +25,39 @@ from robot_dynamics.manipulation.hybrid import Contact
 Array = NDArray[np.float64]
 
 
-class HoldsObject(ControlLaw):
-    """A law of arms that hold an object.
+@dataclass(frozen=True)
+class GraspFacts:
+    """How the arms of a law hold their object.
 
     Attributes:
         contacts: Contact of each arm with the object; None for rigid grasps.
-        held_bodies: Number of bodies in `HeldStep.held_body_wrenches`.
-        rigid_grasps: Whether each grasp alone determines the object's pose.
-        moves_as_asked: Whether the object follows the reference against any external force.
+        bodies: Number of bodies in `HeldStep.held_body_wrenches`.
+        rigid: Whether each grasp alone determines the object's pose.
         soft_fingers: Names of the arms whose contacts are soft fingers (s,).
         wrench_components: Components of a wrench midway between two grasps that are the internal
             forces, in their order; None if such a wrench does not contain all of them.
     """
 
     contacts: Sequence[Contact] | None = None
-    held_bodies: int = 1
-    rigid_grasps: bool = False
-    moves_as_asked: bool = False
+    bodies: int = 1
+    rigid: bool = False
     soft_fingers: Sequence[str] = ()
     wrench_components: Sequence[int] | None = None
+
+
+class HoldsObject(ControlLaw):
+    """A law of arms that hold an object.
+
+    Attributes:
+        grasp: How they hold it.
+    """
+
+    grasp: GraspFacts
+
+    @property
+    def moves_as_asked(self) -> bool:
+        """Whether the object follows the reference against any external force."""
+        return False
 
     @abstractmethod
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HeldStep:
@@ -197,13 +212,12 @@ class MonitorsSlip(ABC):
 
 
 class SensesObject(ABC):
-    """Ability to use sensors other than the arms' own.
+    """Ability to use sensors other than the arms' own."""
 
-    Attributes:
-        senses: Whether the law needs the measured pose of the object.
-    """
-
-    senses: bool = False
+    @property
+    @abstractmethod
+    def senses(self) -> bool:
+        """Whether the law needs the measured pose of the object."""
 
     @abstractmethod
     def sense(

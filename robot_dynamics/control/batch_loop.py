@@ -20,6 +20,7 @@ from robot_dynamics.control.faults import Finding
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.law_inputs import Layout
+from robot_dynamics.control.hybrid.running_kernel import RunningKernel
 from robot_dynamics.control.hybrid.step import ALL, HybridStep
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.step_check import COMPILED, NEVER, CellStep, StepFigures
@@ -64,7 +65,7 @@ class BatchLoop:
                 "the object's pose from the joints, in a batch of cells."
             )
         layout = law.layout
-        if layout.surfaces or layout.passive_joints or not law.rigid_grasps:
+        if layout.surfaces or layout.passive_joints or not law.grasp.rigid:
             raise ArgumentError(
                 "a batch of cells has rigid grasps in free space; expected neither surfaces, nor "
                 "contacts that slip, nor arms with loops."
@@ -83,7 +84,7 @@ class BatchLoop:
         self._scaled_since = np.full(count, NEVER)
         self.scales, self.added_internal_force = np.ones((count, 2)), np.zeros((count, m))
         self._checked_start: tuple[bytes, bytes] | None = None
-        self._branches: dict[int, HybridLaw] = {}
+        self._branches: dict[int, RunningKernel] = {}
         table = [law.row(tick) for tick in range(law.ticks + 1)]
         #: Rows of the reference by ticks.
         self.rows = np.array(table)

@@ -142,12 +142,10 @@ class ControlLaw(ABC):
     Attributes:
         system: Arms and object according to the model.
         reference: Planned motion of the object; its time 0 is at the end of the start ramp.
-        internal_columns: Columns of the internal force in a row of the plan.
     """
 
     system: GraspSystem
     reference: ObjectPlan
-    internal_columns: slice = FORCE
 
     @abstractmethod
     def check_start(self, q: Array, qd: Array) -> None:
@@ -198,6 +196,11 @@ class ControlLaw(ABC):
     def warnings(self) -> Sequence[str]:
         """Current warnings, one sentence each."""
         return ()
+
+    @property
+    def internal_columns(self) -> slice:
+        """Columns of the internal force in a row of the plan."""
+        return FORCE
 
     @property
     def internal_force_names(self) -> Sequence[str]:

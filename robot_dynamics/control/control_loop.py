@@ -146,9 +146,9 @@ class ControlLoop:
         bodies: tuple[WrenchResidual, ...] = ()
         if wrist_sensors and held:
             bodies = watched_bodies(system, settings, control.period, friction)
-            if held.held_bodies != len(bodies):
+            if held.grasp.bodies != len(bodies):
                 raise RobotDynamicsError(
-                    f"the law estimates the wrench of {held.held_bodies} body, expected one that "
+                    f"the law estimates the wrench of {held.grasp.bodies} body, expected one that "
                     f"estimates it for each of the {len(bodies)} parts that are held."
                 )
         self.safety = SafetyLayer(
@@ -173,7 +173,7 @@ class ControlLoop:
             rigid_object=system.object_joint is None,
             proximity=proximity,
             bodies=bodies,
-            soft_fingers=held.soft_fingers if held else (),
+            soft_fingers=held.grasp.soft_fingers if held else (),
         )
         # Everything that is needed in a fault is loaded now: nothing may be compiled then.
         self._support(system.posture, True)

@@ -159,9 +159,9 @@ class ImpedanceLaw(HybridLaw):
         gains = super()._gains_of(settings, posture, damping)
         return replace(gains, integral=0.0, internal_integral=0.0)
 
-    def _block(self, gains: HybridGains) -> Array:
-        """Return the parameters of the kernel: those of the hybrid law, and the springs."""
-        return np.concatenate([super()._block(gains), *map(np.asarray, self._springs())])
+    def _more_parameters(self) -> list[Array]:
+        """Return the springs as parameters of the kernel."""
+        return [np.asarray(values, dtype=float) for values in self._springs()]
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
         """Return what a plan leaves of each limit; springs are checked at instants of the motion.
@@ -185,7 +185,7 @@ class ImpedanceLaw(HybridLaw):
             GainError: If the sampled loop does not bear the springs.
         """
         super().check_start(q, qd)
-        self.inertia = self.hybrid_system.load_inertia(self._joints(q), self.reference.start)
+        self.inertia = self.hybrid_system.load_inertia(self.kernel.joints(q), self.reference.start)
         wanted = self.settings if self._retuning is None else self._retuning.end
         check_springs(wanted, self.inertia[None])
 

@@ -60,7 +60,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         check_gains(settings)
         self.system, self.settings, self.safety = system, settings, safety
         self.reference, self.row_columns = reference, row_columns
-        self.period, self.internal_columns = settings.period, row_columns["internal"]
+        self.period = settings.period
         self.ramp_ticks = settings.ramp_ticks
         self._followed = FollowedRows(
             self.bodies(reference, 0),
@@ -77,6 +77,11 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
     def ticks(self) -> int:
         """Number of control periods of start and reference together."""
         return self._followed.last
+
+    @property
+    def internal_columns(self) -> slice:
+        """Columns of the internal force in a row of the plan."""
+        return self.row_columns["internal"]
 
     @property
     def force_columns(self) -> dict[str, slice]:

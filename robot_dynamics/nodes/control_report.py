@@ -294,7 +294,7 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
     if (
         safety.state is State.INACTIVE
         and loop.complete
-        and (isinstance(law, HoldsObject) and law.rigid_grasps)
+        and (isinstance(law, HoldsObject) and law.grasp.rigid)
     ):
         # Shows before a start whether the grasps are closed.
         found[_CLOSURE] = disagreement(loop.system, loop.joint_states.state()[0])

@@ -97,7 +97,7 @@ class ObjectTopics:
         self._force_writer = WrenchWriter(middle)
         self._internal = law.internal_columns
         # Components of a wrench that are the internal forces of two arms; None for other forces.
-        self._components = law.wrench_components if isinstance(law, HoldsObject) else None
+        self._components = law.grasp.wrench_components if isinstance(law, HoldsObject) else None
         self._wrench = np.zeros(6)
         self._display: Display | None = self._make_display() if in_real_time else None
         self._subscribed: set[object] = set()

@@ -105,9 +105,9 @@ def test_abilities_have_the_stated_shapes(started):
     if isinstance(law, HoldsObject):
         assert step.closure.shape == (6 * (len(law.system.arms) - 1),)
         assert step.internal_force.shape == (len(law.internal_force_names),)
-        assert step.held_body_wrenches.shape == (law.held_bodies, 18)
-        assert len(step.poses) == law.held_bodies
-        assert step.tilts.shape == (len(law.soft_fingers),)
+        assert step.held_body_wrenches.shape == (law.grasp.bodies, 18)
+        assert len(step.poses) == law.grasp.bodies
+        assert step.tilts.shape == (len(law.grasp.soft_fingers),)
     if isinstance(law, TakesReferences):
         assert law.force_columns["internal"].stop >= len(step.internal_force)
         assert ("contact" in law.force_columns) == bool(getattr(law, "surfaces", ()))

@@ -14,6 +14,7 @@ from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.compile.machine import MachineCode
+from robot_dynamics.control.abilities import GraspFacts
 from robot_dynamics.control.clock import WallClock
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
@@ -125,13 +126,13 @@ def test_a_refused_start_changes_nothing(pair):
         measured = plant.step(torque)
     law = pilot.law
     given = (measured.q, measured.qd, measured.wrenches, step.reference)
-    expected = law._evaluate(*given, law._memory, 1.0)
+    expected = law.running.evaluate(*given, law.memory, 1.0)
     pilot._checked_start = measured.q  # as after a check
     with pytest.raises(RobotDynamicsError, match="start refused"):
         pilot.start_at(
             measured.tick, measured.tick, measured.q, 0.0 * measured.qd, measured.wrenches
         )
-    again = law._evaluate(*given, law._memory, 1.0)
+    again = law.running.evaluate(*given, law.memory, 1.0)
     np.testing.assert_array_equal(again.torque, expected.torque)
 
 
@@ -438,7 +439,7 @@ def test_a_law_for_parts_estimates_the_wrench_of_each():
     scenario = load_scenario("fold")
     pilot = control_loop(scenario)
     law = copy.copy(pilot.law)
-    law.held_bodies = 1
+    law.grasp = GraspFacts(bodies=1)
     settings = scenario.control, scenario.safety, pilot.clock
     with pytest.raises(RobotDynamicsError, match="each of the 2 parts"):
         ControlLoop(law, *settings)

@@ -105,7 +105,7 @@ def test_everything_arrives(ros, seen, in_real_time):
     force = heard["object/internal_force"]
     assert force.header.frame_id == "box_grasp_middle"
     # The law's internal forces are in its own order; a wrench has moment before force.
-    order = loop.law.wrench_components
+    order = loop.law.grasp.wrench_components
     assert wrench_of(force.wrench)[order].tolist() == step.internal_force.tolist()
     wanted = heard["object/internal_force_reference"]
     wanted_force = step.reference[loop.law.internal_columns]

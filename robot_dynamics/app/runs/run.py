@@ -23,7 +23,7 @@ from robot_dynamics.app.recordings.recording_files import save_recording
 from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.runs.report import report_of
 from robot_dynamics.app.scenarios.cell import build_system, true_system
-from robot_dynamics.app.scenarios.laws import control_loop, make_law
+from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
 from robot_dynamics.compile.cache import folder_of_kernels
@@ -135,6 +135,7 @@ def simulate(
     progress: Listener | None = None,
     started: float | None = None,
     controller: Any = None,
+    law: LawMaker | None = None,
     allow_code: bool = False,
     safety: bool = True,
     watch: Watcher | None = None,
@@ -153,6 +154,9 @@ def simulate(
         controller: A user's controller in place of the scenario's law: a function of
             `ControllerInput` that returns torques (na,), or a `Controller`. The law of the
             scenario observes for it.
+        law: A class or function that makes a control law of one's own from the scenario and the
+            model of arms and object; see `ControlLaw`. `control.law` of the scenario must be a law
+            whose arms hold the same: "gravity" if they hold nothing.
         allow_code: Whether code that the scenario names as `control.law` may be imported.
         safety: Whether the safety layer checks the start, measurements and torques. The nodes
             cannot switch it off.
@@ -174,19 +178,23 @@ def simulate(
         scenario = replace(scenario, control=named)
     control = scenario.control
     preparation = preparation or Preparation()
-    believed, law = preparation.of(scenario)
-    loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=law)
-    ticks = scenario.ticks(law.reference, duration)
+    if law is None:
+        believed, running = preparation.of(scenario)
+    else:
+        believed = build_system(scenario)
+        running = law(scenario, believed)
+    loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=running)
+    ticks = scenario.ticks(running.reference, duration)
     simulated = make_plant(scenario, true_system(scenario, believed))
     seen = PlantRecorder(simulated.scene, scenario, ticks)
-    done = ControlRecorder(law, scenario, ticks)
+    done = ControlRecorder(running, scenario, ticks)
     stride = max(1, ticks // PROGRESS_STEPS)
     measurement = simulated.reset()
     if control.start.tare:
         loop.tare(measurement.q, simulated.unloaded_wrenches())
     if safety:
         loop.check(measurement.q, measurement.qd)
-    sense_object(law, simulated)
+    sense_object(running, simulated)
     if safety:
         last = loop.start_at(0, 0, measurement.q, measurement.qd, measurement.wrenches)
     else:
@@ -200,7 +208,7 @@ def simulate(
     try:
         for tick in range(ticks):
             _, _, q, qd, measured = measurement
-            sense_object(law, simulated)
+            sense_object(running, simulated)
             torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
             # While the law does not run, its last step is recorded.
             step = last = step or last
@@ -218,7 +226,7 @@ def simulate(
                 wrenches = watch(tick * control.period, latest)
             measurement = simulated.step(sent, wrenches)
             if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
-                progress(progress_of(tick, ticks, control.period, step, law))
+                progress(progress_of(tick, ticks, control.period, step, running))
     except KeyboardInterrupt as error:
         interrupt = error
     wall = clock() - begin

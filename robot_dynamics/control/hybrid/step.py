@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -157,16 +156,11 @@ class HybridStep(HeldStep):
         self.internal_force_adapted = False
         self.slip: SlipReport | None = None
         self.more: tuple[Array, ...] = ()
-        self._take(values)
-
-    def _take(self, values: Array) -> None:
-        """Take outputs of the kernel, and view the parts that every step is asked for."""
         self.values = values
         (
             self.support, self.pose, self.twist, self.error, self.scales, self.closure,
-            self.internal_force, self.tilts, wrenches, checked,
-        ) = map(values.__getitem__, self._layout.parts_of_every_step)  # fmt: skip
-        self.held_body_wrenches = wrenches.reshape(1, 18)
+            self.internal_force, self.tilts, checked, self.held_body_wrenches,
+        ) = layout.view(values)  # fmt: skip
         # Floats, because they are compared in every period.
         self.effort_scale, self.task_scale, self.support_torque_ratio = checked.tolist()
 
@@ -213,13 +207,15 @@ class HybridStep(HeldStep):
 
     def with_torque(self, torque: Array) -> HybridStep:
         """Return the step with the torque (na,) of another controller, which nothing scales."""
-        other = copy(self)
-        other._take(self.values.copy())
-        other.torque, other.effort_scale, other.task_scale = torque, 1.0, 1.0
-        other.scales[:3] = 1.0
         # This law's springs and correction of the internal force have no effect then.
+        nothing = np.zeros_like(self.added_internal_force)
+        values = self.memory, self.values.copy(), self.reference
+        other = HybridStep(torque, *values, self._layout, nothing)
+        other.internal_force_adapted = self.internal_force_adapted
+        other.slip, other.more = self.slip, self.more
+        other.effort_scale = other.task_scale = 1.0
+        other.scales[:3] = 1.0
         other.outputs.spring_wrench[:] = 0.0
-        other.added_internal_force = np.zeros_like(self.added_internal_force)
         return other
 
     @property

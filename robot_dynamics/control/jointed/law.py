@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.abilities import GraspFacts
 from robot_dynamics.control.control_law import HeldStep
 from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.named_forces import refuse_others
@@ -42,8 +43,8 @@ Array = NDArray[np.float64]
 _LARGEST_CORRECTION = 10.0
 
 
-class Seen(NamedTuple):
-    """The outputs of `jointed_law_program`."""
+class JointedOutputs(NamedTuple):
+    """Outputs of `jointed_law_program`, in the order of its ports."""
 
     pose: Array
     twist: Array
@@ -99,7 +100,7 @@ class JointedLaw(PlannedLaw):
     reference: FoldPlan
     _last: Array
     _integral: Array
-    held_bodies = 2
+    grasp = GraspFacts(bodies=2)
 
     def __init__(
         self,
@@ -190,7 +191,7 @@ class JointedLaw(PlannedLaw):
 
         return parts
 
-    def at_once(self, posture: Array) -> Callable[[Array, Array, Array, Array], Seen]:
+    def at_once(self, posture: Array) -> Callable[[Array, Array, Array, Array], JointedOutputs]:
         """Return the law at the instant of the measurement, without integrals and wrenches.
 
         It takes positions and velocities of the arm joints (..., n) and the rows of the first
@@ -205,9 +206,9 @@ class JointedLaw(PlannedLaw):
         still = np.zeros(len(posture))
         offset, learned = np.zeros(12), np.zeros(self.jointed.constraints)
 
-        def evaluate(q: Array, qd: Array, first: Array, second: Array) -> Seen:
+        def evaluate(q: Array, qd: Array, first: Array, second: Array) -> JointedOutputs:
             given = (q, qd, still, self._no_wrenches, first, second, offset, learned)
-            return Seen._make(law(*given))
+            return JointedOutputs._make(law(*given))
 
         return evaluate
 
@@ -255,7 +256,9 @@ class JointedLaw(PlannedLaw):
         still, row = np.zeros(len(q)), self._followed.row(0)
         errors = np.zeros(12), np.zeros(self.jointed.constraints)
         rows = row[self._motion], row[self._second]
-        return Seen._make(self._law(q, still, still, self._no_wrenches, *rows, *errors)).primary
+        return JointedOutputs._make(
+            self._law(q, still, still, self._no_wrenches, *rows, *errors)
+        ).primary
 
     def reference_columns(self, rows: Array) -> dict[str, Array]:
         """Return the columns of a recording of rows; see `ControlLaw.reference_columns`."""
@@ -292,8 +295,8 @@ class JointedLaw(PlannedLaw):
             ]
         )
 
-    def _evaluate(self, row: Array, q: Array, qd: Array, wrenches: Array | None) -> Seen:
-        return Seen._make(
+    def _evaluate(self, row: Array, q: Array, qd: Array, wrenches: Array | None) -> JointedOutputs:
+        return JointedOutputs._make(
             self._law(
                 q,
                 qd,
@@ -307,7 +310,12 @@ class JointedLaw(PlannedLaw):
         )
 
     def _step(
-        self, row: Array, seen: Seen, torque: Array, scales: Array, wrenches: Array | None
+        self,
+        row: Array,
+        seen: JointedOutputs,
+        torque: Array,
+        scales: Array,
+        wrenches: Array | None,
     ) -> JointedStep:
         error = seen.error
         return JointedStep(
@@ -324,7 +332,7 @@ class JointedLaw(PlannedLaw):
             second_pose=seen.second_pose,
         )
 
-    def _load(self, seen: Seen) -> float:
+    def _load(self, seen: JointedOutputs) -> float:
         return float(np.max(np.abs(seen.primary) / self._effort))
 
 

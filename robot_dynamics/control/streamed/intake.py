@@ -288,7 +288,7 @@ class ReferenceIntake:
                 self._proximity,
                 self._law.bodies(plan, tick),
                 q,
-                self._law.contacts,
+                self._law.grasp.contacts,
             ),
             *self._law.plan_checks(plan),
         ]

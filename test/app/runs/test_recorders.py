@@ -333,7 +333,7 @@ def stated_columns():
     rows = {name: ("plant", text) for name, text in found.items()}
     for law_class in (HybridLaw, ImpedanceLaw, AdmittanceLaw, JointedLaw, GravityLaw):
         law = object.__new__(law_class)  # its units alone are asked for: nothing is compiled
-        law.system = law.distribution = forces
+        law.system, law.kernel = forces, SimpleNamespace(distribution=forces)
         for name, text in {**_CONTROL_MEASURED_UNITS, **_CONTROL_UNITS, **law.units}.items():
             rows.setdefault(name, ("controller", text))
     return rows

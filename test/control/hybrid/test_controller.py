@@ -160,7 +160,7 @@ def limited(room, **parts):
     force = ForceServoSettings(max_internal_force_correction_n=parts.get("correction_limit", 0.0))
     settings = replace(SETTINGS, internal_force=force)
     control = controller(plan, settings=settings, environment=touching())
-    control._limits = {**control._limits, "effort": room / SAFETY.effort_fraction}
+    control.kernel.limits = {**control.kernel.limits, "effort": room / SAFETY.effort_fraction}
     control.start(Q, REST)
     control.sense(contact_force=[contact / 2.0])
     step = control.update(SETTLED, Q, REST, NO_FORCE)
@@ -233,7 +233,7 @@ def test_the_internal_force_gives_way_at_a_bounded_rate():
     )
     control = controller(Plan(1, squeeze=40.0), settings=settings, environment=touching())
     effort = np.full(14, np.abs(support).max() + 0.1)
-    control._limits = {**control._limits, "effort": effort / SAFETY.effort_fraction}
+    control.kernel.limits = {**control.kernel.limits, "effort": effort / SAFETY.effort_fraction}
     control.start(Q, REST)
     # Without sensors no integral grows.
     steps = [control.update(SETTLED, Q, REST) for _ in range(100)]

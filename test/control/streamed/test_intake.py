@@ -258,13 +258,14 @@ def test_the_largest_internal_force_is_what_drives_can_give(cell, sign):
     assert cell.steps[-1].internal_force[0] == pytest.approx(0.99 * largest, rel=0.02)
     assert cell.pilot.safety.state is State.ACTIVE
     # Where drives give too much already, less is taken though it is too much as well.
-    law._effort = 0.5 * law._effort
+    tuned = law.running.tuned
+    law.running.tuned = tuned._replace(effort=0.5 * tuned.effort)
     try:
         with pytest.raises(TrajectoryError, match="an internal force that needs"):
             cell.ask_internal_force([0.0, 0.0, 0.0, largest, 0.0, 0.0])
         cell.ask_internal_force([0.0, 0.0, 0.0, 0.9 * largest, 0.0, 0.0])
     finally:
-        law._effort = 2.0 * law._effort
+        law.running.tuned = tuned
 
 
 @pytest.mark.parametrize("squeeze", [-500.0, -10.0, 0.0])
