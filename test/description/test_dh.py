@@ -121,5 +121,5 @@ def test_a_table_without_mass_is_one_of_kinematics(tmp_path):
     assert "has no mass" in massless.message
     assert "kinematics need none" in motionless.hint
     robot = rd.load(tmp_path / "dh.yaml")
-    with pytest.raises(RobotDynamicsError, match="nothing that joint 's' moves has inertia"):
+    with pytest.raises(RobotDynamicsError, match=r"'s'.*inertia"):
         robot.forward_dynamics(np.zeros(1), np.zeros(1), np.zeros(1))
