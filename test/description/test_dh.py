@@ -79,13 +79,13 @@ def test_a_file_gives_everything(tmp_path):
     ("old", "new", "message"),
     [
         ("dh: standard", "dh: craig", r"puma.yaml:1: .*'craig'"),
-        ("name: j2,", "name: j1,", "two rows are called 'j1'"),
+        ("name: j2,", "name: j1,", "2 rows are named 'j1'"),
         ("a: 0.4318", "a: .nan", r"puma.yaml:5: .*finite"),
         ("prismatic", "prism", r"puma.yaml:7: .*did you mean 'prismatic'"),
         ("mass: 17.4", "mass: -1", "mass is -1 kg"),
-        ("lower: -1", "lower: 5", "the lower limit 5 is above"),
+        ("lower: -1", "lower: 5", "the lower limit is 5 and the upper limit"),
         ("[0.13, 0.524, 0.539, 0, 0, 0]", "[0.13, 0.5]", "expected 6 values, found 2"),
-        (TABLE[TABLE.index("rows") :], "rows: []\n", "the table has no rows"),
+        (TABLE[TABLE.index("rows") :], "rows: []\n", "the table '.*' has no rows"),
     ],
 )
 def test_mistakes_are_located(tmp_path, old, new, message):
