@@ -117,7 +117,7 @@ class ControlSession:
             loop.system, facts.compensate_gravity, lambda: loop.joint_states.state()[0]
         )
         # In lockstep no time passes without commands.
-        loop.safety.note_drives(gravity.added, () if lockstep else facts.braking)
+        loop.safety.fallback.note_drives(gravity.added, () if lockstep else facts.braking)
         self._gravity = gravity
         self._outcome: Outcome | None = None
         self._ran = False  # whether the law ran in the last control cycle
