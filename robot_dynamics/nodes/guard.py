@@ -114,7 +114,7 @@ class Guard:
             DriveProperties(scenario.cell.arms, values, ()).compensate_gravity,
             lambda: self._loop.joint_states.state()[0],
         )
-        self._loop.safety.note_drives(self._gravity.added)
+        self._loop.safety.fallback.note_drives(self._gravity.added)
         self._cycle_at = 0.0
         self._takeovers = 0
         self._error = ""
