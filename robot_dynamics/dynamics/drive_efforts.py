@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.actuation import actuation, drives_of
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.assembly import require_closed
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
 from robot_dynamics.dynamics.closure_search import Closure
@@ -163,3 +165,15 @@ def drive_efforts(
     pivot = minimum(pivot, others)
     # A pivot is 1 at most: this only hands on what is not a number.
     return efforts, minimum(pivot, 1.0 + dot(efforts, efforts))
+
+
+def efforts_and_pivot(*state_and_drives: Any) -> list[Scalar]:
+    """Return `drive_efforts` in one list."""
+    efforts, pivot = drive_efforts(*state_and_drives)
+    return [*efforts, pivot]
+
+
+#: Option: the drives; squares of the pivots' sizes are further parameters.
+DRIVE_EFFORTS = Algorithm(
+    "drive_efforts", efforts_and_pivot, ("q", "qd", "qdd"), {"efforts_and_pivot": ("p + 1",)}
+)

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr, solve_triangular
 
 from robot_dynamics.dynamics.arguments import finite_vector
-from robot_dynamics.dynamics.regressor import PER_BODY, body_links
+from robot_dynamics.dynamics.kinematics import body_links
+from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.spatial import Inertia
