@@ -8,8 +8,9 @@ one for a model, `bind` compiles it to a NumPy function of that model.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from robot_dynamics.compile.kernel import shared_kernel
@@ -19,18 +20,14 @@ from robot_dynamics.model import Link, Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.spatial import Force, Motion, Vector3
 
-#: Lengths of an array: numbers, names of the lengths of a model (see `lengths`), or sums of them
-#: such as "nv + 2". Any other text stands for a length that depends on options.
-Lengths = tuple[int | str, ...]
-
-# Inputs that are not one number for each velocity (nv,).
-_INPUTS: dict[str, Lengths] = {
-    "q": ("nq",),
-    "multipliers": ("constraints",),
-    "lambda_weights": ("constraints",),
-    "efforts": ("loop drives",),
-    "external": ("bodies", 6),
-    "wrench": (6,),
+# Inputs that are not one number for each velocity (nv).
+_INPUTS = {
+    "q": "nq",
+    "multipliers": "constraints",
+    "lambda_weights": "constraints",
+    "efforts": "loop drives",
+    "external": "bodies, 6",
+    "wrench": "6",
 }
 # Left out where they are empty: NumPy's generalised ufuncs admit no length of 0.
 _LEFT_OUT_IF_EMPTY = ("lambda_weights", "efforts")
@@ -44,11 +41,10 @@ class Algorithm:
         name: Name of the compiled function.
         function: `(model, *inputs, parameters, *options)` over scalars of any type, which returns
             its output, or a tuple of its outputs.
-        inputs: Names of the inputs in order; `input_lengths` has their lengths.
-        outputs: Lengths of the outputs by name, in order. A model without constraints may lack
-            the last of them.
-        takes_block: Whether the function takes the parameter block itself, for programs that it
-            calls, instead of the parameters read from it.
+        signature: Inputs and outputs, such as "q, qd -> H (nv, nv), C (nv)". Inputs are (nv) or
+            as `_INPUTS` has them. Lengths of outputs are numbers, names of `lengths`, sums such as
+            "nv + 2", or any other text if they depend on options. A model without constraints may
+            lack the last outputs.
         needs_inertia: When each joint of the tree must move inertia: H is singular otherwise.
         frames: The links in whose frames inputs or outputs are: code depends on their placements,
             which are no part of the model's structure.
@@ -56,16 +52,24 @@ class Algorithm:
 
     name: str
     function: Callable[..., Any]
-    inputs: tuple[str, ...]
-    outputs: Mapping[str, Lengths]
-    takes_block: bool = False
+    signature: str
     needs_inertia: Literal["always", "without loops", "never"] = "never"
     frames: Callable[[Model], Sequence[Link]] = lambda model: ()
+
+    @property
+    def inputs(self) -> list[str]:
+        """The names of the inputs."""
+        return self.signature.partition(" -> ")[0].split(", ")
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """The lengths of the outputs by name, as text."""
+        return dict(re.findall(r"(\w+) \(([^)]*)\)", self.signature))
 
     def input_lengths(self, model: Model) -> dict[str, tuple[int, ...]]:
         """Return the lengths of the inputs that a model takes, by name."""
         has = lengths(model)
-        shapes = {name: _resolved(_INPUTS.get(name, ("nv",)), has) for name in self.inputs}
+        shapes = {name: _resolved(_INPUTS.get(name, "nv"), has) for name in self.inputs}
         return {
             name: shape
             for name, shape in shapes.items()
@@ -83,7 +87,7 @@ class Algorithm:
         Args:
             model: The mechanism.
             options: Further arguments of the function, such as a link.
-            more: The number of parameters besides the model's; the function takes them last.
+            more: The number of parameters that follow the model's in its block.
         """
         return self.traced(model, model, self.input_lengths(model), options, more)
 
@@ -112,12 +116,11 @@ class Algorithm:
             found = self.function(
                 system,
                 *(by_name.get(name, []) for name in self.inputs),
-                block if self.takes_block else unpack(model, block[:own]),
+                replace(unpack(model, block[:own]), block=block),
                 *options,
-                *([block[own:]] if more else []),
             )
-            results = (found,) if len(self.outputs) == 1 else found
-            named = zip(self.outputs, results, strict=False)
+            outputs = self.outputs
+            named = zip(outputs, (found,) if len(outputs) == 1 else found, strict=False)
             return {name: _components(result) for name, result in named}
 
         return trace(run, self.name, inputs, own + more)
@@ -138,7 +141,7 @@ class Algorithm:
             variant: The options as far as the code depends on them; their text by default.
             lanes: States at a time in a batch; None for as many as suit the processor, 1 for
                 scalar code.
-            more: Parameters besides the model's.
+            more: Parameters that follow the model's in its block.
         """
         frames = [(link.body, link.placement) for link in self.frames(model)]
         told = repr(options) if variant is None else variant
@@ -164,9 +167,9 @@ def lengths(model: Model) -> dict[str, int]:
     }
 
 
-def _resolved(shape: Lengths, has: Mapping[str, int]) -> tuple[int, ...]:
+def _resolved(shape: str, has: Mapping[str, int]) -> tuple[int, ...]:
     """Return lengths as numbers; "nv + 2" is a sum."""
-    terms = [str(length).split(" + ") for length in shape]
+    terms = [length.split(" + ") for length in shape.split(", ") if length]
     return tuple(sum(has[t] if t in has else int(t) for t in each) for each in terms)
 
 

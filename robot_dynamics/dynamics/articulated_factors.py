@@ -151,6 +151,4 @@ def factor_columns(
     return columns, inertia_pivot(model, factors.smallest_pivot)
 
 
-FACTOR_COLUMNS = Algorithm(
-    "factor_columns", factor_columns, ("q",), {"columns": ("nv", 18), "pivot": ()}
-)
+FACTOR_COLUMNS = Algorithm("factor_columns", factor_columns, "q -> columns (nv, 18), pivot ()")

@@ -70,10 +70,10 @@ def _inverse_mass(model: Model, parameters: Parameters) -> Scalar:
     return inverse_mass(model, mass)
 
 
-CENTER_OF_MASS = Algorithm("center_of_mass", center_of_mass, ("q",), {"c": (3,)})
+CENTER_OF_MASS = Algorithm("center_of_mass", center_of_mass, "q -> c (3)")
 CENTER_OF_MASS_VELOCITY = Algorithm(
-    "center_of_mass_velocity", center_of_mass_velocity, ("q", "qd"), {"v": (3,)}
+    "center_of_mass_velocity", center_of_mass_velocity, "q, qd -> v (3)"
 )
 CENTER_OF_MASS_JACOBIAN = Algorithm(
-    "center_of_mass_jacobian", center_of_mass_jacobian, ("q",), {"J": (3, "nv")}
+    "center_of_mass_jacobian", center_of_mass_jacobian, "q -> J (3, nv)"
 )

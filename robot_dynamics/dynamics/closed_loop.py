@@ -243,25 +243,14 @@ def closure(
 CLOSED_LOOP = Algorithm(
     "closed_loop",
     closed_loop_forward_dynamics,
-    ("q", "qd", "tau"),
-    {"qdd": ("nv",), "multipliers": ("constraints",), "pivot": ()},
+    "q, qd, tau -> qdd (nv), multipliers (constraints), pivot ()",
 )
 CONSTRAINT_TERMS = Algorithm(
     "constraint_terms",
     constraint_terms,
-    ("q", "qd"),
-    {
-        "H": ("nv", "nv"),
-        "C": ("nv",),
-        "K": ("constraints", "nv"),
-        "k": ("constraints",),
-        "position_error": ("constraints",),
-        "velocity_error": ("constraints",),
-    },
+    "q, qd -> H (nv, nv), C (nv), K (constraints, nv), k (constraints), "
+    "position_error (constraints), velocity_error (constraints)",
 )
 CLOSURE = Algorithm(
-    "closure",
-    closure,
-    ("q",),
-    {"K": ("own constraints", "nv"), "position_error": ("own constraints",)},
+    "closure", closure, "q -> K (own constraints, nv), position_error (own constraints)"
 )

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.arrays import Batch
+from robot_dynamics.arrays import Array, Batch
 from robot_dynamics.dynamics.assembly import gaps_in_words, loop_gaps
 from robot_dynamics.dynamics.closure_functions import Closure, ClosureFunctionError
 from robot_dynamics.dynamics.closure_search import ClosureSearch
@@ -27,8 +26,6 @@ from robot_dynamics.dynamics.scaling import (
     model_length,
 )
 from robot_dynamics.errors import ArgumentError
-
-Array = NDArray[np.float64]
 
 # Loops that a function leaves open by this part of the length, as rounded dimensions do, are taken
 # for closed, and its derivatives are held to ten times as much.

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.assembly import (
     AssemblyError,
@@ -32,8 +32,6 @@ from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.functions import maximum
 from robot_dynamics.scalar.linear_algebra import dot, is_zero
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 #: Loops that are open by more, as a part of the length, or opened by a larger part of the speed,
 #: are not those of the mechanism. Measured frames and stabilised integration leave less.
@@ -196,12 +194,6 @@ def checked_loop_terms(
 LOOP_TERMS = Algorithm(
     "loop_terms",
     checked_loop_terms,
-    ("q", "qd"),
-    {
-        "K": ("constraints", "nv"),
-        "k": ("constraints",),
-        "position_error": ("constraints",),
-        "velocity_error": ("constraints",),
-        "checks": (3,),
-    },
+    "q, qd -> K (constraints, nv), k (constraints), position_error (constraints), "
+    "velocity_error (constraints), checks (3)",
 )

@@ -111,7 +111,7 @@ def velocity_forces_jvp(
     return directional_derivative(lambda qd: velocity_forces(model, q, qd, parameters), qd, dqd)[1]
 
 
-CORIOLIS_MATRIX = Algorithm("coriolis_matrix", coriolis_matrix, ("q", "qd"), {"C": ("nv", "nv")})
+CORIOLIS_MATRIX = Algorithm("coriolis_matrix", coriolis_matrix, "q, qd -> C (nv, nv)")
 VELOCITY_FORCES_JVP = Algorithm(
-    "velocity_forces_jvp", velocity_forces_jvp, ("q", "qd", "dqd"), {"rate": ("nv",)}
+    "velocity_forces_jvp", velocity_forces_jvp, "q, qd, dqd -> rate (nv)"
 )

@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.actuation import actuation, drives_of
 from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.assembly import require_closed
@@ -31,12 +29,10 @@ from robot_dynamics.dynamics.rank import LARGEST_OPENING, constraint_rank
 from robot_dynamics.dynamics.scaling import coordinate_names, coordinate_scales, tree_length
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
-from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.model.parameters import Parameters, block_size
 from robot_dynamics.scalar.functions import minimum
 from robot_dynamics.scalar.linear_algebra import dot, factor, times
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -167,13 +163,16 @@ def drive_efforts(
     return efforts, minimum(pivot, 1.0 + dot(efforts, efforts))
 
 
-def efforts_and_pivot(*state_and_drives: Any) -> list[Scalar]:
+def efforts_and_pivot(
+    model: Model, q: Any, qd: Any, qdd: Any, parameters: Parameters, drives: FixedDrives
+) -> list[Scalar]:
     """Return `drive_efforts` in one list."""
-    efforts, pivot = drive_efforts(*state_and_drives)
+    squares = parameters.block[block_size(model) :]
+    efforts, pivot = drive_efforts(model, q, qd, qdd, parameters, drives, squares)
     return [*efforts, pivot]
 
 
 #: Option: the drives; squares of the pivots' sizes are further parameters.
 DRIVE_EFFORTS = Algorithm(
-    "drive_efforts", efforts_and_pivot, ("q", "qd", "qdd"), {"efforts_and_pivot": ("p + 1",)}
+    "drive_efforts", efforts_and_pivot, "q, qd, qdd -> efforts_and_pivot (p + 1)"
 )

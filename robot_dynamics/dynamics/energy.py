@@ -63,4 +63,4 @@ def body_energies(
     return kinetic, potential
 
 
-ENERGIES = Algorithm("energies", energies, ("q", "qd"), {"kinetic": (), "potential": ()})
+ENERGIES = Algorithm("energies", energies, "q, qd -> kinetic (), potential ()")

@@ -152,35 +152,20 @@ def bind_explicit(closure: Closure, algorithm: Algorithm) -> Callable[..., Any]:
 
 # Their functions take closure functions in the place of a model.
 POSITIONS = Algorithm(
-    "explicit_positions", lambda closure, y, _: closure.positions(y), ("y",), {"q": ("nq",)}
+    "explicit_positions", lambda closure, y, _: closure.positions(y), "y -> q (nq)"
 )
-MOTION = Algorithm(
-    "explicit_motion",
-    explicit_motion,
-    ("y", "yd", "ydd"),
-    {"q": ("nq",), "qd": ("nv",), "qdd": ("nv",)},
-)
+MOTION = Algorithm("explicit_motion", explicit_motion, "y, yd, ydd -> q (nq), qd (nv), qdd (nv)")
 CLOSURE_DERIVATIVES = Algorithm(
     "explicit_derivatives",
     lambda closure, y, yd, _: tuple(vars(closure.motion(y, yd)).values()),
-    ("y", "yd"),
-    {"q": ("nq",), "qd": ("nv",), "G": ("nv", "dimension"), "g": ("nv",)},
+    "y, yd -> q (nq), qd (nv), G (nv, dimension), g (nv)",
 )
 TERMS = Algorithm(
-    "explicit_terms",
-    mass_and_bias,
-    ("y", "yd"),
-    {"M": ("dimension", "dimension"), "c": ("dimension",)},
+    "explicit_terms", mass_and_bias, "y, yd -> M (dimension, dimension), c (dimension)"
 )
 FORWARD_DYNAMICS = Algorithm(
-    "explicit_forward_dynamics",
-    explicit_forward_dynamics,
-    ("y", "yd", "tau"),
-    {"ydd": ("dimension",)},
+    "explicit_forward_dynamics", explicit_forward_dynamics, "y, yd, tau -> ydd (dimension)"
 )
 INVERSE_DYNAMICS = Algorithm(
-    "explicit_inverse_dynamics",
-    explicit_inverse_dynamics,
-    ("y", "yd", "ydd"),
-    {"effort": ("dimension",)},
+    "explicit_inverse_dynamics", explicit_inverse_dynamics, "y, yd, ydd -> effort (dimension)"
 )

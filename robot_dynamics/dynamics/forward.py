@@ -224,17 +224,12 @@ def articulated_links(
 
 
 TREE_FORWARD_DYNAMICS = Algorithm(
-    "tree_forward_dynamics",
-    forward_dynamics,
-    ("q", "qd", "tau"),
-    {"qdd": ("nv",)},
-    needs_inertia="always",
+    "tree_forward_dynamics", forward_dynamics, "q, qd, tau -> qdd (nv)", needs_inertia="always"
 )
 ARTICULATED_BODIES = Algorithm(
     "articulated_bodies",
     articulated_links,
-    ("q", "qd", "tau"),
-    {"IA": ("bodies", 6, 6), "pA": ("bodies", 6)},
+    "q, qd, tau -> IA (bodies, 6, 6), pA (bodies, 6)",
     needs_inertia="always",
     frames=body_links,
 )

@@ -31,7 +31,7 @@ from robot_dynamics.dynamics.residual import (
     residual_rate,
 )
 from robot_dynamics.model import Model
-from robot_dynamics.model.parameters import Parameters, unpack
+from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.derivatives import directional_derivative
 from robot_dynamics.scalar.functions import absolute, minimum
 from robot_dynamics.scalar.linear_algebra import (
@@ -105,7 +105,7 @@ def linearized(model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters) 
 
 
 def forward_dynamics_derivatives(
-    model: Model, q: Any, qd: Any, tau: Any, block: Any
+    model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters
 ) -> tuple[Any, ...]:
     """Return the smallest pivot, and derivatives of qdd (nv, nv) and lambda (n^c, nv).
 
@@ -113,7 +113,7 @@ def forward_dynamics_derivatives(
     constraints.
     """
     n = model.nv
-    at = call(_LINEARIZED.program(model), q, qd, tau, parameters=block)
+    at = call(_LINEARIZED.program(model), q, qd, tau, parameters=parameters.block)
     change = [
         [*by_q, *by_qd]
         for by_q, by_qd in zip(
@@ -179,14 +179,14 @@ def placement_derivatives(
 
 
 def forward_dynamics_jvp(
-    model: Model, q: Any, qd: Any, tau: Any, dq: Any, dqd: Any, dtau: Any, block: Any
+    model: Model, q: Any, qd: Any, tau: Any, dq: Any, dqd: Any, dtau: Any, parameters: Parameters
 ) -> tuple[Any, ...]:
     """Return the smallest pivot, and rates of qdd (nv,) and lambda (n^c,) along a direction."""
     n, m = model.nv, model.constraint_count
-    motion = _Motion(model, q, qd, tau, unpack(model, block))
+    motion = _Motion(model, q, qd, tau, parameters)
     at = [q, qd, motion.qdd, motion.multipliers]
     rates = [model.position_rate(q, dq), dqd, [0.0] * n, [0.0] * m]
-    change = residual_rate(model, at, rates, block)
+    change = residual_rate(model, at, rates, parameters.block)
     force = [t - r for t, r in zip(dtau, change[:n], strict=True)]
     qdd, multipliers = motion.solved(force, [-r for r in change[n:]])
     pivot = _if_finite(motion.pivot, dq, dqd, dtau)
@@ -194,17 +194,23 @@ def forward_dynamics_jvp(
 
 
 def forward_dynamics_vjp(
-    model: Model, q: Any, qd: Any, tau: Any, weights: Any, lambda_weights: Any, block: Any
+    model: Model,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    weights: Any,
+    lambda_weights: Any,
+    parameters: Parameters,
 ) -> tuple[Any, ...]:
     """Return the smallest pivot, and the gradient (nv,) of weighted qdd and lambda by q, qd, tau.
 
     The matrix of (8.6) is symmetric up to a sign: its factors solve for the weights as well.
     """
-    motion = _Motion(model, q, qd, tau, unpack(model, block))
+    motion = _Motion(model, q, qd, tau, parameters)
     by_tau, y = motion.solved(weights, [-w for w in lambda_weights])
     at = [q, qd, motion.qdd, motion.multipliers]
     program, minus = RESIDUAL.program(model), [*(-x for x in by_tau), *y]
-    found = vector_times_jacobian(program, at, [minus], block)
+    found = vector_times_jacobian(program, at, [minus], parameters.block)
     by_q = along_velocities(model, q, found["q"])
     return _if_finite(motion.pivot, weights, lambda_weights), by_q, found["qd"], by_tau
 
@@ -219,14 +225,14 @@ def forward_dynamics_hvp(
     dtau: Any,
     weights: Any,
     lambda_weights: Any,
-    block: Any,
+    parameters: Parameters,
 ) -> tuple[Any, ...]:
     """Return the smallest pivot, and the rate of that gradient (nv,) along a direction."""
     of_qdd = [weights, *([lambda_weights] if model.constraint_count else [])]
     at = [q, qd, tau, *of_qdd]
     rates = [model.position_rate(q, dq), dqd, dtau, *([0.0] * len(w) for w in of_qdd)]
-    found = jacobian_times_vector(FORWARD_DYNAMICS_VJP.program(model), at, rates, block)
-    pivot = _Motion(model, q, qd, tau, unpack(model, block)).pivot
+    found = jacobian_times_vector(FORWARD_DYNAMICS_VJP.program(model), at, rates, parameters.block)
+    pivot = _Motion(model, q, qd, tau, parameters).pivot
     return _if_finite(pivot, dq, dqd, dtau, *of_qdd), found["q"], found["qd"], found["tau"]
 
 
@@ -239,72 +245,40 @@ def _if_finite(pivot: Any, *vectors: Any) -> Any:
     return minimum(pivot, (1.0 + total) / total)
 
 
-_STATE = ("q", "qd", "tau")
-_OF_RESIDUAL = {
-    "motion_q": ("nv", "nv"),
-    "motion_qd": ("nv", "nv"),
-    "rates_q": ("constraints", "nv"),
-    "rates_qd": ("constraints", "nv"),
-}
-_GRADIENT = {"pivot": (), "q": ("nv",), "qd": ("nv",), "tau": ("nv",)}
-
 _LINEARIZED = Algorithm(
     "linearized",
     linearized,
-    _STATE,
-    {
-        "pivot": (),
-        **_OF_RESIDUAL,
-        "inverse": ("nv", "nv"),
-        "W": ("nv", "constraints"),
-        "triangle": ("constraints", "constraints"),
-        "M": ("nv", "nv"),
-        "F": ("constraints", "nv"),
-    },
+    "q, qd, tau -> pivot (), motion_q (nv, nv), motion_qd (nv, nv), rates_q (constraints, nv), "
+    "rates_qd (constraints, nv), inverse (nv, nv), W (nv, constraints), "
+    "triangle (constraints, constraints), M (nv, nv), F (constraints, nv)",
 )
 FORWARD_DYNAMICS_DERIVATIVES = Algorithm(
     "forward_dynamics_derivatives",
     forward_dynamics_derivatives,
-    _STATE,
-    {
-        "pivot": (),
-        "qdd_q": ("nv", "nv"),
-        "qdd_qd": ("nv", "nv"),
-        "qdd_tau": ("nv", "nv"),
-        "lambda_q": ("constraints", "nv"),
-        "lambda_qd": ("constraints", "nv"),
-        "lambda_tau": ("constraints", "nv"),
-    },
-    takes_block=True,
+    "q, qd, tau -> pivot (), qdd_q (nv, nv), qdd_qd (nv, nv), qdd_tau (nv, nv), "
+    "lambda_q (constraints, nv), lambda_qd (constraints, nv), lambda_tau (constraints, nv)",
     needs_inertia="without loops",
 )
 PLACEMENT_DERIVATIVES = Algorithm(
     "placement_derivatives",
     placement_derivatives,
-    _STATE,
-    {"pivot": (), "qdd": ("nv", "placements"), "lambda": ("constraints", "placements")},
+    "q, qd, tau -> pivot (), qdd (nv, placements), lambda (constraints, placements)",
 )
 FORWARD_DYNAMICS_JVP = Algorithm(
     "forward_dynamics_jvp",
     forward_dynamics_jvp,
-    (*_STATE, "dq", "dqd", "dtau"),
-    {"pivot": (), "qdd": ("nv",), "lambda": ("constraints",)},
-    takes_block=True,
+    "q, qd, tau, dq, dqd, dtau -> pivot (), qdd (nv), lambda (constraints)",
     needs_inertia="without loops",
 )
 FORWARD_DYNAMICS_VJP = Algorithm(
     "forward_dynamics_vjp",
     forward_dynamics_vjp,
-    (*_STATE, "weights", "lambda_weights"),
-    _GRADIENT,
-    takes_block=True,
+    "q, qd, tau, weights, lambda_weights -> pivot (), q (nv), qd (nv), tau (nv)",
     needs_inertia="without loops",
 )
 FORWARD_DYNAMICS_HVP = Algorithm(
     "forward_dynamics_hvp",
     forward_dynamics_hvp,
-    (*_STATE, "dq", "dqd", "dtau", "weights", "lambda_weights"),
-    _GRADIENT,
-    takes_block=True,
+    "q, qd, tau, dq, dqd, dtau, weights, lambda_weights -> pivot (), q (nv), qd (nv), tau (nv)",
     needs_inertia="without loops",
 )

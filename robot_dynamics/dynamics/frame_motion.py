@@ -115,34 +115,29 @@ JACOBIAN = Algorithm(
     lambda model, q, parameters, link, axes: link_jacobian(
         model, link, joint_transforms(model, q), q, axes
     ),
-    ("q",),
-    {"J": (6, "nv")},
+    "q -> J (6, nv)",
 )
 VELOCITY = Algorithm(
     "velocity",
     lambda model, q, qd, parameters, link, axes: frame_velocity(model, link, q, qd, axes),
-    ("q", "qd"),
-    {"v": (6,)},
+    "q, qd -> v (6)",
 )
 ACCELERATION = Algorithm(
     "acceleration",
     lambda model, q, qd, qdd, parameters, link, axes, classical: frame_acceleration(
         model, link, q, qd, qdd, axes, classical
     ),
-    ("q", "qd", "qdd"),
-    {"a": (6,)},
+    "q, qd, qdd -> a (6)",
 )
 BIAS_ACCELERATION = Algorithm(
     "bias_acceleration",
     lambda model, q, qd, parameters, link, axes, classical: frame_acceleration(
         model, link, q, qd, None, axes, classical
     ),
-    ("q", "qd"),
-    {"a": (6,)},
+    "q, qd -> a (6)",
 )
 FRAME_FORCES = Algorithm(
     "frame_forces",
     lambda model, q, wrench, parameters, link, axes: frame_forces(model, link, q, wrench, axes),
-    ("q", "wrench"),
-    {"tau": ("nv",)},
+    "q, wrench -> tau (nv)",
 )

@@ -120,5 +120,5 @@ def hybrid_dynamics_by_inertia_matrix(
 
 #: Option: the prescribed joints.
 HYBRID_DYNAMICS = Algorithm(
-    "hybrid_dynamics", hybrid_dynamics, ("q", "qd", "tau", "qdd"), {"qdd": ("nv",), "tau": ("nv",)}
+    "hybrid_dynamics", hybrid_dynamics, "q, qd, tau, qdd -> qdd (nv), tau (nv)"
 )

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.assembly import AssemblyError, assemble, generic
 from robot_dynamics.dynamics.closed_loop import (
@@ -34,8 +32,6 @@ from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.functions import minimum
 from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 # The search for a configuration in general position gives up after so many starts.
 _RESTARTS = 3
@@ -121,8 +117,5 @@ def closed_forward_dynamics(
 
 #: Option: the rows. The output is qdd, the inconsistency and the pivot.
 CLOSED_FORWARD_DYNAMICS = Algorithm(
-    "closed_forward_dynamics",
-    closed_forward_dynamics,
-    ("q", "qd", "tau"),
-    {"qdd_and_checks": ("nv + 2",)},
+    "closed_forward_dynamics", closed_forward_dynamics, "q, qd, tau -> qdd_and_checks (nv + 2)"
 )

@@ -152,4 +152,4 @@ def inertia_times(
     return tau
 
 
-INERTIA_MATRIX = Algorithm("inertia_matrix", inertia_matrix, ("q",), {"H": ("nv", "nv")})
+INERTIA_MATRIX = Algorithm("inertia_matrix", inertia_matrix, "q -> H (nv, nv)")

@@ -221,15 +221,9 @@ def link_wrenches(
     return [(X * f).components() for X, f in zip(frames, forces, strict=True)]
 
 
-INVERSE_DYNAMICS = Algorithm(
-    "inverse_dynamics", inverse_dynamics, ("q", "qd", "qdd"), {"tau": ("nv",)}
-)
-BIAS_FORCES = Algorithm("bias_forces", bias_forces, ("q", "qd"), {"C": ("nv",)})
-GRAVITY = Algorithm("gravity", gravity_forces, ("q",), {"g": ("nv",)})
+INVERSE_DYNAMICS = Algorithm("inverse_dynamics", inverse_dynamics, "q, qd, qdd -> tau (nv)")
+BIAS_FORCES = Algorithm("bias_forces", bias_forces, "q, qd -> C (nv)")
+GRAVITY = Algorithm("gravity", gravity_forces, "q -> g (nv)")
 JOINT_WRENCHES = Algorithm(
-    "joint_wrenches",
-    link_wrenches,
-    ("q", "qd", "qdd", "external"),
-    {"f": ("bodies", 6)},
-    frames=body_links,
+    "joint_wrenches", link_wrenches, "q, qd, qdd, external -> f (bodies, 6)", frames=body_links
 )

@@ -274,30 +274,40 @@ def inverse_dynamics_derivatives(
 
 
 def inverse_dynamics_jvp(
-    model: Model, q: Any, qd: Any, qdd: Any, dq: Any, dqd: Any, dqdd: Any, block: Any
+    model: Model, q: Any, qd: Any, qdd: Any, dq: Any, dqd: Any, dqdd: Any, parameters: Parameters
 ) -> Any:
     """Return the rate of tau (nv,) along a direction, that of q along velocities."""
     rates = [model.position_rate(q, dq), dqd, dqdd]
     program = INVERSE_DYNAMICS.program(model)
-    return jacobian_times_vector(program, [q, qd, qdd], rates, block)["tau"]
+    return jacobian_times_vector(program, [q, qd, qdd], rates, parameters.block)["tau"]
 
 
 def inverse_dynamics_vjp(
-    model: Model, q: Any, qd: Any, qdd: Any, weights: Any, block: Any
+    model: Model, q: Any, qd: Any, qdd: Any, weights: Any, parameters: Parameters
 ) -> tuple[Any, Any, Any]:
     """Return the gradient (nv,) of tau times weights by q, along velocities, by qd and by qdd."""
     program = INVERSE_DYNAMICS.program(model)
-    found = vector_times_jacobian(program, [q, qd, qdd], [weights], block)
+    found = vector_times_jacobian(program, [q, qd, qdd], [weights], parameters.block)
     return along_velocities(model, q, found["q"]), found["qd"], found["qdd"]
 
 
 def inverse_dynamics_hvp(
-    model: Model, q: Any, qd: Any, qdd: Any, weights: Any, dq: Any, dqd: Any, dqdd: Any, block: Any
+    model: Model,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    weights: Any,
+    dq: Any,
+    dqd: Any,
+    dqdd: Any,
+    parameters: Parameters,
 ) -> tuple[Any, ...]:
     """Return the rate of that gradient (nv,) along a direction."""
     rates = [model.position_rate(q, dq), dqd, dqdd, [0.0] * model.nv]
     program = INVERSE_DYNAMICS_VJP.program(model)
-    return tuple(jacobian_times_vector(program, [q, qd, qdd, weights], rates, block).values())
+    return tuple(
+        jacobian_times_vector(program, [q, qd, qdd, weights], rates, parameters.block).values()
+    )
 
 
 def along_velocities(model: Model, q: Any, gradient: Any) -> list[Any]:
@@ -317,36 +327,26 @@ def unit_vectors(count: int) -> list[list[float]]:
     return [[float(i == j) for i in range(count)] for j in range(count)]
 
 
-_STATE = ("q", "qd", "qdd")
-_GRADIENT = {"q": ("nv",), "qd": ("nv",), "qdd": ("nv",)}
-
 INVERSE_DYNAMICS_DERIVATIVES = Algorithm(
     "inverse_dynamics_derivatives",
     inverse_dynamics_derivatives,
-    _STATE,
-    {"tau_q": ("nv", "nv"), "tau_qd": ("nv", "nv"), "tau_qdd": ("nv", "nv")},
+    "q, qd, qdd -> tau_q (nv, nv), tau_qd (nv, nv), tau_qdd (nv, nv)",
 )
 INVERSE_DYNAMICS_JVP = Algorithm(
     "inverse_dynamics_jvp",
     inverse_dynamics_jvp,
-    (*_STATE, "dq", "dqd", "dqdd"),
-    {"tau": ("nv",)},
-    takes_block=True,
+    "q, qd, qdd, dq, dqd, dqdd -> tau (nv)",
 )
 INVERSE_DYNAMICS_VJP = Algorithm(
     "inverse_dynamics_vjp",
     inverse_dynamics_vjp,
-    (*_STATE, "weights"),
-    _GRADIENT,
-    takes_block=True,
+    "q, qd, qdd, weights -> q (nv), qd (nv), qdd (nv)",
 )
 INVERSE_DYNAMICS_HVP = Algorithm(
     "inverse_dynamics_hvp",
     inverse_dynamics_hvp,
-    (*_STATE, "weights", "dq", "dqd", "dqdd"),
-    _GRADIENT,
-    takes_block=True,
+    "q, qd, qdd, weights, dq, dqd, dqdd -> q (nv), qd (nv), qdd (nv)",
 )
 DERIVATIVE_COLUMNS = Algorithm(
-    "derivative_columns", derivative_columns, _STATE, {"motions": ("nv", 24), "forces": ("nv", 24)}
+    "derivative_columns", derivative_columns, "q, qd, qdd -> motions (nv, 24), forces (nv, 24)"
 )

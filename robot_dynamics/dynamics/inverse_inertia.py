@@ -98,15 +98,13 @@ def inverse_operational_inertia(
 INVERSE_INERTIA_MATRIX = Algorithm(
     "inverse_inertia_matrix",
     inverse_inertia_matrix,
-    ("q",),
-    {"H_inverse": ("nv", "nv")},
+    "q -> H_inverse (nv, nv)",
     needs_inertia="always",
 )
 #: Options: the links, and the axes; the output is (6 m, 6 m) of m links.
 INVERSE_OPERATIONAL_INERTIA = Algorithm(
     "inverse_operational_inertia",
     inverse_operational_inertia,
-    ("q",),
-    {"W": ("6 m", "6 m")},
+    "q -> W (6 m, 6 m)",
     needs_inertia="always",
 )

@@ -127,11 +127,7 @@ def poses_of_links(
 
 
 #: Option: the link.
-POSE = Algorithm("pose", pose_of_link, ("q",), {"pose": (4, 4)})
+POSE = Algorithm("pose", pose_of_link, "q -> pose (4, 4)")
 LINK_POSES = Algorithm(
-    "link_poses",
-    poses_of_links,
-    ("q",),
-    {"poses": ("links", 4, 4)},
-    frames=lambda model: model.links,
+    "link_poses", poses_of_links, "q -> poses (links, 4, 4)", frames=lambda model: model.links
 )

@@ -246,10 +246,6 @@ def loop_columns(
 LOOP_COLUMNS = Algorithm(
     "loop_columns",
     loop_columns,
-    ("q", "qd", "qdd", "multipliers"),
-    {
-        "rates_q": ("constraints", "nv"),
-        "rates_qd": ("constraints", "nv"),
-        "columns": ("turned", 18),
-    },
+    "q, qd, qdd, multipliers -> rates_q (constraints, nv), rates_qd (constraints, nv), "
+    "columns (turned, 18)",
 )

@@ -80,7 +80,7 @@ def loop_joint_forces(
     return forces
 
 
-LOOP_DRIVES = Algorithm("loop_drives", loop_drive_matrix, ("q",), {"B": ("nv", "loop drives")})
+LOOP_DRIVES = Algorithm("loop_drives", loop_drive_matrix, "q -> B (nv, loop drives)")
 LOOP_FORCES = Algorithm(
-    "loop_forces", loop_joint_forces, ("q", "qd", "multipliers", "efforts"), {"f": ("loops", 6)}
+    "loop_forces", loop_joint_forces, "q, qd, multipliers, efforts -> f (loops, 6)"
 )

@@ -100,13 +100,10 @@ def centroidal_momentum_matrix_rate(
     )[1]
 
 
-MOMENTUM = Algorithm("momentum", momentum, ("q", "qd"), {"momentum": (6,)})
+MOMENTUM = Algorithm("momentum", momentum, "q, qd -> momentum (6)")
 CENTROIDAL_MOMENTUM_MATRIX = Algorithm(
-    "centroidal_momentum_matrix", centroidal_momentum_matrix, ("q",), {"A": (6, "nv")}
+    "centroidal_momentum_matrix", centroidal_momentum_matrix, "q -> A (6, nv)"
 )
 CENTROIDAL_MOMENTUM_MATRIX_RATE = Algorithm(
-    "centroidal_momentum_matrix_rate",
-    centroidal_momentum_matrix_rate,
-    ("q", "qd"),
-    {"A_rate": (6, "nv")},
+    "centroidal_momentum_matrix_rate", centroidal_momentum_matrix_rate, "q, qd -> A_rate (6, nv)"
 )

@@ -130,8 +130,7 @@ INVERSE_DYNAMICS_REGRESSOR = Algorithm(
     lambda model, q, qd, qdd, parameters: inverse_dynamics_regressor(
         model, q, qd, qdd, parameters.gravity
     ),
-    ("q", "qd", "qdd"),
-    {"Y": ("nv", "inertial parameters")},
+    "q, qd, qdd -> Y (nv, inertial parameters)",
     frames=body_links,
 )
 #: Option: the link that carries the payload.
@@ -140,20 +139,17 @@ PAYLOAD_REGRESSOR = Algorithm(
     lambda model, q, qd, qdd, parameters, link: inverse_dynamics_regressor(
         model, q, qd, qdd, parameters.gravity, [link]
     ),
-    ("q", "qd", "qdd"),
-    {"Y": ("nv", 10)},
+    "q, qd, qdd -> Y (nv, 10)",
 )
 ENERGY_REGRESSOR = Algorithm(
     "energy_regressor",
     lambda model, q, qd, parameters: energy_regressor(model, q, qd, parameters.gravity),
-    ("q", "qd"),
-    {"kinetic": ("inertial parameters",), "potential": ("inertial parameters",)},
+    "q, qd -> kinetic (inertial parameters), potential (inertial parameters)",
     frames=body_links,
 )
 REGRESSOR_COLUMNS = Algorithm(
     "regressor_columns",
     lambda model, q, qd, qdd, parameters: regressor_columns(model, q, qd, qdd, parameters.gravity),
-    ("q", "qd", "qdd"),
-    {"S": ("nv", 6), "forces": ("inertial parameters", 6)},
+    "q, qd, qdd -> S (nv, 6), forces (inertial parameters, 6)",
     frames=body_links,
 )

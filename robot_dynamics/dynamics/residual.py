@@ -61,12 +61,19 @@ def residual_derivatives(
 
 
 def residual_jvp(
-    model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, dq: Any, dqd: Any, block: Any
+    model: Model,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    multipliers: Any,
+    dq: Any,
+    dqd: Any,
+    parameters: Parameters,
 ) -> Any:
     """Return the rate of the residual as q and qd change, at fixed qdd and multipliers."""
     fixed = [0.0] * model.nv, [0.0] * model.constraint_count
     rates = [model.position_rate(q, dq), dqd, *fixed]
-    return residual_rate(model, [q, qd, qdd, multipliers], rates, block)
+    return residual_rate(model, [q, qd, qdd, multipliers], rates, parameters.block)
 
 
 def residual_rate(model: Model, at: list[Any], rates: list[Any], block: Any) -> Any:
@@ -88,30 +95,22 @@ def velocity_constraint_derivatives(
     return along_motions(model, rates, q)
 
 
-_STATE = ("q", "qd", "qdd", "multipliers")
-
-RESIDUAL = Algorithm("residual", residual, _STATE, {"residual": ("nv + constraints",)})
+RESIDUAL = Algorithm(
+    "residual", residual, "q, qd, qdd, multipliers -> residual (nv + constraints)"
+)
 RESIDUAL_JVP = Algorithm(
     "residual_jvp",
     residual_jvp,
-    (*_STATE, "dq", "dqd"),
-    {"residual": ("nv + constraints",)},
-    takes_block=True,
+    "q, qd, qdd, multipliers, dq, dqd -> residual (nv + constraints)",
 )
 RESIDUAL_DERIVATIVES = Algorithm(
     "residual_derivatives",
     residual_derivatives,
-    _STATE,
-    {
-        "motion_q": ("nv", "nv"),
-        "motion_qd": ("nv", "nv"),
-        "rates_q": ("constraints", "nv"),
-        "rates_qd": ("constraints", "nv"),
-    },
+    "q, qd, qdd, multipliers -> motion_q (nv, nv), motion_qd (nv, nv), "
+    "rates_q (constraints, nv), rates_qd (constraints, nv)",
 )
 VELOCITY_CONSTRAINT_DERIVATIVES = Algorithm(
     "velocity_constraint_derivatives",
     velocity_constraint_derivatives,
-    ("q", "qd"),
-    {"rates_q": ("constraints", "nv")},
+    "q, qd -> rates_q (constraints, nv)",
 )

@@ -111,7 +111,7 @@ ROWS: dict[str, Row] = {
         '`dynamics/inverse.py`: `joint_wrenches`; `Robot.joint_wrenches`',
         (
             ('dynamics/inverse.py', 'f[body.parent] = f[body.parent] + Xup[i].inverse_times(f[i])', 'f[body.parent] = f[body.parent] + Xup[i].inverse_times(f[i]) * 1.01'),
-            ('compiled_model.py', 'outside[..., body, :] += moved', 'outside[..., body, :] += 1.01 * moved'),
+            ('robot/frames.py', 'outside[..., body, :] += moved', 'outside[..., body, :] += 1.01 * moved'),
         ),
     ),
     "F1": Row(
@@ -287,9 +287,9 @@ ROWS: dict[str, Row] = {
     ),
     "A4": Row(
         "Symbolic simplification: straight-line programs (10.4)",
-        "`compile/`; `algorithms.py`",
-        (("algorithms.py", 'return {"tau": inverse_dynamics(model, q, qd, qdd, unpack(model, block))}', 'return {"tau": [1.01 * t for t in inverse_dynamics(model, q, qd, qdd, unpack(model, block))]}'),
-         ("algorithms.py", 'return {"H": inertia_matrix(model, q, unpack(model, block))}', 'return {"H": [[1.01 * x for x in r] for r in inertia_matrix(model, q, unpack(model, block))]}'),
+        "`compile/`; `dynamics/algorithm.py`",
+        (("dynamics/inverse.py", '"inverse_dynamics", inverse_dynamics, "', '"inverse_dynamics", lambda *a: [1.01 * t for t in inverse_dynamics(*a)], "'),
+         ("dynamics/inertia_matrix.py", '"inertia_matrix", inertia_matrix, "', '"inertia_matrix", lambda *a: [[1.01 * x for x in r] for r in inertia_matrix(*a)], "'),
          ("spatial/vector3.py", "self.x * other.y - self.y * other.x,", "self.x * (1.01 * other.y) - self.y * other.x,"),
          ("compile/graph.py", "    if value == 0.0:\n        return 0.0\n    if a.operation", "    if value == 1e300:\n        return 0.0\n    if a.operation")),
     ),
