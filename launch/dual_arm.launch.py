@@ -16,7 +16,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_dynamics.app.robot_folder import joint_state_topics, scenario_of
+from robot_dynamics.app.scenarios.robot_folder import joint_state_topics, scenario_of
 from robot_dynamics.nodes.launching import (
     CONTROLLER,
     PACKAGE,
@@ -51,8 +51,8 @@ def nodes(context: LaunchContext) -> list[Node]:
 def display(context: LaunchContext) -> list[Node]:
     """Return RViz, and a robot_state_publisher for each topic of joint states."""
     # Imported here, because it takes seconds on a busy machine.
-    from robot_dynamics.app.robot_description import robot_description
-    from robot_dynamics.app.scenario import load_scenario
+    from robot_dynamics.app.scenarios.robot_description import robot_description
+    from robot_dynamics.app.scenarios.scenario import load_scenario
 
     given = context.launch_configurations
     sim_time = {"use_sim_time": parameter("use_sim_time", given["use_sim_time"])}

@@ -157,7 +157,7 @@ class _Disc:
         return across * (self.radius / sqrt(across.dot(across) + _FLAT))
 
 
-class Posture:
+class Configuration:
     """A mechanism at some positions, as functions of inequalities see it.
 
     Args:
@@ -192,6 +192,9 @@ class Posture:
         return of_successor.compose(of_predecessor.inverse())
 
 
+Posture = Configuration  #: Its former name, kept for `phi` of users.
+
+
 @dataclass(frozen=True)
 class Inequality:
     """A function of the positions that must not become negative, without friction.
@@ -205,7 +208,7 @@ class Inequality:
     """
 
     name: str
-    phi: Callable[[Posture], Scalar]
+    phi: Callable[[Configuration], Scalar]
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
@@ -233,7 +236,7 @@ class _Limit(NamedTuple):
     limit: float
     sign: float
 
-    def phi(self, posture: Posture) -> Scalar:
+    def phi(self, posture: Configuration) -> Scalar:
         return (posture.joint(self.joint) - self.limit) * self.sign
 
 
@@ -297,7 +300,7 @@ class _Cable(NamedTuple):
     first: tuple[str, Sequence[float]]
     second: tuple[str, Sequence[float]]
 
-    def slack(self, posture: Posture) -> Scalar:
+    def slack(self, posture: Configuration) -> Scalar:
         between = posture.point(*self.first) - posture.point(*self.second)
         return self.length - sqrt(between.dot(between) + _FLAT * self.length * self.length)
 
@@ -307,7 +310,7 @@ class _Push(NamedTuple):
 
     loop: LoopJoint
 
-    def phi(self, posture: Posture) -> Scalar:
+    def phi(self, posture: Configuration) -> Scalar:
         kind, names = self.loop.type, [row.direction for row in self.loop.type.rows]
         return kind.residual(posture.placement(self.loop))[names.index("z")]
 
@@ -833,7 +836,9 @@ def _gap_and_slope(
     """Return phi and d phi / dq over velocities (nv,)."""
 
     def phi(at: Sequence[Scalar]) -> Scalar:
-        return _called(f"phi of inequality {item.name!r}", item.phi, _PHI, Posture(model, at))
+        return _called(
+            f"phi of inequality {item.name!r}", item.phi, _PHI, Configuration(model, at)
+        )
 
     by_position = gradient(phi, q)
     traced = not all(isinstance(at, float) for at in q)

@@ -34,7 +34,7 @@ from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.orientations import DEGREES_HINT, looks_like_degrees
 from robot_dynamics.description.tree_checks import Places
-from robot_dynamics.description.yaml_document import Node, decode
+from robot_dynamics.description.yaml_document import YamlNode, decode
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.elements import Array, JointElement, Limits, LinkElement, Mechanism, pose
 
@@ -170,7 +170,7 @@ def dh_mechanism(
     return Mechanism(name, tuple(links), tuple(joints))
 
 
-def read_dh(node: Node) -> Description:
+def read_dh(node: YamlNode) -> Description:
     """Return the description of a document with a table.
 
     Raises:

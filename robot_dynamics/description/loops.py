@@ -55,7 +55,7 @@ from robot_dynamics.description.orientations import (
     rotation_of_rpy,
     rpy_of_rotation,
 )
-from robot_dynamics.description.yaml_document import Node, decode, read_yaml
+from robot_dynamics.description.yaml_document import YamlNode, decode, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import Array, Limits, LoopElement, Mechanism, pose
@@ -178,7 +178,7 @@ class LoopDocument:
             )
 
 
-def is_extended(document: Node) -> bool:
+def is_extended(document: YamlNode) -> bool:
     """Return whether a document has keys of Extended URDF."""
     return any(key in document for key in _EXTENDED)
 
@@ -224,7 +224,7 @@ def read_loops(path: str | Path, of: Mechanism | Description | None = None) -> L
 
 
 def checked_loops(
-    node: Node,
+    node: YamlNode,
     links: Collection[str] | None = None,
     joints: Collection[str] | None = None,
     diagnosis: Diagnosis | None = None,

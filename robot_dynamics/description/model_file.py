@@ -34,7 +34,7 @@ from robot_dynamics.description.diagnosis import Diagnosis, Problem
 from robot_dynamics.description.freedoms import UNLIMITED, check_freedoms, loop_types
 from robot_dynamics.description.joint_names import PARAMETER_UNITS, known_type
 from robot_dynamics.description.tree_checks import Places, check_tree
-from robot_dynamics.description.yaml_document import Node, decode, read_yaml
+from robot_dynamics.description.yaml_document import YamlNode, decode, read_yaml
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.builder import build
 from robot_dynamics.model.couplings import CouplingElement
@@ -222,7 +222,7 @@ def read_model(path: str | Path) -> SavedModel:
     return read_model_node(read_yaml(path))
 
 
-def read_model_node(node: Node) -> SavedModel:
+def read_model_node(node: YamlNode) -> SavedModel:
     """Return the model of a YAML document.
 
     Raises:

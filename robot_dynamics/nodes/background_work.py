@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.recording_files import BackgroundSaving
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.recordings.recording_files import BackgroundSaving
 from robot_dynamics.errors import sentence_of
 from robot_dynamics.nodes.process import Reporter, RunError
 

@@ -8,8 +8,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from rclpy.node import Node
 
+from robot_dynamics.control.abilities import CommandsPositions
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.command_topics import CommandPublisherMonitor, CommandTopics
 from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
@@ -55,7 +58,7 @@ class CommandOutput:
             loop.system,
             self._gravity.to_commands,
             in_lockstep=lockstep,
-            positions=loop.law.set_points is not None,
+            positions=self._set_points is not None,
         )
         limit = math.inf if lockstep else max(values["command_timeout"], 2.0 * loop.clock.period)
         self.timeout = CommandTimeout(loop, drives.without_commands, limit)
@@ -77,12 +80,18 @@ class CommandOutput:
         if not (may and self.topics.send(tick, outcome.torque, outcome.released)):
             self.depart_from_acting()
             return
-        points = loop.law.set_points
+        points = self._set_points
         if loop.safety.law_runs and points is not None:
             self.topics.send_positions(tick, points, outcome.released)
         self.timeout.command_sent()
         if link is not None:
             link.beat_with_command()
+
+    @property
+    def _set_points(self) -> NDArray[np.float64] | None:
+        """Positions (na,) for drives that take positions; None if the law computes none."""
+        law = self._loop.law
+        return law.set_points if isinstance(law, CommandsPositions) else None
 
     def depart_from_acting(self) -> None:
         """Limit the torque rate from the last command of any node, which the drives hold."""

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from robot_dynamics.app.progress import seconds_since_process_start
-from robot_dynamics.app.recorders import ControlRecorder
-from robot_dynamics.app.recording import MEASURED, Recording
-from robot_dynamics.app.run import progress_of
-from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.control.control_law import LawStep
+from robot_dynamics.app.recordings.recording import MEASURED, Recording
+from robot_dynamics.app.runs.recorders import ControlRecorder
+from robot_dynamics.app.runs.run import progress_of
+from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.control.abilities import HoldsObject, MonitorsSlip
+from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
 from robot_dynamics.control.controller import of_observer
 from robot_dynamics.control.faults import State
@@ -280,15 +281,21 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
         loop: The control loop.
         step: The last step of the law.
     """
-    safety = loop.safety
+    safety, law = loop.safety, loop.law
     found = fault_figures(safety)
     if step is not None:
         # A law has the first scales, or all.
         found |= zip((*_SCALES, *_MORE_SCALES), step.scales.tolist(), strict=False)
+    if isinstance(step, HeldStep):
         found[_CLOSURE] = float(np.max(np.abs(step.closure), initial=0.0))
-        margins = zip(loop.law.slip_contacts, step.slip_margins.tolist(), strict=True)
+    if isinstance(law, MonitorsSlip) and step is not None:
+        margins = zip(law.slip_contacts, law.slip_margins.tolist(), strict=True)
         found |= {f"{name} slip margin [N]": size for name, size in margins if isfinite(size)}
-    if safety.state is State.INACTIVE and loop.complete and loop.law.rigid_grasps:
+    if (
+        safety.state is State.INACTIVE
+        and loop.complete
+        and (isinstance(law, HoldsObject) and law.grasp.rigid)
+    ):
         # Shows before a start whether the grasps are closed.
         found[_CLOSURE] = disagreement(loop.system, loop.joint_states.state()[0])
     intake = loop.intake

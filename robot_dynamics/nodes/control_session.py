@@ -12,10 +12,10 @@ from typing import Any
 
 from rclpy.node import Node
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.controllers import anchored
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.scenario import Scenario, anchored
+from robot_dynamics.control.abilities import HoldsObject
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.control_loop import ControlLoop, Outcome, Streams
 from robot_dynamics.control.faults import Cause, State
@@ -313,7 +313,7 @@ class ControlSession:
         self._report.refusal = ""
         self._background.do("recording", self._record.begin)
         unseen = ""
-        if loop.wrenches and loop.law.holds_object and not loop.wrist_sensors.tared:
+        if loop.wrenches and isinstance(loop.law, HoldsObject) and not loop.wrist_sensors.tared:
             unseen = (
                 "; the wrist sensors were not tared: while the object is held a bias along the "
                 "squeeze cannot be detected"

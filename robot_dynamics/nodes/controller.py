@@ -21,8 +21,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.app.recorders import unbounded_drives
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.runs.recorders import unbounded_drives
+from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.abilities import TunesGains
 from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
@@ -33,7 +34,7 @@ from robot_dynamics.nodes.lifecycle import (
     StagedNode,
     TransitionError,
 )
-from robot_dynamics.nodes.parameters import CONTROLLER, GainParameters, Parameters
+from robot_dynamics.nodes.parameters import CONTROLLER, GainParameters, NodeParameters
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import NextCycle, retry_while, serve
@@ -43,7 +44,7 @@ from robot_dynamics.nodes.topics import Inbox
 TARE_S = 0.5  # time over which samples of wrist sensors are averaged
 
 
-class Controller(SessionLoop[ControlSession]):
+class ControllerNode(SessionLoop[ControlSession]):
     """Node `controller`.
 
     Attributes:
@@ -64,7 +65,7 @@ class Controller(SessionLoop[ControlSession]):
         self._reporter = reporter
         self._session = None
         self._gains: GainParameters | None = None
-        self._parameters = Parameters(node, CONTROLLER)
+        self._parameters = NodeParameters(node, CONTROLLER)
         reporter.enabled = self._parameters.values["progress"]
         self._diagnostics = Diagnostics(node, "controller")
         for name, action in (
@@ -100,7 +101,7 @@ class Controller(SessionLoop[ControlSession]):
         for sentence in (*scenario.warnings(), *unbounded_drives(session.loop.system)):
             self.node.get_logger().warning(sentence)
         law = session.loop.law
-        if law.tunable and session.loop.controller is None:
+        if isinstance(law, TunesGains) and session.loop.controller is None:
             gains.connect(law.retune, law.check_gains)
         self._parameters.freeze(True)
 
@@ -212,4 +213,4 @@ class Controller(SessionLoop[ControlSession]):
 
 def main() -> None:
     """Run the node `controller`."""
-    sys.exit(run("controller", Controller, entries=CONTROLLER))
+    sys.exit(run("controller", ControllerNode, entries=CONTROLLER))

@@ -26,12 +26,17 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
-from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
-from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.recordings.bags.messages import (
+    quaternion_of,
+    twist_of,
+    vector_of,
+    wrench_of,
+)
+from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.description.orientations import rotation_of_quaternion
-from robot_dynamics.nodes.serialized import CdrReader, Layout, Reader, Writer
+from robot_dynamics.nodes.serialized import CdrReader, MessageLayout, MessageWriter, Reader
 
 Array = NDArray[np.float64]
 
@@ -63,7 +68,7 @@ class JointStateWriter:
     def __init__(self, joints: Sequence[str]) -> None:
         n = len(joints)
         self.message = JointState(name=list(joints))
-        self._writer = Writer(lambda stamp, x: self.fill(stamp, x[:n], x[n:]))
+        self._writer = MessageWriter(lambda stamp, x: self.fill(stamp, x[:n], x[n:]))
 
     def fill(self, stamp: int, q: Array, qd: Array, effort: Array | None = None) -> JointState:
         """Return the message of an instant; the same object every time."""
@@ -104,7 +109,7 @@ def joint_state_reader() -> Reader[JointSample]:
             stamp, names, np.asarray(message.position), np.asarray(message.velocity)
         )
 
-    def layout(message: JointState) -> Layout:
+    def layout(message: JointState) -> MessageLayout:
         n, end = len(message.position), len(message.position) + len(message.velocity)
 
         def fill(stamp: int, numbers: Array) -> JointState:
@@ -113,7 +118,7 @@ def joint_state_reader() -> Reader[JointSample]:
             message.effort = doubles(numbers[end:])
             return message
 
-        return Layout(fill, end + len(message.effort))
+        return MessageLayout(fill, end + len(message.effort))
 
     def make(like: JointSample, stamp: int, numbers: Array) -> JointSample:
         n, end = len(like.position), len(like.position) + len(like.velocity)
@@ -127,7 +132,7 @@ class CommandWriter:
 
     def __init__(self) -> None:
         self.message = Float64MultiArray()
-        self._writer = Writer(self.fill, counted=True)
+        self._writer = MessageWriter(self.fill, counted=True)
 
     def fill(self, tick: int, torque: Array) -> Float64MultiArray:
         """Return the message with the torques (n,) of an arm; the same object every time."""
@@ -148,10 +153,10 @@ def read_command(message: Float64MultiArray) -> tuple[int, Array]:
 def command_reader() -> Reader[tuple[int, Array]]:
     """Return a reader of serialized commands: tick, modulo 2^32, and torques (n,)."""
 
-    def layout(message: Float64MultiArray) -> Layout:
+    def layout(message: Float64MultiArray) -> MessageLayout:
         writer = CommandWriter()
         writer.message = message
-        return Layout(writer.fill, len(message.data), counted=True)
+        return MessageLayout(writer.fill, len(message.data), counted=True)
 
     def make(like: tuple[int, Array], number: int, torque: Array) -> tuple[int, Array]:
         return number, torque
@@ -198,7 +203,7 @@ class WrenchWriter:
     def __init__(self, frame: str) -> None:
         self.message = WrenchStamped()
         self.message.header.frame_id = frame
-        self._writer = Writer(self.fill)
+        self._writer = MessageWriter(self.fill)
 
     def fill(self, stamp: int, wrench: Array) -> WrenchStamped:
         """Return the message of a wrench (6,), angular first; the same object every time."""
@@ -233,8 +238,8 @@ def wrench_reader() -> Reader[WrenchSample]:
         header = message.header
         return WrenchSample(read_time(header.stamp), wrench_of(message.wrench), header.frame_id)
 
-    def layout(message: WrenchStamped) -> Layout:
-        return Layout(WrenchWriter(message.header.frame_id).fill, 6)
+    def layout(message: WrenchStamped) -> MessageLayout:
+        return MessageLayout(WrenchWriter(message.header.frame_id).fill, 6)
 
     def make(like: WrenchSample, stamp: int, wrench: Array) -> WrenchSample:
         return WrenchSample(stamp, wrench, like.frame)

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics.app.topic_names import WORLD
-from robot_dynamics.app.visual.shapes import (
+from robot_dynamics.app.pictures.shapes import (
     FORCE_COLOR,
     FORCE_SCALE,
     GHOST_ALPHA,
@@ -29,6 +28,7 @@ from robot_dynamics.app.visual.shapes import (
     surface_shape,
     visual_shapes,
 )
+from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import quaternion_of_rotation, rotation_of_quaternion
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings

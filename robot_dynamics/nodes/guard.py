@@ -21,8 +21,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, locked_joints
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import build_system, locked_joints
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, tick_of
 from robot_dynamics.control.fallback import FallbackTorque

@@ -35,7 +35,7 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from std_msgs.msg import UInt64MultiArray
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError

@@ -23,7 +23,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import ExecutableInPackage
 
-from robot_dynamics.app.robot_folder import node_settings
+from robot_dynamics.app.scenarios.robot_folder import node_settings
 from robot_dynamics.errors import RobotDynamicsError
 
 PACKAGE = "robot_dynamics"

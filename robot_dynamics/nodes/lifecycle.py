@@ -16,7 +16,7 @@ from rclpy.node import Node
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
-from robot_dynamics.nodes.parameters import Entry, Parameters
+from robot_dynamics.nodes.parameters import Entry, NodeParameters
 from robot_dynamics.nodes.process import LoopWork, Reporter, numeric_problem
 from robot_dynamics.nodes.topics import Inbox
 
@@ -264,7 +264,7 @@ class SessionNode(SessionLoop[Session]):
         self.inbox = Inbox(node)
         self._create, self._reporter = create, reporter
         self._session = None
-        self._parameters = Parameters(node, entries)
+        self._parameters = NodeParameters(node, entries)
         reporter.enabled = self._parameters.values["progress"]
         self._diagnostics = Diagnostics(node, name)
         self._own = {*node.publishers, *node.services}

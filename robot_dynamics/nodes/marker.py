@@ -33,9 +33,9 @@ from visualization_msgs.msg import (
 )
 from visualization_msgs.srv import GetInteractiveMarkers
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.messages import quaternion_of, vector_of
-from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.bags.messages import quaternion_of, vector_of
+from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import ReferenceWriter, write_pose, write_time

@@ -20,13 +20,14 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.recorders import common_metadata, control_units, reference_metadata
-from robot_dynamics.app.recording import FORMAT
-from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.recording import FORMAT
+from robot_dynamics.app.recordings.topic_names import WORLD
+from robot_dynamics.app.runs.recorders import common_metadata, control_units, reference_metadata
+from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.control.abilities import HoldsObject, TouchesSurfaces
 from robot_dynamics.control.clock import SECOND
-from robot_dynamics.control.control_law import LawStep
+from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.description.load import load_description
@@ -96,7 +97,7 @@ class ObjectTopics:
         self._force_writer = WrenchWriter(middle)
         self._internal = law.internal_columns
         # Components of a wrench that are the internal forces of two arms; None for other forces.
-        self._components = law.wrench_components
+        self._components = law.grasp.wrench_components if isinstance(law, HoldsObject) else None
         self._wrench = np.zeros(6)
         self._display: Display | None = self._make_display() if in_real_time else None
         self._subscribed: set[object] = set()
@@ -112,7 +113,7 @@ class ObjectTopics:
         if self._reference in subscribed:
             message = self._reference_writer.fill(stamp, row[POSE], row[TWIST], row[ACCELERATION])
             self._reference.publish(message)
-        if self._components is not None:
+        if self._components is not None and isinstance(step, HeldStep):
             for publisher, force in (
                 (self._force, step.internal_force),
                 (self._force_reference, row[self._internal]),
@@ -134,12 +135,12 @@ class ObjectTopics:
             self._markers_at = now
             if self._display is None:
                 self._display = self._make_display()
-            wrenches = [stream.values for stream in loop.wrenches.values()]
+            law, wrenches = loop.law, [stream.values for stream in loop.wrenches.values()]
             message = self._display.fill(
                 step.poses,
                 step.reference[POSE],
                 np.stack(wrenches) if wrenches else None,
-                step.contact_force if step.contact_force.size else None,
+                law.contact_force if isinstance(law, TouchesSurfaces) and law.surfaces else None,
             )
             self._markers.publish(message)
 

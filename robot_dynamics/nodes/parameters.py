@@ -423,7 +423,7 @@ def help_text(name: str, entries: Sequence[Entry]) -> str:
     return "\n".join(lines)
 
 
-class Parameters:
+class NodeParameters:
     """Parameters of a lifecycle node: changeable until it is configured.
 
     Attributes:

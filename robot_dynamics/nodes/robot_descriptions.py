@@ -12,7 +12,7 @@ from functools import partial
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.description.files import locate
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError

@@ -38,7 +38,7 @@ class LayoutError(RobotDynamicsError):
     """A type of message that does not hold a stamp and numbers unchanged."""
 
 
-class Layout:
+class MessageLayout:
     """The places of a stamp and of numbers in serialized messages that are equal otherwise.
 
     Args:
@@ -100,17 +100,17 @@ class Layout:
         return np.frombuffer(text, "<f8", self._count, self._first if self._count else 0)
 
 
-class Writer:
+class MessageWriter:
     """Serializes messages of a stamp and numbers; one layout for each number of numbers.
 
     Args:
-        fill: As for `Layout`.
+        fill: As for `MessageLayout`.
         counted: Likewise.
     """
 
     def __init__(self, fill: Callable[[int, Array], Any], *, counted: bool = False) -> None:
         self._fill, self._counted = fill, counted
-        self._layouts: dict[int, Layout | None] = {}
+        self._layouts: dict[int, MessageLayout | None] = {}
 
     def __call__(self, stamp: int, numbers: Array) -> bytes:
         """Return the serialized message of a stamp and numbers (n,)."""
@@ -118,7 +118,7 @@ class Writer:
         if size not in self._layouts:
             self._layouts[size] = None
             with suppress(LayoutError):
-                self._layouts[size] = Layout(self._fill, size, counted=self._counted)
+                self._layouts[size] = MessageLayout(self._fill, size, counted=self._counted)
         layout = self._layouts[size]
         if layout is not None:
             return layout.write(stamp, numbers)
@@ -140,11 +140,11 @@ class Reader(Generic[T]):
         self,
         kind: Any,
         read: Callable[[Any], T],
-        layout: Callable[[Any], Layout],
+        layout: Callable[[Any], MessageLayout],
         make: Callable[[T, int, Array], T],
     ) -> None:
         self._kind, self._read, self._layout, self._make = kind, read, layout, make
-        self._known: list[tuple[Layout, T]] = []
+        self._known: list[tuple[MessageLayout, T]] = []
 
     def __call__(self, text: bytes) -> T:
         """Return the content of a serialized message."""

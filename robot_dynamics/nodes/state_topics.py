@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.control.clock import SECOND, stamp_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -26,7 +26,7 @@ from robot_dynamics.nodes.conversions import (
 )
 from robot_dynamics.nodes.topics import STREAM, create_sample_publisher
 from robot_dynamics.simulation.faults import FaultKind, Faults
-from robot_dynamics.simulation.plant import Measurement
+from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.simulation.settings import SensorSettings
 
 Array = NDArray[np.float64]

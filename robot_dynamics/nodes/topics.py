@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quality of service of the topics, subscriptions that a node polls, and missing publishers.
 
-The names of the topics are in `robot_dynamics.app.topic_names`.
+The names of the topics are in `robot_dynamics.app.recordings.topic_names`.
 """
 
 from __future__ import annotations

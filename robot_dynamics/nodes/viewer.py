@@ -27,14 +27,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.streams import JointStates, Stream, standard_streams
-from robot_dynamics.app.recording import TICK, Recording
-from robot_dynamics.app.scenario import scenario_of_text
-from robot_dynamics.app.visual.commands import say_where
-from robot_dynamics.app.visual.page import LOOPBACK, PORT, Page
-from robot_dynamics.app.visual.scene import RecordedCell
-from robot_dynamics.app.visual.shapes import VisualError
+from robot_dynamics.app.command_line.view import say_where
+from robot_dynamics.app.pictures.page import LOOPBACK, PORT, Page
+from robot_dynamics.app.pictures.shapes import VisualError
+from robot_dynamics.app.pictures.visual_scene import RecordedCell
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.bags.streams import JointFields, Stream, standard_streams
+from robot_dynamics.app.recordings.recording import TICK, Recording
+from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.topics import LATCHED, Inbox
 
@@ -119,7 +119,7 @@ class RunningNodes:
             for place, numbers in zip(stream.places, values, strict=True):
                 part = self._columns[place.column][place.part]
                 # Joint states of one arm leave the others unchanged.
-                known = np.isfinite(numbers) if isinstance(stream, JointStates) else slice(None)
+                known = np.isfinite(numbers) if isinstance(stream, JointFields) else slice(None)
                 part[known] = numbers[known]
 
         self._inbox.subscribe(_KINDS[stream.kind], topic, take, _NEWEST, awaited=False)

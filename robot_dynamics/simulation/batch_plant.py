@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.simulation.plant import CORRECTION
+from robot_dynamics.simulation.engine import CORRECTION
 from robot_dynamics.simulation.rigid_motion import RigidMotion
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 

@@ -16,7 +16,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from fake_arms import FakeArms
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.nodes import start_preparation, timeouts

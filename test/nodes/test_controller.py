@@ -20,7 +20,7 @@ from spoiled_messages import at_time, renamed, reorder, with_field, with_number,
 from std_srvs.srv import Trigger
 from waiting import wait_until
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 
 SCENARIO = load_scenario("lift_box")
 
@@ -120,8 +120,8 @@ def bench(ros, start_node):
 @pytest.fixture(scope="module")
 def support():
     """Return what holds arms and box up at the start."""
-    from robot_dynamics.app.laws import control_loop
-    from robot_dynamics.app.scenario import build_system
+    from robot_dynamics.app.scenarios.cell import build_system
+    from robot_dynamics.app.scenarios.laws import control_loop
     from robot_dynamics.manipulation.assembly import closed_configuration
 
     system = build_system(SCENARIO)

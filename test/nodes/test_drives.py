@@ -14,8 +14,9 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from sensor_msgs.msg import JointState
 from waiting import wait_until
 
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.manipulation.settings import DriveSettings
 from robot_dynamics.nodes.drives import (

@@ -26,10 +26,11 @@ from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from std_srvs.srv import Trigger
 from waiting import wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import tick_of
 from robot_dynamics.nodes.conversions import NumberWriter, read_command, read_time
 from robot_dynamics.nodes.guard import _raised, _timeouts

@@ -15,9 +15,10 @@ from std_msgs.msg import UInt64MultiArray
 from support.control_loops import sampled_loop
 from waiting import wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import State
 from robot_dynamics.nodes.conversions import NumberWriter
 from robot_dynamics.nodes.heartbeat import (
@@ -495,11 +496,11 @@ def test_beats_say_where_the_controller_stands(line):
     second = line.beat()
     assert (second.commanding, second.ready) == (True, True)
     assert second.number > first.number
-    line.loop.safety.released = ("left",)
+    line.loop.safety.fallback.released = ("left",)
     assert line.beat().commanding
-    line.loop.safety.released = ("left", "right")
+    line.loop.safety.fallback.released = ("left", "right")
     assert not line.beat().commanding
-    line.loop.safety.released = ()
+    line.loop.safety.fallback.released = ()
     line.loop.stop(0)
     assert not line.beat().ready
 

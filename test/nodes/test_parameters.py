@@ -19,8 +19,8 @@ from robot_dynamics.nodes.parameters import (
     SIMULATOR,
     Entry,
     GainParameters,
+    NodeParameters,
     ParameterError,
-    Parameters,
     declare,
 )
 
@@ -95,7 +95,7 @@ def test_all_are_declared_with_a_description(ros, entries):
 def test_a_managed_node_reads_them_when_it_is_configured(ros):
     """They may be changed until then, and are checked like the first ones."""
     node = ros.create_node("managed")
-    parameters = Parameters(node, CONTROLLER)
+    parameters = NodeParameters(node, CONTROLLER)
 
     def change(name, value):
         result = node.set_parameters([Parameter(name, value=value)])[0]
@@ -135,7 +135,7 @@ def test_gains_of_other_names_are_refused(ros):
     given = [Parameter("control.object.bandwith", value=3.0)]
     node = ros.create_node("gainless", parameter_overrides=given)
     with pytest.raises(UnknownNameError, match="did you mean"):
-        Parameters(node, CONTROLLER)
+        NodeParameters(node, CONTROLLER)
     node.destroy_node()
 
 
@@ -168,7 +168,7 @@ def test_one_file_may_serve_both_nodes(ros):
 def test_the_clock_of_a_configured_node_does_not_change(ros):
     """The change of `use_sim_time` is refused before the node's clock takes it."""
     node = ros.create_node("clocked")
-    parameters = Parameters(node, GUARD)
+    parameters = NodeParameters(node, GUARD)
     parameters.freeze(True)
     assert set_to(node, "use_sim_time", False) == (True, "")
     taken, reason = set_to(node, "use_sim_time", True)

@@ -15,7 +15,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from std_msgs.msg import String
 from waiting import PATIENCE_S
 
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes import robot_descriptions
 from robot_dynamics.nodes.robot_descriptions import DifferentRobotError, described_by_topics

@@ -16,7 +16,7 @@ from fake_arms import FakeArms
 from support.control_loops import sampled_loop
 from waiting import wait_until
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.faults import State
 from robot_dynamics.nodes.background_work import BackgroundWork

@@ -16,7 +16,7 @@ pytest.importorskip("rclpy", reason="the nodes' modules are not importable witho
 
 from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.control.faults import SafetyError
-from robot_dynamics.control.path_check import PreflightError, Problem
+from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.nodes import start_preparation
 from robot_dynamics.nodes.heartbeat import GuardError
 from robot_dynamics.nodes.start_preparation import (
@@ -100,7 +100,7 @@ def test_simulated_time_waits_for_the_check():
 def test_errors_of_the_path_check_are_raised():
     """And nothing is prepared then."""
     loop = Loop()
-    loop.error = PreflightError([Problem(1.0, "joint", "too far.")])
+    loop.error = PreflightError([PathProblem(1.0, "joint", "too far.")])
     loop.checks.set()
     preparation = prepare(loop)
     with pytest.raises(PreflightError, match="too far"):

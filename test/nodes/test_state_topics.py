@@ -18,7 +18,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.conversions import read_time
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.simulation.faults import Faults, fault_of
-from robot_dynamics.simulation.plant import Measurement
+from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.simulation.settings import SensorSettings
 from test.two_arms import two_arms
 

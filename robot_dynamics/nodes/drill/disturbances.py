@@ -11,7 +11,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.nodes.conversions import write_time
 from robot_dynamics.nodes.drill.session import CONTROLLER, GRIPPER_JOINT, DrillError, NodeMonitor

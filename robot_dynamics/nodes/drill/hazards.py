@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from robot_dynamics.app.drill import DrillResult
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.runs.drill import DrillResult
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.nodes.control_session import CLOSE_S
 from robot_dynamics.nodes.drill.disturbances import (
@@ -28,8 +28,8 @@ from robot_dynamics.nodes.drill.session import (
     GUARD,
     SIMULATOR,
     DrillError,
+    DrillSession,
     NodeMonitor,
-    Session,
 )
 
 Bound = Literal["periods", "stale", "heartbeat", "law", "close"]
@@ -209,7 +209,7 @@ _COMMAND_TIMEOUT_S = 0.05  # default timeout of drives, the longest gap between 
 
 
 def bound_s(
-    hazard: Hazard, session: Session, period: float, safety: SafetySettings
+    hazard: Hazard, session: DrillSession, period: float, safety: SafetySettings
 ) -> float | None:
     """Return the longest time until the fallback [s]; None if control must continue."""
     if hazard.bound is None:
@@ -224,7 +224,7 @@ def bound_s(
     return declared[hazard.bound] + 2.0 * period
 
 
-def gap_bound_s(hazard: Hazard, session: Session, period: float) -> float | None:
+def gap_bound_s(hazard: Hazard, session: DrillSession, period: float) -> float | None:
     """Return the longest time allowed between two commands to an arm [s]; None without a limit.
 
     In lockstep, time waits for commands. Without samples the law sends no commands until their
@@ -274,7 +274,7 @@ class Trial:
         scenario: The scenario.
     """
 
-    def __init__(self, session: Session, monitor: NodeMonitor, scenario: Scenario) -> None:
+    def __init__(self, session: DrillSession, monitor: NodeMonitor, scenario: Scenario) -> None:
         self.session, self._monitor = session, monitor
         self._period, self._safety = scenario.control.period, scenario.safety
 

@@ -18,10 +18,11 @@ import numpy as np
 import rclpy
 
 from robot_dynamics.app.progress import print_event
-from robot_dynamics.app.scenario import Scenario, build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial, problems_of_commands
-from robot_dynamics.nodes.drill.session import NodeMonitor, Session, start_ros
+from robot_dynamics.nodes.drill.session import DrillSession, NodeMonitor, start_ros
 from robot_dynamics.simulation.faults import KINDS
 
 WALL_CLOCK_RATE_HZ = 250.0  # control rate that a busy laptop can keep
@@ -94,7 +95,7 @@ def try_hazards(
         if not own:
             continue
         print_event("progress", tick=done, ticks=len(hazards), doing="starting nodes")
-        with Session(monitor, run, folder, lockstep=lockstep) as session:
+        with DrillSession(monitor, run, folder, lockstep=lockstep) as session:
             session.start_nodes()
             session.begin()
             trial = Trial(session, monitor, run)
@@ -164,7 +165,7 @@ class Soak:
         self._monitor, self._seconds = monitor, seconds
         self._period = scenario.control.period
         self._arms = [arm.name for arm in scenario.cell.arms]
-        self._session = Session(monitor, scenario, folder, lockstep=True)
+        self._session = DrillSession(monitor, scenario, folder, lockstep=True)
         self._random = np.random.default_rng(seed)
         self._faults: Counter[str] = Counter()
         self._simulated = self._largest = 0.0

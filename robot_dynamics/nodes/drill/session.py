@@ -28,9 +28,9 @@ from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.node_process import NodeProcess, end_all, start_with_parameters
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -64,7 +64,7 @@ def start_ros() -> None:
 
 
 @dataclass
-class Status:
+class NodeStatus:
     """The last diagnostics of a node.
 
     Attributes:
@@ -123,7 +123,7 @@ class NodeMonitor:
         )
         self._clients: dict[str, Any] = {}
         self.stalled_s = 0.0
-        self.statuses: dict[str, Status] = {}
+        self.statuses: dict[str, NodeStatus] = {}
         self.reset()
 
     def close(self) -> None:
@@ -137,9 +137,9 @@ class NodeMonitor:
         self.largest, self.not_finite, self.commands, self.tick = 0.0, 0, 0, -1
         self.largest_step = self.largest_gap_s = 0.0
 
-    def status(self, node: str) -> Status:
+    def status(self, node: str) -> NodeStatus:
         """Return the last diagnostics of a node; an empty status if there are none."""
-        return self.statuses.setdefault(node, Status())
+        return self.statuses.setdefault(node, NodeStatus())
 
     def _on_command(
         self, arm: str, effort: NDArray[np.float64], message: Float64MultiArray
@@ -293,7 +293,7 @@ class NodeMonitor:
         self._clients.clear()
 
 
-class Session:
+class DrillSession:
     """The processes of the nodes, and the way back to a run without faults.
 
     Attributes:
@@ -355,7 +355,7 @@ class Session:
                 CONTROLLER: common | held | watched | started,
             }
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> DrillSession:
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -27,7 +27,7 @@ from robot_dynamics.model import (
     build,
 )
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.reproductions.unified.held_object import ObjectTerms, grip_matrix
+from robot_dynamics.reproductions.unified.held_object import HeldObjectTerms, grip_matrix
 from robot_dynamics.reproductions.unified.partition import Partition
 from robot_dynamics.spatial import Motion
 
@@ -45,7 +45,7 @@ class UnifiedTerms:
     """
 
     parts: Partition
-    held: ObjectTerms | None
+    held: HeldObjectTerms | None
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class UnifiedSystem:
         if self.object_v is None:
             return UnifiedTerms(parts, None)
         at = self.object_v
-        return UnifiedTerms(parts, ObjectTerms(H[at, at], C[at], self.grip))
+        return UnifiedTerms(parts, HeldObjectTerms(H[at, at], C[at], self.grip))
 
     @cached_property
     def _kernel(self) -> Any:

@@ -19,7 +19,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True)
-class ContactSettings:
+class ContactPhaseSettings:
     """When a contact begins and ends.
 
     Attributes:
@@ -47,7 +47,7 @@ class ContactPhase:
         period: Of control [s].
     """
 
-    def __init__(self, settings: ContactSettings, period: float) -> None:
+    def __init__(self, settings: ContactPhaseSettings, period: float) -> None:
         self._settings, self._period = settings, period
         self.phase = Phase.FREE
         self._without = 0.0

@@ -107,7 +107,7 @@ def hybrid_torque(
 
 
 @dataclass(frozen=True)
-class MotionServoSettings:
+class CoordinateServoSettings:
     """A servo of the coordinates along surfaces (41), with an integral if one is asked for.
 
     With w_i the errors of a perfect model obey (s + w_i)(s^2 + K_V s + K_P) = 0: a pole is added
@@ -139,14 +139,14 @@ class MotionServoSettings:
             )
 
 
-class MotionServo:
+class CoordinateServo:
     """The servo of motion, with its integral.
 
     Args:
         settings: Gains and limits.
     """
 
-    def __init__(self, settings: MotionServoSettings) -> None:
+    def __init__(self, settings: CoordinateServoSettings) -> None:
         self._settings = settings
         K_V, K_P, w = settings.velocity_gain, settings.position_gain, settings.integral
         self._derivative = np.asarray(K_V, dtype=float) + w
@@ -184,7 +184,7 @@ class MotionServo:
 
 
 @dataclass(frozen=True)
-class ForceServoSettings:
+class ForceServoParameters:
     """A servo u = f_d + K int(f_d - f) of forces (42), (43).
 
     Attributes:
@@ -229,7 +229,7 @@ class ForceServo:
         size: Number of forces.
     """
 
-    def __init__(self, settings: ForceServoSettings, size: int) -> None:
+    def __init__(self, settings: ForceServoParameters, size: int) -> None:
         self._settings, self._size = settings, size
         self.reset()
 

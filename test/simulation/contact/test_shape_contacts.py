@@ -573,7 +573,7 @@ def test_a_shape_that_is_deep_pushes_and_is_told(caplog):
     """A ball that is put 10 mm into the floor is logged once, and comes out of it."""
     ball = ShapeContact("ball", Solid.sphere("body", 0.1), Solid.plane("world"))
     sim = rd.Simulation(floating(), contacts=[ball], q=at(0, 0, 0.1))
-    sim._plant.motion.q[2] = 0.09
+    sim._plant.engine.stepping.q[2] = 0.09
     for _ in range(100):
         seen = sim.step(np.zeros(6))
     assert caplog.text.count("contact 'ball' is more than 1 mm deep in something rigid") == 1
