@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from robot_dynamics.control.control_law import ControlLaw, LawStep
     from robot_dynamics.control.controller import Controller
     from robot_dynamics.description import Description, DescriptionError, load_description
+    from robot_dynamics.dynamics.closure_functions import ClosureFunction
     from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
     from robot_dynamics.model import Mechanism, Model, build
     from robot_dynamics.robot import Robot, load
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ArgumentError": "errors",
     "BatchSimulation": "app.batches.batch_simulation",
+    "ClosureFunction": "dynamics.closure_functions",
     "ControlLaw": "control.control_law",
     "Controller": "control.controller",
     "Description": "description",
@@ -74,6 +76,7 @@ __all__ = [  # noqa: RUF022 - functions first
     "simulate",
     "ArgumentError",
     "BatchSimulation",
+    "ClosureFunction",
     "ControlLaw",
     "Controller",
     "Description",

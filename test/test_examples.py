@@ -1,20 +1,20 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The examples run, and say what they promise."""
+"""The examples run, print their results, and import only public modules."""
 
+import ast
 import os
-import runpy
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.examples import copied
 from waiting import PATIENCE_S
 
-from robot_dynamics.app.pictures import render
-
 ROOT = Path(__file__).resolve().parents[1]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = [path.stem for path in sorted((ROOT / "examples").glob("*.py"))]
 EXPECTED = {
     "contacts": [
         "20 bounces at their times to a nanosecond: True",
@@ -63,25 +63,17 @@ EXPECTED = {
     "wrong_payload": ["true mass 1.2 x modelled"],
 }
 
-# Their pictures are drawn by MuJoCo, which test/app/pictures does, or are those of a scenario.
-RENDERED = {
-    "dominoes", "four_bar", "frames_and_kinematics", "learn_squeeze", "own_controller", "own_law",
-    "put_down",
-}  # fmt: skip
-#: Examples without arguments.
-PLAIN = {"own_law"}
-GIVEN = {
-    "inverse_dynamics": ("package://robot_dynamics/urdf/dual_arm.urdf",),
-    "learn_squeeze": ("--pairs", "2", "--generations", "1"),
-}
+# Their stills and films are drawn by MuJoCo, as in test/app/pictures/test_render.py.
+RENDERED = {"dominoes", "four_bar", "frames_and_kinematics", "own_controller", "put_down"}
+FEWER = {"learn_squeeze": {"PAIRS, GENERATIONS": (2, 1)}}
 NEEDS = {"dominoes": "mujoco", "learn_squeeze": "gymnasium", "put_down": "mujoco"}
 COMPILES_LONG = {"dominoes", "put_down", "walker"}
 
 
-def run(example, *arguments, folder):
+def run(name, folder, constants):
     """Run an example in a folder of its own."""
     return subprocess.run(
-        [sys.executable, str(example), *arguments],
+        [sys.executable, str(copied(name, folder, constants))],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -91,68 +83,50 @@ def run(example, *arguments, folder):
 
 
 @pytest.mark.parametrize(
-    "example",
-    [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in COMPILES_LONG))
-        for path in EXAMPLES
-    ],
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPILES_LONG)) for n in EXAMPLES],
 )
-def test_an_example_runs(example, tmp_path):
-    """Each example ends well and prints what it is about."""
-    arguments, picture = list(GIVEN.get(example.stem, ())), tmp_path / "picture.png"
-    if example.stem not in RENDERED:
+def test_an_example_runs(name, tmp_path):
+    """Each example ends well, prints its results and draws its figure."""
+    if name not in RENDERED:
         pytest.importorskip("matplotlib")
-        arguments.append(str(picture))
-    if example.stem in NEEDS:
-        pytest.importorskip(NEEDS[example.stem])
-    result = run(example, *arguments, folder=tmp_path)
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    result = run(name, tmp_path, FEWER.get(name, {}))
     assert result.returncode == 0, result.stderr
-    assert example.stem in RENDERED or picture.stat().st_size > 5000
-    for words in EXPECTED[example.stem]:
+    for words in EXPECTED[name]:
         assert words in result.stdout
+    drawn = [file for file in tmp_path.iterdir() if file.suffix in (".png", ".webp")]
+    assert [file.stem for file in drawn] == ([] if name in RENDERED else [name])
+    assert all(file.stat().st_size > 5000 for file in drawn)
 
 
-@pytest.mark.parametrize(
-    "example", [path for path in EXAMPLES if path.stem not in PLAIN], ids=lambda path: path.stem
-)
-def test_arguments_are_checked_before_the_work(example, tmp_path, monkeypatch, capsys):
-    """Help is printed, and what does not fit is refused at once; nothing is written."""
-    if example.stem == "learn_squeeze":
-        pytest.importorskip("gymnasium")
-    monkeypatch.chdir(tmp_path)
-    option = ["--plot"] * (example.stem == "learn_squeeze")
-    first = ["robot.urdf"] * (example.stem == "inverse_dynamics")
-    for arguments, status, words in (
-        (["--help"], 0, "usage: "),
-        (["--fast"], 2, "--fast"),
-        ([*first, *option, "nowhere/a.png"], 2, "nowhere/a.png: there is no folder nowhere"),
-        ([*first, *option, "a.foo"], 2, "a.foo"),
-    ):
-        monkeypatch.setattr(sys, "argv", [str(example), *arguments])
-        with pytest.raises(SystemExit) as end:
-            runpy.run_path(str(example), run_name="__main__")
-        told = capsys.readouterr()
-        assert end.value.code == status, told
-        assert words in told.out + told.err
-        assert example.name in told.out + told.err
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_film_needs_its_packages_before_the_work(monkeypatch, capsys):
-    """An example that renders says what is missing, and does not simulate first."""
-    pytest.importorskip("mujoco")
-    monkeypatch.setitem(sys.modules, "trimesh", None)
-    monkeypatch.setattr(render, "require_renderer", lambda path: None)
-    monkeypatch.setattr(sys, "argv", ["dominoes.py", "film.webp"])
-    with pytest.raises(SystemExit) as end:
-        runpy.run_path(str(ROOT / "examples" / "dominoes.py"), run_name="__main__")
-    assert end.value.code == 2
-    assert "pictures need trimesh" in capsys.readouterr().err
-
-
-def test_a_file_of_the_user(tmp_path):
-    """An example that is given a missing file says so in a sentence."""
-    result = run(ROOT / "examples" / "inverse_dynamics.py", "no.urdf", folder=tmp_path)
+def test_a_missing_file_is_named(tmp_path):
+    """An example with the path of a missing robot ends with a sentence that names it."""
+    pytest.importorskip("matplotlib")
+    result = run("inverse_dynamics", tmp_path, {"FILE": "no.urdf"})
     assert result.returncode == 1
-    assert "no.urdf: there is no such file" in result.stderr
-    assert "Traceback" not in result.stderr
+    assert "no.urdf: there is no such file" in result.stderr.splitlines()[-1]
+
+
+def public_modules():
+    """Return the modules that the API reference lists as public."""
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    table = page.partition("## Public modules\n")[2].partition("\n## ")[0]
+    return set(re.findall(r"^\| `([\w.]+)` \|", table, re.M))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_needs_only_public_modules(name):
+    """It imports `robot_dynamics as rd` and public modules, and parses no arguments."""
+    public = public_modules()
+    assert "robot_dynamics.model" in public
+    for node in ast.walk(ast.parse((ROOT / "examples" / f"{name}.py").read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            imported = {alias.name: alias.asname for alias in node.names}
+            assert imported.get("robot_dynamics", "rd") == "rd"
+            assert not any(one.startswith("robot_dynamics.") for one in imported)
+            assert not {"argparse", "sys"} & imported.keys()
+        elif isinstance(node, ast.ImportFrom) and node.module.startswith("robot_dynamics"):
+            assert node.module in public
+            assert not any(alias.name.startswith("_") for alias in node.names)

@@ -26,7 +26,7 @@ from robot_dynamics.control.abilities import (
 )
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock
-from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
+from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.controller import RunningController
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
@@ -139,7 +139,6 @@ class ControlLoop:
         self.system = system = law.system
         self._control, self._ramp_ticks = control, control.ramp_ticks
         held = law if isinstance(law, HoldsObject) else None
-        self._tilting = bool(held and held.grasp.soft_fingers)
         self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
         self._arms = ArmModel(system)
         self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
@@ -634,22 +633,9 @@ class ControlLoop:
             lost = intake.lost(self.clock.seconds(now))
             if lost is not None:
                 safety.trip(now, lost)
-        # Named only where it is too large; the comparison is false for what is no number.
-        support = None if step.support_torque_ratio <= 1.0 else step.support
-        held = step if isinstance(step, HeldStep) else None
-        torque = safety.command(
-            now,
-            step.torque,
-            closure=held.closure if held else None,
-            support=support,
-            error=step.error,
-            task_scale=step.task_scale if tick >= self._ramp_ticks else 1.0,
-            pose=step.pose,
-            wrenches=held.held_body_wrenches if held and wrenches is not None else None,
-            tilts=held.tilts if held and self._tilting else None,
-            wrists=wrenches,
-        )
-        if tick - self._looked >= self._look_ticks and tick >= self._ramp_ticks:
+        ramped = tick >= self._ramp_ticks
+        torque = safety.command(now, step, wrists=wrenches, ramped=ramped)
+        if tick - self._looked >= self._look_ticks and ramped:
             self._looked = tick
             self._look_for_still_arms(q, step)
         self._last_step = step

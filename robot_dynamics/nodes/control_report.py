@@ -39,10 +39,10 @@ from robot_dynamics.nodes.process import Reporter
 Array = NDArray[np.float64]
 
 PROGRESS_S = 0.1  # wall-clock time between reports
-_ROOM = 100_000  # control periods to make room for at once
+_ROOM = 100_000  # control periods for which memory is allocated at once
 _CLOSURE = "closure error [m or rad]"
 _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
-# Further ones of the hybrid law.
+# Further scales of the hybrid law.
 _MORE_SCALES = ("contact force scale", "lost acceleration [m/s^2]", "posture scale")
 
 
@@ -59,7 +59,7 @@ class ControlRecord:
         reporter: Reports to a launcher.
         output: File for the recording; empty for none.
         ticks: Control periods of the run.
-        topics: Names of the topics as the node has them, by those of `topic_names`.
+        topics: Resolved names of the topics, by their names in `topic_names`.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ControlRecord:
             )
 
     def write(self, tick: int, outcome: Outcome) -> None:
-        """Record what was sent at a tick; the last tick ends the run."""
+        """Record the commands of a tick; the last tick ends the run."""
         torque, began = outcome.torque, self._loop.began
         if torque is None or began is None:
             return
@@ -131,7 +131,7 @@ class ControlRecord:
             self._file.save(self._recording())
 
     def _measured(self) -> dict[str, Array]:
-        """Return what the sensors measured last, so that a recording can be replayed."""
+        """Return the last measurements, with which a recording can be replayed."""
         loop = self._loop
         found = dict(zip(MEASURED, loop.joint_states.state(), strict=False))
         if loop.wrenches:
@@ -156,13 +156,13 @@ class ControlRecord:
         self._file.poll()
 
     def end(self) -> None:
-        """End a run that is interrupted: the stop that follows is no fault of it."""
+        """End an interrupted run before its stop, which is no fault of the run."""
         if not self.done:
             self.done = True
             self._interrupted = self._recording()
 
     def close(self) -> None:
-        """Return when the recording is written, also that of an interrupted run.
+        """Return when the recording is written, also of an interrupted run.
 
         Raises:
             RunError: If it could not be written.
@@ -171,13 +171,13 @@ class ControlRecord:
         self._file.close(self._interrupted)
 
     def _recording(self) -> Callable[[], Recording] | None:
-        """Return what makes the recording; a run that begins meanwhile does not change it."""
+        """Return a function that creates the recording, unaffected by a run that begins later."""
         recorder, loop = self._recorder, self._loop
         if recorder is None or not recorder.recorder.count:
             return None
         metadata: dict[str, object] = {"start_to_first_torque_s": self._first_torque_s}
         if loop.safety.faults:
-            # Without a tick of its own the fault came after the last period.
+            # A fault without a tick came after the last period.
             tick = self._last_tick if self._fault_tick is None else self._fault_tick
             at = tick * self._scenario.control.period
             metadata["fault_time_s"] = at
@@ -284,7 +284,7 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
     safety, law = loop.safety, loop.law
     found = fault_figures(safety)
     if step is not None:
-        # A law has the first of them, or all.
+        # A law has the first scales, or all.
         found |= zip((*_SCALES, *_MORE_SCALES), step.scales.tolist(), strict=False)
     if isinstance(step, HeldStep):
         found[_CLOSURE] = float(np.max(np.abs(step.closure), initial=0.0))

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A configured controller: its cycle from samples to commands, and its start, stop and reset."""
+"""A configured controller: control cycle from samples to commands, start, stop and reset."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from robot_dynamics.nodes.start_preparation import CheckThread, StartConditions,
 from robot_dynamics.nodes.timeouts import SilenceMonitor
 from robot_dynamics.nodes.topics import Inbox, MissingPublishers
 
-_SILENT_STEPS = 1000  # steps of the law for which the simulator may send nothing
-_CHECK_S = 10.0  # that the check of a path may take at least, also on a busy machine
-_CHECK_CLOSE_S = 1.0  # wait for a running check when the session ends
-CLOSE_S = 0.2  # for which last commands are sent, and timeout of their delivery
+_SILENT_STEPS = 1000  # steps of the law that lengthen the silence limit of the simulator
+_CHECK_S = 10.0  # least time limit of a path check, for a busy machine
+_CHECK_CLOSE_S = 1.0  # longest wait for a running check when the session ends
+CLOSE_S = 0.2  # time in which last commands are sent, and timeout of their delivery
 
 
 class ControlSession:
     """The state of the controller node between `configure` and `cleanup`.
 
     Attributes:
-        loop: The control loop, which knows nothing of ROS.
-        due: In wall-clock mode when `on_period` is called unless samples come, by the steady
-            clock [s]; None in lockstep.
-        start_wanted: Whether control is to start with the first complete state.
+        loop: The control loop, which is independent of ROS.
+        due: Time of the next call of `on_period`, unless samples come before, by the steady clock
+            [s]; None in lockstep.
+        start_wanted: Whether control must start with the first complete state.
 
     Args:
         node: The node.
@@ -55,7 +55,7 @@ class ControlSession:
         diagnostics: The diagnostics of the node.
         scenario: The scenario.
         values: The node's parameters.
-        given: Names of those that were set.
+        given: Names of the parameters that were set.
         reporter: Reports to a launcher.
         activate: Makes the transition of the node that calls `start`.
 
@@ -114,7 +114,7 @@ class ControlSession:
         self._report = ControlDiagnostics(node, diagnostics, loop)
         self._background = BackgroundWork(self._report.complain)
         self._intake = SampleIntake(inbox, loop, joint_state_topics, self._background)
-        # Both sides are slow without a code generator.
+        # Controller and simulator are both slow without a code generator.
         slowness = _SILENT_STEPS * loop.step_time
         silence = values["silence_limit"] + slowness
         self._check_limit = _CHECK_S + 10.0 * slowness
@@ -156,7 +156,7 @@ class ControlSession:
         )
 
     def close(self) -> None:
-        """Send last commands of the fallback, and save the recording."""
+        """Send last commands of the fallback and save the recording."""
         loop = self.loop
         commanding = loop.safety.in_charge and not (self._clock.lockstep and self._record.done)
         self._record.end()
@@ -185,7 +185,7 @@ class ControlSession:
     # -- samples and commands -----------------------------------------------------------------
 
     def _message_time(self) -> int:
-        """Return the present time of messages: simulated in lockstep, else that of ROS [ns]."""
+        """Return the present time of messages [ns]: simulated in lockstep, else ROS time."""
         return self._clock.message_time(int(self._node.get_clock().now().nanoseconds))
 
     @property
@@ -199,7 +199,7 @@ class ControlSession:
         if action is Action.WAIT:
             return
         tick = self._intake.tick
-        # A start has answered its tick, of which some messages may come after it.
+        # A start has answered its tick; further messages of this tick can come later.
         answered = action is Action.REPEAT or (self._ran and self.loop.safety.law_runs)
         if answered and self._outcome is not None and tick == self._clock.tick:
             self._output.send(tick, self._outcome)
@@ -207,11 +207,11 @@ class ControlSession:
         if self._clock.lockstep and tick == 0 < self._clock.tick and not self.loop.safety.law_runs:
             # The simulator was reset after a stop or fault: its time waits for the next start.
             self.loop.let_go()
-            self._intake.reset()  # refused, because time has jumped; it will come again
+            self._intake.reset()  # refused because time has jumped; the state will be repeated
         self._cycle(tick)
 
     def _cycle(self, tick: int) -> None:
-        """Compute and send what belongs to a tick."""
+        """Compute and send the answer to a tick."""
         begin = time.perf_counter()
         clock, loop = self._clock, self.loop
         if clock.lockstep:
@@ -239,7 +239,7 @@ class ControlSession:
         self._report.durations.add(time.perf_counter() - begin)
 
     def on_period(self) -> None:
-        """Command the arms also while no joint states come (wall clock)."""
+        """Command the arms while no joint states come (wall clock)."""
         now, safety = self._clock.now(), self.loop.safety
         self._expect_samples(1.0)
         self._output.timeout.check(now)
@@ -248,7 +248,7 @@ class ControlSession:
             self._output.send(self._clock.tick, self._outcome)
 
     def _expect_samples(self, periods: float) -> None:
-        """Set `due` to some control periods from now."""
+        """Set `due` to a number of control periods from now."""
         if not self._clock.lockstep:
             self.due = time.monotonic() + periods * self._clock.period
 
@@ -264,7 +264,7 @@ class ControlSession:
     # -- start, stop, reset -------------------------------------------------------------------
 
     def _start_automatically(self) -> None:
-        """Start control when the preparation is done; a refused start is not repeated."""
+        """Start control when the preparation is complete; a refused start is not repeated."""
         try:
             if not self._clock.lockstep:
                 if self._preparation is None:
@@ -281,7 +281,7 @@ class ControlSession:
             self._report.complain(self._report.refusal)
 
     def prepare(self) -> StartPreparation:
-        """Begin the preparation of a start, which is done when its `poll` returns true."""
+        """Begin the preparation of a start, which is complete when its `poll` returns true."""
         known = partial(self._conditions.require_known, time.monotonic())
         # In lockstep simulated time waits for the check.
         meanwhile = self._output.beat_when_idle if self._clock.lockstep else None
@@ -291,10 +291,10 @@ class ControlSession:
         return self._preparation
 
     def start(self) -> None:
-        """Start control from where the arms are; prepare that now if it was not done before.
+        """Start control from the present positions, after a preparation if none is complete.
 
         Raises:
-            RobotDynamicsError: If that is refused; one sentence says why.
+            RobotDynamicsError: If the start is refused.
         """
         loop = self.loop
         self.start_wanted = False
@@ -315,12 +315,12 @@ class ControlSession:
         unseen = ""
         if loop.wrenches and isinstance(loop.law, HoldsObject) and not loop.wrist_sensors.tared:
             unseen = (
-                "; the wrist sensors were not tared here: a bias along the squeeze cannot be seen "
-                "while the object is held"
+                "; the wrist sensors were not tared: while the object is held a bias along the "
+                "squeeze cannot be detected"
             )
         self._node.get_logger().info(f"control starts{unseen}")
         if self._outcome is None and not self._starting:
-            self._cycle(tick)  # simulated time waits for it
+            self._cycle(tick)  # simulated time waits for its commands
 
     def refuse(self, sentence: str) -> None:
         """Store why a start was refused, for the diagnostics."""
@@ -345,25 +345,25 @@ class ControlSession:
         """
         self._catch_up()
         self.loop.reset(self._clock.now())
-        self._intake.reset()  # a state that comes again may have been refused
+        self._intake.reset()  # a repeated state can have been refused
         self._objects.reset()
         self._background.reset()
         self._report.refusal = ""
         link = self._output.link
-        if link is not None:  # a guard may be reset right after this
+        if link is not None:  # a guard can be reset right after this
             link.beat(commanding=link.may_command(self._clock.now()))
-        return "faults are forgotten; the fallback goes on until the next start"
+        return "faults are cleared; the fallback stays in charge until the next start"
 
     def taring(self) -> Taring:
         """Begin to tare the wrist sensors.
 
         Raises:
-            SafetyError: If that is refused; one sentence says why.
+            SafetyError: If taring is refused.
         """
         return Taring(self.loop, self._scenario.control.start.velocity_tolerance)
 
     def _catch_up(self) -> None:
-        """Read messages that arrived before a service call: the simulator may have been reset."""
+        """Read messages that arrived before a service call, such as a simulator's reset."""
         if not self._starting and self._inbox.read():
             self.on_messages()
 
@@ -395,7 +395,7 @@ class ControlSession:
 
     def _watch_simulator(self) -> None:
         if self._preparation is not None:
-            self._silence.reset()  # simulated time may wait for the start
+            self._silence.reset()  # simulated time can wait for the start
         outcome = self._silence.check(self._intake.received_at)
         if outcome is not None:
             self._output.send(self._clock.tick, outcome)
@@ -417,7 +417,7 @@ class ControlSession:
 
 
 def _words(without_commands: Mapping[str, str]) -> str:
-    """Return what the drives do when commands stop, once if it is the same for all arms."""
+    """Return the reactions of drives when commands stop, once if all arms have the same."""
     if len(set(without_commands.values())) == 1:
         return next(iter(without_commands.values()))
     return ", ".join(f"{arm} {does}" for arm, does in without_commands.items())

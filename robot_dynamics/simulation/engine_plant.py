@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.simulation.contact.contact_engine import ContactEngine
-from robot_dynamics.simulation.engine import SceneEngine
+from robot_dynamics.simulation.engine import SceneEngine, SimulationError
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.rigid_motion import RigidMotion
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
+
+__all__ = ["EnginePlant", "SimulationError"]
 
 Array = NDArray[np.float64]
 

@@ -32,6 +32,8 @@ from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement, Sensors
 from robot_dynamics.simulation.settings import PlantSettings
 
+__all__ = ["Measurement", "Plant", "PlantIdentity", "PlantState", "ScenePlant", "Truth"]
+
 Array = NDArray[np.float64]
 
 

@@ -392,7 +392,7 @@ def test_a_grasp_of_a_jointed_object_that_is_dropped():
     assert not pilot.safety.faults
     model, system = pilot.system.model, pilot.system
     robot = Robot(replace(model, loops=tuple(x for i, x in enumerate(model.loops) if i != arm)))
-    q, qd = (part.copy() for part in plant._state())
+    q, qd = plant.engine.q.copy(), plant.engine.qd.copy()
     torque, tau = update(pilot, measured)[0], np.zeros(model.nv)
     for tick in range(measured.tick + 1, measured.tick + 100):
         tau[system.v_index] = torque

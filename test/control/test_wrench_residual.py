@@ -7,13 +7,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.grasp_sum import GraspSum
+from support.law_steps import judged, law_step
 from two_arms import two_arms
 
-from robot_dynamics.control.checks import StepCheck
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.step_check import StepCheck
 from robot_dynamics.control.wrench_residual import (
     ObjectDeviation,
     WrenchResidual,
@@ -100,12 +101,18 @@ class Monitor:
 
     def finding_of(self, wrenches, wrists=None):
         """Return what wrenches of the body (1, 18) say, and those of its grasps (2, 6)."""
-        none = np.zeros(2)
-        self._check.passes(none, none, self._error, self._closure, wrenches=wrenches)
-        figures = self._check.figures()
-        found = list(self._check.wrench_findings(wrenches, wrists))
-        assert (figures.wrench_excess <= 0.0) == (not found)
-        return found[0] if found else None
+        none, check = np.zeros(2), self._check
+        step = law_step(
+            none,
+            pose=np.full(7, np.nan),  # so that the direction of the error has no meaning
+            error=self._error,
+            closure=self._closure,
+            held_body_wrenches=wrenches,
+        )
+        check.passes(step, none, none, none, measured=True)
+        cell = judged(check, step, wrists)
+        # The rule for wrenches comes before those for closure and error.
+        return None if cell.figures.wrench_excess <= 0.0 else next(check.findings(cell))
 
     @property
     def doubtful(self):

@@ -183,7 +183,7 @@ def special_files(folder):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs a Unix system")
-def test_what_is_no_ordinary_file_is_answered(tmp_path):
+def test_special_files_end_with_a_sentence(tmp_path):
     """Folders, pipes, circles of links, devices: the command ends, with a sentence."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for arguments, words in special_files(tmp_path).items():

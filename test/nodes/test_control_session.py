@@ -467,7 +467,9 @@ def test_real_arms_of_unknown_drives_are_refused(make):
     """A start asks who they are."""
     bench = make(given=["drives_compensate_gravity"])
     bench.state()
-    with pytest.raises(SafetyError, match="come from 'arms'; expected the parameters on_"):
+    with pytest.raises(
+        SafetyError, match="come from 'arms', no simulator; expected the parameters on_"
+    ):
         bench.session.start()
 
 

@@ -306,7 +306,7 @@ def test_a_publisher_that_offers_too_little_is_named(add, clock):
         missing.check(waiting=True)
         assert words in missing.warning
         assert bool(missing.warning) == bool(words)
-        assert ("'camera' of /joint_states" in missing.warning) == bool(words)
+        assert ("'camera' on /joint_states" in missing.warning) == bool(words)
         inbox.clear()
 
 

@@ -664,8 +664,10 @@ class BatchSimulation:
         if isinstance(loop, SeparateBatch):
             rows = None if rows is None else np.broadcast_to(rows, (len(alive), rows.shape[-1]))
             torque, ended = loop.update(own, alive, rows)
+            for i in np.flatnonzero(ended).tolist():
+                self._end_now(own.start + i, *loop.why_ended(own.start + i))
         else:
-            torque, ended = loop.update(
+            torque, found = loop.update(
                 own,
                 plant.tick[own],
                 plant.seen_q[own],
@@ -674,8 +676,8 @@ class BatchSimulation:
                 alive,
                 rows,
             )
-        for i in np.flatnonzero(ended).tolist():
-            self._end_now(own.start + i, *loop.why_ended(own.start + i))
+            for cell, one in found.items():
+                self._end_now(cell, one.cause.value, str(one))
         return torque
 
     def _end_now(self, cell: int, cause: str, sentence: str) -> None:

@@ -1,20 +1,17 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that several commands have, and types of arguments."""
+"""Arguments shared by several commands, and types of arguments."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.errors import RobotDynamicsError
-
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the option `--json`, of which `what` says what is written."""
+    """Add the option `--json`; its help says that `what` is written."""
     parser.add_argument(
         "--json",
         type=place,
@@ -24,7 +21,7 @@ def add_json(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def add_overrides(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--set`, which changes values of a scenario."""
+    """Add the option `--set`, which replaces values of a scenario."""
     overrides = parser.add_argument(
         "--set",
         action="append",
@@ -39,55 +36,9 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
 
 def place(text: str) -> Path:
     """Return the name of a file or folder, as a type of arguments."""
-    if not text:  # of which a path would make the current folder
+    if not text:  # Path("") is the current folder
         raise argparse.ArgumentTypeError("expected a name, not an empty text")
     return Path(text)
-
-
-def figure_file(text: str) -> str:
-    """Return the file of a figure to write, as a type of arguments."""
-    from robot_dynamics.app.pictures.figures import require_figure
-
-    return _writable(text, require_figure)
-
-
-def film_file(text: str) -> str:
-    """Return the file of a picture or a film to render, as a type of arguments."""
-    from robot_dynamics.app.pictures.render import require_renderer
-    from robot_dynamics.app.pictures.shapes import require_trimesh
-
-    def require(path: Path) -> None:
-        require_renderer(path)
-        require_trimesh()
-
-    return _writable(text, require)
-
-
-def _writable(text: str, require: Callable[[Path], object]) -> str:
-    from robot_dynamics.app.output_files import require_parent
-
-    try:
-        require_parent(place(text))
-        require(place(text))
-    except RobotDynamicsError as error:
-        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from error
-    return text
-
-
-def picture_argument(about: str | None, kind: Callable[[str], str] = figure_file) -> str:
-    """Return the only argument of a program, the file of a picture; "" if there is none.
-
-    It is checked before the work that fills it. What does not fit ends the program.
-
-    Args:
-        about: What `--help` prints of the program.
-        kind: Of the picture, `figure_file` or `film_file`.
-    """
-    parser = argparse.ArgumentParser(
-        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("picture", nargs="?", type=kind, help="the file of a picture to draw")
-    return parser.parse_args().picture or ""
 
 
 def count(text: str) -> int:
@@ -130,7 +81,7 @@ def positive(text: str) -> float:
 
 
 def _complete_key(prefix: str, **_: Any) -> list[str]:
-    """Return the keys of scenario files, for `--set`, each with the sign that follows it."""
+    """Return completions of `--set`: the keys of scenario files, each with an equals sign."""
     from robot_dynamics.app.command_line.scenario_schema import key_paths
 
     return [f"{path}=" for path in key_paths()]

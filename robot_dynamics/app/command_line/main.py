@@ -367,10 +367,10 @@ def _add_schema(commands: Any) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.command_line.outputs import RunOutputs
     from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.progress import display
     from robot_dynamics.app.runs.demo import demonstrate
-    from robot_dynamics.app.runs.run import RunOutputs
 
     require_ros()
     scenario = _scenario(options)
@@ -387,8 +387,9 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _simulate(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.command_line.outputs import RunOutputs
     from robot_dynamics.app.progress import display, seconds_since_process_start
-    from robot_dynamics.app.runs.run import RunOutputs, simulate
+    from robot_dynamics.app.runs.run import simulate
 
     scenario = _scenario(options)
     started = time.perf_counter() - seconds_since_process_start()

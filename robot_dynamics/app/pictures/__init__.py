@@ -1,3 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of arms and objects: what is drawn, films without a display, a page in a browser."""
+"""Pictures of runs, robots and mechanisms: figures, films without a display, a page in a browser.
+
+Programs take films and stills from `pictures.render`.
+"""

@@ -1,6 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures and films of a scene by MuJoCo's renderer and OSMesa, without display or GPU."""
+"""Stills and films of a scene by MuJoCo's renderer and OSMesa, without display or GPU.
+
+from robot_dynamics.app.pictures.render import Camera, render_film, scene_of_recording
+
+scene = scene_of_recording("run.npz", interval=1 / 30)
+render_film(scene, "run.mp4", rate=30.0, camera=Camera(azimuth=-60.0))
+"""
 
 from __future__ import annotations
 
@@ -15,11 +21,25 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.app.pictures.shapes import Mesh, VisualError, require
-from robot_dynamics.app.pictures.visual_scene import Arrow, VisualScene
+from robot_dynamics.app.pictures.visual_scene import (
+    Arrow,
+    VisualScene,
+    scene_of_recording,
+    scene_of_robot,
+)
 from robot_dynamics.app.progress import Listener, StudyProgress
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
+
+__all__ = [
+    "Camera",
+    "Renderer",
+    "render_film",
+    "render_still",
+    "scene_of_recording",
+    "scene_of_robot",
+]
 
 #: Suffixes of pictures and films.
 STILL, MOVING = (".png",), (".mp4", ".gif", ".webp")
@@ -37,12 +57,12 @@ _WEBP_QUALITY = 55
 
 
 class Camera(NamedTuple):
-    """Where a scene is seen from.
+    """Viewpoint of a scene.
 
     Attributes:
         azimuth: Direction from the scene to the camera about the world's z axis, from x [degrees].
-        elevation: Of the camera above the horizon, as seen from the scene [degrees].
-        zoom: 1 shows all that robots and object reach, 2 half as much, and nearer to the object.
+        elevation: Height of the camera above the horizon, seen from the scene [degrees].
+        zoom: 1 shows the whole reach of robots and object, 2 half of it, closer to the object.
     """
 
     azimuth: float = 35.0

@@ -8,13 +8,11 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.output_files import write_json
 from robot_dynamics.app.recordings.metrics import (
     added_internal_forces,
     contact_figures,
@@ -99,15 +97,6 @@ def report_of(recording: Recording) -> dict[str, Any]:
         "state_hash": state_hash(recording),
         "versions": recording.get("versions"),
     }
-
-
-def write_report(report: dict[str, Any], path: str | Path) -> Path:
-    """Write a report as JSON; see `output_files.write_json`.
-
-    Raises:
-        RecordingError: If it cannot be written.
-    """
-    return write_json(report, Path(path), RecordingError)
 
 
 def state_hash(recording: Recording) -> str:

@@ -1,15 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of scenarios in one process without ROS, and the outputs of a run."""
+"""Runs of scenarios in one process, without ROS."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
-import re
-import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,19 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.app.output_files import (
-    RECORDING,
-    STANDARD_OUTPUT,
-    SUFFIXES,
-    OutputError,
-    require_parent,
-)
+from robot_dynamics.app.output_files import write_json
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recordings.metrics import squeezes
-from robot_dynamics.app.recordings.recording import Recording
-from robot_dynamics.app.recordings.recording_files import require_suffix, save_recording
+from robot_dynamics.app.recordings.recording import Recording, RecordingError
+from robot_dynamics.app.recordings.recording_files import save_recording
 from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
-from robot_dynamics.app.runs.report import report_of, summary, write_report
+from robot_dynamics.app.runs.report import report_of
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
@@ -47,16 +39,15 @@ from robot_dynamics.simulation.settings import EngineName
 Array = NDArray[np.float64]
 
 PROGRESS_STEPS = 100  # calls of `progress` in a run
-_FILE_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}")  # "run.foo" is a file, "run.1" is not
 
 
 @dataclass(frozen=True)
 class Run:
-    """The result of a run.
+    """Result of a run.
 
     Attributes:
         recording: All recorded columns.
-        report: The figures computed from it (JSON values); see `report.report_of`.
+        report: Figures computed from the recording (JSON values); see `report.report_of`.
     """
 
     recording: Recording
@@ -68,7 +59,7 @@ class Run:
         return bool(self.report["ok"])
 
     def plot(self, path: str | Path) -> Path:
-        """Write the figure of the run; the format follows from the file's suffix.
+        """Draw the figure of the run; the suffix of the file gives the format.
 
         Raises:
             RobotDynamicsError: If matplotlib is missing or the file cannot be written.
@@ -78,7 +69,7 @@ class Run:
         return plot_run(self.recording, path)
 
     def save(self, path: str | Path) -> Path:
-        """Write the recording as .npz, or as .mcap for other programs of the ROS world.
+        """Write the recording as .npz, or as .mcap for other ROS tools.
 
         Raises:
             RobotDynamicsError: If the file cannot be written, or what it needs is not installed.
@@ -86,15 +77,19 @@ class Run:
         return save_recording(self.recording, path)
 
     def write_report(self, path: str | Path) -> Path:
-        """Write the report as JSON."""
-        return write_report(self.report, path)
+        """Write the report as JSON; see `output_files.write_json`.
+
+        Raises:
+            RecordingError: If it cannot be written.
+        """
+        return write_json(self.report, Path(path), RecordingError)
 
 
 class RunInterrupted(KeyboardInterrupt):
     """Ctrl-C during a run.
 
     Attributes:
-        run: What there is until then; its metadata have `interrupted_s`.
+        run: The run until then; its metadata have `interrupted_s`.
     """
 
     def __init__(self, run: Run) -> None:
@@ -102,134 +97,9 @@ class RunInterrupted(KeyboardInterrupt):
         self.run = run
 
 
-class RunOutputs:
-    """Where the results of a run go; checked before it starts.
-
-    As a context it removes the folders that it made when a run raises, and writes what there is of
-    a run that was interrupted.
-
-    Attributes:
-        reports: Where the report goes.
-        plots: Where the figure goes.
-        recording: Where the recording goes, if anywhere.
-
-    Args:
-        place: The file of the recording, or a folder for everything.
-        report: Where the report goes besides.
-        plot: Where the figure goes besides.
-
-    Raises:
-        RobotDynamicsError: If one of them cannot be used, or a figure was asked for and cannot
-            be drawn here.
-    """
-
-    def __init__(self, place: Path | None, report: Path | None, plot: Path | None) -> None:
-        file = place if place is not None and is_recording(place) else None
-        folder = None if file else place
-        # A report or figure with a name of its own is written into the folder as well.
-        self.reports = [path for path in (folder and folder / "report.json", report) if path]
-        self.plots = [path for path in (folder and folder / "run.png", plot) if path]
-        self.recording: Path | None = file or (folder and folder / RECORDING)
-        self._made: list[Path] = []  # the innermost folder first
-        self._writing = False
-        if folder is not None:
-            missing = [path for path in (folder, *folder.parents) if not path.exists()]
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise OutputError(f"{folder}: cannot be made ({error.strerror}).") from error
-            self._made = missing
-        try:
-            for path in filter(None, (report, plot, file)):
-                require_parent(path)
-            if file is not None:
-                require_suffix(file)
-            if self.plots:
-                self._check_plot(plot)
-        except RobotDynamicsError:
-            self._remove_folders()
-            raise
-
-    def __enter__(self) -> RunOutputs:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        wanted = self.reports or self.plots or self.recording
-        if isinstance(error, RunInterrupted) and wanted:
-            self.finish(error.run)
-        elif kind is not None:
-            self._remove_folders()
-            if kind is KeyboardInterrupt and wanted and not self._writing:
-                print(
-                    "robot_dynamics: nothing was written: the run had not ended.", file=sys.stderr
-                )
-
-    def _remove_folders(self) -> None:
-        with contextlib.suppress(OSError):  # as when there is something in it by now
-            for path in self._made:
-                path.rmdir()
-
-    def _check_plot(self, wanted: Path | None) -> None:
-        from robot_dynamics.app.pictures.figures import PlotError, require_figure
-
-        try:
-            for path in self.plots:
-                require_figure(path)
-        except PlotError as error:
-            if wanted is not None:
-                raise
-            print(f"robot_dynamics: no plot: {error}", file=sys.stderr)
-            self.plots = []
-
-    def finish(self, run: Run, printed: Collection[str] = ()) -> bool:
-        """Write all outputs, print the summary, and return whether the run was good.
-
-        Args:
-            run: The run.
-            printed: Warnings that have been printed before.
-        """
-        for line in summary(run.report):
-            print(line)
-        for sentence in run.report["warnings"]:
-            if sentence not in printed:
-                print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
-        self._writing = True
-        written = [run.write_report(path) for path in self.reports]
-        if self.recording is not None:
-            written.append(run.save(self.recording))
-        written += [run.plot(path) for path in self.plots]
-        written = [path for path in written if path != STANDARD_OUTPUT]
-        if written:
-            print("written: " + ", ".join(map(str, written)))
-        sys.stdout.flush()
-        for sentence in run.report["failures"]:
-            print(f"robot_dynamics: {sentence}", file=sys.stderr)
-        return run.ok
-
-
-def is_recording(place: Path) -> bool:
-    """Return whether a place for results is a file: one that ends like a recording.
-
-    Raises:
-        OutputError: If it ends like another file.
-    """
-    if place.suffix in SUFFIXES:
-        return True
-    if place.name in SUFFIXES and not place.is_dir():
-        raise OutputError(f"{place}: expected a name before {place.name}.")
-    if _FILE_SUFFIX.fullmatch(place.suffix) and not place.is_dir():
-        raise OutputError(
-            f"{place}: expected a recording as {' or '.join(SUFFIXES)}, or a folder; one with "
-            "such a name has to be there already."
-        )
-    return False
-
-
 #: Called with the simulated time [s] and a function that returns a recording of this control
-#: period alone: the whole would take longer and longer. Returns
-#: external wrenches as `Simulation.step` takes them, for the period that follows, or None.
+#: period alone. Returns external wrenches for the next period, as `Simulation.step` takes them,
+#: or None.
 Watcher = Callable[[float, Callable[[], Recording]], Mapping[str, ArrayLike] | None]
 
 
@@ -275,23 +145,23 @@ def simulate(
 
     Args:
         scenario: A scenario, a file, or the name of a shipped one.
-        plant: "engine" or "mujoco"; as the scenario says by default.
-        duration: Simulated time [s]; that of start and reference by default. Beyond that the
-            object is held at the end of the reference.
-        overrides: Changes of single values, as "plant.object_mass_scale=1.2".
-        progress: Called repeatedly.
+        plant: "engine" or "mujoco"; the engine of the scenario by default.
+        duration: Simulated time [s]; start and reference by default. After the end of the
+            reference the object is held there.
+        overrides: Values to replace, as "plant.object_mass_scale=1.2".
+        progress: Called about a hundred times in a run.
         started: `time.perf_counter()` when the wait for the first torque began; now by default.
-        controller: A controller of one's own in the place of the scenario's law: a function of
+        controller: A user's controller in place of the scenario's law: a function of
             `ControllerInput` that returns torques (na,), or a `Controller`. The law of the
             scenario observes for it.
         law: A class or function that makes a control law of one's own from the scenario and the
             model of arms and object; see `ControlLaw`. `control.law` of the scenario must be a law
             whose arms hold the same: "gravity" if they hold nothing.
         allow_code: Whether code that the scenario names as `control.law` may be imported.
-        safety: Whether the safety layer stands between controller and arms. Without it nothing is
-            checked, before the start or later; the nodes cannot switch it off.
-        watch: Called in every control period; says which external wrenches act. See `Watcher`.
-        preparation: What an earlier run has prepared; nothing by default.
+        safety: Whether the safety layer checks the start, measurements and torques. The nodes
+            cannot switch it off.
+        watch: Called in every control period; returns external wrenches. See `Watcher`.
+        preparation: System and law of an earlier run; both are built by default.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -340,7 +210,7 @@ def simulate(
             _, _, q, qd, measured = measurement
             sense_object(running, simulated)
             torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
-            # While the law does not run, what it saw last stands in the recording.
+            # While the law does not run, its last step is recorded.
             step = last = step or last
             if torque is None:
                 raise RobotDynamicsError(f"control failed: {loop.safety.cause}")
@@ -394,12 +264,12 @@ def compile_ahead(scenario: Scenario) -> None:
         return
     control = scenario.control
     own = replace(control, law=control.base_law, options={})
-    with contextlib.suppress(RobotDynamicsError):  # what is refused the nodes refuse, and say so
+    with contextlib.suppress(RobotDynamicsError):  # the nodes report the same error
         simulate(replace(scenario, control=own), duration=2 * control.period)
 
 
 def sense_object(law: ControlLaw, plant: ScenePlant) -> None:
-    """Hand the true pose of the object to a law that takes it, as an ideal tracker measures it."""
+    """Pass the true pose of the object to a law with a pose sensor, as an ideal tracker would."""
     if isinstance(law, SensesObject) and law.senses:
         truth = plant.truth()
         law.sense(pose=truth.object_pose, twist=truth.object_twist)
@@ -408,7 +278,7 @@ def sense_object(law: ControlLaw, plant: ScenePlant) -> None:
 def _with_holding_drives(
     torque: Array, last: Array, system: GraspSystem, released: Sequence[str]
 ) -> Array:
-    """Return the torque (na,) that acts: drives that get no commands keep their last torque."""
+    """Return the acting torque (na,): released drives keep their last torque."""
     acting = torque.copy()
     for arm, own in zip(system.arms, system.arm_slices, strict=True):
         if arm.name in released:
@@ -417,14 +287,14 @@ def _with_holding_drives(
 
 
 def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: ControlLaw) -> Progress:
-    """Return the figures of an instant.
+    """Return the progress of a run after a control period.
 
     Args:
         tick: The control period.
         ticks: Control periods of the run.
         period: Control period [s].
-        step: What the controller did.
-        law: The controller: it knows the limits of torque, and which force is the squeeze.
+        step: Step of the law.
+        law: The law, for torque limits and the index of the squeeze.
     """
     effort, squeezed = law.system.limits["effort"], squeezes(law.internal_force_names)
     force = step.internal_force if isinstance(step, HeldStep) else None

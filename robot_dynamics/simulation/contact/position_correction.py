@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics.compile.routine import Mask, Vector, new_record, routine, zeros
 from robot_dynamics.contact.dense import factorise_symmetric, larger, product, substitute_symmetric
-from robot_dynamics.simulation.contact.step_records import (
+from robot_dynamics.simulation.contact.contact_arrays import (
     SLOW,
     STILL_CLOSED,
     ContactLaws,

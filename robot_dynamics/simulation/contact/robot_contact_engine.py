@@ -27,8 +27,8 @@ from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.contact.contact_arrays import DEEP
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
-from robot_dynamics.simulation.contact.step_records import DEEP
 from robot_dynamics.simulation.contact.time_stepping import MOST_BOUNCES, TimeStepping
 from robot_dynamics.simulation.engine import Engine, SimulationError
 from robot_dynamics.simulation.robot_engine import (

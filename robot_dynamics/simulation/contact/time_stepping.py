@@ -23,11 +23,12 @@ from robot_dynamics.contact.soft import relaxed
 from robot_dynamics.contact.solver import Cone, ContactSolver, Residuals, residuals
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.simulation.contact.energy_balance import Balance, balance_energy
-from robot_dynamics.simulation.contact.position_correction import PositionCorrection
-from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, EnergyBooks
-from robot_dynamics.simulation.contact.soft_steps import follow_laws, give_way, move_patches
-from robot_dynamics.simulation.contact.step_records import (
+from robot_dynamics.simulation.contact.compliant_contacts import (
+    follow_laws,
+    give_way,
+    move_patches,
+)
+from robot_dynamics.simulation.contact.contact_arrays import (
     DEEP,
     FASTEST,
     NO_SLIP,
@@ -37,7 +38,8 @@ from robot_dynamics.simulation.contact.step_records import (
     laws_of,
     records_of,
 )
-from robot_dynamics.simulation.contact.step_routines import (
+from robot_dynamics.simulation.contact.energy_balance import Balance, balance_energy
+from robot_dynamics.simulation.contact.moreau_step import (
     ASTRAY,
     accept_step,
     attempt_step,
@@ -48,6 +50,8 @@ from robot_dynamics.simulation.contact.step_routines import (
     rub,
     take_step,
 )
+from robot_dynamics.simulation.contact.position_correction import PositionCorrection
+from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, EnergyBooks
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
 

@@ -19,11 +19,11 @@ from waiting import PATIENCE_S
 from robot_dynamics import __version__
 from robot_dynamics.app.command_line import main as command_line
 from robot_dynamics.app.command_line.main import INTERRUPTED, main
+from robot_dynamics.app.command_line.outputs import RunOutputs, names_recording
 from robot_dynamics.app.output_files import OutputError, require_parent, whole_file
 from robot_dynamics.app.pictures.figures import PlotError
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.recordings.recording_files import load_recording, save_recording
-from robot_dynamics.app.runs.run import RunOutputs, is_recording
 from robot_dynamics.resources import share_directory
 
 # Thresholds that any run keeps; those of the scenario need a run of full length.
@@ -477,7 +477,7 @@ def test_ctrl_c_keeps_what_there_is_of_a_run(tmp_path, monkeypatch, capsys):
 )
 def test_files_and_folders_are_distinguished(name, expected):
     """By their suffixes; one with a digit first is a part of a folder's name."""
-    assert is_recording(Path(name)) is expected
+    assert names_recording(Path(name)) is expected
 
 
 def test_a_name_that_is_only_a_suffix_is_refused(tmp_path):
@@ -499,10 +499,10 @@ def test_other_files_are_refused(tmp_path):
     """Nobody wants a folder named run.csv, unless it is there."""
     place = tmp_path / "run.csv"
     with pytest.raises(OutputError, match=r"run\.csv: expected a recording as \.npz or \.mcap"):
-        is_recording(place)
+        names_recording(place)
     assert not place.exists()
     place.mkdir()
-    assert not is_recording(place)
+    assert not names_recording(place)
 
 
 def test_a_file_needs_a_folder_and_is_none(tmp_path):

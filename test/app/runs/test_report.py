@@ -16,8 +16,8 @@ from robot_dynamics.app.recordings.tracking import (
     settled,
     torque_fractions,
 )
-from robot_dynamics.app.runs.report import report_of, state_hash, summary, write_report
-from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.runs.report import report_of, state_hash, summary
+from robot_dynamics.app.runs.run import Run, simulate
 from robot_dynamics.app.scenarios.acceptance import AcceptanceSettings, ThresholdSettings, failures
 
 # What whoever reads a report may rely on.
@@ -348,11 +348,12 @@ def test_one_side_alone(recording):
 def test_written(recording, tmp_path):
     """A report is written whole; a folder that is not there is named."""
     report = report_of(recording)
-    path = write_report(report, tmp_path / "report.json")
+    run = Run(recording, report)
+    path = run.write_report(tmp_path / "report.json")
     assert json.loads(path.read_text()) == report
     assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
     with pytest.raises(RecordingError, match="cannot be written"):
-        write_report(report, tmp_path / "no" / "report.json")
+        run.write_report(tmp_path / "no" / "report.json")
 
 
 def test_a_stop_that_is_expected(recording):

@@ -29,9 +29,14 @@ from robot_dynamics.contact.solver import ContactProblem
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
+from robot_dynamics.simulation.contact.compliant_contacts import move_patches, press
+from robot_dynamics.simulation.contact.contact_arrays import (
+    ContactLaws,
+    Rows,
+    StepState,
+    TrialStep,
+)
 from robot_dynamics.simulation.contact.report import ContactMode
-from robot_dynamics.simulation.contact.soft_steps import move_patches, press
-from robot_dynamics.simulation.contact.step_records import ContactLaws, Rows, StepState, TrialStep
 from robot_dynamics.simulation.contact.terms import StepTerms
 
 G, M = 9.81, 2.0

@@ -9,8 +9,7 @@ from math import sqrt
 from robot_dynamics.compile.routine import Call, Vector, routine
 from robot_dynamics.contact.dense import along_row, larger
 from robot_dynamics.contact.solver import ContactProblem
-from robot_dynamics.simulation.contact.groups import Groups
-from robot_dynamics.simulation.contact.step_records import (
+from robot_dynamics.simulation.contact.contact_arrays import (
     CLOSED,
     DEEP,
     FASTEST,
@@ -22,6 +21,7 @@ from robot_dynamics.simulation.contact.step_records import (
     StepState,
     TrialStep,
 )
+from robot_dynamics.simulation.contact.groups import Groups
 from robot_dynamics.simulation.contact.terms import StepTerms
 
 #: A step is divided where it would end this far [m, rad] from where its bias forces were taken.

@@ -19,7 +19,12 @@ from robot_dynamics.compile.routine import routine
 from robot_dynamics.contact.dense import along_row, product
 from robot_dynamics.contact.soft import displaced, normal_impulse, normal_slope, tangential_slope
 from robot_dynamics.contact.solver import ContactProblem
-from robot_dynamics.simulation.contact.step_records import ContactLaws, Rows, StepState, TrialStep
+from robot_dynamics.simulation.contact.contact_arrays import (
+    ContactLaws,
+    Rows,
+    StepState,
+    TrialStep,
+)
 from robot_dynamics.simulation.contact.terms import StepTerms
 
 # Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
