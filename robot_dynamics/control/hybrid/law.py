@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.abilities import (
     AdjustsGrip,
     GraspFacts,
@@ -131,7 +130,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             wrench_components=wrench_components(distribution.names),
         )
         self._task = task or TaskOptions()
-        self.slip = SlipWatch.of(held, system, self._task, reference, distribution, self.period)
+        self.slip: SlipWatch | None = None
+        if SlipWatch.needed(held, self._task):
+            names = [arm.name for arm in system.arms]
+            self.slip = SlipWatch(held, names, self._task, reference, distribution, self.period)
         self._departures: Departures | None = None
         if self.layout.surfaces:
             self._departures = Departures(self.kernel, self._followed, self.period)
@@ -181,37 +183,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Whether the law needs the measured pose of the object."""
         return self.settings.object_pose == "sensor"
 
-    @property
-    def block(self) -> Array:
-        """Present parameters of the kernel."""
-        return self.running.tuned.block.copy()
-
-    @property
-    def memory(self) -> Array:
-        """Inputs of the next step from the last one; see `Layout.memory`."""
-        return self.running.memory
-
-    @property
-    def sensors(self) -> Array:
-        """The kernel's input `sensors` with measured grasp wrenches."""
-        return self.running.sensed.with_wrenches
-
-    @property
-    def corrects(self) -> bool:
-        """Whether it changes the internal force where torque limits need that."""
-        return self.running.choice is not None
-
-    def batch(self, blocks: Array) -> OwnParameters:
-        """Return the kernel of cells with a `block` each (N, parameters)."""
-        return self.kernel.batch(blocks)
-
     def row(self, tick: int) -> Array:
         """Return the row of the reference that a tick follows, without corrections."""
         return self._followed.row(tick)
-
-    def branch(self, block: Array) -> RunningKernel:
-        """Return a separate kernel of one cell with a `block` of its own."""
-        return self.running.branch(block, self.settings)
 
     @property
     def columns(self) -> dict[str, int]:

@@ -30,7 +30,7 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
 )
 from robot_dynamics.manipulation.hybrid.object_observer import ObserverMaps
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
-from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
+from robot_dynamics.model.parameters import Parameters, block_size, unpack
 from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
 
 Array = NDArray[np.float64]
@@ -176,17 +176,6 @@ class Layout:
         return max(part.stop for part in parts.values())
 
 
-def law_parameters(
-    system: HybridSystem,
-    gains: HybridGains,
-    distribution: ForceDistribution,
-    holding: Array | None = None,
-) -> Array:
-    """Return the parameter block of `hybrid_law_program`: model, gains, and `law_constants`."""
-    constants = law_constants(system, distribution, holding)
-    return np.concatenate([pack(system.arms), gains.pack(), constants])
-
-
 def law_constants(
     system: HybridSystem, distribution: ForceDistribution, holding: Array | None = None
 ) -> Array:
@@ -255,7 +244,7 @@ class LawConstants:
 
     @classmethod
     def unpack(cls, system: HybridSystem, block: Sequence[Scalar]) -> LawConstants:
-        """Return the constants of a block that `law_parameters` made."""
+        """Return the constants of a block."""
         layout, values = Layout.of(system), iter(block)
         d, m = layout.directions, layout.internal
 
@@ -323,7 +312,7 @@ class LawOptions:
 
 @dataclass(frozen=True)
 class LawInputs:
-    """Inputs and parameters of `hybrid_law_program` by name.
+    """Inputs and parameters of `HybridLawProgram` by name.
 
     Attributes:
         q: Measured positions (n,), of the drives if arms have loops, in the model's order.

@@ -26,7 +26,6 @@ from robot_dynamics.control.hybrid.task_check import TaskOptions
 from robot_dynamics.control.reference import row_columns
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ContactLimits, ForceDistribution, HybridSystem
-from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
 
@@ -210,7 +209,7 @@ class SlipWatch:
         system: Arms, object, contacts and surfaces.
         names: Of the contacts.
         options: What counts as bad.
-        rows: Of the plan, one a period (N, 19 + 2 C + m).
+        plan: The plan.
         distribution: Sharing of forces, and internal forces.
         period: Of control [s].
     """
@@ -220,10 +219,12 @@ class SlipWatch:
         system: HybridSystem,
         names: Sequence[str],
         options: TaskOptions,
-        rows: Array,
+        plan: ObjectPlan,
         distribution: ForceDistribution,
         period: float,
     ) -> None:
+        count = int(np.ceil(plan.duration / period)) + 1
+        rows = np.asarray(plan.rows(np.arange(count) * period))
         self._system, self._grips = system, dict(options.grips)
         arms = list(zip(names, system.contacts, strict=True))
         limits = {name: one.limits for name, one in arms if one.limits is not None}
@@ -248,32 +249,10 @@ class SlipWatch:
             self._wrenches(forces, rows[:, at["contact"]], rows[:, at["touch"]])
         )
 
-    @classmethod
-    def of(
-        cls,
-        held: HybridSystem,
-        system: GraspSystem,
-        options: TaskOptions,
-        plan: ObjectPlan,
-        distribution: ForceDistribution,
-        period: float,
-    ) -> SlipWatch | None:
-        """Return the monitor of a plan; None if no contact can slip.
-
-        Args:
-            held: Arms, object, contacts and surfaces.
-            system: Arms and object, for the arms' names.
-            options: Margins of contacts, and surfaces to stick to.
-            plan: The plan.
-            distribution: Sharing of forces, and internal forces.
-            period: Control period [s].
-        """
-        if not options.grips and all(one.limits is None for one in held.contacts):
-            return None
-        count = int(np.ceil(plan.duration / period)) + 1
-        rows = np.asarray(plan.rows(np.arange(count) * period))
-        names = [arm.name for arm in system.arms]
-        return cls(held, names, options, rows, distribution, period)
+    @staticmethod
+    def needed(system: HybridSystem, options: TaskOptions) -> bool:
+        """Return whether a contact can slip, or the object must stick to a surface."""
+        return bool(options.grips) or any(one.limits is not None for one in system.contacts)
 
     @property
     def warnings(self) -> tuple[str, ...]:
