@@ -228,7 +228,9 @@ def _tree(
         place(arc.successor, index, on_child)
     lost = [link for link in elements if link not in links]
     if lost:
-        raise RobotDynamicsError(f"{name}: link {lost[0]!r} is not connected to {root!r}.")
+        raise RobotDynamicsError(
+            f"{name}: link {lost[0]!r} is not connected to {root!r}, expected a joint."
+        )
     return [replace(body, inertia=merged[i]) for i, body in enumerate(bodies)], links
 
 
@@ -271,7 +273,9 @@ def _arc_of_joint(joint: JointElement, links: Iterable[str]) -> _Arc:
             raise UnknownNameError("link", end, links, place)
     kind = joint_type(joint.type, place, **joint.parameters)
     if not kind.carries:
-        raise RobotDynamicsError(f"{place}: a {kind.name} joint can only close a loop.")
+        raise RobotDynamicsError(
+            f"{place}: a {kind.name} joint can only close a loop, not carry a body."
+        )
     turned = axis_frame(joint, kind)
     return _Arc(joint, kind, joint.parent, joint.child, joint.placement @ turned, turned)
 
@@ -287,11 +291,14 @@ def _arc_of_loop(loop: LoopElement, links: Iterable[str]) -> _Arc:
     )
     if kind.nv == 0 and any(np.any(getattr(loop, name)) for name in _FORCES):
         raise RobotDynamicsError(
-            f"{place}: a {kind.name} joint has no freedom in which a spring, a damper or a "
-            "drive could act."
+            f"{place}: a {kind.name} joint has no freedom for a spring, damper or drive, "
+            "expected another type."
         )
     if loop.unilateral and all(row.direction != "z" for row in kind.rows):
-        raise RobotDynamicsError(f"{place}: a {kind.name} joint has no force along z to push.")
+        raise RobotDynamicsError(
+            f"{place}: a {kind.name} joint cannot be unilateral, expected a "
+            "type with a constraint along z."
+        )
     return arc
 
 
@@ -356,7 +363,7 @@ def _loop_joint(arc: _Arc, links: dict[str, Link], length: float) -> LoopJoint:
     if p == s:
         raise RobotDynamicsError(
             f"loop joint {arc.name!r}: {arc.predecessor!r} and {arc.successor!r} are on the same "
-            "body."
+            "body, expected different bodies."
         )
     unilateral = isinstance(arc.element, LoopElement) and arc.element.unilateral
     return LoopJoint(arc.name, arc.kind, p, s, X_P, X_S, unilateral, **_of_freedoms(arc))

@@ -103,7 +103,9 @@ def require_terms(coupling: CouplingElement, joints: Mapping[str, int]) -> None:
     if twice:
         raise RobotDynamicsError(f"{place}: joint {twice[0]!r} is named twice, expected once.")
     if not any(factor for _, factor in coupling.terms):
-        raise RobotDynamicsError(f"{place}: no joint has a coefficient other than zero.")
+        raise RobotDynamicsError(
+            f"{place}: all coefficients are zero, expected one other than zero."
+        )
     for joint in names:
         if joints[joint] != 1:
             raise RobotDynamicsError(

@@ -53,7 +53,9 @@ def require_possible(mechanism: Mechanism) -> None:
         ("joint", [*(j.name for j in mechanism.joints), *(x.name for x in mechanism.loops)]),
         ("coupling", [coupling.name for coupling in mechanism.couplings]),
     ):
-        found += (f"{kind} {name!r}: the name is given twice" for name in _twice(names))
+        found += (
+            f"{kind} {name!r}: the name is given twice, expected once" for name in _twice(names)
+        )
     if found:
         raise RobotDynamicsError(f"{mechanism.name}: " + ".\n".join(found) + ".")
 
@@ -80,10 +82,13 @@ def link_faults(link: LinkElement) -> Iterator[str]:
     if beyond:
         return
     if any(math.isnan(x) for x in link.center):
-        yield "the centre of mass is no number"
+        yield f"the centre of mass is {tuple(link.center)}, expected finite numbers"
     lopsided = float(np.abs(inertia - inertia.T).max())
     if lopsided > _LOPSIDED * moment:
-        yield f"the inertia is not symmetric, by {lopsided:.4g} kg m^2"
+        yield (
+            f"the inertia differs from its transpose by {lopsided:.4g} kg m^2, expected a "
+            "symmetric matrix"
+        )
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -_NEGATIVE * float(np.abs(moments).max()) - _ROUNDING:
         yield (
@@ -94,16 +99,16 @@ def link_faults(link: LinkElement) -> Iterator[str]:
 
 def joint_faults(joint: JointElement) -> Iterator[str]:
     """Yield the faults of a joint: its placement, its limits, a number."""
-    yield from _frame_faults(joint.placement, "the parent's")
+    yield from _frame_faults(joint.placement, "the parent link")
     yield from _number_faults(joint)
     if not all(map(math.isfinite, joint.axis)):
-        yield "the axis is no direction, expected a unit vector"
+        yield f"the axis is {tuple(joint.axis)}, expected a unit vector"
 
 
 def loop_faults(loop: LoopElement) -> Iterator[str]:
     """Yield the faults of a loop joint."""
-    yield from _frame_faults(loop.predecessor_pose, f"that of link {loop.predecessor!r}")
-    yield from _frame_faults(loop.successor_pose, f"that of link {loop.successor!r}")
+    yield from _frame_faults(loop.predecessor_pose, f"link {loop.predecessor!r}")
+    yield from _frame_faults(loop.successor_pose, f"link {loop.successor!r}")
     yield from _number_faults(loop)
 
 
@@ -131,8 +136,8 @@ def _frame_faults(frame: Array, whose: str) -> Iterator[str]:
     R = frame[:3, :3]
     error = float(np.abs(R @ R.T - np.eye(3)).max())
     if not (error <= _TURNED and np.linalg.det(R) > 0.0):
-        words = f"its orientation relative to {whose} is no rotation"
-        yield f"{words}, R R^T differs from one by {error:.2g}"
+        words = f"its orientation relative to {whose} is no rotation matrix"
+        yield f"{words}: R R^T differs from the identity by {error:.2g}"
 
 
 def _number_faults(joint: JointElement | LoopElement) -> Iterator[str]:

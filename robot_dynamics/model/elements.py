@@ -322,7 +322,10 @@ def axis_frame(joint: JointElement, kind: JointType) -> Array:
     if not kind.has_axis:
         return np.eye(4)
     if not np.linalg.norm(joint.axis) > 0.0:
-        raise RobotDynamicsError(f"joint {joint.name!r}: the axis is zero or no number.")
+        raise RobotDynamicsError(
+            f"joint {joint.name!r}: the axis is {tuple(joint.axis)}, expected a vector other than "
+            "zero."
+        )
     return pose(rotation=_frame_with_z_along(joint.axis))
 
 

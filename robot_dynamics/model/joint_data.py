@@ -35,8 +35,8 @@ class _Freedoms:
                 require_length(what, values, self.type.nv, "one for each degree of freedom")
         if self.elastic and not self.type.has_coordinates:
             raise RobotDynamicsError(
-                f"joint {self.name!r}: a {self.type.name} joint has no coordinates that a spring "
-                "could act on."
+                f"joint {self.name!r}: a {self.type.name} joint has no coordinates for a "
+                "spring, expected no stiffness."
             )
 
     def of_each_freedom(self, values: Freedoms | tuple[Freedoms, ...]) -> tuple[Freedoms, ...]:

@@ -30,7 +30,7 @@ def require_inertia(model: Model) -> None:
         body = model.bodies[index]
         lacks = "rotational inertia" if body.inertia.mass > 0.0 else "mass"  # points just turn
         raise RobotDynamicsError(
-            f"nothing that joint {body.joint.name!r} moves has inertia, expected {lacks} on link "
+            f"joint {body.joint.name!r} moves no inertia, expected {lacks} on link "
             f"{body.name!r} or beyond it."
         )
 

@@ -85,7 +85,7 @@ def test_a_file_gives_everything(tmp_path):
         ("mass: 17.4", "mass: -1", r"mass.*-1"),
         ("lower: -1", "lower: 5", r"lower.*\b5\b"),
         ("[0.13, 0.524, 0.539, 0, 0, 0]", "[0.13, 0.5]", "expected 6 values, found 2"),
-        (TABLE[TABLE.index("rows") :], "rows: []\n", "the table has no rows"),
+        (TABLE[TABLE.index("rows") :], "rows: []\n", "the table '.*' has no rows"),
     ],
 )
 def test_mistakes_are_located(tmp_path, old, new, message):
@@ -121,5 +121,5 @@ def test_a_table_without_mass_is_one_of_kinematics(tmp_path):
     assert "has no mass" in massless.message
     assert "kinematics need none" in motionless.hint
     robot = rd.load(tmp_path / "dh.yaml")
-    with pytest.raises(RobotDynamicsError, match="nothing that joint 's' moves has inertia"):
+    with pytest.raises(RobotDynamicsError, match=r"'s'.*inertia"):
         robot.forward_dynamics(np.zeros(1), np.zeros(1), np.zeros(1))

@@ -214,7 +214,7 @@ def text(tmp_path):
         ('"link": "tool"', '"link": "tol"', r"m\.yaml:19.*'tol'"),
         ('["elbow", -1.0]', '["elbw", -1.0]', "'elbw'"),
         ('"type": "fixed", "pred', '"type": "floating", "pred', "'floating'"),
-        ('"type": "fixed", "pred', '"type": "fixed", "damping": 1.0, "pred', "acts on nothing"),
+        ('"type": "fixed", "pred', '"type": "fixed", "damping": 1.0, "pred', "damping is given"),
         (
             '"type": "fixed", "pred',
             '"type": "planar", "rest": [0.0, 1.0], "pred',

@@ -58,7 +58,7 @@ def test_a_sound_mechanism_passes():
     [
         (changed("links", mass=NAN), "link 'b': mass is nan kg"),
         (changed("links", mass=-1.0), r"'b'.*mass.*-1"),
-        (changed("links", center=(0.0, NAN, 0.0)), "link 'b': the centre of mass is n"),
+        (changed("links", center=(0.0, NAN, 0.0)), "'b': the centre of mass.*nan"),
         (changed("links", inertia=SOLID * NAN), r"'b'.*inertia.*\bnan\b.*\b2\b"),
         (changed("links", inertia=SOLID + np.eye(3, k=1) * 0.01), r"'b'.*inertia.*\b0\.01\b"),
         (changed("links", inertia=-SOLID), r"'b'.*inertia.*-0\.1"),

@@ -167,7 +167,9 @@ class JointType(ABC):
         Raises:
             NotImplementedError: If this type cannot close a loop.
         """
-        raise NotImplementedError(f"a {self.name} joint cannot close a loop yet.")
+        raise NotImplementedError(
+            f"a {self.name} joint cannot close a loop: it defines no `residual`."
+        )
 
     @property
     def rows(self) -> tuple[ConstraintRow, ...]:
@@ -207,7 +209,7 @@ class JointType(ABC):
             NotImplementedError: If the type has no coordinates; it cannot have springs.
         """
         if self.nv:
-            raise NotImplementedError(f"a {self.name} joint has no coordinates yet.")
+            raise NotImplementedError(f"a {self.name} joint defines no `coordinates`.")
         return []
 
     def coordinates_of(self, q: Sequence[Scalar]) -> list[Scalar]:

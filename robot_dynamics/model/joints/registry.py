@@ -66,9 +66,13 @@ def register(name: str, factory: Callable[..., JointType]) -> None:
         RobotDynamicsError: If the name is taken by another type, or cannot be used in a file.
     """
     if not name.strip() or name.startswith(REVERSED):
-        raise RobotDynamicsError(f"a joint type cannot be called {name!r}.")
+        raise RobotDynamicsError(
+            f"joint type name {name!r} is empty or begins with {REVERSED!r}, expected another."
+        )
     if JOINT_TYPES.get(name, factory) is not factory:
-        raise RobotDynamicsError(f"the name {name!r} already stands for another joint type.")
+        raise RobotDynamicsError(
+            f"joint type name {name!r} is taken by another type, expected a new name."
+        )
     JOINT_TYPES[name] = factory
 
 
@@ -98,7 +102,7 @@ def joint_type(name: str, place: str = "", **parameters: Any) -> JointType:
     missing = [key for key in needed if key not in parameters]
     if missing:
         listed = " and ".join(map(repr, missing))
-        raise RobotDynamicsError(f"{where}joint type {name!r}: it needs the parameter {listed}.")
+        raise RobotDynamicsError(f"{where}joint type {name!r}: the parameter {listed} is missing.")
     try:
         return JOINT_TYPES[name](**parameters)
     except (TypeError, ValueError) as error:
