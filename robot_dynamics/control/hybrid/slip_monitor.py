@@ -208,7 +208,7 @@ class SlipWatch:
     Args:
         system: Arms, object, contacts and surfaces.
         names: Of the contacts.
-        options: What counts as bad.
+        options: Margins of contacts, and surfaces to stick to.
         plan: The plan.
         distribution: Sharing of forces, and internal forces.
         period: Of control [s].
@@ -234,10 +234,10 @@ class SlipWatch:
         ]
         slipping = len(limits)
         limits |= {name: grip.cone for name, grip in self._grips.items()}
-        # The margin is declared for contacts; a push on a surface is to stick, by however little.
+        # The margin is declared for contacts; on a surface any margin above zero suffices.
         margins = [options.margin] * slipping + [0.0] * len(self._grips)
         self._planned = SlipMonitor(limits, margins, period)
-        # A plan that comes is checked before it is followed; then what is measured tells.
+        # A streamed plan is checked before it is followed; then measurements decide.
         self._unplanned = SlipMonitor(limits, margins, period)
         self._monitor = self._planned
         self._filter = SlipWarningFilter(period)
@@ -256,22 +256,22 @@ class SlipWatch:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was said of the contacts that are in danger now, or else of the plan."""
+        """Warnings about contacts in present danger, or else about the plan."""
         return self._filter.present or self.foreseen
 
     @property
     def recorded_warnings(self) -> list[str]:
-        """The warnings for the recording: those of the plan, else those that were issued."""
+        """Warnings for the recording: about the plan, or else the issued ones."""
         return list(self.foreseen or self._filter.issued)
 
     def begin(self) -> SlipReport:
-        """Begin anew with the plan, and return what it says of its beginning."""
+        """Reset to the plan, and return the margins at its start."""
         self._monitor = self._planned
         self._filter.forget()
         return self._monitor.step(0)
 
     def leave_plan(self) -> None:
-        """Judge slip by what is measured from now on: another plan is followed."""
+        """Judge slip by measurements from now on: another plan is followed."""
         self._monitor = self._unplanned
 
     def step(self, tick: int, row: int, measured: HybridStep | None) -> SlipReport:
