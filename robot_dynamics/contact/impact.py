@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Vector
 from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.contact.equations import Metric, equations_of
 from robot_dynamics.contact.points import Contacts, ContactTerms, closed_contacts, state_of
@@ -72,7 +73,7 @@ class ContactImpact(NamedTuple):
     simultaneous: bool
 
 
-def struck(robot: Robot, q: ArrayLike, qd: ArrayLike, impulses: Mapping[str, ArrayLike]) -> Array:
+def struck(robot: Robot, q: Vector, qd: Vector, impulses: Mapping[str, Vector]) -> Array:
     """Return the velocities (nv,) after impulses on frames, (11.57) to (11.59); loops stay closed.
 
     Args:
