@@ -69,7 +69,7 @@ class HybridOutputs:
         internal_force: Measured internal force (m,).
         contact_force: Forces on the surfaces (C,), measured or estimated; desired without sensors.
         touched: 1 for surfaces whose force is controlled, 0 for others (C,).
-        blocked_error: OutputPart of the error of the object's origin that touched surfaces block (6,);
+        blocked_error: Part of the error of the object's origin that touched surfaces block (6,);
             empty without surfaces.
         tilt: Tilt of each soft finger from its grasp (s,) [rad].
         spring_wrench: Wrench of the springs of the law "impedance" (6,); empty for other laws.
