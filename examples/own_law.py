@@ -57,7 +57,17 @@ class Sway(rd.ControlLaw):
         return self.arms.inverse_dynamics(*own)[self.order]
 
 
-run = rd.simulate("gravity", law=Sway, overrides=["acceptance={}"], duration=2.3)
-q = run.recording["joint_position"]
-left = q[:, 0] - q[0, 0]
-print(f"the left arm swayed by {left.max():.2f} rad; {run.report['failures'] or 'no failures'}")
+if __name__ == "__main__":
+    run = rd.simulate("gravity", law=Sway, overrides=["acceptance={}"], duration=2.3)
+    time, q = run.recording["time"], run.recording["joint_position"]
+    sway = q[:, 0] - q[0, 0]
+    print(
+        f"the left arm swayed by {sway.max():.2f} rad; {run.report['failures'] or 'no failures'}"
+    )
+
+    from matplotlib.figure import Figure
+
+    axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+    axes.plot(time, sway)
+    axes.set(xlabel="time [s]", ylabel="first joint of the left arm [rad]")
+    axes.figure.savefig("own_law.png", dpi=80)

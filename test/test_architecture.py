@@ -50,7 +50,7 @@ EXPORTS = FLOOR["simulation"]
 # The compiler compiles any program, of mechanisms or not.
 MAY_ONLY_IMPORT = {"compile": {"scalar", "errors"}}
 # Class names that still have two meanings.
-KNOWN_DOUBLES = {"JointStates", "ObjectMotion", "Outcome", "Seen"}
+KNOWN_DOUBLES = {"JointStates", "ObjectMotion", "Outcome"}
 # Circles that are still there, each as its modules.
 KNOWN_CIRCLES: set[frozenset[str]] = set()
 

@@ -153,7 +153,6 @@ class TakesReferences(HoldsObject):
             ArgumentError: If the plan's rows do not fit.
         """
 
-    @abstractmethod
     def bodies(self, plan: Any, tick: int) -> Sequence[Plan]:
         """Return the plan of each body of the object, the first with the forces.
 
@@ -161,6 +160,7 @@ class TakesReferences(HoldsObject):
             plan: Plan of the object, or of its first body.
             tick: Control periods from the start to the plan's time 0.
         """
+        return (plan,)
 
     @abstractmethod
     def internal_forces(self, wrench: Array) -> Array:

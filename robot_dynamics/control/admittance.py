@@ -53,8 +53,8 @@ from robot_dynamics.model.parameters import pack
 Array = NDArray[np.float64]
 
 _NEWTON = 20  # steps at the start: it is near
-_UNBOUNDED = 1e9  # of what has no limit
-_BRAKE_S = 0.1  # within the limits of e, its speed is at most what is left over this time
+_UNBOUNDED = 1e9  # limit of joints without one
+_BRAKE_S = 0.1  # the speed of e is at most its distance to the limit over this time
 _INSTANTS = 5  # of a path, at which the loop is checked
 _SURFACES = np.geomspace(0.01, 1.0, 7)  # of the stiffest one, for which the loop has to be stable
 
@@ -92,7 +92,7 @@ class WrenchEstimate:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew, with no wrench."""
+        """Reset, with no wrench."""
         self._about_center, self._momentum = np.zeros(6), np.zeros(6)
         self._last: int | None = None
 
@@ -159,7 +159,7 @@ class Compliance:
         self._step = self._advance.bind(np.array(block))
 
     def forget(self) -> None:
-        """Begin anew, at rest at the reference."""
+        """Reset, at rest at the reference."""
         self.state = np.zeros(18)
 
     def advance(self, h: Array | None) -> None:
@@ -217,7 +217,7 @@ class SetPoints:
     def begin(self, q: Array, pose: Array) -> None:
         """Begin at measured positions (na,), which are near to where a pose (7,) needs them.
 
-        What they are off vanishes in the ramp of the start.
+        Their offset vanishes in the ramp of the start.
         """
         self._at, self._off = self._system.positions(q), np.zeros(len(q))
         self._posture = np.array(q, dtype=float)
@@ -319,7 +319,7 @@ class AdmittanceLaw(HybridLaw, CommandsPositions):
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit, order and meaning of the columns and of those of the references."""
+        """Unit, order and meaning of `columns` and `reference_columns`."""
         return {
             **super().units,
             "external_wrench": "N m, N: from outside on the object, about its origin, world "
@@ -386,7 +386,7 @@ class AdmittanceLaw(HybridLaw, CommandsPositions):
         self.compliance.take(self.settings.admittance)
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit, followed without wrenches.
+        """Return the margins of the plan, followed without wrenches.
 
         Raises:
             PreflightError: Also if the loop would chatter on a surface somewhere.
@@ -470,7 +470,7 @@ def _on_a_surface(
 
 
 def _discretised(M: ArrayLike, D: ArrayLike, K: ArrayLike, period: float) -> Array:
-    """Return what e, e' and constant h make of e and e' in a period (..., 2, 3); exact."""
+    """Return the exact matrix from e, e' and constant h to e and e' after a period (..., 2, 3)."""
     M, D, K = np.broadcast_arrays(*(np.asarray(x, float) for x in (M, D, K)))
     rates = np.zeros((*M.shape, 3, 3))
     rates[..., 0, 1] = 1.0

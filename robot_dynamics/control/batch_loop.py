@@ -21,7 +21,7 @@ from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.running_kernel import RunningKernel
-from robot_dynamics.control.hybrid.step import ALL, HybridStep
+from robot_dynamics.control.hybrid.step import ALL, HybridOutputs, HybridStep
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.step_check import COMPILED, NEVER, CellStep, StepFigures
 from robot_dynamics.errors import ArgumentError
@@ -70,11 +70,11 @@ class BatchLoop:
                 "contacts that slip, nor arms with loops."
             )
         self.law, self._loop, self._safety = law, loop, loop.safety
-        self._at, self._ramp = layout.outputs, law.ramp_ticks
+        self._ramp = law.ramp_ticks
         na, m = layout.joints, layout.internal
         check = self._safety.step_check
-        self._sizes = (na, Layout.size(layout.memory), Layout.size(self._at))
-        self._blocks = np.zeros((count, len(law.block)))
+        self._sizes = (na, Layout.size(layout.memory), Layout.size(layout.outputs))
+        self._blocks = np.zeros((count, len(law.running.tuned.block)))
         self._check_blocks = np.zeros((count, len(check.block)))
         self._first_memory = np.zeros((count, self._sizes[1]))
         self._first_torque = np.zeros((count, na))
@@ -113,10 +113,10 @@ class BatchLoop:
             self._checked_start = start
         last = law.hold_support(q)
         seen = law.start(q, qd, last)
-        self._blocks[cell] = law.block
+        self._blocks[cell] = law.running.tuned.block
         self._safety.begin_checks(q, seen.pose)
         self._check_blocks[cell] = check.block
-        self._first_memory[cell], self._first_torque[cell] = law.memory, last
+        self._first_memory[cell], self._first_torque[cell] = law.running.memory, last
 
     def share(self, cell: int, other: int) -> None:
         """Let a cell start as another one does, which is prepared."""
@@ -125,7 +125,7 @@ class BatchLoop:
 
     def finish(self) -> None:
         """Bind the kernels, when all cells are prepared."""
-        self._kernel = self.law.batch(self._blocks)
+        self._kernel = self.law.kernel.batch(self._blocks)
         self._check = self._safety.step_check.batch(self._check_blocks)
         arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
         self.bytes_per_cell = sum(
@@ -198,13 +198,14 @@ class BatchLoop:
             row = rows
         ramp = np.where(tick >= self._ramp, 1.0, tick / self._ramp)
         torque, memory, outputs = (np.empty((len(tick), size)) for size in self._sizes)
+        sensors = law.running.sensed.with_wrenches
         self._kernel(
-            own, q, qd, wrenches, law.sensors, row, self._memory[own], ramp,
+            own, q, qd, wrenches, sensors, row, self._memory[own], ramp,
             out=(torque, memory, outputs),
         )  # fmt: skip
-        scales = outputs[:, self._at["scales"]]
-        effort_scale = outputs[:, self._at["checked_scales"].start]
-        if law.corrects:
+        seen = HybridOutputs(outputs, law.layout.outputs)
+        scales, effort_scale = seen.scales, seen.checked_scales[:, 0]
+        if law.running.choice is not None:
             needed = went & (effort_scale < ALL) & (ramp == 1.0)
             if self._branches:
                 numbers = range(own.start, own.stop)
@@ -213,8 +214,8 @@ class BatchLoop:
                 here = row if row.ndim == 1 else row[i]
                 branch = self._branches.get(own.start + i)
                 if branch is None:
-                    branch = self._branches[own.start + i] = law.branch(
-                        self._blocks[own.start + i]
+                    branch = self._branches[own.start + i] = law.running.branch(
+                        self._blocks[own.start + i], law.settings
                     )
                 step = branch.go_on(
                     q[i], qd[i], wrenches[i], here, self._memory[own.start + i].copy(),
@@ -225,7 +226,7 @@ class BatchLoop:
                 if not branch.corrects_now:
                     del self._branches[own.start + i]
 
-        figures = self._figures(own, tick, q, torque, outputs)
+        figures = self._figures(own, tick, q, torque, seen)
 
         def cell(i: int) -> CellStep:
             """Return the step of a cell, as its single run has it."""
@@ -251,24 +252,24 @@ class BatchLoop:
         return sent, ended
 
     def _figures(
-        self, own: slice, tick: NDArray[np.int64], q: Array, torque: Array, outputs: Array
+        self, own: slice, tick: NDArray[np.int64], q: Array, torque: Array, seen: HybridOutputs
     ) -> StepFigures:
         """Return the figures of the steps of some cells."""
-        check, at = self._safety.step_check, self._at
-        inputs = [torque, self._last[own], outputs[:, at["error"]]]
-        if at["closure"].stop > at["closure"].start:
-            inputs.append(outputs[:, at["closure"]])
+        check = self._safety.step_check
+        inputs = [torque, self._last[own], seen.error]
+        if seen.closure.size:
+            inputs.append(seen.closure)
         if check.proximity:
-            inputs += [q, outputs[:, at["pose"]]]
+            inputs += [q, seen.pose]
         compiled = np.empty((len(q), COMPILED))
         if check.bodies:
-            inputs += [outputs[:, None, at["held_body_wrenches"]], self._residuals[own]]
+            inputs += [seen.held_body_wrenches[:, None], self._residuals[own]]
             after = np.empty((len(q), len(check.bodies), 11))
             self._check(own, *inputs, out=(compiled, after))
             self._residuals[own] = after
         else:
             self._check(own, *inputs, out=(compiled,))
-        _, task_scale, ratio = outputs[:, at["checked_scales"]].T
+        _, task_scale, ratio = seen.checked_scales.T
         low = ~(task_scale >= self._safety.settings.least_task_scale) & (tick >= self._ramp)
         since = self._scaled_since[own]
         np.copyto(since, NEVER, where=~low)

@@ -137,7 +137,7 @@ class ImpedanceLaw(HybridLaw):
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit, order and meaning of the columns and of those of the references."""
+        """Unit, order and meaning of `columns` and `reference_columns`."""
         return {
             **super().units,
             "spring_wrench": "N m, N: of springs and dampers on the object, about its origin, "
@@ -164,7 +164,7 @@ class ImpedanceLaw(HybridLaw):
         return [np.asarray(values, dtype=float) for values in self._springs()]
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit; springs are checked at instants of the motion.
+        """Return the margins of the plan; springs are checked at instants of the motion.
 
         Raises:
             PreflightError: Also if the sampled loop does not bear the springs somewhere.
@@ -181,7 +181,7 @@ class ImpedanceLaw(HybridLaw):
         """Refuse a start as `HybridLaw.check_start` does, and springs that cannot be borne there.
 
         Raises:
-            StartError: With what is worst, and by how much.
+            StartError: With the largest deviation.
             GainError: If the sampled loop does not bear the springs.
         """
         super().check_start(q, qd)
@@ -225,7 +225,7 @@ def check_springs(settings: ControlSettings, inertias: Array) -> None:
 
 
 def unstable_springs(settings: ControlSettings, inertias: Array) -> SpringError | None:
-    """Return what is wrong with springs of the object; None if the sampled loop bears them.
+    """Return the error of springs with which the sampled loop is unstable; None if it is stable.
 
     It has to be stable with the command delay, and with one more period of it.
 
@@ -271,7 +271,7 @@ def _names(axis: int) -> tuple[str, str]:
 def _sentence(
     axis: int, given: tuple[float, float], found: Mapping[str, float], inertia: float
 ) -> str:
-    """Return which number of an axis is wrong, and what was expected instead."""
+    """Return the wrong number of an axis, and the expected one."""
     names = _names(axis)
     units = ("N m/rad", "N m s/rad") if axis < 3 else ("N/m", "N s/m")
     about = f"{'about' if axis < 3 else 'along'} {'xyz'[axis % 3]}"

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from robot_dynamics.control.followed import FollowedRows
 from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, with_gains
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.path_check import PathCheck
-from robot_dynamics.control.reference import FORCE, Plan
+from robot_dynamics.control.reference import FORCE
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
@@ -30,19 +30,19 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
     """A control law that follows a plan, and references that take over from it.
 
     Args:
-        system: Arms and object as they are believed to be.
+        system: Arms and object according to the model.
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
-        reference: What the object is to do.
-        row_columns: Where everything stands in its rows; see `reference.row_columns`.
-        ahead: How much later the middle of the time is in which a command acts [s].
+        reference: Plan of the object.
+        row_columns: Columns of its rows; see `reference.row_columns`.
+        ahead: Time from a measurement to the middle of the action of its command [s].
 
     Attributes:
         settings: With the gains at present.
         safety: Limits of torque and of its rate.
         period: Control period [s].
         ramp_ticks: Number of control periods over which the task ramps in.
-        row_columns: Where everything stands in a row of the reference.
+        row_columns: Columns of a row of the reference.
 
     Raises:
         GainError: If the sampled loop with its delay does not bear the gains.
@@ -85,17 +85,13 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
 
     @property
     def force_columns(self) -> dict[str, slice]:
-        """Where references that come while control runs stand in a row's forces."""
+        """Columns of forces among a row's columns of `FORCE`."""
         at, first = self.row_columns, FORCE.start
         return {
             name: slice(at[name].start - first, at[name].stop - first)
             for name in ("contact", "touch", "internal")
             if at[name].stop > at[name].start
         }
-
-    def bodies(self, plan: Any, tick: int) -> Sequence[Plan]:
-        """Return the plan of each body of the object: of one; see `TakesReferences.bodies`."""
-        return (plan,)
 
     def check_start(self, q: Array, qd: Array) -> None:
         """Refuse a start from afar or from motion; see `start_check.check_start`."""
@@ -107,7 +103,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
 
     @abstractmethod
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit from positions `q` (na,).
+        """Return the margins of the plan to each limit, from positions `q` (na,).
 
         Args:
             q: Positions of the arm joints at the start (na,).
@@ -118,9 +114,9 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         """
 
     def hold(self, tick: int) -> None:
-        """Come to rest on the path from a tick on; forces stay what they are then.
+        """Come to rest on the path from a tick on; forces stay as they are then.
 
-        `start` begins the reference anew.
+        `start` follows the reference again.
 
         Args:
             tick: Control periods since the start.
@@ -130,14 +126,14 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
     def follow(self, plan: ObjectPlan, tick: int) -> None:
         """Follow another plan from a tick on, without a jump; see `FollowedRows.follow`.
 
-        `start` begins the first one anew.
+        `start` follows the first one again.
 
         Args:
-            plan: What the object is to do from now on; its time 0 is there.
+            plan: The plan; its time 0 is at the tick.
             tick: Control periods since the start.
 
         Raises:
-            ArgumentError: If its rows have another width than those of the law's reference.
+            ArgumentError: If its rows are not as wide as the rows of the law's reference.
         """
         self._followed.follow(self.bodies(plan, tick), tick)
 

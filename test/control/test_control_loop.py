@@ -126,13 +126,13 @@ def test_a_refused_start_changes_nothing(pair):
         measured = plant.step(torque)
     law = pilot.law
     given = (measured.q, measured.qd, measured.wrenches, step.reference)
-    expected = law.running.evaluate(*given, law.memory, 1.0)
+    expected = law.running.evaluate(*given, law.running.memory, 1.0)
     pilot._checked_start = measured.q  # as after a check
     with pytest.raises(RobotDynamicsError, match="start refused"):
         pilot.start_at(
             measured.tick, measured.tick, measured.q, 0.0 * measured.qd, measured.wrenches
         )
-    again = law.running.evaluate(*given, law.memory, 1.0)
+    again = law.running.evaluate(*given, law.running.memory, 1.0)
     np.testing.assert_array_equal(again.torque, expected.torque)
 
 

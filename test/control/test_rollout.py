@@ -98,10 +98,10 @@ def test_the_controller_is_not_changed():
     """A rollout leaves gains and memory alone."""
     control = controller()
     control.start(HELD, np.zeros(14))
-    gains, memory = control.gains.pack(), control.memory.copy()
+    gains, memory = control.gains.pack(), control.running.memory.copy()
     rolled_out(control, np.arange(0.0, 0.1, 0.02))
     assert control.gains.pack().tobytes() == gains.tobytes()
-    assert control.memory.tobytes() == memory.tobytes()
+    assert control.running.memory.tobytes() == memory.tobytes()
 
 
 def test_a_path_out_of_reach_ends_where_it_cannot_go_on():

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The control law of an object that several arms hold: its kernel with gains, plan and memory."""
+"""The hybrid control law of an object that several arms hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.abilities import (
     AdjustsGrip,
     GraspFacts,
@@ -63,38 +62,36 @@ Array = NDArray[np.float64]
 class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesObject):
     """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
 
-    An object in free space is the case without surfaces, in rigid grasps that with the default
-    contacts. It is not safe by itself: `safety.py` decides whether its inputs may be used and what
-    to send instead. The reference starts when the ramp of the start is over.
+    Without surfaces the object is in free space; with the default contacts the grasps are rigid.
+    The reference starts when the ramp of the start is over.
 
-    Where the object is follows from the arms, through their contacts: see
-    `manipulation.hybrid.object_observer`. With `object_pose: sensor` it is what `sense` was given.
-    The force on surfaces is what `sense` was given, or else estimated from the grasp wrenches and
-    the object's Newton-Euler equations; without either it is fed forward alone.
+    The object's pose is estimated from the arms' joints, through the contacts (see
+    `manipulation.hybrid.object_observer`), or given to `sense` with `object_pose: sensor`. The
+    force on surfaces is given to `sense`, or estimated from the grasp wrenches and the object's
+    Newton-Euler equations; without either it is only fed forward.
 
     Args:
-        system: Arms and object as they are believed to be.
+        system: Arms and object according to the model.
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
-        reference: What the object is to do; see `ObjectPlan`.
-        contacts: How each arm holds the object; rigidly at its grasp by default.
-        environment: Surfaces; none by default. Coordinates along them are complemented, unless it
-            has `own_coordinates`.
-        distribution: Sharing of forces and internal forces; by default those with a physical
-            meaning, shared as the arms' load is.
-        task: What counts as a bad task.
+        reference: Plan of the object; see `ObjectPlan`.
+        contacts: Contact of each arm with the object; rigid grasps by default.
+        environment: Surfaces; by default there are none. Coordinates along them are complemented,
+            unless it has `own_coordinates`.
+        distribution: Sharing of forces and internal forces; by default internal forces with a
+            physical meaning, shared by the arms' `load_share`.
+        task: Limits of an acceptable task.
 
     Attributes:
-        hybrid_system: Arms, object, contacts and surfaces.
-        contacts: How each arm holds the object.
-        distribution: Sharing of forces and internal forces.
-        layout: Where everything stands in its vectors.
-        gains: The numbers of the law that are no part of the model, at present.
-        slip: Watches contacts that can slip; None if none can.
-        program: What its kernel is compiled from.
+        kernel: The compiled step.
+        running: Its gains, measurements and memory.
+        slip: Monitor of contacts that can slip; None if no contact can.
+        program: Class from which the kernel is compiled.
+        stiff: Whether external forces leave the reference unchanged.
 
     Raises:
-        RobotDynamicsError: If the grasp cannot do the task, or the servos do not bear the delay.
+        RobotDynamicsError: If the grasp cannot do the task, or the sampled loop with its delay is
+            unstable.
     """
 
     program: type[HybridLawProgram] = HybridLawProgram
@@ -131,7 +128,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             wrench_components=wrench_components(distribution.names),
         )
         self._task = task or TaskOptions()
-        self.slip = SlipWatch.of(held, system, self._task, reference, distribution, self.period)
+        self.slip: SlipWatch | None = None
+        if SlipWatch.needed(held, self._task):
+            names = [arm.name for arm in system.arms]
+            self.slip = SlipWatch(held, names, self._task, reference, distribution, self.period)
         self._departures: Departures | None = None
         if self.layout.surfaces:
             self._departures = Departures(self.kernel, self._followed, self.period)
@@ -145,7 +145,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self.running.last = self._at_rest(system.posture)
 
     def __copy__(self) -> HybridLaw:
-        """Return a law that goes on by itself; plan, correction and sensors are shared."""
+        """Return a law with a memory of its own; plan, correction and sensors are shared."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.running = copy(self.running)
@@ -181,37 +181,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Whether the law needs the measured pose of the object."""
         return self.settings.object_pose == "sensor"
 
-    @property
-    def block(self) -> Array:
-        """Present parameters of the kernel."""
-        return self.running.tuned.block.copy()
-
-    @property
-    def memory(self) -> Array:
-        """Inputs of the next step from the last one; see `Layout.memory`."""
-        return self.running.memory
-
-    @property
-    def sensors(self) -> Array:
-        """The kernel's input `sensors` with measured grasp wrenches."""
-        return self.running.sensed.with_wrenches
-
-    @property
-    def corrects(self) -> bool:
-        """Whether it changes the internal force where torque limits need that."""
-        return self.running.choice is not None
-
-    def batch(self, blocks: Array) -> OwnParameters:
-        """Return the kernel of cells with a `block` each (N, parameters)."""
-        return self.kernel.batch(blocks)
-
     def row(self, tick: int) -> Array:
         """Return the row of the reference that a tick follows, without corrections."""
         return self._followed.row(tick)
-
-    def branch(self, block: Array) -> RunningKernel:
-        """Return a separate kernel of one cell with a `block` of its own."""
-        return self.running.branch(block, self.settings)
 
     @property
     def columns(self) -> dict[str, int]:
@@ -241,7 +213,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit, order and meaning of the columns and of those of the references."""
+        """Unit, order and meaning of `columns` and `reference_columns`."""
         force = internal_force_unit(self.internal_force_names)
         return {
             **super().units,
@@ -273,7 +245,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is to be known of the gains, and of slip: of danger now, or else of the plan."""
+        """Warnings about the gains, and about slip: of present danger, or else of the plan."""
         slips = () if self.slip is None else self.slip.warnings
         return (*self._damping.warnings, *slips)
 
@@ -312,8 +284,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Return the internal forces of a wrench (6,) while the law runs; see `named_forces`.
 
         Raises:
-            ArgumentError: If a joint lacks the torque for them, beside what else it carries now.
-                Forces that ask for less than the present ones are taken anyway.
+            ArgumentError: If a joint lacks the torque for them, besides its present load. Forces
+                that need less torque than the present ones are accepted in any case.
         """
         forces = internal_forces(self.distribution.names, wrench)
         step, effort = self.running.last, self.running.tuned.effort
@@ -333,7 +305,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return forces
 
     def plan_checks(self, plan: ObjectPlan) -> tuple[ContactCheck, ...]:
-        """Return a check of whether contacts and surfaces bear a plan, to be done in parts."""
+        """Return a check of whether contacts and surfaces bear a plan."""
         if self.slip is None and not self.layout.surfaces:
             return ()
         return (ContactCheck(self.hybrid_system, self.distribution, plan, self._task),)
@@ -342,7 +314,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Refuse a start from afar, from motion, or from joints beyond their limits.
 
         Raises:
-            StartError: With what is worst, and by how much.
+            StartError: With the largest deviation.
         """
         start = self.settings.start
         if self.grasp.rigid and not self.layout.surfaces:
@@ -353,11 +325,11 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         row, still = self._followed.beginning, np.zeros_like(q)
         seen = self.running.evaluate(q, still, None, row, memory, 0.0)
         off = seen.error.reshape(2, 3).copy()
-        # Of half a turn, the rotation vector that the law takes from a matrix shows nothing.
+        # The law's rotation vector, taken from a matrix, is zero at half a turn.
         off[0] = rotation_vector(product(seen.reference[POSE][3:], conjugate(seen.pose[3:])))
         gaps = np.vstack([off, seen.closure.reshape(-1, 3)])
         if not np.isfinite(gaps).all():
-            self.check_path(q)  # surfaces that block the same motion are told there
+            self.check_path(q)  # names surfaces that block the same motion
         angles, distances = np.linalg.norm(gaps[::2], axis=1), np.linalg.norm(gaps[1::2], axis=1)
         names = ["the object", *(f"arm {arm.name!r}" for arm in self.system.arms[1:])]
         for subject, angle, distance in zip(names, angles, distances, strict=True):
@@ -374,7 +346,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
                 )
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit; see `PlannedLaw.checked_path`."""
+        """Return the margins of a plan; see `PlannedLaw.checked_path`."""
         require_length("q", list(q), len(self.kernel.order), "one for each arm joint")
         times = path_times(self.reference.duration)
         rows = np.asarray(self.reference.rows(times), dtype=float)
@@ -391,7 +363,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Return the law on its plan without limits, delay and integrals; see `control.rollout`.
 
         Args:
-            posture: Positions that the arms stay near (na,).
+            posture: Positions of the posture servo (na,).
         """
         gains = self._gains_of(self.settings, self.kernel.of_model(posture), self._damping.values)
         return self.kernel.unlimited(
@@ -399,16 +371,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         )
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
-        """Forget what was learned, and return what is seen.
+        """Reset the law, and return the step at rest; see `ControlLaw.start`.
 
-        The arms' present positions become the posture that they stay near. Surfaces that are to be
-        touched and are near count as touched.
-
-        Args:
-            q: Positions of the arm joints (na,).
-            qd: Their velocities (na,).
-            last: The torque that was sent last (na,), from which the torque's rate is limited;
-                what holds arms and object up by default.
+        The present positions become the target of the posture servo. Near surfaces that the
+        reference touches count as touched.
         """
         q = np.array(q, dtype=float)
         self._row_given = None
@@ -423,14 +389,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return seen
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
-        """Return the step of a control instant and remember it.
+        """Return the step of a control period; see `ControlLaw.update`.
 
-        Args:
-            tick: Control periods since the start.
-            q: Measured positions of the arm joints (na,); finite.
-            qd: Measured velocities (na,); finite.
-            wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, in
-                tool frames; without them internal forces are fed forward, with what was learned.
+        Without wrenches internal forces are fed forward, with their integral.
 
         Raises:
             RobotDynamicsError: If internal closed chains do not close; see `HybridStep`.
@@ -454,9 +415,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return step
 
     def follow_row(self, row: Array | None) -> None:
-        """Follow a row of the caller's in the updates to come; None for those of the plan.
+        """Follow this row in later updates, or the rows of the plan again with None.
 
-        Slip is then judged by what is measured. Surfaces are not touched so.
+        Slip is judged by measurements then. The row must not touch surfaces.
         """
         self._row_given = row
         if row is not None and self.slip is not None:
@@ -467,8 +428,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return self._followed.row(tick) if self._row_given is None else self._row_given
 
     def _watch(self, slip: SlipWatch, tick: int, step: HybridStep, wrenches: Array | None) -> None:
-        """Add to a step how safe its contacts are."""
-        # Arms on their brakes do not squeeze: the first torque is measured only then.
+        """Add the slip margins to a step."""
+        # Until the first torque is measured, arms on their brakes do not squeeze.
         braked = tick <= 1 + self.settings.command_delay_periods
         measured = None if wrenches is None or braked else step
         step.slip = slip.step(tick, max(tick - self.ramp_ticks, 0), measured)
@@ -484,7 +445,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self.running.sensed.take(pose, twist, contact_force)
 
     def hold(self, tick: int) -> None:
-        """Come to rest on the path from a tick on; slip is then judged by what is measured.
+        """Come to rest on the path from a tick on; slip is judged by measurements then.
 
         Args:
             tick: Control periods since the start.
@@ -494,10 +455,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             self.slip.leave_plan()
 
     def follow(self, plan: ObjectPlan, tick: int) -> None:
-        """Follow another plan from a tick on; slip is then judged by what is measured.
+        """Follow another plan from a tick on; slip is judged by measurements then.
 
         Args:
-            plan: What the object is to do from now on; its time 0 is there.
+            plan: The plan; its time 0 is at the tick.
             tick: Control periods since the start.
         """
         super().follow(plan, tick)

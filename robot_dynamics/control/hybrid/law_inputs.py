@@ -30,12 +30,12 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
 )
 from robot_dynamics.manipulation.hybrid.object_observer import ObserverMaps
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
-from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
+from robot_dynamics.model.parameters import Parameters, block_size, unpack
 from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
 
 Array = NDArray[np.float64]
 
-#: What the outputs "scales" are, in their order; scales are from 0 to 1.
+#: Meaning of the output "scales", in its order; scales are from 0 to 1.
 SCALES = (
     *control_law.SCALES,
     "scale of the force on surfaces",
@@ -89,12 +89,12 @@ class Layout:
 
     @cached_property
     def reference(self) -> Mapping[str, slice]:
-        """A row of what is to be done; see `row_columns`."""
+        """A row of the reference; see `row_columns`."""
         return row_columns(self.surfaces, self.internal)
 
     @cached_property
     def memory(self) -> Mapping[str, slice]:
-        """What a step leaves for the next one.
+        """Inputs of the next step from the last one.
 
         The object's centre of mass and quaternion, its twist in its axes; integrals; for each
         surface whether it is touched and for how long there was no force; the desired
@@ -120,7 +120,7 @@ class Layout:
 
     @cached_property
     def outputs(self) -> Mapping[str, slice]:
-        """Outputs of a step besides torque and memory; see `HybridStep`."""
+        """Outputs of a step besides torque and memory; see `HybridOutputs`."""
         C = self.surfaces
         return consecutive(
             pose=7,
@@ -176,17 +176,6 @@ class Layout:
         return max(part.stop for part in parts.values())
 
 
-def law_parameters(
-    system: HybridSystem,
-    gains: HybridGains,
-    distribution: ForceDistribution,
-    holding: Array | None = None,
-) -> Array:
-    """Return the parameter block of `hybrid_law_program`: model, gains, and `law_constants`."""
-    constants = law_constants(system, distribution, holding)
-    return np.concatenate([pack(system.arms), gains.pack(), constants])
-
-
 def law_constants(
     system: HybridSystem, distribution: ForceDistribution, holding: Array | None = None
 ) -> Array:
@@ -196,7 +185,7 @@ def law_constants(
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces and internal forces.
         holding: Internal force (m,) without which contacts that only push let the object fall: a
-            part of what holds everything up. None by default.
+            part of the support. Zero by default.
     """
     held, maps = system.held, ObserverMaps.of(system)
     inertia = np.asarray(held.inertia, dtype=float)
@@ -255,7 +244,7 @@ class LawConstants:
 
     @classmethod
     def unpack(cls, system: HybridSystem, block: Sequence[Scalar]) -> LawConstants:
-        """Return the constants of a block that `law_parameters` made."""
+        """Return the constants of a block."""
         layout, values = Layout.of(system), iter(block)
         d, m = layout.directions, layout.internal
 
@@ -288,7 +277,7 @@ class LawConstants:
 
 @dataclass(frozen=True)
 class LawOptions:
-    """What the program of the law is made for.
+    """Options of the program of the law.
 
     Attributes:
         sensor: Whether the object's pose and twist come from outside, not from the arms.
@@ -308,7 +297,7 @@ class LawOptions:
         """Return the options that settings ask for.
 
         Raises:
-            ArgumentError: If arms with internal closed chains are to avoid singularities.
+            ArgumentError: If arms with internal closed chains must avoid singularities.
         """
         avoidance = settings.posture.singularity_avoidance
         if avoidance > 0.0 and system.drives:
@@ -323,7 +312,7 @@ class LawOptions:
 
 @dataclass(frozen=True)
 class LawInputs:
-    """Inputs and parameters of `hybrid_law_program` by name.
+    """Inputs and parameters of `HybridLawProgram` by name.
 
     Attributes:
         q: Measured positions (n,), of the drives if arms have loops, in the model's order.

@@ -32,7 +32,7 @@ class TunedKernel(NamedTuple):
     Attributes:
         gains: The gains.
         block: Parameters of the kernel.
-        step: Function from the inputs of `hybrid_law_program` to torque, memory and outputs.
+        step: Function from the inputs of `HybridLawProgram` to torque, memory and outputs.
         effort: Largest torques of the arm joints (na,).
     """
 

@@ -26,7 +26,6 @@ from robot_dynamics.control.hybrid.task_check import TaskOptions
 from robot_dynamics.control.reference import row_columns
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ContactLimits, ForceDistribution, HybridSystem
-from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
 
@@ -209,8 +208,8 @@ class SlipWatch:
     Args:
         system: Arms, object, contacts and surfaces.
         names: Of the contacts.
-        options: What counts as bad.
-        rows: Of the plan, one a period (N, 19 + 2 C + m).
+        options: Margins of contacts, and surfaces to stick to.
+        plan: The plan.
         distribution: Sharing of forces, and internal forces.
         period: Of control [s].
     """
@@ -220,10 +219,12 @@ class SlipWatch:
         system: HybridSystem,
         names: Sequence[str],
         options: TaskOptions,
-        rows: Array,
+        plan: ObjectPlan,
         distribution: ForceDistribution,
         period: float,
     ) -> None:
+        count = int(np.ceil(plan.duration / period)) + 1
+        rows = np.asarray(plan.rows(np.arange(count) * period))
         self._system, self._grips = system, dict(options.grips)
         arms = list(zip(names, system.contacts, strict=True))
         limits = {name: one.limits for name, one in arms if one.limits is not None}
@@ -233,10 +234,10 @@ class SlipWatch:
         ]
         slipping = len(limits)
         limits |= {name: grip.cone for name, grip in self._grips.items()}
-        # The margin is declared for contacts; a push on a surface is to stick, by however little.
+        # The margin is declared for contacts; on a surface any margin above zero suffices.
         margins = [options.margin] * slipping + [0.0] * len(self._grips)
         self._planned = SlipMonitor(limits, margins, period)
-        # A plan that comes is checked before it is followed; then what is measured tells.
+        # A streamed plan is checked before it is followed; then measurements decide.
         self._unplanned = SlipMonitor(limits, margins, period)
         self._monitor = self._planned
         self._filter = SlipWarningFilter(period)
@@ -248,51 +249,29 @@ class SlipWatch:
             self._wrenches(forces, rows[:, at["contact"]], rows[:, at["touch"]])
         )
 
-    @classmethod
-    def of(
-        cls,
-        held: HybridSystem,
-        system: GraspSystem,
-        options: TaskOptions,
-        plan: ObjectPlan,
-        distribution: ForceDistribution,
-        period: float,
-    ) -> SlipWatch | None:
-        """Return the monitor of a plan; None if no contact can slip.
-
-        Args:
-            held: Arms, object, contacts and surfaces.
-            system: Arms and object, for the arms' names.
-            options: Margins of contacts, and surfaces to stick to.
-            plan: The plan.
-            distribution: Sharing of forces, and internal forces.
-            period: Control period [s].
-        """
-        if not options.grips and all(one.limits is None for one in held.contacts):
-            return None
-        count = int(np.ceil(plan.duration / period)) + 1
-        rows = np.asarray(plan.rows(np.arange(count) * period))
-        names = [arm.name for arm in system.arms]
-        return cls(held, names, options, rows, distribution, period)
+    @staticmethod
+    def needed(system: HybridSystem, options: TaskOptions) -> bool:
+        """Return whether a contact can slip, or the object must stick to a surface."""
+        return bool(options.grips) or any(one.limits is not None for one in system.contacts)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was said of the contacts that are in danger now, or else of the plan."""
+        """Warnings about contacts in present danger, or else about the plan."""
         return self._filter.present or self.foreseen
 
     @property
     def recorded_warnings(self) -> list[str]:
-        """The warnings for the recording: those of the plan, else those that were issued."""
+        """Warnings for the recording: about the plan, or else the issued ones."""
         return list(self.foreseen or self._filter.issued)
 
     def begin(self) -> SlipReport:
-        """Begin anew with the plan, and return what it says of its beginning."""
+        """Reset to the plan, and return the margins at its start."""
         self._monitor = self._planned
         self._filter.forget()
         return self._monitor.step(0)
 
     def leave_plan(self) -> None:
-        """Judge slip by what is measured from now on: another plan is followed."""
+        """Judge slip by measurements from now on: another plan is followed."""
         self._monitor = self._unplanned
 
     def step(self, tick: int, row: int, measured: HybridStep | None) -> SlipReport:

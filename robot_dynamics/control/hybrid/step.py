@@ -47,7 +47,7 @@ class SlipReport(NamedTuple):
     warnings: tuple[str, ...]
 
 
-class Part:
+class OutputPart:
     """A part of a vector of outputs, read under the name of the attribute; see `HybridOutputs`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -93,26 +93,26 @@ class HybridOutputs:
 
     __slots__ = "at", "values"
 
-    pose = Part()
-    twist = Part()
-    closure = Part()
-    internal_force = Part()
-    contact_force = Part()
-    touched = Part()
-    blocked_error = Part()
-    tilt = Part()
-    spring_wrench = Part()
-    scales = Part()
-    checked_scales = Part()
-    error = Part()
-    distance = Part()
-    support = Part()
-    measured_contact_forces = Part()
-    desired_wrench = Part()
-    held_body_wrenches = Part()
-    torque_range = Part()
-    internal_force_torques = Part()
-    linkage = Part()
+    pose = OutputPart()
+    twist = OutputPart()
+    closure = OutputPart()
+    internal_force = OutputPart()
+    contact_force = OutputPart()
+    touched = OutputPart()
+    blocked_error = OutputPart()
+    tilt = OutputPart()
+    spring_wrench = OutputPart()
+    scales = OutputPart()
+    checked_scales = OutputPart()
+    error = OutputPart()
+    distance = OutputPart()
+    support = OutputPart()
+    measured_contact_forces = OutputPart()
+    desired_wrench = OutputPart()
+    held_body_wrenches = OutputPart()
+    torque_range = OutputPart()
+    internal_force_torques = OutputPart()
+    linkage = OutputPart()
 
     def __init__(self, values: Array, at: Mapping[str, slice]) -> None:
         self.values, self.at = values, at

@@ -39,7 +39,7 @@ from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
-# What the integral of the parts' errors may amount to [rad/s^2, m/s^2].
+# Largest term of the integral of the parts' errors [rad/s^2, m/s^2].
 _LARGEST_CORRECTION = 10.0
 
 
@@ -87,12 +87,12 @@ class JointedStep(HeldStep):
 
 
 class JointedLaw(PlannedLaw):
-    """Moves a jointed object and controls the force in its joint, behind the safety layer.
+    """Control law of a jointed object: motion of both parts, and the force in its joint.
 
     Args:
-        system: Arms, parts and grasps as they are believed to be.
-        jointed: The same as Unseren's model has it.
-        plan: What the object is to do.
+        system: Arms, parts and grasps according to the model.
+        jointed: The same system in the form of Unseren's model.
+        plan: Plan of the object.
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
     """
@@ -114,8 +114,8 @@ class JointedLaw(PlannedLaw):
         self.gains = JointedGains.of(settings)
         columns = row_columns(surfaces=0, internal=jointed.constraints)
         super().__init__(system, settings, safety, plan, columns, self.gains.lead)
-        # Where a row has what the first part does, what is measured is compared with, and what
-        # the second part does.
+        # Columns of a row: motion and force of the first part, force that the measured one is
+        # compared with, motion of the second part.
         self._compared = columns["compared_internal"]
         self._motion, self._second = slice(0, FORCE.start + jointed.constraints), slice(-19, None)
         self.kernel = load_kernel(
@@ -152,7 +152,7 @@ class JointedLaw(PlannedLaw):
         }
 
     def bodies(self, plan: Plan, tick: int) -> tuple[Plan, Plan]:
-        """Return what both parts do: the second folds as planned, whatever the first does."""
+        """Return the plans of both parts: the second folds as planned on any path of the first."""
         begin = max(tick - self.ramp_ticks, 0) * self.period
         return plan, SecondPart(self.reference.path, plan, begin)
 
@@ -167,7 +167,7 @@ class JointedLaw(PlannedLaw):
         return np.asarray(wrench[blocked])
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit; see `PlannedLaw.checked_path`."""
+        """Return the margins of the plan; see `PlannedLaw.checked_path`."""
         times = path_times(self.reference.duration)
         rows = [body.rows(times) for body in self.bodies(self.reference, 0)]
         terms = terms or Robot(self.system.model).constraint_terms
@@ -213,9 +213,9 @@ class JointedLaw(PlannedLaw):
         return evaluate
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> JointedStep:
-        """Forget integrals and say what is seen; see `control_law.ControlLaw.start`.
+        """Reset the law, and return the step at rest; see `ControlLaw.start`.
 
-        The arms' present positions become the posture that they stay near.
+        The present positions become the target of the posture servo.
         """
         self._restart()
         self._forget(q, self.hold_support(q) if last is None else last)
@@ -229,7 +229,7 @@ class JointedLaw(PlannedLaw):
             self._retune(self._retuning)
         row = self._followed.row(tick)
         seen = self._evaluate(row, q, qd, wrenches)
-        # What the wrists measure is the answer to an earlier command.
+        # The wrists measure the effect of an earlier command.
         lacking = row[self._compared] - seen.force
         if wrenches is None:
             lacking = np.zeros(len(lacking))
@@ -363,6 +363,6 @@ def _pivots(system: GraspSystem, terms: Any, at: Array) -> Array:
 
 
 def _layout(system: JointedObjectSystem) -> bytes:
-    """Return what the kernel depends on besides the model: which joints belong to which part."""
+    """Return the key of the kernel besides the model: the joints of each part."""
     parts = [(part.body, part.v_index.tolist()) for part in system.parts]
     return repr(parts).encode()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.hybrid.law_inputs import Layout
-from robot_dynamics.control.hybrid.step import HybridOutputs, Part
+from robot_dynamics.control.hybrid.step import HybridOutputs, OutputPart
 
 
 @pytest.mark.parametrize("name", ["reference", "memory", "outputs", "sensors"])
@@ -28,7 +28,7 @@ def test_parts_follow_one_another(name, surfaces):
 def test_every_output_has_a_name():
     """Of one state and of many cells; a name without a part is an error."""
     layout = Layout(joints=14, directions=12, surfaces=2, arms=2, passive_joints=4)
-    named = {name for name, part in vars(HybridOutputs).items() if isinstance(part, Part)}
+    named = {name for name, part in vars(HybridOutputs).items() if isinstance(part, OutputPart)}
     assert named == layout.outputs.keys()
     one = np.arange(float(layout.size(layout.outputs)))
     many = np.stack([one, -one])
