@@ -32,6 +32,7 @@ from robot_dynamics.manipulation.passive_joints import PassiveJoints
 from robot_dynamics.model import Link, LinkElement, Model, pose
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Rotation, Transform, Vector3
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
@@ -413,12 +414,12 @@ class HybridSystem:
             frame = pose @ contact.pose
             off = frame[:3, :3].T @ (point - frame[:3, 3])
             # In free directions a gap is no error.
-            apart = float(np.linalg.norm(contact.directions[3:].T @ off))
-            if apart > _LARGEST_GAP * self.length:
+            distance = float(np.linalg.norm(contact.directions[3:].T @ off))
+            if distance > _LARGEST_GAP * self.length:
+                gap, most = apart(1e3 * distance, 1e3 * _LARGEST_GAP * self.length)
                 raise ArgumentError(
-                    f"{self.arms.name}: {tool!r} is {apart * 1e3:.4g} mm from its contact on "
-                    f"{self.held.name!r}; expected at most "
-                    f"{_LARGEST_GAP * self.length * 1e3:.4g} mm."
+                    f"{self.arms.name}: {tool!r} is {gap} mm from its contact on "
+                    f"{self.held.name!r}; expected at most {most} mm."
                 )
 
 
