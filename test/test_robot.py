@@ -164,28 +164,6 @@ def test_results_of_several_arrays_have_names(arm, closed, rng):
     assert_allclose(places[0], K, atol=1e-14)
 
 
-def test_calls_after_the_first_are_the_same(arm, rng):
-    """They begin at compiled code: keywords, errors, pickles and own subclasses are as before."""
-    q, qd, qdd = random_state(rng, arm.model)
-    tau = [arm.inverse_dynamics(q, qd, qdd) for _ in range(2)]
-    assert_allclose(tau[0], tau[1], rtol=0, atol=0)
-    assert_allclose(arm.inverse_dynamics(q=q, qd=qd, qdd=qdd), tau[0], rtol=0, atol=0)
-    for _ in range(2):
-        with pytest.raises(ArgumentError, match=r"qdd has shape \(2,\)"):
-            arm.inverse_dynamics(q, qd, qdd[:2])
-        with pytest.raises(TypeError, match="missing 1 required"):
-            arm.inverse_dynamics(q, qd)
-    assert_allclose(arm.forward_dynamics(q, qd, tau[0], check=False), qdd, rtol=1e-10)
-
-    class Heavier(Robot):
-        def inverse_dynamics(self, *state):
-            return 2.0 * super().inverse_dynamics(*state)
-
-    heavier = Heavier(arm.model)
-    for _ in range(2):
-        assert_allclose(heavier.inverse_dynamics(q, qd, qdd), 2.0 * tau[0], rtol=0, atol=0)
-
-
 def test_trees_have_no_loop_joints(arm):
     """No drives, forces or constraints of theirs, of any batch."""
     q = np.zeros((4, 3))

@@ -45,9 +45,6 @@ def in_parallel(
         ShapeError: If the function is neither, or arrays do not have N states each.
     """
     values = [np.asarray(array) for array in arrays]
-    given = getattr(function, "__self__", None)
-    if isinstance(given, tuple):  # of `quick_call`
-        function = given[0]
     signature = getattr(function, "signature", None)
     if signature:
         inputs, _, outputs = (_shapes(side) for side in signature.partition("->"))

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.compile.errors import ShapeError
-from robot_dynamics.compile.quick_call import quick_call
 from robot_dynamics.dynamics.algorithm import Algorithm, place
-from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
 from robot_dynamics.dynamics.jacobian import AXES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Model
@@ -29,18 +27,16 @@ class Functions(dict[Any, Function]):
 
     Args:
         model: The mechanism.
-        on_bound: Called with each algorithm of the model, not of a frame, and its function.
     """
 
-    def __init__(self, model: Model, on_bound: Callable[[Algorithm, Function], None]) -> None:
+    def __init__(self, model: Model) -> None:
         super().__init__()
-        self._model, self._on_bound = model, on_bound
+        self._model = model
         self.long_tree = LongTree(model) if is_long(model) else None
 
     def __missing__(self, key: Algorithm | tuple[Any, ...]) -> Function:
         if isinstance(key, Algorithm):
             function = self.bound(key)
-            self._on_bound(key, function)
         else:
             algorithm, frame, *options = key
             if options and options[0] not in AXES:
@@ -76,22 +72,9 @@ class BoundModel:
         model: The mechanism as data.
     """
 
-    #: Algorithms whose results the method of the same name returns as they are.
-    _direct: ClassVar[frozenset[Algorithm]] = frozenset()
-
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._functions = Functions(model, self._shorten)
-
-    def _shorten(self, algorithm: Algorithm, function: Function) -> None:
-        """Let later calls of the methods of an algorithm begin at its compiled function."""
-        names = [algorithm.name] if algorithm in self._direct else []
-        if algorithm is TREE_FORWARD_DYNAMICS and not self.model.constraint_count:
-            names.append("forward_dynamics")
-        for name in names:
-            own = getattr(type(self), name).__module__.startswith("robot_dynamics.robot.")
-            if own and isinstance(function, np.ufunc):  # not the method of a user's subclass
-                vars(self)[name] = quick_call(function, getattr(self, name))
+        self._functions = Functions(model)
 
     def __getstate__(self) -> dict[str, Model]:
         """Keep the model alone: machine code is found again in the cache."""

@@ -58,8 +58,6 @@ WithPivot = Callable[[Batch, Batch, Batch], tuple[Array, Array]]
 class ClosedLoops(FrameMotion):
     """Dynamics with loops and couplings; without any they are the dynamics of the tree."""
 
-    _direct = FrameMotion._direct | {LOOP_DRIVES}
-
     def constraint_terms(
         self, q: Batch, qd: Batch, out: tuple[Array, ...] | None = None
     ) -> ConstraintTerms:

@@ -50,8 +50,6 @@ from robot_dynamics.robot.results import (
 class Derivatives(Regressors):
     """First and second derivatives of the dynamics, with loops and without."""
 
-    _direct = Regressors._direct | {INVERSE_DYNAMICS_JVP}
-
     def inverse_dynamics_derivatives(
         self, q: Batch, qd: Batch, qdd: Batch, out: tuple[Array, ...] | None = None
     ) -> InverseDynamicsDerivatives:

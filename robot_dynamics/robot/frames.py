@@ -43,8 +43,6 @@ class FrameMotion(TreeDynamics):
     included, and the frames of `Robot.with_frame`.
     """
 
-    _direct = TreeDynamics._direct | {LINK_POSES}
-
     def pose(self, frame: str, q: Batch, out: Array | None = None) -> Array:
         """Return the pose (..., 4, 4) of a frame in the world at positions `q` (..., nq).
 

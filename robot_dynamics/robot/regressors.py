@@ -28,8 +28,6 @@ from robot_dynamics.robot.closed_loops import ClosedLoops
 class Regressors(ClosedLoops):
     """Joint forces and energies as linear functions of the inertial parameters."""
 
-    _direct = ClosedLoops._direct | {INVERSE_DYNAMICS_REGRESSOR, ENERGY_REGRESSOR}
-
     @property
     def inertial_parameters(self) -> Array:
         """The inertial parameters (10 N,) of the N bodies in the order of `model.bodies`.

@@ -39,26 +39,6 @@ class TreeDynamics(BoundModel):
     is written to, or a tuple of arrays.
     """
 
-    _direct = frozenset(
-        (
-            INVERSE_DYNAMICS,
-            TREE_FORWARD_DYNAMICS,
-            BIAS_FORCES,
-            GRAVITY,
-            CORIOLIS_MATRIX,
-            INERTIA_MATRIX,
-            INVERSE_INERTIA_MATRIX,
-            ARTICULATED_BODIES,
-            ENERGIES,
-            MOMENTUM,
-            CENTROIDAL_MOMENTUM_MATRIX,
-            CENTROIDAL_MOMENTUM_MATRIX_RATE,
-            CENTER_OF_MASS,
-            CENTER_OF_MASS_VELOCITY,
-            CENTER_OF_MASS_JACOBIAN,
-        )
-    )
-
     def inverse_dynamics(self, q: Batch, qd: Batch, qdd: Batch, out: Array | None = None) -> Array:
         """Return the joint forces (..., nv) of the tree [N m, N] (Table 5.1).
 
