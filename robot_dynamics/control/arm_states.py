@@ -29,6 +29,7 @@ class ArmStates:
         watches: Watched streams, each with the cause that its silence is.
         q: Last good positions (na,).
         qd: Last good velocities (na,).
+        sampled: Time of each arm's last sample, or of all [s].
         unfit: Finding about the last samples, which prevents a start; empty without.
 
     Args:
@@ -48,7 +49,7 @@ class ArmStates:
         self.measurement, self._rigid_object = measurement, rigid_object
         self.watches: list[tuple[StreamWatch, Cause]] = []
         self.q, self.qd = np.zeros_like(measurement.q), np.zeros_like(measurement.q)
-        self._sampled: Array | float = 0.0
+        self.sampled: Array | float = 0.0
         self.forget()
 
     def forget(self) -> None:
@@ -56,39 +57,16 @@ class ArmStates:
         self._jumped: set[int] = set()  # lost arms whose time jumped
         self.unfit = "nothing was measured yet."
 
-    def take(
-        self,
-        q: Array,
-        qd: Array,
-        wrenches: Array | None,
-        sampled: Array | float,
-        *,
-        lost: LostArms,
-        sent: Array | None,
-        held: bool,
-    ) -> bool:
-        """Take samples if all of them are good, and no arm is lost; return whether that is so.
+    def are_good(self, lost: LostArms, sent: Array | None, *, held: bool) -> bool:
+        """Return whether the last samples are good after all, and no arm is lost.
 
         Args:
-            q: Positions of the arm joints (na,).
-            qd: Their velocities (na,).
-            wrenches: Measured wrenches (k, 6).
-            sampled: Time of each arm's sample, or of all [s].
             lost: Arms whose state is not known.
             sent: Torque of the law that was sent last (na,); None if it does not run.
             held: Whether the arms hold the object.
         """
-        passed, self._sampled = sampled - self._sampled, sampled
-        good = self.measurement.fits(q, qd, wrenches, passed) and not lost
-        if not good:
-            names = [self.names[i] for i in lost]
-            linked = held and self._rigid_object
-            good = self.measurement.judge(names, sent, linked=linked) and not lost
-        if good:
-            self.q[:] = q
-            self.qd[:] = qd
-            self.unfit = ""
-        return good
+        names, linked = [self.names[i] for i in lost], held and self._rigid_object
+        return self.measurement.judge(names, sent, linked=linked) and not lost
 
     def take_good(self, now: int, lost: LostArms) -> tuple[list[Finding], list[int]]:
         """Take the samples of arms that are not lost.

@@ -34,16 +34,17 @@ OWN_SETTINGS = ("object", "posture", "hand", "friction", "impedance", "internal_
 
 
 class BatchLoop:
-    """The law of a scenario with its checks, over N cells. Rows of arrays are cells.
+    """The law of a scenario with the rules for its steps, over N cells. Rows of arrays are cells.
 
     Attributes:
-        law: Of one cell.
-        scales: What limits leave of internal force and motion (N, 2), from 0 to 1.
-        added_internal_force: What control added to the reference (N, m).
-        bytes_per_cell: Of memory that a cell takes here.
+        law: Law of one cell.
+        scales: Scales of internal force and motion by torque limits (N, 2), from 0 to 1.
+        added_internal_force: Correction of the reference's internal force (N, m).
+        rows: Rows of the reference by ticks.
+        bytes_per_cell: Memory that a cell takes here.
 
     Args:
-        loop: Of one cell.
+        loop: Control loop of one cell.
         count: N.
 
     Raises:
@@ -84,7 +85,6 @@ class BatchLoop:
         self.scales, self.added_internal_force = np.ones((count, 2)), np.zeros((count, m))
         self._checked_start: tuple[bytes, bytes] | None = None
         self._branches: dict[int, RunningKernel] = {}
-        #: Rows of the reference by ticks.
         self.rows = np.array([law.row(tick) for tick in range(law.ticks + 1)])
         self.bytes_per_cell = 0
 
@@ -93,15 +93,15 @@ class BatchLoop:
 
         Args:
             cell: Its number.
-            settings: Its gains.
+            settings: Its control settings.
             q: Measured positions at the start (na,).
             qd: Measured velocities (na,).
 
         Raises:
-            ArgumentError: If settings differ from those of the loop in more than gains.
-            RobotDynamicsError: If they or the start are refused.
+            ArgumentError: If settings other than gains differ from the loop's.
+            RobotDynamicsError: If gains or start are refused.
         """
-        # Each start is the first one: what a law saw before is where it looks for the object.
+        # Each start is a first one: a law looks for the object where it saw it before.
         law, check = copy.copy(self.law), self._safety.step_check
         _require_gains_alone(cell, law.settings, settings)
         if settings != law.settings:  # whose own were checked when it was made
@@ -119,7 +119,7 @@ class BatchLoop:
         self._first_memory[cell], self._first_torque[cell] = law.running.memory, last
 
     def share(self, cell: int, other: int) -> None:
-        """Let a cell start as another one does, which is prepared."""
+        """Let a cell start as another cell, which is prepared."""
         for rows in (self._blocks, self._check_blocks, self._first_memory, self._first_torque):
             rows[cell] = rows[other]
 
@@ -135,7 +135,7 @@ class BatchLoop:
         self.begin(np.arange(len(self._memory)))
 
     def change(self, cells: NDArray[np.intp]) -> None:
-        """Bind the kernels to cells that have been prepared anew; they have to begin then."""
+        """Bind the kernels to cells that were prepared anew; `begin` must follow."""
         self._kernel.change(cells, self._blocks[cells])
         self._check.change(cells, self._check_blocks[cells])
 

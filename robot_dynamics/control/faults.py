@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What may go wrong while arms hold an object, what is done about it, and the latch of both."""
+"""Faults of controlled arms, the responses to them, and the latch that keeps both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robot_dynamics.errors import RobotDynamicsError
 
 
 class State(Enum):
-    """Where a controller stands."""
+    """State of a controller."""
 
     INACTIVE = "inactive"
     STARTING = "starting"
@@ -21,7 +21,7 @@ class State(Enum):
 
 
 class Response(IntEnum):
-    """What is done about a fault, the more drastic the larger."""
+    """Response to a fault; a larger one is more drastic."""
 
     NONE = 0
     HOLD_POSE = 1  # the law goes on at rest, with the last safe squeeze
@@ -32,7 +32,7 @@ class Response(IntEnum):
 
 
 class Cause(Enum):
-    """Why control cannot go on as it was."""
+    """Cause of a fault."""
 
     REFERENCE_LOST = "reference lost"
     WRENCH_LOST = "wrench lost"
@@ -58,7 +58,7 @@ class Cause(Enum):
 
     @property
     def response(self) -> Response:
-        """What is done about it."""
+        """Response to a fault with this cause."""
         if self in (Cause.REFERENCE_LOST, Cause.WRENCH_LOST):
             return Response.HOLD_POSE
         if self is Cause.GRASP_LOST:
@@ -71,12 +71,12 @@ class Cause(Enum):
 
 
 class Finding(NamedTuple):
-    """Something that a check has found.
+    """A fault that a check has found.
 
     Attributes:
-        cause: Its kind.
+        cause: Its cause.
         subject: Name of the joint, arm or stream.
-        sentence: What happened and what was expected, without the subject's name.
+        sentence: Observation and expectation, without the subject's name.
     """
 
     cause: Cause
@@ -96,13 +96,13 @@ class StaleStreamError(SafetyError):
 
 
 class FaultLatch:
-    """The state of a controller, and the faults that took it there; only `reset` lets go of them.
+    """State of a controller, and the faults since the last reset, which alone clears them.
 
     Attributes:
-        state: Where the controller stands.
-        faults: What has gone wrong since the last reset, in order, with the time of each.
-        response: The most drastic response to it.
-        law_runs: Whether the law's torque is what is sent.
+        state: State of the controller.
+        faults: Faults since the last reset, in order, with the time of each.
+        response: The most drastic response to them.
+        law_runs: Whether the law's torque is sent.
         wrenches_usable: Whether force feedback may go on; a lost wrench taken as zero makes it
             push harder.
         reference_held: Whether the law must come to rest and stay there.

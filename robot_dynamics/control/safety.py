@@ -266,19 +266,20 @@ class SafetyLayer(FaultLatch):
         Raises:
             ArgumentError: If an array has the wrong length.
         """
-        arms, fallback = self.arms, self.fallback
-        if not arms.take(
-            q,
-            qd,
-            wrenches,
-            self._clock.seconds(now) if sampled is None else sampled,
-            lost=fallback.lost,
-            sent=self._last if self.law_runs else None,
-            held=self.object_held,
+        arms, lost = self.arms, self.fallback.lost
+        at = self._clock.seconds(now) if sampled is None else sampled
+        passed, arms.sampled = at - arms.sampled, at
+        fit = arms.measurement.fits(q, qd, wrenches, passed)
+        if (fit and not lost) or arms.are_good(
+            lost, self._last if self.law_runs else None, held=self.object_held
         ):
-            found, back = arms.take_good(now, fallback.lost)
+            arms.q[:] = q
+            arms.qd[:] = qd
+            arms.unfit = ""
+        else:
+            found, back = arms.take_good(now, lost)
             for arm in back:
-                fallback.hold_arm(arm, arms.measurement.q)
+                self.fallback.hold_arm(arm, arms.measurement.q)
             if not self.in_charge:  # whoever moves the arms may give them other sensors
                 arms.measurement.begin()
             for one in found:
@@ -324,13 +325,13 @@ class SafetyLayer(FaultLatch):
         if not self.in_charge:
             return None
         if self.law_runs:
-            missing = self.step_check.torque_missing(step)
-            if missing is not None:
-                self.trip(now, missing)
+            wanted = None if step is None else step.torque
+            if wanted is None or wanted.shape != self._last.shape:
+                self.trip(now, self.step_check.torque_missing(wanted))
+                wanted = self._last
             if step is not None:
-                torque = self._last if missing else step.torque
                 held = cast(HeldStep, step)  # only steps of held objects are read as such
-                sent = self._checked(now, held, torque, wrists, ramped=ramped)
+                sent = self._checked(now, held, wanted, wrists, ramped)
                 if self.law_runs:
                     self._last[:] = sent
                     return sent
@@ -347,7 +348,7 @@ class SafetyLayer(FaultLatch):
         return torque
 
     def _checked(
-        self, now: int, step: HeldStep, torque: Array, wrists: Array | None, *, ramped: bool
+        self, now: int, step: HeldStep, torque: Array, wrists: Array | None, ramped: bool
     ) -> Array:
         """Trip if a step breaks a rule; return its torque within the torque rate."""
         check, q = self.step_check, self.arms.q

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
-from robot_dynamics.control.control_law import HeldStep, LawStep
+from robot_dynamics.control.control_law import HeldStep
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.link_distance import LinkDistances, Proximity
 from robot_dynamics.control.rotation_path import conjugate, rotated
@@ -203,13 +203,10 @@ class StepCheck:
 
     # -- one cell -----------------------------------------------------------------------------
 
-    def torque_missing(self, step: LawStep | None) -> Finding | None:
-        """Return a finding if there is no torque, or not one for each joint."""
-        torque = None if step is None else step.torque
+    def torque_missing(self, torque: Array | None) -> Finding:
+        """Return the finding that there is no torque, or not one for each joint."""
         if torque is None:
             return Finding(Cause.CONTROLLER_FAILED, "controller", "the law gave no torque.")
-        if torque.shape == self._effort.shape:
-            return None
         sentence = f"the law gave {torque.size} torques, expected {len(self._joints)}."
         return Finding(Cause.TORQUE_INVALID, "controller", sentence)
 
@@ -242,7 +239,7 @@ class StepCheck:
         return bool(
             self._figures.item(_BEYOND) <= 0.0
             and step.support_torque_ratio <= 1.0
-            and (not self._soft_fingers or np.max(step.tilts) <= self._tilt)
+            and (not self._soft_fingers or all(x <= self._tilt for x in step.tilts.tolist()))
         )
 
     def figures(self, step: HeldStep, scaled: int) -> StepFigures:

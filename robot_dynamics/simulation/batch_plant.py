@@ -204,7 +204,7 @@ class BatchPlant:
         self._measure(cells)
 
     def change(self, numbers: NDArray[np.intp], cells: Sequence[PlantCell]) -> None:
-        """Replace some cells; they have to be reset then.
+        """Replace some cells; `reset` must follow.
 
         Args:
             numbers: Their numbers.
@@ -245,11 +245,11 @@ class BatchPlant:
         Args:
             own: Which cells.
             torque: Their new commands (n, na).
-            alive: Which of them move; the others stay as they are.
+            alive: Cells that move (n,); the others stay as they are.
 
         Returns:
-            Which of the moving ones could not go on (n,): constraints depend on one another there,
-            or the motion has no bound.
+            Moving cells that failed (n,): their constraints depend on one another, or the motion
+            has no bound.
         """
         tick = self.tick[own]
         applied = self._delay.after(own, tick, torque)
@@ -286,7 +286,7 @@ class BatchPlant:
         return lost
 
     def why_ended(self, cell: int) -> tuple[str, str]:
-        """Return in short, and in a sentence, why a cell could not go on."""
+        """Return cause and sentence of a cell that failed."""
         until = (int(self.tick[cell]) + 1) * self.period
         return "simulation", (
             f"the simulated motion grew without bound before {until:g} s, or constraints depend "
@@ -294,7 +294,7 @@ class BatchPlant:
         )
 
     def _buffers(self, count: int) -> tuple[Array, ...]:
-        """Return where a step of some cells is written: the same memory in each of a thread."""
+        """Return the output arrays of a step, which a thread uses again and again."""
         held: tuple[Array, ...] = getattr(self._own, "buffers", ())
         if not held or len(held[0]) < count:
             held = (*(np.empty((count, size)) for size in self._widths), np.empty(count))

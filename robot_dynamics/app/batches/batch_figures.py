@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and columns of a run of many cells, collected while it goes on.
+"""Figures and columns of many cells, collected during their run.
 
-Figures have the names and definitions of `report.report_of`: some control periods of all cells are
-looked at as the rows of one recording.
+Figures have the names and definitions of `report.report_of`: control periods of all cells are
+evaluated together, as the rows of one recording.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from robot_dynamics.control.control_law import ControlLaw
 
 Array = NDArray[np.float64]
 
-_ROWS = 128  # control periods that are looked at together
+_ROWS = 128  # control periods that are evaluated together
 
 #: Largest values over a run, by the name of the figure; and the least ones.
 LARGEST = (
@@ -70,7 +70,7 @@ _OF_FIGURES = (
 
 
 class FigureReference:
-    """What the figures of a scenario's runs compare with, over control periods.
+    """References of a scenario's figures, over control periods.
 
     Args:
         scenario: The scenario.
@@ -94,16 +94,16 @@ class FigureReference:
 
 
 class Collector:
-    """Figures, and columns if they are asked for, of some cells.
+    """Figures and recorded columns of some cells.
 
     Attributes:
-        figures: By name (n,); NaN where a cell never came to what is looked at.
-        kept: Columns by name (rows, n, w).
+        figures: By name (n,); NaN if a cell ended before the figure has a value.
+        kept: Recorded columns by name (rows, n, w).
 
     Args:
-        reference: What is compared with.
+        reference: References of the figures.
         count: n.
-        record: Names of columns to keep; see `COLUMNS`.
+        record: Names of columns to record; see `COLUMNS`.
         every: Control periods between two rows of them.
     """
 
@@ -126,8 +126,8 @@ class Collector:
         """Take one control period, before the plant's step.
 
         Args:
-            tick: Which.
-            alive: Which cells it counts for (n,).
+            tick: Its number.
+            alive: Cells that have not ended (n,).
             values: Columns (n, w) by name, at least those that are recorded or needed.
         """
         if not self._rows:
@@ -148,7 +148,7 @@ class Collector:
             self.flush()
 
     def flush(self) -> None:
-        """Work off what was taken."""
+        """Evaluate the control periods that were taken."""
         rows, n = self._filled, self._count
         if rows == 0 or self._start is None:
             return
@@ -196,7 +196,7 @@ class Collector:
         self._filled = 0
 
     def finish(self) -> None:
-        """Work off the rest."""
+        """Evaluate the rest."""
         self.flush()
         for name, values in self.figures.items():
             self.figures[name] = np.where(np.isfinite(values), values, np.nan)

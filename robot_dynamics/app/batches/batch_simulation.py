@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Many cells of one scenario at once: compiled, several cells per instruction, on all cores."""
+"""Simulation of many cells of one scenario."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ROWS_NOT_FINITE = (
 
 
 class BatchObservation(NamedTuple):
-    """What is seen of N cells; see `Observation`.
+    """Observation of N cells; see `Observation`.
 
     Attributes:
         time: Simulated time since each cell's start [s] (N,).
@@ -64,9 +64,9 @@ class Ending:
     """Why a cell ended before its run did.
 
     Attributes:
-        time: When [s].
-        cause: In short: that of the safety layer, "simulation", or "refused" before the start.
-        sentence: What happened, and what was expected.
+        time: Time since the start [s].
+        cause: Cause of the safety layer, "simulation", or "refused" before the start.
+        sentence: Event and expectation.
     """
 
     time: float
@@ -80,10 +80,10 @@ class BatchRun:
 
     Attributes:
         figures: By the names of a single run's report, one value a cell (N,); of a cell that
-            ended, those until then; NaN where nothing was seen.
-        endings: By number of the cell, why it ended before the run did.
-        times: Of the rows of `columns` (rows,) [s].
-        columns: What was recorded (rows, N, w), by the names of a `Recording`; NaN after a cell's
+            ended, up to its end; NaN if a cell has no value.
+        endings: Cells that ended before the run did, by number.
+        times: Times of the rows of `columns` (rows,) [s].
+        columns: Recorded columns (rows, N, w), by the names of a `Recording`; NaN after a cell's
             end.
     """
 
@@ -94,7 +94,7 @@ class BatchRun:
 
     @property
     def failed(self) -> Mask:
-        """Which cells ended before the run did (N,)."""
+        """Whether each cell ended before the run did (N,)."""
         count = len(next(iter(self.figures.values())))
         return np.isin(np.arange(count), list(self.endings))
 
@@ -102,11 +102,11 @@ class BatchRun:
 class BatchSimulation:
     """N cells of a scenario, each with parameters of its own, advanced together.
 
-    All of a control period is simulated: the law with its limits and the checks of the safety
-    layer, command delay, integration steps with projection or contacts, sensors with noise and
-    delay. Where arms hold one object by rigid grasps in free space, with the plant "engine" and
-    the laws "hybrid" and "impedance", all of it is compiled for many cells. Elsewhere cells go
-    one after the other, each with plant and law of a single run; `separate` says why.
+    A control period consists of the law with its limits and the rules of the safety layer, command
+    delay, integration steps with projection or contacts, and sensors with noise and delay. If arms
+    hold one object by rigid grasps in free space, with the plant "engine" and the law "hybrid" or
+    "impedance", everything is compiled for many cells. Other cells run one after the other, each
+    with the plant and the law of a single run; `separate` gives the reason.
 
         batch = rd.BatchSimulation("lift_box", 1000, {"plant.object_mass_scale": scales})
         run = batch.run()                  # the scenario, its law in the loop
@@ -115,23 +115,23 @@ class BatchSimulation:
         seen = batch.reset()               # or torques of your own
         seen = batch.step(torque)          # (N, na)
 
-    A cell's numbers are those of `rd.simulate(scenario, overrides=batch.overrides(cell))`, or of
-    `rd.Simulation` likewise, to the last bit; where `plant.link_mass_scale` varies, to rounding.
+    The numbers of a cell equal those of `rd.simulate(scenario, overrides=batch.overrides(cell))`
+    and `rd.Simulation`, to the last bit; to rounding if `plant.link_mass_scale` varies.
 
-    A cell ends where a single run would fall back or fail: what the safety layer finds, a motion
-    without bound, numbers that are none. It then stays as it is, `endings` says why, and no other
-    cell changes.
+    A cell ends if a single run would fall back or fail: at a finding of the safety layer, a motion
+    without bound, or numbers that are not finite. It then stays as it is, `endings` gives the
+    reason, and no other cell changes.
 
     Attributes:
-        scenario: What all cells have in common.
+        scenario: The scenario of all cells.
         count: N.
-        separate: Why cells go one after the other; empty if they are compiled together.
+        separate: Reason why cells run one after the other; empty if they are compiled together.
         period: Control period [s].
         joint_names: The arm joints, in the order of torques and measurements.
         arm_names: The arms, in the order of the wrenches.
         effort_limits: The largest torques of the drives (na,).
-        parameters: What differs from cell to cell.
-        endings: By number of the cell, why it has ended.
+        parameters: Parameters of the cells, by scenario key.
+        endings: Cells that have ended, by number.
 
     Args:
         scenario: A scenario, a file, or the name of a shipped one.
@@ -141,16 +141,15 @@ class BatchSimulation:
             (masses, grasp errors, friction, delays, sensors, seed) and control (gains of object,
             posture, friction, internal force, impedance).
         overrides: Changes of single values in all cells, as "plant.command_delay_periods=2".
-        threads: How many cells' parts are advanced at the same time; all cores by default. Cells
-            that go one after the other are spread over as many processes.
-        contacts: Refused: contacts of cells are those of the scenario.
+        threads: Number of threads; by default one for each core. Cells that run one after the
+            other are spread over as many processes.
+        contacts: Refused: the contacts of cells are given by the scenario.
 
     Raises:
         ArgumentError: If the scenario has a controller of one's own, a parameter cannot differ
             from cell to cell, or contacts are given.
-        RobotDynamicsError: If the scenario is refused, or a key or a value of a parameter is none
-            that a scenario takes. A cell that is refused as a whole, as one whose arm does not
-            reach its grasp, ends alone.
+        RobotDynamicsError: If the scenario, or the key or a value of a parameter, is refused. A
+            single cell that is refused, because an arm does not reach its grasp, ends alone.
     """
 
     def __init__(
@@ -200,11 +199,11 @@ class BatchSimulation:
     # -- the cells ----------------------------------------------------------------------------
 
     def overrides(self, cell: int) -> list[str]:
-        """Return the overrides with which a single run is this cell's, those of all included."""
+        """Return the overrides that make a single run of a cell, with the common ones."""
         return [*self._common, *self._own_overrides(int(self._numbers(cell)[0]))]
 
     def _own_overrides(self, cell: int) -> list[str]:
-        """Return what a cell differs in from the scenario of all."""
+        """Return the overrides of a cell without the common ones."""
         texts = [
             f"{key}={json.dumps(values[cell].tolist())}" for key, values in self.parameters.items()
         ]
@@ -214,12 +213,12 @@ class BatchSimulation:
 
     @property
     def active(self) -> Mask:
-        """Which cells have not ended (N,)."""
+        """Whether each cell has not ended (N,)."""
         return self._alive.copy()
 
     @property
     def bytes_per_cell(self) -> int:
-        """Memory that a cell takes, besides what all have in common."""
+        """Memory that a cell takes, without the memory that all share."""
         return self._cells.bytes_per_cell
 
     @cached_property
@@ -246,14 +245,14 @@ class BatchSimulation:
     ) -> BatchObservation:
         """Return cells to the start at rest, brakes on; noise begins anew.
 
-        The law begins from what it saw at the first start, also where seeds give other noise, or
+        The law starts from the measurement of the first start, even if seeds give other noise, or
         from the start of a cell whose parameters change.
 
         Args:
             cells: Their numbers, or a mask (N,); all by default.
-            seeds: Of the noise of each; those of the parameters by default.
-            parameters: New values of the parameters of the batch, one for each of these cells;
-                others stay what they are. Delays may be as large as the largest at first.
+            seeds: Seeds of their noise; by default from the parameters.
+            parameters: New values of parameters of the batch, one for each of these cells. Delays
+                cannot exceed the largest delay at first.
 
         Raises:
             ArgumentError: If there is no such cell or parameter, seeds or parameters are not one
@@ -313,7 +312,7 @@ class BatchSimulation:
         """Advance all cells that have not ended, the scenario's law in the loop.
 
         Args:
-            rows: What the law follows in each of P control periods (P, N, w); see
+            rows: Rows that the law follows in each of P control periods (P, N, w); see
                 `reference_rows`.
             cells: Which cells are advanced (N,); the others wait. All by default.
 
@@ -335,14 +334,14 @@ class BatchSimulation:
         return self._seen_after(advance)
 
     def control(self, rows: ArrayLike | None = None) -> Array:
-        """Return the torques (N, na) of the scenario's law for what is seen now.
+        """Return the torques (N, na) of the scenario's law for the present observation.
 
-        They take effect by `step`; the law takes it that they are sent, once each control period.
-        Cells in which the safety layer finds a fault end; torques of ended cells are zero.
+        They take effect by `step`; the law assumes that they are sent, once in each control
+        period. Cells with a finding of the safety layer end; torques of ended cells are zero.
 
         Args:
-            rows: What the law follows now, (N, w) or (w,), as `reference_rows`; by default those
-                of the scenario's plan.
+            rows: Rows that the law follows now, (N, w) or (w,), as `reference_rows`; by default
+                from the scenario's plan.
         """
         cells = self._controlled_cells()
         given = None if rows is None else np.asarray(rows, dtype=float)
@@ -373,7 +372,7 @@ class BatchSimulation:
 
     @property
     def reference_columns(self) -> dict[str, slice]:
-        """Where forces stand in the rows of the reference."""
+        """Columns of forces in the rows of the reference."""
         return dict(self._controlled_cells().followed.row_columns)
 
     @property
@@ -383,11 +382,11 @@ class BatchSimulation:
 
     @property
     def observation(self) -> BatchObservation:
-        """What was seen last; of cells that have ended, before they did."""
+        """The last observation; of cells that have ended, before their end."""
         return self._seen_after(lambda own: None)
 
     def _seen_after(self, work: Callable[[slice], None]) -> BatchObservation:
-        """Do something with all parts of the cells, and return what is seen then."""
+        """Do something with all parts of the cells, and return the observation after it."""
         now, period = self._cells.seen, self.period
         time, *rest = seen = [np.empty(self.count), *(np.empty(rows.shape) for rows in now[1:])]
 
@@ -412,7 +411,7 @@ class BatchSimulation:
         """Run the scenario from its start in all cells, with its law in the loop.
 
         Args:
-            duration: Simulated time [s]; that of start and reference by default.
+            duration: Simulated time [s]; by default start and reference.
             record: Names of columns to keep: object_pose, object_twist, joint_position,
                 joint_velocity, grasp_wrench, applied_torque, commanded_torque, internal_force; of
                 `separate` cells any of a recording.
@@ -503,7 +502,7 @@ class BatchSimulation:
         self._end({i: self._refused[i] for i in cells if i in self._refused and self._alive[i]}, 0)
 
     def _change(self, cells: NDArray[np.intp], parameters: Mapping[str, ArrayLike]) -> None:
-        """Give some cells other parameters; they have to be reset then."""
+        """Give some cells other parameters; `reset` must follow."""
         new = _checked(parameters, len(cells))
         for key, values in new.items():
             if key not in self.parameters:
@@ -568,7 +567,7 @@ class BatchSimulation:
 
 
 def why_separate(scenario: Scenario, system: GraspSystem | None = None) -> str:
-    """Return why cells of a scenario go one after the other; empty if they are compiled together.
+    """Return why cells of a scenario run one after the other; empty if they are compiled.
 
     Args:
         scenario: The scenario.

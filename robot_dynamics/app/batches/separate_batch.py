@@ -51,7 +51,7 @@ class CellProcess:
     """`SeparateCells` in a process of their own; it ends with this object.
 
     Args:
-        scenario: What they have in common.
+        scenario: The scenario of all cells.
         overrides: Of each cell.
     """
 
@@ -69,10 +69,10 @@ class CellProcess:
         self._line.send((scenario, overrides))
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        """Return what a method of the cells returns.
+        """Return the result of a method of the cells.
 
         Raises:
-            RobotDynamicsError: What it raises; or that the process has ended.
+            RobotDynamicsError: If the method raises it, or the process has ended.
         """
         try:
             self._line.send((name, arguments))
@@ -83,7 +83,7 @@ class CellProcess:
                 f"a process of a batch of cells has ended with status {code}; expected it to "
                 "have enough memory, and this package to be installed for it."
             ) from None
-        except BaseException:  # as Ctrl-C: the answer would be taken for that of another question
+        except BaseException:  # as Ctrl-C: the answer must not be taken for another question's
             self._line.close()
             raise
         if kind in _ERRORS:
@@ -98,7 +98,7 @@ class _LocalCells:
         self._cells = SeparateCells(scenario, overrides)
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        """Return what a method of the cells returns."""
+        """Return the result of a method of the cells."""
         return getattr(self._cells, name)(*arguments)
 
 
@@ -225,10 +225,10 @@ def _end(line: Connection, process: subprocess.Popen[bytes]) -> None:
 
 
 def serve(number: int) -> None:
-    """Do what is asked for, until nobody can ask any more.
+    """Answer requests until the caller's end of the pipe is closed.
 
     Args:
-        number: Of the file by which it is asked.
+        number: File descriptor of this end.
     """
     with Connection(number) as line:
         try:

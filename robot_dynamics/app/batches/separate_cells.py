@@ -49,7 +49,7 @@ class SeparateCells:
     """Some cells of a scenario, each by itself; numbers of cells count from the first of these.
 
     Args:
-        scenario: What they have in common.
+        scenario: The scenario of all cells.
         overrides: Of each cell.
     """
 
@@ -84,7 +84,7 @@ class SeparateCells:
         return self._refused
 
     def see(self) -> CellsSeen:
-        """Return what is seen now."""
+        """Return the present measurements."""
         n, (na, k) = len(self._cells), self._sizes
         seen = CellsSeen(
             np.zeros(n, dtype=np.int64),
