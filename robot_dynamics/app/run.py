@@ -40,7 +40,6 @@ from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.settings import EngineName
 
@@ -436,12 +435,8 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> ScenePlant:
         RobotDynamicsError: If the engine is not installed, or does not know such objects.
     """
     start = closed_configuration(system, scenario.object_pose)
-    period, settings, scene = scenario.control.period, scenario.plant, scene_of(scenario, system)
-    if settings.engine == "mujoco":
-        from robot_dynamics.simulation.mujoco_plant import MujocoPlant
-
-        return MujocoPlant(scene, start, period, settings)
-    return EnginePlant(scene, start, period, settings)
+    scene = scene_of(scenario, system)
+    return ScenePlant(scene, start, scenario.control.period, scenario.plant)
 
 
 def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: ControlLaw) -> Progress:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many plants of one scene at once: command delay, integration steps and sensors of N cells.
 
-What a cell computes are the operations of `EnginePlant` with its parameters, in its order, so that
+What a cell computes are the operations of `RigidMotion` with its parameters, in its order, so that
 results agree to the last bit. Rows of arrays are cells. Parts of the cells may be advanced by
 different threads at the same time.
 """
