@@ -33,7 +33,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownName
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.batch_plant import BatchPlant, PlantCell
-from robot_dynamics.simulation.rigid_motion import RigidMotion
+from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 from robot_dynamics.spatial import Inertia
 
@@ -250,7 +250,7 @@ class BatchSimulation:
         self._variable_links, self._link_scale = len(scales) > 1, min(scales)
         system = self._true_system(scenario)
         self._start = closed_configuration(system, scenario.object_pose)
-        self._nominal = RigidMotion(
+        self._nominal = RigidEngine(
             scene_of(scenario, system), self._start, self.period, scenario.plant
         )
         return BatchPlant(self._nominal, self._cells(range(self.count), settings), self.period)
@@ -291,7 +291,7 @@ class BatchSimulation:
             cells.append(replace(found, settings=own))
         return cells
 
-    def _made(self, scenario: Scenario, nominal: RigidMotion, start: Array) -> PlantCell | Ending:
+    def _made(self, scenario: Scenario, nominal: RigidEngine, start: Array) -> PlantCell | Ending:
         try:
             system = self._true_system(scenario)
             if scenario.plant.grasp_error == self.scenario.plant.grasp_error:

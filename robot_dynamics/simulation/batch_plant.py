@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many plants of one scene at once: command delay, integration steps and sensors of N cells.
 
-What a cell computes are the operations of `RigidMotion` with its parameters, in its order, so that
+What a cell computes are the operations of `RigidEngine` with its parameters, in its order, so that
 results agree to the last bit. Rows of arrays are cells. Parts of the cells may be advanced by
 different threads at the same time.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.engine import CORRECTION
-from robot_dynamics.simulation.rigid_motion import RigidMotion
+from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 
 Array = NDArray[np.float64]
@@ -56,7 +56,7 @@ class PlantCell:
     effort: Array
 
     @classmethod
-    def of(cls, motion: RigidMotion, settings: PlantSettings) -> PlantCell:
+    def of(cls, motion: RigidEngine, settings: PlantSettings) -> PlantCell:
         """Return the cell of a motion at its start."""
         at_start = motion.at_start
         return cls(settings, motion.block, motion.q.copy(), *at_start, motion.drives.effort)
@@ -87,7 +87,7 @@ class BatchPlant:
             them by plan: faults are of single runs.
     """
 
-    def __init__(self, motion: RigidMotion, cells: Sequence[PlantCell], period: float) -> None:
+    def __init__(self, motion: RigidEngine, cells: Sequence[PlantCell], period: float) -> None:
         self._require_alike([cell.settings for cell in cells])
         settings = [cell.settings for cell in cells]
         count, system = len(cells), motion.scene.system

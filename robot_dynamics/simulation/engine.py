@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interface of simulation engines: a mechanism that moves by one control period at a time.
 
-`RigidMotion` (rigid grasps), `ContactEngine` (grasps and surfaces that slip or open) and
+`RigidEngine` (rigid grasps), `ContactEngine` (grasps and surfaces that slip or open) and
 `MujocoEngine` move the arms and the object of a scene; `RobotEngine` and `RobotContactEngine` move
 a robot by itself. A `Plant` adds the clock, drives and sensors.
 """

@@ -28,7 +28,7 @@ from robot_dynamics.simulation.mujoco_contacts import (
     TangentPlanes,
 )
 from robot_dynamics.simulation.mujoco_model import POINT, addresses, mass_properties, mujoco_xml
-from robot_dynamics.simulation.rigid_motion import carrying_map
+from robot_dynamics.simulation.rigid_engine import carrying_map
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 

@@ -3,7 +3,7 @@
 """Simulated plants: an engine with a clock and, for arms, with drives, sensors and faults.
 
 The settings and the scene select the engine of arms. With rigid grasps and nothing to touch,
-`RigidMotion` integrates the closed-loop equations; contacts that slip or open, surfaces and
+`RigidEngine` integrates the closed-loop equations; contacts that slip or open, surfaces and
 environment joints need the impulses of `ContactEngine`; `MujocoEngine` moves any of these scenes.
 """
 
@@ -34,7 +34,7 @@ from robot_dynamics.simulation.engine import (
     restore,
 )
 from robot_dynamics.simulation.faults import Faults
-from robot_dynamics.simulation.rigid_motion import RigidMotion
+from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement, Sensors
 from robot_dynamics.simulation.settings import PlantSettings
@@ -340,4 +340,4 @@ def _engine_of(scene: Scene, settings: PlantSettings) -> EngineMaker:
         from robot_dynamics.simulation.mujoco_engine import MujocoEngine
 
         return MujocoEngine
-    return RigidMotion if scene.rigid else ContactEngine
+    return RigidEngine if scene.rigid else ContactEngine

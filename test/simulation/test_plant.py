@@ -18,14 +18,14 @@ from robot_dynamics.simulation.engine import Engine, SceneEngine, Truth
 from robot_dynamics.simulation.faults import Faults, FaultSettings, fault_of
 from robot_dynamics.simulation.mujoco_engine import MujocoEngine
 from robot_dynamics.simulation.plant import ScenePlant
-from robot_dynamics.simulation.rigid_motion import RigidMotion
+from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.robot_engine import RobotEngine
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement, Sensors
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 from test.two_arms import two_arms
 
-ENGINES = (RigidMotion, ContactEngine, MujocoEngine, RobotEngine, RobotContactEngine)
+ENGINES = (RigidEngine, ContactEngine, MujocoEngine, RobotEngine, RobotContactEngine)
 
 
 @pytest.mark.parametrize("kind", ENGINES)

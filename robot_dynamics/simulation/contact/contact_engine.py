@@ -26,7 +26,7 @@ from robot_dynamics.simulation.engine import (
     grew_without_bound,
     joint_forces_of,
 )
-from robot_dynamics.simulation.rigid_motion import joint_places
+from robot_dynamics.simulation.rigid_engine import joint_places
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 

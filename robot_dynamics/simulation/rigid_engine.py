@@ -55,7 +55,7 @@ from robot_dynamics.spatial import Motion, Rotation, Scalar
 Array = NDArray[np.float64]
 
 
-class RigidMotion(SceneEngine):
+class RigidEngine(SceneEngine):
     """Arms, object and grasps, integrated with a fixed step; loops closed by projection.
 
     Attributes:
@@ -104,7 +104,7 @@ class RigidMotion(SceneEngine):
         self._figures = self._figures_kernel.bind(parameters)
         self.begin()
 
-    def variant(self, scene: Scene, start: Array, settings: PlantSettings) -> RigidMotion:
+    def variant(self, scene: Scene, start: Array, settings: PlantSettings) -> RigidEngine:
         """Return a copy for a cell with other parameters, at its start.
 
         Only its `block` and `at_start` are used; it cannot run.
