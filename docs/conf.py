@@ -10,7 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+
+from sphinx.application import Sphinx  # noqa: E402
 
 import robot_dynamics  # noqa: E402 - the checkout beside this file, installed or not
 from robot_dynamics.explicit_robot import ExplicitRobot  # noqa: E402
@@ -67,3 +69,16 @@ def show_signatures(*classes: type) -> None:
 
 
 show_signatures(robot_dynamics.Robot, ExplicitRobot)
+
+
+def show_results(app: object, docname: str, source: list[str]) -> None:
+    """Add the results of the last run of the tests to the algorithms of the book."""
+    if docname == "book":
+        from support.book import page, recorded
+
+        source[0] = page(recorded())
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the functions of this file to Sphinx."""
+    app.connect("source-read", show_results)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The guard node: holds the arms up when the heartbeat of their controller stops."""
+"""The guard node, which holds the arms up when the heartbeat of their controller stops."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, locked_joints
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import build_system, locked_joints
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, tick_of
 from robot_dynamics.control.fallback import FallbackTorque
@@ -61,17 +62,17 @@ from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import retry_while, serve
 from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers, sample_quality
 
-RESET_TIMEOUT_S = 1.0  # for a heartbeat of a controller that was reset, and for joint states
+RESET_TIMEOUT_S = 1.0  # longest wait of a reset for a heartbeat and joint states
 
 Array = NDArray[np.float64]
 
 
 class Guard:
-    """A configured guard. It takes over arms only while the node is active.
+    """A configured guard, which takes over arms only while the node is active.
 
     Attributes:
-        due: When to check the heartbeat next, by the steady clock [s].
-        incomplete: Always false: every message is acted on by itself.
+        due: Time of the next heartbeat check, by the steady clock [s].
+        incomplete: Always false: messages do not wait for one another.
 
     Args:
         node: The node `guard`.
@@ -128,19 +129,20 @@ class Guard:
         )
 
     def activate(self) -> None:
-        """Watch the heartbeat from now on, and take over when it stops."""
+        """Watch the heartbeat, and take over when it stops."""
         self._active = True
         self._report()
 
     def deactivate(self) -> None:
-        """Take over no more.
+        """Stop watching.
 
         Raises:
-            GuardError: While the guard is in charge of the arms.
+            GuardError: If the guard is in charge of the arms.
         """
         if self._monitor.state is not GuardState.WATCHING:
             raise GuardError(
-                "deactivate refused: the guard is in charge; expected its reset before."
+                "deactivate refused: the guard is in charge; expected a watching guard: call its "
+                "reset first."
             )
         self._active = False
         self._report()
@@ -155,7 +157,7 @@ class Guard:
         )
         self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
         self._report_writer = NumberWriter(GuardReport._fields)
-        # Heartbeats are read first: everything else depends on them.
+        # Heartbeats are read first: all decisions depend on them.
         self._inbox.subscribe(
             UInt64MultiArray, topics.HEARTBEAT, self._on_beat, STREAM, awaited=False
         )
@@ -178,7 +180,7 @@ class Guard:
                 reader=joint_state_reader(),
                 overridable=True,
             )
-        # Also its own.
+        # Its own reports included.
         self._inbox.subscribe(
             UInt64MultiArray, topics.GUARD, self._on_report, STREAM, awaited=False, reader=len
         )
@@ -198,7 +200,7 @@ class Guard:
             self._loop.release()
             self._node.get_logger().info("handed back to the controller")
             self._reporter.report("handed back")
-        # A controller that was suspended waits for this report.
+        # A suspended controller waits for this report.
         if handed_back or silence > 0.5 * self._monitor.timeout:
             self._report()
 
@@ -213,9 +215,8 @@ class Guard:
     def _on_joints(self, topic: str, sample: JointSample) -> None:
         stamp, names, position, velocity = sample
         tick = tick_of(stamp, self._period)
-        # Commands of the guard after a fault keep the number of the run that the fault ended, as
-        # those of the controller do: a simulator that is reset then keeps its brakes on until
-        # guard and controller are reset as well.
+        # After a fault, commands of guard and controller keep the number of the run that the fault
+        # ended: a simulator that was reset keeps its brakes on until both are reset as well.
         clock = self._clock
         if clock.lockstep or tick > clock.tick or self._loop.safety.state is State.INACTIVE:
             clock.tick = tick
@@ -271,11 +272,11 @@ class Guard:
 
     async def _reset(self) -> str:
         if self._monitor.state is not GuardState.IN_CHARGE:
-            self._monitor.reset(time.monotonic())  # raises that there is nothing to reset
+            self._monitor.reset(time.monotonic())  # raises its error
         return await retry_while(self._hand_back, (GuardError, StaleStreamError), RESET_TIMEOUT_S)
 
     def _hand_back(self) -> str:
-        """Hand back the arms as soon as the controller commands; return the service's message.
+        """Hand back the arms when the controller commands; return the service's message.
 
         Raises:
             RobotDynamicsError: If no controller runs, it has a fault, or joint states are stale.
@@ -288,10 +289,10 @@ class Guard:
             self._monitor.state = state
             raise
         self._report()
-        return "the guard goes on until the controller commands"
+        return "the guard stays in charge until the controller commands"
 
     def on_error(self, error: Exception) -> None:
-        """Log an unexpected error and go on: no other process holds the arms."""
+        """Log an unexpected error and continue: no other process holds the arms."""
         sentence = sentence_of(error)
         if sentence != self._error:
             self._log(ERROR, sentence)

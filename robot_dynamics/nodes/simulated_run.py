@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.recorders import PlantRecorder
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.runs.recorders import PlantRecorder
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import answers
 from robot_dynamics.nodes.diagnostics import Durations
@@ -51,7 +51,7 @@ class SimulatedRun:
         self._recorder = None
         if self._keep:
             capacity = min(self._ticks, _MOST_RESERVED)
-            self._recorder = PlantRecorder(self.plant.system, self._scenario, capacity)
+            self._recorder = PlantRecorder(self.plant.scene, self._scenario, capacity)
 
     @property
     def time(self) -> float:

@@ -30,10 +30,11 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.robot_description import robot_description
-from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.robot_description import robot_description
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.background_work import RecordingFile
 from robot_dynamics.nodes.conversions import command_reader

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.wrist_sensors import ToolWeights
 from robot_dynamics.model import Model
 from robot_dynamics.simulation.arguments import checked_array, checked_wrenches
@@ -241,14 +241,15 @@ class ScenePlant(Plant):
         self._sensors = Sensors(settings.sensors, settings.seed, self._arms, self.faults)
         self._tools = ToolWeights(system)
         held = system.model.bodies[system.object_body].name
-        self._planned = [
-            (
-                round(push.time_s / period),
-                (push.time_s + push.duration_s) / period - 0.5,
-                checked_wrenches(system.model, {push.link or held: [*push.moment, *push.force]}),
-            )
-            for push in settings.pushes
-        ]
+        self._planned = []
+        for i, push in enumerate(settings.pushes):
+            wrench = [*push.moment, *push.force]
+            try:
+                wrenches = checked_wrenches(system.model, {push.link or held: wrench})
+            except UnknownNameError as error:
+                raise ArgumentError(f"plant.pushes[{i}].link: {error}") from None
+            end = (push.time_s + push.duration_s) / period - 0.5
+            self._planned.append((round(push.time_s / period), end, wrenches))
         self.reset()
 
     def reset(self, seed: int | None = None) -> Measurement:

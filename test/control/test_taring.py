@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from support.control_loops import feed, sampled_loop
 
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.faults import SafetyError, StaleStreamError
 from robot_dynamics.control.taring import Taring

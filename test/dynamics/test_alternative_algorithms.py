@@ -55,13 +55,13 @@ def test_three_dimensional_form(rng, chain):
 def test_three_dimensional_form_has_revolute_joints(rng):
     """Other joints are refused by name."""
     model = build(random_tree(rng, ["revolute", "prismatic"]))
-    with pytest.raises(RobotDynamicsError, match="'joint1' is prismatic"):
+    with pytest.raises(RobotDynamicsError, match="'joint1'"):
         luh_walker_paul(model, *([[0.0, 0.0]] * 3), parameters_of(model))
 
 
 @pytest.mark.book("F7")
 @pytest.mark.parametrize("variant", [1, 2])
-def test_alternative_formulas(tree, rng, variant):
+def test_both_variants_of_table_7_2_equal_table_7_1(tree, rng, variant):
     """Both variants of Table 7.2 give the accelerations of Table 7.1, external forces included."""
     _, model = tree
     q, qd, tau = (x.tolist() for x in random_state(rng, model))
@@ -88,7 +88,7 @@ def test_divide_and_conquer(tree, rng):
 
 
 @pytest.mark.book("F8")
-def test_two_handles(rng):
+def test_parts_with_two_handles_are_joined_by_eq_7_63(rng):
     """Two parts with two handles each are put together as Eq 7.63 says, block by block."""
     model = build(random_tree(rng, ["revolute"], chain=True))
     q, qd, tau = (x.tolist() for x in random_state(rng, model))
@@ -155,5 +155,5 @@ def test_joints_that_block_twice(rng):
     tree = random_tree(rng, ["revolute", "revolute"], chain=True)
     links = (*tree.links[:1], LinkElement("link0"), *tree.links[2:])
     model = build(Mechanism("m", links, tree.joints))
-    with pytest.raises(RobotDynamicsError, match="'link0' has no inertia"):
+    with pytest.raises(RobotDynamicsError, match=r"'link0'.*inertia"):
         divide_and_conquer(model, *([[0.0, 0.0]] * 3), parameters_of(model))

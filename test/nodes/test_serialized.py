@@ -186,7 +186,7 @@ def test_other_layouts_are_written_by_rclpy(monkeypatch):
 def test_numbers_have_to_stand_as_they_are():
     """A message that holds something made of them has no layout."""
     writer = WrenchWriter("tool")
-    with pytest.raises(LayoutError, match="hold a stamp and numbers once"):
+    with pytest.raises(LayoutError, match="3 of 6 numbers occur"):
         MessageLayout(lambda stamp, x: writer.fill(stamp, 2.0 * x), 6)
-    with pytest.raises(LayoutError, match="hold a stamp and numbers once"):
+    with pytest.raises(LayoutError, match="a stamp occurs 0 times"):
         MessageLayout(lambda stamp, x: writer.fill(0, x), 6)

@@ -143,7 +143,7 @@ def test_arms_on_topics_of_their_own():
         (message,) = arms.topics[f"{arm.name}/joint_states"].messages
         assert message.name == list(arm.joints)
         assert np.allclose(message.position, np.arange(NA)[own] / 10)
-    with pytest.raises(ArgumentError, match="expected one or 2"):
+    with pytest.raises(ArgumentError, match="has 3 names; expected 1 or 2"):
         Arms(("a", "b", "c"))
 
 

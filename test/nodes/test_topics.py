@@ -23,7 +23,7 @@ from std_msgs.msg import Float64, Float64MultiArray, String
 from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.nodes import topics as node_topics
 from robot_dynamics.nodes.controller import ControllerNode
 from robot_dynamics.nodes.guard import GUARD, Guard
@@ -306,7 +306,7 @@ def test_a_publisher_that_offers_too_little_is_named(add, clock):
         missing.check(waiting=True)
         assert words in missing.warning
         assert bool(missing.warning) == bool(words)
-        assert ("'camera' of /joint_states" in missing.warning) == bool(words)
+        assert ("'camera' on /joint_states" in missing.warning) == bool(words)
         inbox.clear()
 
 

@@ -34,9 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from robot_dynamics.app import run as runs
-from robot_dynamics.app.run import Preparation, simulate
-from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
+from robot_dynamics.app.runs import run as runs
+from robot_dynamics.app.runs.run import Preparation, simulate
+from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.control.faults import Finding
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration

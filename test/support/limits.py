@@ -68,8 +68,9 @@ TESTS = {
         "control/hybrid/test_slip_warning_filter.py",
         "control/hybrid/test_slip_watch.py",
     ],
-    "app/report.py": ["app/test_report.py"],
-    "app/metrics.py": ["app/test_metrics.py"],
+    "app/runs/report.py": ["app/runs/test_report.py"],
+    "app/recordings/metrics.py": ["app/recordings/test_metrics.py"],
+    "app/recordings/tracking.py": ["app/runs/test_report.py"],
 }
 #: Files whose formulas are compiled: kernels from the cache would be those of the right formulas.
 TRACED = (

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, GREY, INK, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, VERMILION
 from robot_dynamics.reproductions.law_checks import relative_error
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS, terms_at
 from robot_dynamics.reproductions.yoshikawa_zheng.experiment import (
     CHATTERING,
@@ -430,7 +430,7 @@ _DRAWN = {
 _TITLES = {1: "1  along a wall", 2: "2  free", 3: "3  onto a wall and off"}
 
 
-def run(quick: bool, tell: Tell, law: str | None = None) -> Outcome:
+def run(quick: bool, tell: Tell, law: str | None = None) -> StudyOutcome:
     """Run the experiments, or a few of their cases, with one law or all."""
     setups = cases(quick, law)
     runs: list[ExperimentRun] = []
@@ -454,7 +454,9 @@ def run(quick: bool, tell: Tell, law: str | None = None) -> Outcome:
     literal = [r.warnings for r in runs if r.setup.number == 3 and r.setup.law == "literal"]
     figures["warning of the literal law"] = literal[0][0] if literal and literal[0] else "none"
     shown = law or LAWS[-1]
-    return Outcome(figures, checks(runs), lambda figure: _draw(figure, drawn, shown), (11.0, 10.0))
+    return StudyOutcome(
+        figures, checks(runs), lambda figure: _draw(figure, drawn, shown), (11.0, 10.0)
+    )
 
 
 def _draw(figure: Any, drawn: dict[tuple[int, str, str], Record], law: str) -> None:

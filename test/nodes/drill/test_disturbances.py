@@ -12,7 +12,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial
 from robot_dynamics.nodes.drill.process import WALL_CLOCK_RATE_HZ, at_most
 from robot_dynamics.nodes.drill.session import DrillSession, NodeMonitor

@@ -14,8 +14,9 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.conversions import CommandWriter
 from robot_dynamics.nodes.diagnostics import WARN, Diagnostics
 from robot_dynamics.nodes.drill import session as module

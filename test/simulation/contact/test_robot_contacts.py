@@ -486,7 +486,7 @@ def test_a_walker_stands_for_long():
     spec = importlib.util.spec_from_file_location("walker", ROOT / "examples" / "walker.py")
     walker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(walker)
-    closure, q = walker.main(duration=100.0)
+    _, closure, q = walker.dropped(*walker.machine(), duration=100.0)
     assert closure < 1e-10
     assert np.isfinite(q).all()
 
