@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sphinx: `python -m sphinx docs docs/_build/html`."""
 
-import functools
-import inspect
-import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +12,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 from sphinx.application import Sphinx  # noqa: E402
 
 import robot_dynamics  # noqa: E402 - the checkout beside this file, installed or not
-from robot_dynamics.explicit_robot import ExplicitRobot  # noqa: E402
 
 project = "robot_dynamics"
 author = "The robot_dynamics authors"
@@ -40,35 +36,6 @@ napoleon_use_ivar = True  # attributes of dataclasses are listed once
 
 html_theme = "furo"
 html_title = f"robot_dynamics {version}"
-
-
-def show_signatures(*classes: type) -> None:
-    """Put methods in the place of properties that return compiled functions.
-
-    Their docstrings begin with `(q, qd) -> ...`; readers call them like methods.
-    """
-    for cls in {base for one in classes for base in one.__mro__}:
-        for name, member in list(vars(cls).items()):
-            found = re.match(r"`\(([\w, ]+)\) -> ", inspect.getdoc(member) or "")
-            if found is None or not isinstance(member, functools.cached_property):
-                continue
-            names = ["self", *found[1].split(", ")]
-            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-
-            def method() -> None:
-                pass
-
-            method.__doc__, method.__name__, method.__module__ = (
-                member.__doc__,
-                name,
-                cls.__module__,
-            )
-            method.__qualname__ = f"{cls.__qualname__}.{name}"
-            method.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])
-            setattr(cls, name, method)
-
-
-show_signatures(robot_dynamics.Robot, ExplicitRobot)
 
 
 def show_results(app: object, docname: str, source: list[str]) -> None:

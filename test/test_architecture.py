@@ -15,19 +15,14 @@ PACKAGE = ROOT / "robot_dynamics"
 # From the ground up. A file may import from its own folder and from the floors below it, never
 # from a neighbour on its floor. Names are folders, or modules at the package's root.
 FLOORS = (
-    ("errors", "threads", "version", "wording"),
+    ("arrays", "errors", "threads", "version", "wording"),
     ("resources",),
     ("scalar",),
+    ("compile",),
     ("spatial",),
     ("model",),
     ("description",),
     ("dynamics",),
-    ("compile",),
-    ("algorithms",),
-    ("derivatives",),
-    ("long_trees",),
-    ("compiled_model",),
-    ("explicit_robot",),
     ("robot",),
     ("manipulation",),
     ("contact",),

@@ -4,14 +4,12 @@
 
 import ast
 import importlib
-import inspect
 import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -21,10 +19,8 @@ from waiting import PATIENCE_S
 
 from robot_dynamics.app.command_line.main import _parser
 from robot_dynamics.app.scenarios.scenario import load_scenario
-from robot_dynamics.explicit_robot import ExplicitRobot
 from robot_dynamics.reproductions.command import add_reproduce
 from robot_dynamics.reproductions.study import STUDIES
-from robot_dynamics.robot import Robot
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(
@@ -327,14 +323,6 @@ def test_the_book_has_a_name_on_every_page():
         text = " ".join(page.read_text(encoding="utf-8").split())
         if re.search(r"\b(the|that|this|his) book\b|Featherstone|\(8\.\d+\)|[Cc]hapter 8", text):
             assert "Rigid Body Dynamics Algorithms" in text, page.name
-
-
-def test_compiled_functions_state_their_arguments():
-    """The API page shows signatures of what returns compiled functions (docs/conf.py)."""
-    for cls in (*Robot.__mro__, *ExplicitRobot.__mro__):
-        for name, member in vars(cls).items():
-            if isinstance(member, cached_property) and not name.startswith("_"):
-                assert re.match(r"`\([\w, ]+\) -> .+`", inspect.getdoc(member) or ""), name
 
 
 def code() -> list:

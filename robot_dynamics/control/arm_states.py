@@ -118,7 +118,7 @@ class ArmStates:
         return found, back
 
     def time_jumped(self, arm: str) -> None:
-        """Note that an arm's clock or simulator was set."""
+        """Note that an arm's clock or simulator was set: the arm is held where it comes back."""
         self._jumped.add(self.names.index(arm))
         self.measurement.begin_arm(arm)
 

@@ -41,7 +41,6 @@ class BatchLoop:
         scales: What limits leave of internal force and motion (N, 2), from 0 to 1.
         added_internal_force: What control added to the reference (N, m).
         bytes_per_cell: Of memory that a cell takes here.
-        bound: Whether `finish` has bound the kernels.
 
     Args:
         loop: Of one cell.
@@ -85,12 +84,9 @@ class BatchLoop:
         self.scales, self.added_internal_force = np.ones((count, 2)), np.zeros((count, m))
         self._checked_start: tuple[bytes, bytes] | None = None
         self._branches: dict[int, RunningKernel] = {}
-        table = [law.row(tick) for tick in range(law.ticks + 1)]
         #: Rows of the reference by ticks.
-        self.rows = np.array(table)
-        #: Where everything stands in them.
-        self.row_columns = dict(law.row_columns)
-        self.bytes_per_cell, self.bound = 0, False
+        self.rows = np.array([law.row(tick) for tick in range(law.ticks + 1)])
+        self.bytes_per_cell = 0
 
     def prepare(self, cell: int, settings: ControlSettings, q: Array, qd: Array) -> None:
         """Prepare the start of a cell.
@@ -131,7 +127,6 @@ class BatchLoop:
         """Bind the kernels, when all cells are prepared."""
         self._kernel = self.law.batch(self._blocks)
         self._check = self._safety.step_check.batch(self._check_blocks)
-        self.bound = True
         arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
         self.bytes_per_cell = sum(
             value.nbytes for value in arrays if value is not self.rows
@@ -185,9 +180,9 @@ class BatchLoop:
             if found is not None:
                 ended[own.start + i], went[i] = found, False
 
-        samples, model = safety.measurement, safety.model
+        samples, model = safety.arms.measurement, safety.model
         for i in np.flatnonzero(went & ~samples.within(q, qd, wrenches)).tolist():
-            end(i, samples.first_beyond(q[i], qd[i], wrenches[i]))
+            end(i, next(samples.findings_of(q[i], qd[i], wrenches[i]), None))
         if tick.min() < model.ramp_periods:
             moves = (tick < model.ramp_periods) & ~model.at_rest(qd)
             for i in np.flatnonzero(went & moves).tolist():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ _HUGE = np.finfo(float).max  # stands for no limit: infinities and NaN are still
 # Part of what encoders and filters may cause that is allowed to an arm where something else speaks
 # against it: a speed beyond its limit, or another arm whose numbers are false.
 _FAST_DOUBT, _OTHERS_DOUBT = 0.05, 0.3
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 _FORCED = 0.05  # change of a torque over its limit, which moves an arm that is not held otherwise
 
 
@@ -172,47 +174,42 @@ class MeasurementCheck:
                 f"wrenches of shape {wrenches.shape}, expected {self._wrenches.shape}."
             )
 
-    def first_beyond(self, q: Array, qd: Array, wrenches: Array) -> Finding | None:
-        """Return the first of other values that is no number or beyond a limit, if there is one.
+    def findings(self) -> Iterator[Finding]:
+        """Yield the findings about the samples that were taken last, and about false arms."""
+        return self.findings_of(self.q, self.qd, self._wrenches, self._false)
+
+    def findings_of(
+        self, q: Array, qd: Array, wrenches: Array, false: Mapping[str, str] = _NOTHING
+    ) -> Iterator[Finding]:
+        """Yield the values that are not finite, or beyond their limits.
 
         Args:
             q: Positions (na,).
             qd: Velocities (na,).
             wrenches: Wrenches (k, 6).
+            false: Sentences about arms whose numbers are false, by name.
         """
-        kept = self.q, self.qd, self._wrenches
-        self._refuse_shapes(q, qd, wrenches)
-        self.q, self.qd, self._wrenches = q, qd, wrenches
-        found = next(self.findings(), None)
-        self.q, self.qd, self._wrenches = kept
-        return found
-
-    def findings(self) -> Iterator[Finding]:
-        """Yield what is wrong with the values given last; numbers that are none come first."""
-        for arm, joints in self._arms.items():
-            bad = next(self._not_finite(joints), None)
-            bad = bad or self._false.get(arm)
+        for (arm, joints), own in zip(self._arms.items(), self.slices, strict=True):
+            bad = next(_not_finite(joints, q[own], qd[own]), None) or false.get(arm)
             if bad:
                 yield Finding(Cause.ARM_LOST, arm, bad)
-        if not np.isfinite(self._wrenches).all():
+        na, joints = len(self._joints), self._joints
+        limits = self.upper[2 * na :].reshape(-1, 6)
+        beyond = np.abs(wrenches) > limits
+        if not np.isfinite(wrenches).all():
             yield Finding(Cause.WRENCH_LOST, "wrenches", "a number is not finite.")
-            self._wrenches = np.zeros_like(self._wrenches)  # complained about once
-        limits = self.upper[2 * len(self._joints) :].reshape(-1, 6)
-        beyond = np.abs(self._wrenches) > limits
-        if beyond.any():
-            worst, limit = self._wrenches[beyond][0], limits[beyond][0]
+        elif beyond.any():
+            worst, limit = wrenches[beyond][0], limits[beyond][0]
             sentence = f"{worst:.4g} is beyond what is plausible, {limit:.4g} N or N m."
             yield Finding(Cause.WRENCH_LOST, "wrenches", sentence)
-            self._wrenches = np.zeros_like(self._wrenches)
-        na = len(self._joints)
-        for cause, what, values, at in (
-            (Cause.POSITION_LIMIT, "position", self.q, slice(0, na)),
-            (Cause.VELOCITY_LIMIT, "velocity", self.qd, slice(na, 2 * na)),
+        for cause, name, values, at in (
+            (Cause.POSITION_LIMIT, "position", q, slice(0, na)),
+            (Cause.VELOCITY_LIMIT, "velocity", qd, slice(na, 2 * na)),
         ):
-            bounds = zip(self._joints, values, self.lower[at], self.upper[at], strict=True)
+            bounds = zip(joints, values, self.lower[at], self.upper[at], strict=True)
             for joint, value, lower, upper in bounds:
                 if np.isfinite(value) and not lower <= value <= upper:
-                    sentence = f"{what} {value:.4g} is beyond its limits {lower:.4g}, {upper:.4g}."
+                    sentence = f"{name} {value:.4g} is beyond its limits {lower:.4g}, {upper:.4g}."
                     yield Finding(cause, joint, sentence)
 
     def _compare(self, lost: Collection[str], torque: Array | None, *, linked: bool) -> None:
@@ -283,9 +280,10 @@ class MeasurementCheck:
             then[:] = torque[own]
         return bool((np.abs(torque[own] - then) > _FORCED * self._effort[own]).any())
 
-    def _not_finite(self, joints: Sequence[str]) -> Iterator[str]:
-        for what, values in (("position", self.q), ("velocity", self.qd)):
-            for joint in joints:
-                value = values[self._joints.index(joint)]
-                if not np.isfinite(value):
-                    yield f"{what} of joint {joint!r} is {value}; expected a finite number."
+
+def _not_finite(joints: Sequence[str], q: Array, qd: Array) -> Iterator[str]:
+    """Yield a sentence for each position and velocity of an arm that is not finite."""
+    for name, values in (("position", q), ("velocity", qd)):
+        for joint, value in zip(joints, values, strict=True):
+            if not np.isfinite(value):
+                yield f"{name} of joint {joint!r} is {value}; expected a finite number."

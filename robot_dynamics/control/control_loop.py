@@ -651,7 +651,7 @@ class ControlLoop:
         asked = np.array([pose[:3] + rotated(pose[3:], grasp) for grasp in self._grasps])
         for i in self._still_arms.look(q, asked):
             arm = self.system.arms[i].name
-            self.safety.measurement.distrust(
+            self.safety.arms.measurement.distrust(
                 arm,
                 "it did not move although its grasp should have moved by 1 mm; expected new "
                 "measurements, not stale data under new time stamps, and an arm that is free to "
@@ -754,7 +754,7 @@ class ControlLoop:
     def _refuse_if_apart(self) -> None:
         """Refuse to trust a lost arm again that holds the object elsewhere than the others do."""
         safety, system = self.safety, self.system
-        q = safety.measurement.q
+        q = safety.arms.measurement.q
         held = safety.in_charge and safety.object_held and system.object_loop_joint is None
         if held and safety.lost_arms and np.isfinite(q).all():
             gap = disagreement(system, q)

@@ -413,8 +413,13 @@ class Fallback:
         self.lost = LostArms(self._end_after)
         self.released: tuple[str, ...] = ()
 
-    def note_drives(self, added: Callable[[Array], Array], braking: Collection[str]) -> None:
-        """Take note of what the drives do by themselves; see `SafetyLayer.note_drives`."""
+    def note_drives(self, added: Callable[[Array], Array], braking: Collection[str] = ()) -> None:
+        """Take note of the torques and brakes that drives have by themselves.
+
+        Args:
+            added: Returns the torques that drives add to commands at positions (na,).
+            braking: Names of the arms whose drives brake when commands stop.
+        """
         self.torques.drives_add = added
         self._braking = frozenset(i for i, arm in enumerate(self._arms) if arm in braking)
 

@@ -17,7 +17,7 @@ software beside the software it watches, and does not replace an emergency stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -49,6 +49,7 @@ class SafetyLayer(FaultLatch):
         model: Rules for joint velocities that prove a model wrong.
         step_check: Rules for the steps of the law.
         fallback: Fallback, and the arms that are lost or left to their drives.
+        object_held: Whether the object is taken to be held, so that its weight counts.
         rate_limited: Number of torques of the law that were held back to the torque rate.
         closure_warning: Whether the arms disagree more than is good about the object's pose.
         wrench_warning: Present warning about wrist sensors; empty without.
@@ -113,7 +114,7 @@ class SafetyLayer(FaultLatch):
             fallback, self.arms.names, self.arms.slices, settings, clock, period
         )
         self._last = np.zeros(len(self._joints))  # torque that was sent last
-        self._holding = self._object_held = holds_object
+        self._holding = self.object_held = holds_object
         self._scaled_since = NEVER
         self.rate_limited = 0
         self.closure_warning = False
@@ -127,25 +128,6 @@ class SafetyLayer(FaultLatch):
         self._departs = False  # whether the last torque is known although this is not in charge
         self.wrench_warning = ""
         self.warnings: tuple[tuple[int, str], ...] = ()
-
-    def note_drives(self, added: Callable[[Array], Array], braking: Collection[str] = ()) -> None:
-        """Take note of what the drives do by themselves.
-
-        Args:
-            added: Returns the torques that they add to commands at positions (na,).
-            braking: Names of the arms whose drives brake when commands stop.
-        """
-        self.fallback.note_drives(added, braking)
-
-    @property
-    def measurement(self) -> MeasurementCheck:
-        """Check of the samples."""
-        return self.arms.measurement
-
-    @property
-    def object_held(self) -> bool:
-        """Whether the object is taken to be held, so that its weight counts."""
-        return self._object_held
 
     @property
     def released(self) -> tuple[str, ...]:
@@ -166,11 +148,6 @@ class SafetyLayer(FaultLatch):
     def last(self) -> Array:
         """The torque that was sent last (na,)."""
         return self._last.copy()
-
-    def ramp(self, now: int) -> float:
-        """Return how much of the task is let through after the start, from 0 to 1."""
-        periods = self.model.ramp_periods
-        return min(1.0, (now - self._began) / periods) if periods else 1.0
 
     def monitor(self, watch: StreamWatch, cause: Cause) -> None:
         """Let `observe` watch a stream for silence.
@@ -215,7 +192,7 @@ class SafetyLayer(FaultLatch):
             if not relied:
                 self._last[:] = values
         self._scaled_since = NEVER
-        self._object_held = self._holding
+        self.object_held = self._holding
         self.model.begin()
         self.fallback.trust_model()
         if self.model.proved:
@@ -251,7 +228,7 @@ class SafetyLayer(FaultLatch):
         """
         self.in_charge = True
         self._last[:] = torque
-        self._object_held = held
+        self.object_held = held
         self.trip(now, found)
         if held and grips and self.settings.fallback == "hold":
             self.fallback.torques.hold_joints(self.arms.q, self._last, held=held)
@@ -297,7 +274,7 @@ class SafetyLayer(FaultLatch):
             self._clock.seconds(now) if sampled is None else sampled,
             lost=fallback.lost,
             sent=self._last if self.law_runs else None,
-            held=self._object_held,
+            held=self.object_held,
         ):
             found, back = arms.take_good(now, fallback.lost)
             for arm in back:
@@ -363,7 +340,7 @@ class SafetyLayer(FaultLatch):
             arms.q,
             arms.qd,
             self._last,
-            held=self._object_held,
+            held=self.object_held,
             false=arms.measurement.false_arms,
         )
         self._last[:] = torque
@@ -420,9 +397,9 @@ class SafetyLayer(FaultLatch):
         if ran and not self.law_runs:
             fallback.hold_next()
         if found.cause is Cause.GRASP_LOST:
-            self._object_held = False
+            self.object_held = False
         if self.in_charge and self.response >= Response.HOLD_JOINTS:
-            fallback.distrust_model(self.response, arms.q, self._last, held=self._object_held)
+            fallback.distrust_model(self.response, arms.q, self._last, held=self.object_held)
         return True
 
     def rejected(self, now: int, error: StreamError, cause: Cause) -> None:
@@ -430,7 +407,7 @@ class SafetyLayer(FaultLatch):
         self.trip(now, Finding(cause, error.stream, error.cause))
 
     def time_jumped(self, arm: str) -> None:
-        """Note that an arm's clock was set, or its simulator: it is held where it comes back."""
+        """Note that an arm's clock or simulator was set."""
         self.arms.time_jumped(arm)
 
     def stop(self, now: int, sentence: str = "stopped on request.") -> None:
@@ -457,7 +434,7 @@ class SafetyLayer(FaultLatch):
 
     def count_object(self) -> None:
         """Count the object's weight again, because it is in its grasps."""
-        self._object_held = self._holding
+        self.object_held = self._holding
 
     def release(self) -> None:
         """Cease to be in charge: brakes or drives hold the arms from now on."""

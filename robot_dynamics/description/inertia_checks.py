@@ -144,8 +144,9 @@ def _check_radius(link: LinkElement, size: float, place: str, diagnosis: Diagnos
         diagnosis.warning(
             place,
             element,
-            f"the inertia is too small for {link.mass:g} kg: not even a ball of solid metal has "
-            "so little",
+            f"the inertia has a trace of {trace:.3g} kg m^2, expected at least "
+            f"{3.0 * 0.4 * link.mass * ball**2:.3g} kg m^2 for {link.mass:g} kg, as of a ball of "
+            "solid metal",
             "check the units of mass and inertia",
         )
 

@@ -177,7 +177,8 @@ class _Document:
     def __post_init__(self) -> None:
         if self.version != VERSION:
             raise RobotDynamicsError(
-                f"version is {self.version}, this release reads version {VERSION}."
+                f"version is {self.version}, expected {VERSION}: write the file again with this "
+                "release."
             )
 
 
@@ -206,7 +207,9 @@ def write_model(
         else:
             text = "".join(_lines(content))
     except ValueError as error:
-        raise RobotDynamicsError(f"{path}: a number of the model is not finite.") from error
+        raise RobotDynamicsError(
+            f"{path}: a number of the model is not finite ({error}), expected finite numbers."
+        ) from error
     Path(path).write_text(text, encoding="utf-8")
 
 

@@ -15,15 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.alternative_assembly import BodyAndJoint, bodies_in_world
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Force
 
-Array = NDArray[np.float64]
 #: The joint that is to be attached to a handle, and whether the handle is on its successor.
 Handle = tuple[int, bool]
 

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from robot_dynamics.compiled_model import CompiledModel
-from robot_dynamics.dynamics.assembly import assemble
 from robot_dynamics.errors import (
     ArgumentError,
     RobotDynamicsError,
@@ -32,6 +30,7 @@ from robot_dynamics.model import (
     Model,
     build,
 )
+from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Transform
 from robot_dynamics.wording import apart
 
@@ -297,16 +296,10 @@ def assembled(
         UnknownNameError: If the arms have no joint of a name.
         AssemblyError: If the loops do not close near these positions.
     """
-    compiled = CompiledModel(arms)
-
-    def closure(q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        K, error = compiled.closure(q)
-        return K, error
-
     guess = arms.neutral()
     for name, value in {**near, **drives}.items():
         guess[arms.q_slices[arms.joint_index(name)]] = value
-    found = assemble(arms, closure, guess, held=list(drives), restarts=0, tolerance=1e-12)
+    found = Robot(arms).assemble(guess, held=list(drives), restarts=0, tolerance=1e-12)
     return tuple(found.q.tolist())
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.dynamics.elimination import Pivots, eliminate, elimination_order
 from robot_dynamics.dynamics.explicit_form import reduced_equation
 from robot_dynamics.dynamics.inverse import velocities_and_accelerations
@@ -29,6 +28,7 @@ from robot_dynamics.dynamics.scaling import coordinate_names, coordinate_scales,
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
+from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import times, transposed_times
 from robot_dynamics.spatial import Motion, Scalar, Transform
@@ -129,7 +129,7 @@ class PassiveJoints:
             )
         q = np.asarray(assembled, dtype=float)
         require_length("assembled", q.tolist(), model.nq, "one for each joint of the arms")
-        _, _, K, _, error, _ = CompiledModel(model).constraint_terms(q, np.zeros(model.nv))
+        _, _, K, _, error, _ = Robot(model).constraint_terms(q, np.zeros(model.nv))
         if not np.all(np.abs(error) <= _CLOSED):
             raise ArgumentError(
                 f"{model.name}: internal closed chains are open by {np.abs(error).max():.3g} m or "

@@ -25,11 +25,13 @@ class Parameters:
         gravity: Acceleration of gravity in the world [m/s^2].
         inertias: Inertia of each body, in the body frame.
         loops: X_P and X_S of each loop joint.
+        block: The block that they were read from, for programs that take it as an argument.
     """
 
     gravity: Vector3
     inertias: tuple[Inertia, ...]
     loops: tuple[tuple[Transform, Transform], ...]
+    block: Sequence[Scalar] = ()
 
 
 def parameters_of(model: Model) -> Parameters:
@@ -84,4 +86,4 @@ def unpack(model: Model, block: Sequence[Scalar]) -> Parameters:
         else (loop.predecessor_placement, loop.successor_placement)
         for loop in model.loops
     )
-    return Parameters(gravity, inertias, loops)
+    return Parameters(gravity, inertias, loops, block)

@@ -52,7 +52,7 @@ class CommandOutput:
             loop.system, drives.compensate_gravity, lambda: loop.joint_states.state()[0]
         )
         # In lockstep no time passes without commands.
-        loop.safety.note_drives(self._gravity.added, () if lockstep else drives.braking)
+        loop.safety.fallback.note_drives(self._gravity.added, () if lockstep else drives.braking)
         self.topics = CommandTopics(
             node,
             loop.system,

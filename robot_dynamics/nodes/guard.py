@@ -114,7 +114,7 @@ class Guard:
             DriveProperties(scenario.cell.arms, values, ()).compensate_gravity,
             lambda: self._loop.joint_states.state()[0],
         )
-        self._loop.safety.note_drives(self._gravity.added)
+        self._loop.safety.fallback.note_drives(self._gravity.added)
         self._cycle_at = 0.0
         self._takeovers = 0
         self._error = ""
@@ -333,13 +333,13 @@ class Guard:
         why = f": {missing}" if missing else ""
         trouble = arms.complaint or self._inbox.refusal or self._error
         if not trouble and self._other_guard.is_there(now):
-            trouble = "another guard reports as well; expected one alone"
+            trouble = "another guard reports; expected only one"
         if not trouble and not arms.all_heard:
-            trouble = f"cannot take over before joint states of every arm have come{why}"
+            trouble = f"no joint states of some arm, so that a takeover is impossible{why}"
         elif not trouble and monitor.beat is None:
             trouble = f"no heartbeat has come{why}"
         elif not trouble and monitor.has_conflict(now):
-            trouble = "another controller commands as well; expected one alone"
+            trouble = "another controller commands; expected only one"
         elif not trouble and monitor.age(now) > monitor.timeout:
             trouble = (
                 "the heartbeat of the controller that commands the arms is late"
@@ -372,14 +372,14 @@ class GuardLoop:
     Attributes:
         system: Model of arms and object.
         safety: Checks the measurements, and holds the fallback and its latch.
-        arms: The streams of joint states.
+        joint_states: The streams of joint states.
 
     Args:
         scenario: The scenario.
-        clock: What times mean.
-        ignored_joints: Names that joint states may hold besides those of the arms.
+        clock: The clock, which defines the times.
+        ignored_joints: Further joint names that joint states can have.
         stale_after_s: Time without a sample after which an arm counts as lost [s]; 0 for the
-            number of periods that the scenario states.
+            number of periods in the scenario.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -427,22 +427,22 @@ class GuardLoop:
             self.safety.monitor(watch, Cause.ARM_LOST)
         self._slices = dict(zip(arms, system.arm_slices, strict=True))
         self._commanded: dict[str, Array] = {}
-        # Loads the kernels now: nothing may be compiled during a takeover.
+        # Loads the kernels: a takeover must not wait for the compiler.
         for held in (True, False):
             self._support(system.posture, held)
 
     def take_command(self, arm: str, torque: Array) -> None:
-        """Note the torques (n,) that an arm was commanded last: a takeover starts from there."""
+        """Note the last commanded torques (n,) of an arm, from which a takeover starts."""
         own = self._slices[arm]
         if torque.shape == (own.stop - own.start,) and np.isfinite(torque).all():
             self._commanded[arm] = np.clip(torque, -self._effort[own], self._effort[own])
 
     def take_over(self, now: int, sentence: str, *, held: bool) -> None:
-        """Command the arms from now on; every arm must have brought a sample.
+        """Command the arms; there must have been a sample of every arm.
 
         Args:
             now: The present time.
-            sentence: What happened to the controller and what was expected.
+            sentence: Cause of the takeover, with the expected behaviour of the controller.
             held: Whether the object is assumed to be held.
         """
         self.joint_states.now = now
@@ -465,7 +465,7 @@ class GuardLoop:
         return self.safety.command(now)
 
     def reset(self, now: int) -> None:
-        """Clear faults; the fallback goes on until `release`.
+        """Clear faults; the fallback stays in charge until `release`.
 
         Raises:
             SafetyError: If a stream of joint states is stale.
@@ -487,20 +487,20 @@ class GuardLoop:
 def _timeouts(values: Mapping[str, Any]) -> tuple[float, float]:
     """Return the times without heartbeat and without command after which the guard takes over [s].
 
-    Commands that stop are no sign while their heartbeats may still be on their way.
+    The second is at least the first: missing commands are no sign before missing heartbeats.
     """
     beats, commands = values["heartbeat_timeout"], values["command_timeout"]
     return beats, max(commands, beats) if commands > 0.0 else np.inf
 
 
 def _raised(values: Mapping[str, Any]) -> str:
-    """Return the sentence on a `command_timeout` that is raised; empty if it is not."""
+    """Return the warning of a raised `command_timeout`; empty if it is not raised."""
     given, taken = values["command_timeout"], _timeouts(values)[1]
     if not 0.0 < given < taken:
         return ""
     return (
-        f"command_timeout of {given:g} s is shorter than heartbeat_timeout, expected {taken:g} s "
-        "or more; it is that now."
+        f"command_timeout is {given:g} s; expected at least heartbeat_timeout, {taken:g} s, which "
+        "is used instead."
     )
 
 

@@ -172,7 +172,7 @@ class Session(LoopWork, Protocol):
         """Begin to act."""
 
     def deactivate(self) -> None:
-        """Cease to act; raises if that must not be."""
+        """Stop acting; raises an error to refuse."""
 
 
 S = TypeVar("S", bound=LoopWork)

@@ -126,7 +126,7 @@ class ObjectMarker:
         )
 
     def _follow(self) -> None:
-        """Put the marker where the reference is, unless it is dragged or the object on its way."""
+        """Move the marker to the reference, unless it is dragged or the object is on its way."""
         marker, reference = self._marker, self._reference
         if marker is None or reference is None or self._dragged:
             return
@@ -184,7 +184,7 @@ def _values(pose: Pose) -> Array:
 
 
 def _marker(body: str, pose: Array, scale: float) -> InteractiveMarker:
-    """Return the marker: rings to turn the object and arrows to move it, along its own axes."""
+    """Return the marker: rings to turn the object and arrows to move it along its own axes."""
     marker = InteractiveMarker(name=body, description=body, scale=scale)
     marker.header.frame_id = WORLD
     write_pose(marker.pose, pose)

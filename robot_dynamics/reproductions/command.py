@@ -77,7 +77,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         return True
     if options.study is None:
         names = ", ".join(study.name for study in STUDIES)
-        raise OutputError(f"no study is named, expected one of {names}.")
+        raise OutputError(f"the command names no study, expected one of {names}.")
     study = study_called(options.study)
     for path in filter(None, (options.json, options.plot)):
         require_parent(path)
@@ -86,8 +86,8 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         more["sampling"] = Sampling(options.samples, options.jobs, options.results)
     elif options.samples or options.jobs or options.results:
         raise OutputError(
-            f"study {study.name!r} draws no samples, expected neither --samples, --jobs nor "
-            "--results."
+            f"study {study.name!r} has no samples, expected a command without --samples, --jobs "
+            "and --results."
         )
     if options.law:
         if options.law not in study.laws:

@@ -175,8 +175,8 @@ class EngineJointedPlant:
             q, qd, multipliers, closure, _, pivot = self._step(self.q, self.qd, torque)
             if not (pivot >= SMALLEST_PIVOT and np.isfinite(q).all()):
                 raise RobotDynamicsError(
-                    "the simulated motion grew without bound, or met a singularity of both arms; "
-                    "expected a path that keeps away from them."
+                    "the simulated motion is not finite, because it diverged or met a singularity "
+                    "of both arms; expected a stable law and a path away from singularities."
                 )
             self.q, self.qd = q, qd
             self.gap = largest(self.gap, float(np.abs(closure).max(initial=0.0)))

@@ -330,7 +330,7 @@ def test_gravity_that_is_not_as_it_is_said(added):
 def test_signs_that_are_wrong():
     """Whatever is computed drives the arms: no torque is left, and drives do what they can."""
     pilot, plant, measured = begun(load_scenario("lift_box"))
-    pilot.safety.note_drives(np.zeros_like, ())
+    pilot.safety.fallback.note_drives(np.zeros_like, ())
     for _ in range(200):
         torque, _ = update(pilot, measured)
         measured = plant.step(-torque)
@@ -343,7 +343,7 @@ def test_signs_that_are_wrong():
 def test_brakes_need_no_model():
     """Where drives brake without commands, commands cease as soon as the model is disproved."""
     pilot, plant, measured = begun(load_scenario("lift_box"))
-    pilot.safety.note_drives(np.zeros_like, ("left", "right"))
+    pilot.safety.fallback.note_drives(np.zeros_like, ("left", "right"))
     for _ in range(100):
         torque, _ = update(pilot, measured)
         if pilot.safety.released:

@@ -17,7 +17,6 @@ from two_arms import BOX, two_arms
 from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.laws import make_law
 from robot_dynamics.app.scenarios.scenario import load_scenario
-from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.control.path_check import path_times
 from robot_dynamics.control.rollout import rollout
 from robot_dynamics.control.settings import (
@@ -122,7 +121,7 @@ def test_tools_stay_at_their_contacts(kind):
     law, times = controller(contacts=contacts), np.arange(0.0, 1.6, 0.02)
     motion, rows = rolled_out(law, times), law.reference.rows(times)
     assert motion.failed_at is None
-    arms = CompiledModel(SYSTEM.arms_alone)
+    arms = Robot(SYSTEM.arms_alone)
     for at, row in zip(motion.at[::10], rows[::10], strict=True):
         for arm, grasp in zip(SYSTEM.arms, SYSTEM.grasps, strict=True):
             there, wanted = arms.pose(arm.tool, at[SYSTEM.every_q]), _matrix(row) @ grasp

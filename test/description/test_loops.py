@@ -275,7 +275,7 @@ def test_names_are_checked_against_a_mechanism_or_a_description(tmp_path):
     with pytest.raises(DescriptionError, match="'elbow'") as caught:
         read_loops(path, arm)
     assert len(caught.value.problems) == 2
-    with pytest.raises(ArgumentError, match="against a list, expected a mechanism or a desc"):
+    with pytest.raises(ArgumentError, match="`of` is a list, expected a mechanism or a desc"):
         read_loops(path, ["elbow"])
 
 
@@ -321,7 +321,7 @@ def test_springs_dampers_and_drives_are_read(tmp_path):
     [
         ("  stiffness: [1, 2, 3, 400, 500, 600.5]\n", "  stiffness: [1, 2]\n", "stiffness has 2"),
         ("damping: 0.5", "damping: -0.5", "damping"),
-        ("type: revolute", "type: fixed", "active acts on nothing, a fixed joint does not move"),
+        ("type: revolute", "type: fixed", "active is given, expected none"),
         ("effort: 20", "efort: 20", "efort"),
     ],
 )

@@ -14,6 +14,7 @@ from support import golden, linkages
 from support.closed_loops import LINKAGES, LOOP_TYPES, closed_at, closed_state, random_loops
 from support.mechanisms import random_pose, random_tree
 
+from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
@@ -25,7 +26,7 @@ from robot_dynamics.model import (
     Mechanism,
     pose,
 )
-from robot_dynamics.robot import SMALLEST_PIVOT, Robot
+from robot_dynamics.robot import Robot
 
 BY_NAME = [name for name in METHODS if name != AUTO]
 

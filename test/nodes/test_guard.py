@@ -385,7 +385,7 @@ def test_in_lockstep_time_waits_for_it(start, witness):
 
 @pytest.mark.parametrize(
     ("commands", "taken", "words"),
-    [(0.1, 0.2, "0.1 s is shorter"), (0.3, 0.3, ""), (0.0, np.inf, "")],
+    [(0.1, 0.2, "command_timeout is 0.1 s"), (0.3, 0.3, ""), (0.0, np.inf, "")],
 )
 def test_a_command_timeout_below_that_of_heartbeats_is_told(commands, taken, words):
     """It is raised, which is said."""

@@ -345,7 +345,7 @@ def test_names_that_were_remapped_or_are_absolute(add, clock):
         (
             partial(SessionNode, "guard", GUARD, Guard),
             ("joint_states", JointState),
-            "watching: cannot take over before joint states of every arm",
+            "watching: no joint states of some arm",
         ),
         (
             partial(SessionNode, "simulator", SIMULATOR, Simulator),

@@ -37,8 +37,8 @@ def test_studies_are_listed(capsys):
     [
         (["flexible-lnk"], "unknown study 'flexible-lnk'; did you mean 'flexible-link'?"),
         (["zzz"], "unknown study 'zzz'; expected one of"),
-        ([], "no study is named, expected one of"),
-        (["flexible-link", "--jobs", "2"], "study 'flexible-link' draws no samples"),
+        ([], "names no study, expected one of"),
+        (["flexible-link", "--jobs", "2"], "study 'flexible-link' has no samples"),
         (
             ["yoshikawa-zheng", "--law", "literel"],
             "unknown law of study 'yoshikawa-zheng' 'literel'; did you mean 'literal'?",

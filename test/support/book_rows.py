@@ -12,10 +12,8 @@ from support.book import Row
 
 #: Files in `robot_dynamics`; rows name them by these keys.
 MODULES = {
-    "algorithms": "algorithms.py",
     "graph": "compile/graph.py",
     "program": "compile/program.py",
-    "compiled_model": "compiled_model.py",
     "accelerations": "contact/accelerations.py",
     "equations": "contact/equations.py",
     "impact": "contact/impact.py",
@@ -23,6 +21,7 @@ MODULES = {
     "points": "contact/points.py",
     "soft": "contact/soft.py",
     "solver": "contact/solver.py",
+    "algorithm": "dynamics/algorithm.py",
     "alternative_assembly": "dynamics/alternative_assembly.py",
     "branch_sparsity": "dynamics/branch_sparsity.py",
     "closure_functions": "dynamics/closure_functions.py",
@@ -46,6 +45,7 @@ MODULES = {
     "events": "simulation/integrators/events.py",
     "integrate": "simulation/integrators/integrate.py",
     "runge_kutta": "simulation/runge_kutta.py",
+    "frames": "robot/frames.py",
     "inertia": "spatial/inertia.py",
     "motion_force": "spatial/motion_force.py",
     "planar": "spatial/planar.py",
@@ -173,7 +173,7 @@ ROWS: dict[str, Row] = {
         "`{inverse}`: `joint_wrenches`; `Robot.joint_wrenches`",
         (
             ("inverse", "transmitted_forces", "Xup[i].inverse_times(f[i])", "Xup[i].inverse_times(f[i]) * 1.01"),
-            ("compiled_model", "CompiledModel.joint_wrenches", "outside[..., body, :] += moved", "outside[..., body, :] += 1.01 * moved"),
+            ("frames", "FrameMotion.joint_wrenches", "outside[..., body, :] += moved", "outside[..., body, :] += 1.01 * moved"),
         ),
     ),
     "F1": Row(
@@ -359,10 +359,10 @@ ROWS: dict[str, Row] = {
     ),
     "A4": Row(
         "Symbolic simplification: straight-line programs (10.4)",
-        "`compile/`; `{algorithms}`",
+        "`compile/`; `{algorithm}`",
         (
-            ("algorithms", "inverse_dynamics_program.run", "inverse_dynamics(model, q, qd, qdd, unpack(model, block))", "[1.01 * t for t in inverse_dynamics(model, q, qd, qdd, unpack(model, block))]"),
-            ("algorithms", "inertia_matrix_program.run", "inertia_matrix(model, q, unpack(model, block))", "[[1.01 * x for x in r] for r in inertia_matrix(model, q, unpack(model, block))]"),
+            ("inverse", "", 'Algorithm("inverse_dynamics", inverse_dynamics, ...)', 'Algorithm("inverse_dynamics", lambda *a: [1.01 * t for t in inverse_dynamics(*a)], ...)'),
+            ("inertia_matrix", "", 'Algorithm("inertia_matrix", inertia_matrix, ...)', 'Algorithm("inertia_matrix", lambda *a: [[1.01 * x for x in r] for r in inertia_matrix(*a)], ...)'),
             ("vector3", "Vector3.cross", "self.x * other.y", "self.x * (1.01 * other.y)"),
             ("graph", "_scale", "value == 0.0", "value == 1e+300"),
         ),

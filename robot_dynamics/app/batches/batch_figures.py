@@ -8,7 +8,7 @@ looked at as the rows of one recording.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -200,14 +200,3 @@ class Collector:
         self.flush()
         for name, values in self.figures.items():
             self.figures[name] = np.where(np.isfinite(values), values, np.nan)
-
-
-def joined(parts: Sequence[Collector], axis: int = 0) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return figures (N,) and columns (rows, N, w) of all cells."""
-    figures = {
-        name: np.concatenate([part.figures[name] for part in parts]) for name in parts[0].figures
-    }
-    kept = {
-        name: np.concatenate([part.kept[name] for part in parts], axis=1) for name in parts[0].kept
-    }
-    return figures, kept

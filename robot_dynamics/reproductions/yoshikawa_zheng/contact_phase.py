@@ -34,7 +34,7 @@ class ContactPhaseSettings:
     def __post_init__(self) -> None:
         if not (self.touch > 0.0 and self.lost_after > 0.0):
             raise ArgumentError(
-                f"contact from {self.touch:g} N on, lost after {self.lost_after:g} s, expected "
+                f"touch is {self.touch:g} N and lost_after {self.lost_after:g} s, expected "
                 "positive numbers."
             )
 
