@@ -22,7 +22,7 @@ from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.contact_engine import ContactEngine
-from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -61,7 +61,7 @@ def rows_of(name: str, rounds: int) -> list[Row]:
             for grasp in system.grasps
         )
         settings = PlantSettings(command_delay_periods=0, step_s=PERIOD / STEPS)
-        plant = EnginePlant(Scene(system, contacts, (FAR,)), q, PERIOD, settings)
+        plant = ScenePlant(Scene(system, contacts, (FAR,)), q, PERIOD, settings)
         timing, p99 = _timed(plant, torque, rounds)
         motion = plant.engine
         assert isinstance(motion, ContactEngine)
@@ -90,7 +90,7 @@ def _inwards(grasp: Array) -> Array:
     return pose(grasp[:3, 3], np.column_stack([x, np.cross(z, x), z]))
 
 
-def _timed(plant: EnginePlant, torque: Array, rounds: int) -> tuple[Timing, float]:
+def _timed(plant: ScenePlant, torque: Array, rounds: int) -> tuple[Timing, float]:
     """Return the timing of one step, a control period's work included, and its 99th percentile."""
     clock, taken = time.thread_time_ns, []
     for _ in range(max(rounds, 3)):

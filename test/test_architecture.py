@@ -49,8 +49,6 @@ APP_FLOORS = (
 EXPORTS = FLOOR["simulation"]
 # The compiler compiles any program, of mechanisms or not.
 MAY_ONLY_IMPORT = {"compile": {"scalar", "errors"}}
-# Class names that still have two meanings.
-KNOWN_DOUBLES = {"JointStates", "ObjectMotion", "Outcome"}
 # Circles that are still there, each as its modules.
 KNOWN_CIRCLES: set[frozenset[str]] = set()
 
@@ -260,7 +258,7 @@ def test_a_class_name_has_one_meaning():
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(f"{name_of(path)}:{node.lineno}")
     doubles = {name: places for name, places in homes.items() if len(places) > 1}
-    assert doubles.keys() <= KNOWN_DOUBLES, doubles
+    assert not doubles, doubles
 
 
 def test_every_test_states_its_claim():

@@ -192,9 +192,6 @@ class Configuration:
         return of_successor.compose(of_predecessor.inverse())
 
 
-Posture = Configuration  #: Its former name, kept for `phi` of users.
-
-
 @dataclass(frozen=True)
 class Inequality:
     """A function of the positions that must not become negative, without friction.

@@ -28,7 +28,7 @@ Handle = tuple[int, bool]
 
 
 @dataclass(frozen=True)
-class ArticulatedPart:
+class Subchain:
     """A part of a mechanism, known at its handles: a = Phi f + b (7.4).
 
     Attributes:
@@ -60,8 +60,8 @@ class Halves:
         E: The joint's force on the handles (6 h, 6): plus on the successor, minus on the other.
     """
 
-    first: ArticulatedPart
-    second: ArticulatedPart
+    first: Subchain
+    second: Subchain
     joint: int
     Phi: Array
     b: Array
@@ -71,9 +71,7 @@ class Halves:
     E: Array
 
 
-def put_together(
-    first: ArticulatedPart, second: ArticulatedPart, number: int, joint: BodyAndJoint
-) -> ArticulatedPart:
+def put_together(first: Subchain, second: Subchain, number: int, joint: BodyAndJoint) -> Subchain:
     """Return two parts as one, with a joint between a handle of each (7.57 to 7.63).
 
     Args:
@@ -105,9 +103,7 @@ def put_together(
     PhiA = Phi - Phi @ G @ np.linalg.solve(Y, G.T @ Phi)
     bA = b + Phi @ G @ np.linalg.solve(Y, z)
     halves = Halves(first, second, number, Phi, b, G, Y, z, E)
-    return ArticulatedPart(
-        tuple(handles[h] for h in rest), PhiA[np.ix_(keep, keep)], bA[keep], halves
-    )
+    return Subchain(tuple(handles[h] for h in rest), PhiA[np.ix_(keep, keep)], bA[keep], halves)
 
 
 def divide_and_conquer(
@@ -135,14 +131,12 @@ def divide_and_conquer(
     joints = bodies_in_world(model, q, qd, tau, parameters, external)
     base = np.array([0.0, 0.0, 0.0, *-parameters.gravity], dtype=float)
 
-    def single(body: int) -> ArticulatedPart:
+    def single(body: int) -> Subchain:
         """Return one body, or the base, whose acceleration is known."""
         attached: list[Handle] = [(i, False) for i in model.tree.children(body)]
         if body == WORLD:
             size = 6 * len(attached)
-            return ArticulatedPart(
-                tuple(attached), np.zeros((size, size)), np.tile(base, len(attached))
-            )
+            return Subchain(tuple(attached), np.zeros((size, size)), np.tile(base, len(attached)))
         attached.append((body, True))
         try:
             Phi = np.linalg.inv(joints[body].I)
@@ -151,9 +145,9 @@ def divide_and_conquer(
                 f"{model.name}: link {model.bodies[body].name!r} has no inertia, expected some."
             ) from None
         b, count = -Phi @ joints[body].p, len(attached)
-        return ArticulatedPart(tuple(attached), np.tile(Phi, (count, count)), np.tile(b, count))
+        return Subchain(tuple(attached), np.tile(Phi, (count, count)), np.tile(b, count))
 
-    def assembled(bodies: frozenset[int]) -> ArticulatedPart:
+    def assembled(bodies: frozenset[int]) -> Subchain:
         """Return connected bodies as one part."""
         if len(bodies) == 1:
             return single(next(iter(bodies)))
@@ -165,7 +159,7 @@ def divide_and_conquer(
 
     qdd = np.zeros(model.nv)
 
-    def taken_apart(part: ArticulatedPart, f: Array) -> None:
+    def taken_apart(part: Subchain, f: Array) -> None:
         """Find the joints' accelerations inside a part from the forces on its handles."""
         halves = part.halves
         if halves is None:

@@ -9,25 +9,19 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.node import Node
-from std_msgs.msg import String
 
-from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.recorders import PlantRecorder
 from robot_dynamics.app.scenarios.plant import make_plant
-from robot_dynamics.app.scenarios.robot_description import robot_description
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import answers
 from robot_dynamics.nodes.diagnostics import Durations
-from robot_dynamics.nodes.topics import LATCHED
 from robot_dynamics.simulation.faults import Faults, fault_of
 
 Array = NDArray[np.float64]
 
 _MOST_RESERVED = 100_000  # rows of a recording that are reserved at the start
-_DESCRIBE_AFTER_S = 1.0  # after which the description is published, if no control has started
 
 
 class SimulatedRun:
@@ -58,11 +52,6 @@ class SimulatedRun:
         if self._keep:
             capacity = min(self._ticks, _MOST_RESERVED)
             self._recorder = PlantRecorder(self.plant.scene, self._scenario, capacity)
-
-    @property
-    def period(self) -> float:
-        """Control period [s]."""
-        return self.plant.period
 
     @property
     def time(self) -> float:
@@ -112,6 +101,7 @@ class CommandAnswers:
         started_at: When the first complete command arrived; None before.
         first_tick: Its tick on the wall clock; None before, and in lockstep.
         repeats: Number of repeated states.
+        numbers: The ticks that the last commands answer, by arm.
         missed: Real time in which no control period was simulated.
 
     Args:
@@ -129,19 +119,15 @@ class CommandAnswers:
         self.first_tick: int | None = None
         self.repeats, self.missed = 0, 0.0
         self._latency = Durations(self._period)
-        self._numbers: dict[str, int] = {}  # the tick that the last command answers, by arm
+        self.numbers: dict[str, int] = {}
         self._prompt, self._prompt_tick = 0, -1  # periods that were answered within the period
-
-    def note(self, arm: str, number: int) -> None:
-        """Note the tick that the command of an arm answers."""
-        self._numbers[arm] = number
 
     def complete(self, tick: int, now: float) -> bool:
         """Note that the commands of all arms have arrived; return whether for the first time."""
         first = self.started_at is None
         if first:
             self.started_at = now
-        prompt = all(answers(number, tick) for number in self._numbers.values())
+        prompt = all(answers(number, tick) for number in self.numbers.values())
         if prompt and self._prompt_tick != tick:
             self._prompt_tick = tick
             self._prompt += 1
@@ -165,11 +151,8 @@ class CommandAnswers:
             "control periods": tick - first,
             "answered within the period": self._prompt,
             "missed control periods": self.missed / self._period,
+            **self._latency.figures("latency"),
         }
-
-    def latencies(self) -> dict[str, object]:
-        """Return the latency of the answers, for the diagnostics."""
-        return self._latency.figures("latency")
 
 
 class Pause:
@@ -202,30 +185,6 @@ class Pause:
             return False
         self._steps = max(0, self._steps - 1)
         return True
-
-
-class DescriptionTopic:
-    """Publishes the description of the cell once.
-
-    Args:
-        node: The node that publishes.
-        scenario: The scenario.
-    """
-
-    def __init__(self, node: Node, scenario: Scenario) -> None:
-        self._publisher = node.create_publisher(String, topics.ROBOT_DESCRIPTION, LATCHED)
-        self._scenario, self._born, self._published = scenario, time.monotonic(), False
-
-    def publish_later(self, now: float, *, started: bool) -> None:
-        """Publish it if control has started, or has not for a second."""
-        if not self._published and (started or now - self._born > _DESCRIBE_AFTER_S):
-            self.publish()
-
-    def publish(self) -> None:
-        """Publish it now; this takes longer than a control period."""
-        self._published = True
-        text = robot_description(self._scenario.cell, self._scenario.name)
-        self._publisher.publish(String(data=text))
 
 
 class FaultSwitch:

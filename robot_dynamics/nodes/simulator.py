@@ -27,12 +27,13 @@ from numpy.typing import NDArray
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool
 
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.robot_description import robot_description
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.background_work import RecordingFile
@@ -52,18 +53,18 @@ from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
 from robot_dynamics.nodes.services import serve
 from robot_dynamics.nodes.simulated_run import (
     CommandAnswers,
-    DescriptionTopic,
     FaultSwitch,
     Pause,
     SimulatedRun,
 )
 from robot_dynamics.nodes.state_topics import StateTopics
-from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers
+from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox, MissingPublishers
 
 Array = NDArray[np.float64]
 
 REPEAT_AFTER_S = 0.2  # wall-clock time without an answer after which a state is repeated
 HUNG_AFTER_S = 10.0  # time without a command after which a run is ended
+_DESCRIBE_AFTER_S = 1.0  # after which the description is published, if no control has started
 
 
 class Simulator:
@@ -98,7 +99,7 @@ class Simulator:
         self._run = SimulatedRun(
             scenario, system, ticks if limited else sys.maxsize, keep=bool(values["output"])
         )
-        self._answers, self._pause = CommandAnswers(self._run.period), Pause()
+        self._answers, self._pause = CommandAnswers(self._run.plant.period), Pause()
         plant, arms = self._run.plant, [arm.name for arm in system.arms]
         self._faults = FaultSwitch(plant.faults, in_lockstep=self._lockstep)
         self._gate = CommandGate(arms, system.arm_slices)
@@ -122,7 +123,8 @@ class Simulator:
             skip=not self._lockstep,
             tracked=self._tracked,
         )
-        self._description = DescriptionTopic(node, scenario)
+        self._scenario, self._born, self._described = scenario, time.monotonic(), False
+        self._description_topic = node.create_publisher(String, topics.ROBOT_DESCRIPTION, LATCHED)
         for arm in arms:
             # The command of the last arm arrives last; on the wall clock none is awaited.
             inbox.subscribe(
@@ -146,7 +148,7 @@ class Simulator:
             f"{values['mode'].replace('_', ' ')}; brakes on"
         )
         if not self._lockstep:
-            self._description.publish()  # now, because it takes longer than a control period
+            self._describe()  # now, because it takes longer than a control period
 
     def activate(self) -> None:
         """Let simulated time go on."""
@@ -201,9 +203,9 @@ class Simulator:
         """Simulate one control period, whatever has arrived (wall clock)."""
         run, first = self._run, self._answers.first_tick
         if self.due is not None:  # missed periods are not caught up
-            missed = max(0.0, time.monotonic() - self.due - run.period)
+            missed = max(0.0, time.monotonic() - self.due - run.plant.period)
             self._answers.missed += missed if first is not None else 0.0
-            self.due += missed + run.period
+            self.due += missed + run.plant.period
         if not self._active or not self._pause.lets_pass():
             return
         torque = self._drives.next()
@@ -240,7 +242,7 @@ class Simulator:
         braked = not self._lockstep and self._drives.braked
         if braked and self._earlier.refuses(arm, number, self._run.tick):
             return
-        self._answers.note(arm, number)
+        self._answers.numbers[arm] = number
         try:
             self._gate.offer(arm, number if self._lockstep else None, torque)
         except CommandError as error:
@@ -347,7 +349,8 @@ class Simulator:
             answers.repeats += not first
             self._publish_state()
         self._missing_publishers.check(waiting=waits and first)
-        self._description.publish_later(now, started=not first)
+        if not self._described and (not first or now - self._born > _DESCRIBE_AFTER_S):
+            self._describe()
         has_launcher = self._values["progress"] or self._values["output"]
         if has_launcher and not self._run.over and not self._pause.paused:
             self._end_if_hung(now)
@@ -361,6 +364,11 @@ class Simulator:
         )
         if changed and level != OK:
             self._log(WARN, message)
+
+    def _describe(self) -> None:
+        self._described = True
+        text = robot_description(self._scenario.cell, self._scenario.name)
+        self._description_topic.publish(String(data=text))
 
     def _condition(self, now: float) -> tuple[bytes, str]:
         """Return the level and the sentence of the diagnostics."""
@@ -396,12 +404,7 @@ class Simulator:
         return OK, "running"
 
     def _figures(self, now: float) -> dict[str, object]:
-        answers = self._answers
-        return {
-            **answers.figures(self._run.tick, now),
-            **self._faults.figures(),
-            **answers.latencies(),
-        }
+        return self._answers.figures(self._run.tick, now) | self._faults.figures()
 
     def _end_if_hung(self, now: float) -> None:
         limit = HUNG_AFTER_S if self._answers.started_at else self._values["patience"]

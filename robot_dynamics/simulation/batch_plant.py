@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants of N cells of one scene: command delay, integration steps and sensors.
 
-Each cell goes through the operations of `EnginePlant` with its own parameters, in its order, so
+Each cell goes through the operations of `RigidEngine` with its own parameters, in its order, so
 that results agree to the last bit. Rows of arrays are cells. Different threads can advance
 different parts of the cells at the same time.
 """
@@ -21,7 +21,7 @@ from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.batch_sensors import BatchSensors
 from robot_dynamics.simulation.engine import CORRECTION
-from robot_dynamics.simulation.rigid_motion import RigidMotion
+from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.settings import PlantSettings
 
 Array = NDArray[np.float64]
@@ -57,7 +57,7 @@ class PlantCell:
     effort: Array
 
     @classmethod
-    def of(cls, motion: RigidMotion, settings: PlantSettings) -> PlantCell:
+    def of(cls, motion: RigidEngine, settings: PlantSettings) -> PlantCell:
         """Return the cell of a motion at its start."""
         at_start = motion.at_start
         return cls(settings, motion.block, motion.q.copy(), *at_start, motion.drives.effort)
@@ -137,7 +137,7 @@ class BatchPlant:
             faults, which only single runs have.
     """
 
-    def __init__(self, motion: RigidMotion, cells: Sequence[PlantCell], period: float) -> None:
+    def __init__(self, motion: RigidEngine, cells: Sequence[PlantCell], period: float) -> None:
         settings = [cell.settings for cell in cells]
         self._require_alike(settings)
         count, system, model = len(cells), motion.scene.system, motion.model

@@ -41,8 +41,8 @@ def step_program(model: Model, actuated: Sequence[int]) -> Program:
     """Return the program of one Runge-Kutta step of fourth order, followed by projection.
 
     Inputs: q (nq,), qd (nv,), torque (na,), held over the step. Outputs: q, qd after the step, the
-    loop multipliers there (n^c,), the position error at the start of the step (n^c,) and the one
-    that the projection took away (n^c,), and the smallest pivot that tells full rank ().
+    loop multipliers there (n^c,), the position errors at the start of the step (n^c,) and before
+    the projection (n^c,), and the smallest pivot (), which shows full rank.
 
     Positions and velocities are projected in the metric of H, so that the kinetic energy never
     grows by it.
@@ -82,8 +82,8 @@ def step_derivatives(
 ) -> tuple[Array, Array]:
     """Return A (2 nv, 2 nv) and B (2 nv, na) of a step: dx after it is A dx + B dtorque.
 
-    x are positions, along velocities, and velocities. Where a torque is at its limit, or at a kink
-    of friction, they are the mean of those of both sides.
+    x are positions, along velocities, and velocities. If a torque is at its limit, or friction at
+    a kink, derivatives are the mean of both sides.
 
     Args:
         model: The mechanism.
@@ -133,11 +133,11 @@ def singular_step(
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Return q, qd, multipliers, closure at the start and drift at the end of one step.
 
-    The same scheme as `step_program` in NumPy, with the rank-revealing solution in the place of
-    the factors that exist only at full rank: slow. The rank is that of the state from which the
-    step goes: at the states within it the loops are open by the square of its length, and
-    constraints that depend on one another when closed would contradict each other and stop the
-    motion. Constraints on velocities alone have no part in the projection of positions.
+    The scheme of `step_program` in NumPy, which is slow, with the rank-revealing solution instead
+    of factors that exist only at full rank. The rank is the one at the start of the step: within
+    it the loops are open by the square of its length, so that dependent constraints would
+    contradict each other and stop the motion. Constraints on velocities alone are left out of the
+    projection of positions.
 
     Args:
         robot: The closed-loop system.

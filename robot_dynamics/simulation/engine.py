@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interface of simulation engines: a mechanism that moves by one control period at a time.
 
-`RigidMotion` (rigid grasps), `ContactEngine` (grasps and surfaces that slip or open) and
+`RigidEngine` (rigid grasps), `ContactEngine` (grasps and surfaces that slip or open) and
 `MujocoEngine` move the arms and the object of a scene; `RobotEngine` and `RobotContactEngine` move
 a robot by itself. A `Plant` adds the clock, drives and sensors.
 """
@@ -35,10 +35,12 @@ class Engine(ABC):
 
     Attributes:
         substeps: Integration steps in a control period.
+        contact_names: Names and kinds of a robot's contacts; None without.
         recovers: Whether a period that ends in an error leaves the state unchanged.
     """
 
     substeps: int
+    contact_names: tuple[str, ...] | None = None
     recovers: ClassVar[bool] = False
 
     @abstractmethod
@@ -62,10 +64,6 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def state(self) -> tuple[Array, Array]:
-        """Return all positions and velocities, in the engine's order."""
-
-    @abstractmethod
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return true positions and velocities of the measured joints, and wrenches (k, 6)."""
 
@@ -79,7 +77,15 @@ class Engine(ABC):
 
 
 class SceneEngine(Engine):
-    """Moves the arms and the object of a scene."""
+    """Moves the arms and the object of a scene.
+
+    Constructors take the scene, the positions (nq,) of the start with grasps closed, the control
+    period [s] and the plant's settings.
+    """
+
+    @abstractmethod
+    def state(self) -> tuple[Array, Array]:
+        """Return all positions and velocities, in the engine's order."""
 
     @abstractmethod
     def truth(self, torque: Array) -> Truth:

@@ -28,7 +28,7 @@ from robot_dynamics.simulation.mujoco_contacts import (
     TangentPlanes,
 )
 from robot_dynamics.simulation.mujoco_model import POINT, addresses, mass_properties, mujoco_xml
-from robot_dynamics.simulation.rigid_motion import carrying_map
+from robot_dynamics.simulation.rigid_engine import carrying_map
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -72,10 +72,10 @@ class MujocoEngine(SceneEngine):
         xml = mujoco_xml(scene, self._start, step, _STEPS_PER_TIME_CONSTANT * step)
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
         self._data: Any = self._mujoco.MjData(self._model)
-        self._q_at, self._v_at = addresses(self._model, system.joint_names)
+        self._driven_at = addresses(self._model, system.joint_names)
         names = (*system.joint_names, *system.passive_joint_names)
         _, self._friction_at = addresses(self._model, names)
-        self._passive_q, self._passive_v = addresses(self._model, system.passive_joint_names)
+        self._passive_at = addresses(self._model, system.passive_joint_names)
         joints = [
             (body.joint.name, at.start)
             for body, at in zip(system.model.bodies, system.model.q_slices, strict=True)
@@ -119,7 +119,8 @@ class MujocoEngine(SceneEngine):
 
     def passive_joints(self) -> tuple[Array, Array]:
         """Return positions and velocities of the joints without drives."""
-        return self._data.qpos[self._passive_q].copy(), self._data.qvel[self._passive_v].copy()
+        q_at, v_at = self._passive_at
+        return self._data.qpos[q_at].copy(), self._data.qvel[v_at].copy()
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return a report of each contact: arms, points, environment joints; none if all hold."""
@@ -229,17 +230,17 @@ class MujocoEngine(SceneEngine):
 
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
-        data = self._data
-        return data.qpos[self._q_at].copy(), data.qvel[self._v_at].copy(), self._wrenches.copy()
+        data, (q_at, v_at) = self._data, self._driven_at
+        return data.qpos[q_at].copy(), data.qvel[v_at].copy(), self._wrenches.copy()
 
     def _free_body(self, index: int) -> tuple[slice, slice]:
-        """Return where a free body of the model stands in qpos and qvel."""
+        """Return the indices of a free body in qpos and qvel."""
         joint = self._model.joint(self.system.model.bodies[index].joint.name)
         q, v = int(joint.qposadr[0]), int(joint.dofadr[0])
         return slice(q, q + 7), slice(v, v + 6)
 
     def _openings(self) -> tuple[float, float]:
-        """Return by how much what holds is open at most [m], [rad]."""
+        """Return the largest opening of grasps and joints that hold [m], [rad]."""
         gaps = [_gap(self._data, tool, grasp) for tool, grasp in self._sites]
         if self._joint is not None:
             gaps.append(self._joint.gap(self._data))
@@ -250,7 +251,7 @@ class MujocoEngine(SceneEngine):
         )
 
     def _motion_of(self, q: slice, v: slice) -> tuple[Array, Array]:
-        """Return pose (7,) and twist (6,) in the world of a body, by its place in qpos, qvel."""
+        """Return pose (7,) and twist (6,) in the world of a body at indices of qpos and qvel."""
         x, y, z, qw, qx, qy, qz = self._data.qpos[q].tolist()
         rotation = rotation_of_quaternion((qx, qy, qz, qw))
         velocity = self._data.qvel[v]  # linear in the world, angular in the body
@@ -258,14 +259,14 @@ class MujocoEngine(SceneEngine):
         return np.array([x, y, z, qx, qy, qz, qw]), twist
 
     def _felt_wrenches(self) -> Array:
-        """Return what the wrist sensors show (k, 6), by the arms on the object."""
+        """Return the readings (k, 6) of the wrist sensors, by the arms on the object."""
         if not self._bodies:
             return np.zeros((len(self.system.arms), 6))
         # From the child, which is the tool's frame, to its parent: the arm on the object.
         return np.asarray(self._data.sensordata[self._sensor_at])
 
     def _resting_wrenches(self) -> Array:
-        """Return the wrenches of arms on brakes: the load shared, each part by its own arm."""
+        """Return the wrenches (k, 6) of arms on brakes: the load shared, or each arm's part."""
         system = self.system
         if not self._bodies:
             return np.zeros((len(system.arms), 6))
@@ -276,7 +277,7 @@ class MujocoEngine(SceneEngine):
         return np.asarray((distribution @ self._weight(system.object_body)).reshape(-1, 6))
 
     def _weight(self, index: int) -> Array:
-        """Return the wrench (6,) that holds a body up at rest, in its own frame."""
+        """Return the wrench (6,) that supports a body at rest, in its own frame."""
         model = self.system.model
         body = model.bodies[index]
         mass, center, _ = mass_properties(body.inertia)
@@ -289,7 +290,7 @@ class _MujocoObjectJoint:
     """The joint between the parts of an object, in MuJoCo.
 
     Args:
-        names: What the components of its force are, as `GraspSystem.internal_axes`.
+        names: Components of its force, as `GraspSystem.internal_axes`.
         model: MuJoCo's model.
 
     Attributes:
@@ -308,7 +309,7 @@ class _MujocoObjectJoint:
         self.force = np.zeros(len(names))
 
     def read(self, data: Any) -> None:
-        """Take the present force."""
+        """Update `force`."""
         first, second = (data.site_xmat[site].reshape(3, 3) for site in self._sites)
         # By the first part on the second, in the axes of the joint's frame on the second.
         wrench = [second.T @ first @ data.sensordata[i : i + 3] for i in self._sensors]
@@ -317,7 +318,7 @@ class _MujocoObjectJoint:
             self.force[triple] = second @ self.force[triple]
 
     def gap(self, data: Any) -> tuple[float, float]:
-        """Return by how much it is open [m], [rad]."""
+        """Return its opening [m], [rad]."""
         apart, _ = _gap(data, *self._sites)
         axes = (data.site_xmat[site].reshape(3, 3)[:, 2] for site in self._sites)
         return apart, float(np.linalg.norm(np.cross(*axes))) if self._hinge else 0.0

@@ -1,6 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated plants: an engine with a clock and, for arms, with drives, sensors and faults."""
+"""Simulated plants: an engine with a clock and, for arms, with drives, sensors and faults.
+
+The settings and the scene select the engine of arms. With rigid grasps and nothing to touch,
+`RigidEngine` integrates the closed-loop equations; contacts that slip or open, surfaces and
+environment joints need the impulses of `ContactEngine`; `MujocoEngine` moves any of these scenes.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.wrist_sensors import ToolWeights
 from robot_dynamics.model import Model
 from robot_dynamics.simulation.arguments import checked_array, checked_wrenches
+from robot_dynamics.simulation.contact.contact_engine import ContactEngine
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
@@ -28,13 +34,13 @@ from robot_dynamics.simulation.engine import (
     restore,
 )
 from robot_dynamics.simulation.faults import Faults
+from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement, Sensors
 from robot_dynamics.simulation.settings import PlantSettings
 
-__all__ = ["Measurement", "Plant", "PlantIdentity", "PlantState", "ScenePlant", "Truth"]
-
 Array = NDArray[np.float64]
+EngineMaker = Callable[[Scene, Array, float, PlantSettings], SceneEngine]
 
 
 class PlantIdentity(NamedTuple):
@@ -107,15 +113,14 @@ class Plant:
     Args:
         engine: Moves the mechanism.
         model: The mechanism on whose links external wrenches act.
-        identity: The plants that can take the states of this one.
-        torques: Number of torques.
+        period: Control period [s].
+        structure: Equal for plants that can take each other's states.
     """
 
-    def __init__(
-        self, engine: Engine, model: Model, identity: PlantIdentity, torques: int
-    ) -> None:
-        self.engine, self.model, self.period = engine, model, identity.period
-        self._identity, self._torques = identity, (torques,)
+    def __init__(self, engine: Engine, model: Model, period: float, structure: bytes) -> None:
+        self.engine, self.model, self.period = engine, model, period
+        self._identity = PlantIdentity(structure, period, engine.contact_names)
+        self._torques: tuple[int, ...] = (model.nv,)
         self._tick, self._hash = 0, b""
 
     @property
@@ -201,8 +206,12 @@ class ScenePlant(Plant):
         scene: Arms, object and their contacts, with their true properties.
         start: Positions (nq,) of the start, grasps closed.
         period: Control period [s].
-        settings: Step, delay, friction, sensors.
-        engine: Makes the engine from the same arguments.
+        settings: Engine, step, delay, friction, sensors.
+        engine: Makes another engine from these arguments; see `SceneEngine`.
+
+    Raises:
+        ArgumentError: If the settings do not fit the scene; see the engines.
+        RobotDynamicsError: If MuJoCo is not installed, or does not have a part of the scene.
     """
 
     engine: SceneEngine
@@ -213,13 +222,14 @@ class ScenePlant(Plant):
         start: Array,
         period: float,
         settings: PlantSettings,
-        engine: Callable[[Scene, Array, float, PlantSettings], SceneEngine],
+        engine: EngineMaker | None = None,
     ) -> None:
-        system = scene.system
+        system, engine = scene.system, engine or _engine_of(scene, settings)
         self._start = np.array(start, dtype=float)
         made, na = engine(scene, self._start, period, settings), len(system.joint_names)
         structure = repr((type(made).__name__, *system.model.joint_names)).encode()
-        super().__init__(made, system.model, PlantIdentity(structure, period), na)
+        super().__init__(made, system.model, period, structure)
+        self._torques = (na,)
         self.scene, self.system = scene, system
         self.drives = drives_of(system, settings)
         self._largest_torque = self.drives.effort[:na]
@@ -324,3 +334,11 @@ class ScenePlant(Plant):
         for of, part in zip((self, self.faults, self._sensors), parts, strict=False):
             restore(of, part)
         super()._restore(parts)
+
+
+def _engine_of(scene: Scene, settings: PlantSettings) -> EngineMaker:
+    if settings.engine == "mujoco":
+        from robot_dynamics.simulation.mujoco_engine import MujocoEngine
+
+        return MujocoEngine
+    return RigidEngine if scene.rigid else ContactEngine

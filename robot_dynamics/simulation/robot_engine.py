@@ -64,7 +64,6 @@ class RobotEngine(Engine):
     Attributes:
         robot: The robot.
         period: The period [s].
-        substeps: Integration steps in a period.
 
     Args:
         robot: The robot.
@@ -120,10 +119,6 @@ class RobotEngine(Engine):
                 f"{trouble.reason}; expected torques that keep it bounded, or a shorter step."
             ) from trouble
 
-    def state(self) -> tuple[Array, Array]:
-        """Return positions and velocities."""
-        return self._q, self._qd
-
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities, and no wrenches."""
         return self._q, self._qd, NO_WRENCHES
@@ -138,7 +133,7 @@ class RobotEngine(Engine):
         self._q, self._qd = q.copy(), qd.copy()
 
     def _checked_substeps(self, q: Array, step: float | None) -> int:
-        """Return steps in a period at which friction, springs and dampers are stable."""
+        """Return a number of steps at which friction, springs and dampers are stable."""
         model = self.robot.model
         wish = STEP if step is None else positive_number("step", step)
         wish = self.period / max(1, math.ceil(self.period / wish * (1.0 - 1e-12)))

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What there is in the simulated world: who holds what and how, and what may be touched."""
+"""Scenes: arms and object, their contacts, surfaces and environment joints."""
 
 from __future__ import annotations
 
@@ -36,17 +36,16 @@ PUSHING = ("frictional point", "frictionless point", "soft finger")
 class ArmContact:
     """How an arm touches the object.
 
-    A contact that can only push is that of a point of the arm with a plane face of the object: x
-    and y of the contact's frame, its z axis into the object. While the point sticks it stays where
-    it is on the face; when it slips, it moves over it, and beyond the face's edge there is nothing
-    to touch.
+    A pushing contact is a point of the arm on a plane face of the object: x and y of the contact's
+    frame, its z axis into the object. While the point sticks, its place on the face does not
+    change; when it slips, it moves over the face, and loses contact beyond the edge.
 
     Attributes:
         contact: Kind and frame in the object at the start, when tool and grasp coincide; the
             frame's origin is the point on the arm.
-        material: Of finger and object, for contacts that can only push.
+        material: Material of finger and object, for pushing contacts.
         face: Half lengths of the face along x and y of the contact's frame, about its origin [m].
-        pad: What a soft finger touches with; None for a point, which tips freely.
+        pad: Pad of a soft finger; None for a point, which tips freely.
     """
 
     contact: Contact
@@ -69,7 +68,7 @@ class ArmContact:
 
     @property
     def friction(self) -> FrictionCone:
-        """What it holds along the face: by the contact's limits if those are a cone."""
+        """Its friction cone: the contact's limits if they are a cone, else the material's."""
         cone = self.contact.limits
         cone = cone if isinstance(cone, FrictionCone) else self.material.friction
         if self.contact.kind == "frictionless point":
@@ -81,13 +80,14 @@ class ArmContact:
 
 @dataclass(frozen=True)
 class SurfaceContact:
-    """What of the object touches a surface of the world, and which.
+    """Points of the object that may touch a surface of the world.
 
     Attributes:
-        name: Of the surface.
+        name: Name of the surface.
         surface: A function of a point in the world, see `surfaces`.
-        points: Of the object, in its body frame (n, 3) [m]: one for a tip, corners for a face.
-        material: Of object and surface, the stiffness that of each point; torsion is not used.
+        points: In the object's body frame (n, 3) [m]: one for a tip, corners for a face.
+        material: Material of object and surface; its stiffness is the one of each point, and
+            torsion is not used.
     """
 
     name: str
@@ -102,25 +102,24 @@ class SurfaceContact:
 
 @dataclass(frozen=True)
 class Scene:
-    """Who holds what and how, and what the object may touch: all that a plant is built from.
+    """Arms, object and their contacts, from which a plant is built.
 
-    Internal closed chains of the arms and the joint between the parts of an object stay as they
-    are in the system's model: they hold.
+    Internal closed chains of the arms and the joint between the parts of an object are bilateral,
+    as in the system's model.
 
     Attributes:
         system: Arms, object and where the arms' tools are on it at the start.
-        contacts: How each arm touches the object, in the order of the arms; as the
-            system says by default.
-        surfaces: What the object may touch.
-        environment_joints: Hinges and lines that it is held by in the world.
-        internal_force: What is meant by the internal force; by default the wrench transmitted
-            through the object. That of an object with a joint is the force in the joint.
-        holds_object: Whether the arms hold the object; else they move alone, and it stays where
-            it is.
+        contacts: Contact of each arm with the object, in the order of the arms; by default as
+            the system states.
+        surfaces: Surfaces that the object may touch.
+        environment_joints: Hinges and lines that hold the object in the world.
+        internal_force: Definition of the internal force; by default the wrench transmitted
+            through the object. For an object with a joint it is the force in the joint.
+        holds_object: Whether the arms hold the object; else they move alone, and it rests.
 
     Raises:
-        ArgumentError: If there is not one contact for each arm, or what is held other than rigidly
-            has a joint.
+        ArgumentError: If there is not one contact for each arm, or an object with a joint is not
+            held rigidly.
     """
 
     system: GraspSystem
@@ -150,21 +149,21 @@ class Scene:
 
     @property
     def rigid(self) -> bool:
-        """Whether everything holds rigidly: no contact slips or opens, nothing is touched."""
+        """Whether all grasps are rigid, and there is no surface and no environment joint."""
         opens = any(one.contact.kind != "rigid" for one in self.contacts)
         return not (opens or self.surfaces or self.environment_joints)
 
     @cached_property
     def grasp_map(self) -> GraspMap:
-        """What is meant by the internal force."""
+        """Definition of the internal force."""
         shares = [arm.load_share for arm in self.system.arms]
         return self.internal_force or transmitted_force_map(self.system.grasps, shares)
 
     @cached_property
     def model(self) -> Model:
-        """The model without the arms' grasps, and with what holds the object in the world.
+        """The model without the arms' grasps, with the environment joints as its last loops.
 
-        Loop joints of the latter are the last ones; where they are is a parameter.
+        The poses of environment joints are parameters.
         """
         model = self.system.model
         grasps = {arm.loop for arm in self.system.arms}
@@ -176,7 +175,7 @@ class Scene:
 
     @cached_property
     def environment_joint_rows(self) -> tuple[slice, ...]:
-        """Where the forces of each environment joint stand among those along all rows."""
+        """Slices of the environment joints in the forces along all rows."""
         loops = self.model.loops
         first = sum(
             len(loop.type.rows) for loop in loops[: len(loops) - len(self.environment_joints)]
@@ -189,17 +188,17 @@ class Scene:
 
     @cached_property
     def holding(self) -> tuple[int, ...]:
-        """Which arms hold, by their place."""
+        """Indices of the arms that hold."""
         return tuple(i for i, c in enumerate(self.contacts) if not c.pushing)
 
     @cached_property
     def pushing(self) -> tuple[int, ...]:
-        """Which arms push only, by their place."""
+        """Indices of the arms that only push."""
         return tuple(i for i, c in enumerate(self.contacts) if c.pushing)
 
     @cached_property
     def pads(self) -> tuple[tuple[int, Pad], ...]:
-        """Arms that push with a pad, by their place among `pushing`, and their pads."""
+        """Indices into `pushing` of arms with a pad, and their pads."""
         found = [(c, self.contacts[i].pad) for c, i in enumerate(self.pushing)]
         return tuple((c, pad) for c, pad in found if pad is not None)
 

@@ -28,7 +28,7 @@ from robot_dynamics.control.settings import (
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -59,7 +59,7 @@ def rolled_out(law, times, q=HELD, terms=TERMS):
 def test_the_rollout_is_what_the_plant_does():
     """Joints, self-motion included, and torques are those of a simulated run."""
     control = controller()
-    plant = EnginePlant(Scene(SYSTEM), START, control.period, PlantSettings())
+    plant = ScenePlant(Scene(SYSTEM), START, control.period, PlantSettings())
     measured = plant.reset()
     control.start(measured.q, measured.qd)
     ramp = control.ticks - round(control.reference.duration / control.period)

@@ -15,7 +15,7 @@ from robot_dynamics.dynamics.alternative_assembly import (
     forward_dynamics_by_assembly,
 )
 from robot_dynamics.dynamics.divide_and_conquer import (
-    ArticulatedPart,
+    Subchain,
     divide_and_conquer,
     put_together,
 )
@@ -98,8 +98,8 @@ def test_parts_with_two_handles_are_joined_by_eq_7_63(rng):
         for P, R in ((rigid(rng), rng.normal(size=(6, 6))) for _ in range(2))
     )
     b = rng.normal(size=(4, 6))
-    first = ArticulatedPart(((7, True), (0, False)), ab, b[:2].ravel())
-    second = ArticulatedPart(((0, True), (8, False)), cd, b[2:].ravel())
+    first = Subchain(((7, True), (0, False)), ab, b[:2].ravel())
+    second = Subchain(((0, True), (8, False)), cd, b[2:].ravel())
     ours = put_together(first, second, 0, joint)
     one, two = slice(0, 6), slice(6, 12)
     f2, f3 = -joint.f, joint.f  # the active force, as forces from outside
@@ -149,7 +149,7 @@ def test_joints_that_block_twice(rng):
     model = build(random_tree(rng, ["revolute"], chain=True))
     joint = bodies_in_world(model, [0.1], [0.0], [0.0], parameters_of(model))[0]
     still = np.zeros((6, 6)), np.zeros(6)
-    held = ArticulatedPart(((0, False),), *still), ArticulatedPart(((0, True),), *still)
+    held = Subchain(((0, False),), *still), Subchain(((0, True),), *still)
     with pytest.raises(RobotDynamicsError, match="blocked already"):
         put_together(*held, 0, joint)
     tree = random_tree(rng, ["revolute", "revolute"], chain=True)

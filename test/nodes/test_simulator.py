@@ -188,7 +188,7 @@ def test_services_and_commands_in_lockstep(ros, start_node):
     commander.step(0)
     commander.spin_until(
         lambda: (
-            any("right/commands: 6 torques, expected 7 or none." in s for s in commander.said)
+            any("right/commands: 6 torques; expected 7 or none." in s for s in commander.said)
             or any("torque 0 is nan" in s for s in commander.said)
         )
     )

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.plants import mujoco_plant
 
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene
 
 SCENARIO = load_scenario("gravity")
@@ -25,7 +25,7 @@ SCENE = Scene(SYSTEM, holds_object=False)
 
 def plant_with(**settings):
     """Return the plant at the start of the scenario."""
-    return EnginePlant(SCENE, START, PERIOD, replace(SCENARIO.plant, **settings))
+    return ScenePlant(SCENE, START, PERIOD, replace(SCENARIO.plant, **settings))
 
 
 def energy(q, qd):
@@ -101,7 +101,7 @@ def test_the_object_is_left_alone():
 def test_mujoco_moves_them_alike():
     """Falling arms without an object: to what its integrator of first order leaves in 0.1 s."""
     pytest.importorskip("mujoco")
-    theirs = MujocoPlant(SCENE, START, PERIOD, SCENARIO.plant)
+    theirs = mujoco_plant(SCENE, START, PERIOD, SCENARIO.plant)
     ours = plant_with()
     theirs.reset(), ours.reset()
     torque = np.linspace(-2.0, 2.0, len(SYSTEM.joint_names))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support.mechanisms import two_arms as beside
+from support.plants import mujoco_plant
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
-from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from test.two_arms import two_arms
@@ -29,8 +29,8 @@ SETTINGS = PlantSettings(command_delay_periods=0, step_s=0.0005)
 def plants():
     """Return both plants at the same start."""
     return (
-        MujocoPlant(Scene(SYSTEM), START, PERIOD, SETTINGS),
-        EnginePlant(Scene(SYSTEM), START, PERIOD, SETTINGS),
+        mujoco_plant(Scene(SYSTEM), START, PERIOD, SETTINGS),
+        ScenePlant(Scene(SYSTEM), START, PERIOD, SETTINGS),
     )
 
 
@@ -48,7 +48,7 @@ def test_both_start_alike(plants):
 def test_wrists_carry_what_hangs_beside_the_origin():
     """A centre of mass that is centimetres from the object's origin has a moment at the start."""
     cell = beside()
-    kinds = (MujocoPlant, EnginePlant)
+    kinds = (mujoco_plant, ScenePlant)
     theirs, ours = (
         kind(Scene(cell.system), cell.start, PERIOD, SETTINGS).reset().wrenches for kind in kinds
     )

@@ -15,19 +15,17 @@ from robot_dynamics.simulation.contact.contact_engine import ContactEngine
 from robot_dynamics.simulation.contact.robot_contact_engine import RobotContactEngine
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import Engine, SceneEngine, Truth
-from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.faults import Faults, FaultSettings, fault_of
 from robot_dynamics.simulation.mujoco_engine import MujocoEngine
-from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 from robot_dynamics.simulation.plant import ScenePlant
-from robot_dynamics.simulation.rigid_motion import RigidMotion
+from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.robot_engine import RobotEngine
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement, Sensors
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 from test.two_arms import two_arms
 
-ENGINES = (RigidMotion, ContactEngine, MujocoEngine, RobotEngine, RobotContactEngine)
+ENGINES = (RigidEngine, ContactEngine, MujocoEngine, RobotEngine, RobotContactEngine)
 
 
 @pytest.mark.parametrize("kind", ENGINES)
@@ -35,22 +33,12 @@ def test_engines_share_one_interface(kind):
     """Each engine has the methods of its interface, with the same parameters."""
     interface = SceneEngine if issubclass(kind, SceneEngine) else Engine
     names = sorted(interface.__abstractmethods__)
-    shared = ["begin", "restore", "run", "save", "sensed", "state"]
-    scene = ["passive_joints", "truth"] if interface is SceneEngine else []
+    shared = ["begin", "restore", "run", "save", "sensed"]
+    scene = ["passive_joints", "state", "truth"] if interface is SceneEngine else []
     assert names == sorted(shared + scene)
     for name in names:
         ours, theirs = (inspect.signature(getattr(cls, name)) for cls in (kind, interface))
         assert list(ours.parameters) == list(theirs.parameters)
-
-
-@pytest.mark.parametrize("kind", [EnginePlant, MujocoPlant])
-def test_plants_differ_in_their_engine_alone(kind):
-    """Clock, drives, delay, sensors and states are inherited."""
-    for name in (
-        "contacts", "passive_joints", "reset", "state", "state_hash", "step", "truth",
-        "unloaded_wrenches",
-    ):  # fmt: skip
-        assert getattr(kind, name) is getattr(ScenePlant, name)
 
 
 def test_a_controller_gets_measurements_only():

@@ -29,8 +29,8 @@ Ends = dict[int, tuple[str, str]]
 TORQUE_NOT_FINITE = (Cause.TORQUE_INVALID.value, "torque has entries that are not finite.")
 
 
-class CellSettings(NamedTuple):
-    """Settings of one cell.
+class CellChanges(NamedTuple):
+    """Changes of one cell, and the settings of plant and control that they give.
 
     Attributes:
         overrides: Its differences from the scenario of all cells.
@@ -169,7 +169,7 @@ class BatchCells(ABC):
         return np.array([law.row(tick) for tick in range(law.ticks + 1)])
 
     @abstractmethod
-    def change(self, cells: Mapping[int, CellSettings]) -> Ends:
+    def change(self, cells: Mapping[int, CellChanges]) -> Ends:
         """Make some cells anew; they have to be reset, and control prepared for them.
 
         Args:

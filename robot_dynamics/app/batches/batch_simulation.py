@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.app.batches.batch_cells import BatchCells, CellRuns, CellSettings, Ends
+from robot_dynamics.app.batches.batch_cells import BatchCells, CellChanges, CellRuns, Ends
 from robot_dynamics.app.batches.compiled_cells import CompiledCells
 from robot_dynamics.app.batches.separate_batch import SeparateBatch
 from robot_dynamics.app.scenarios.cell import build_system
@@ -225,7 +225,7 @@ class BatchSimulation:
     def _document(self) -> YamlNode:
         return parse_yaml(self.scenario.text(), self.scenario.name).without_lines()
 
-    def _settings(self, cell: int) -> CellSettings:
+    def _settings(self, cell: int) -> CellChanges:
         """Return the settings of a cell by its parameters."""
         overrides = self._own_overrides(cell)
         changed = with_overrides(self._document, overrides)
@@ -233,7 +233,7 @@ class BatchSimulation:
         replace(self.scenario, plant=plant)  # refuses arms that are not there
         if any(key.startswith("control.") for key in self.parameters):
             control = decode(ControlSettings, changed.value["control"])
-        return CellSettings(overrides, plant, control)
+        return CellChanges(overrides, plant, control)
 
     # -- stepping -----------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from robot_dynamics.app.batches.batch_cells import (
     TORQUE_NOT_FINITE,
     BatchCells,
+    CellChanges,
     CellRuns,
-    CellSettings,
     CellsSeen,
     Ends,
 )
@@ -32,7 +32,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.batch_plant import BatchPlant, PlantCell
-from robot_dynamics.simulation.rigid_motion import RigidMotion
+from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.settings import SensorSettings
 from robot_dynamics.spatial import Inertia
 
@@ -62,7 +62,7 @@ class CompiledCells(BatchCells):
         self,
         scenario: Scenario,
         believed: GraspSystem,
-        cells: Sequence[CellSettings],
+        cells: Sequence[CellChanges],
         threads: int | None,
     ) -> None:
         self._believed = believed
@@ -73,7 +73,7 @@ class CompiledCells(BatchCells):
         self._variable_links, self._link_scale = len(scales) > 1, min(scales)
         system = self._true_system(scenario)
         self._start = closed_configuration(system, scenario.object_pose)
-        self._nominal = RigidMotion(
+        self._nominal = RigidEngine(
             scene_of(scenario, system), self._start, scenario.control.period, scenario.plant
         )
         made, self.refused = self._made(dict(enumerate(cells)))
@@ -87,7 +87,7 @@ class CompiledCells(BatchCells):
 
     # -- the plants ---------------------------------------------------------------------------
 
-    def change(self, cells: Mapping[int, CellSettings]) -> Ends:
+    def change(self, cells: Mapping[int, CellChanges]) -> Ends:
         """Make some cells anew; see `BatchCells.change`."""
         scales = {cell.plant.link_mass_scale for cell in cells.values()}
         if not self._variable_links and scales != {self._link_scale}:
@@ -123,7 +123,7 @@ class CompiledCells(BatchCells):
             alive &= ~lost
         return ends
 
-    def _made(self, cells: Mapping[int, CellSettings]) -> tuple[list[PlantCell], Ends]:
+    def _made(self, cells: Mapping[int, CellChanges]) -> tuple[list[PlantCell], Ends]:
         """Return the plants of some cells, the nominal one for those that are refused."""
         made: dict[str, PlantCell | str] = {}
         plants, refused = [], {}

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.batches.batch_cells import (
     BatchCells,
+    CellChanges,
     CellRuns,
-    CellSettings,
     CellsSeen,
     Ends,
 )
@@ -117,7 +117,7 @@ class SeparateBatch(BatchCells):
         self,
         scenario: Scenario,
         believed: GraspSystem,
-        cells: Sequence[CellSettings],
+        cells: Sequence[CellChanges],
         threads: int | None,
     ) -> None:
         count = len(cells)
@@ -137,7 +137,7 @@ class SeparateBatch(BatchCells):
         seen = [self._ask(own, "see") for own in self.parts]
         self.seen = CellsSeen(*(np.concatenate(rows) for rows in zip(*seen, strict=True)))
 
-    def change(self, cells: Mapping[int, CellSettings]) -> Ends:
+    def change(self, cells: Mapping[int, CellChanges]) -> Ends:
         """Make some cells anew; see `BatchCells.change`."""
         refused: Ends = {}
         for own, here in self._by_part(cells):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -31,7 +31,7 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.contact.robot_contact_engine import RobotContactEngine
 from robot_dynamics.simulation.engine import Linearizable, SimulationError
-from robot_dynamics.simulation.plant import Plant, PlantIdentity, PlantState, ScenePlant
+from robot_dynamics.simulation.plant import Plant, PlantState, ScenePlant
 from robot_dynamics.simulation.robot_engine import RobotEngine, start_of_robot
 from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.simulation.settings import EngineName
@@ -188,63 +188,30 @@ class Simulation:
         contacts: Iterable[PointContact | Inequality | ShapeContact] | None = None,
         cone: Cone | None = None,
     ) -> None:
+        of_robot: dict[str, Any] = {
+            "period": period, "q": q, "qd": qd, "step": step, "contacts": contacts, "cone": cone,
+        }  # fmt: skip
         if isinstance(scenario, Robot):
             _refuse("a robot", "a scenario", plant=plant, overrides=overrides or None)
-            contacts = None if contacts is None else named_contacts(contacts)
-            self._arguments = copy.deepcopy(
-                {"period": period, "q": q, "qd": qd, "step": step, "contacts": contacts,
-                 "cone": cone}
-            )  # fmt: skip
-            self._set_up_robot(scenario, period, q, qd, step, contacts, cone)
+            if contacts is not None:
+                of_robot["contacts"] = named_contacts(contacts)
+            self._arguments = copy.deepcopy(of_robot)
+            self._plant: Plant = plant_of_robot(scenario, **of_robot)
+            self.scenario, self.arm_names, self.arms = None, (), scenario
+            self.joint_names = scenario.model.joint_names
+            self.effort_limits = scenario.model.limits()["effort"]
         else:
             _require_scenario(scenario)
-            _refuse(
-                "a scenario", "a robot", period=period, q=q, qd=qd, step=step, contacts=contacts,
-                cone=cone,
-            )  # fmt: skip
-            self._arguments = {}
-            self._set_up_scenario(scenario, plant, overrides)
+            _refuse("a scenario", "a robot", **of_robot)
+            scenario = chosen_scenario(scenario, plant, overrides)
+            system = true_system(scenario, build_system(scenario))
+            self._plant, self._arguments = make_plant(scenario, system), {}
+            self.scenario, self.arms = scenario, Robot(system.arms_alone)
+            self.joint_names = tuple(system.joint_names)
+            self.arm_names = tuple(arm.name for arm in system.arms)
+            self.effort_limits = np.array(system.limits["effort"])
+        self.period = self._plant.period
         self.reset()
-
-    def _set_up_scenario(
-        self, given: Scenario | str | Path, plant: EngineName | None, overrides: Iterable[str]
-    ) -> None:
-        self.scenario = scenario = chosen_scenario(given, plant, overrides)
-        system = true_system(scenario, build_system(scenario))
-        self._plant: Plant = make_plant(scenario, system)
-        self.period, self.joint_names = self._plant.period, tuple(system.joint_names)
-        self.arm_names = tuple(arm.name for arm in system.arms)
-        self.effort_limits = np.array(system.limits["effort"])
-        self.arms = Robot(system.arms_alone)
-
-    def _set_up_robot(
-        self,
-        given: Robot,
-        period: float | None,
-        q: ArrayLike | None,
-        qd: ArrayLike | None,
-        step: float | None,
-        contacts: Iterable[PointContact | Inequality | ShapeContact] | None,
-        cone: Cone | None,
-    ) -> None:
-        robot, pushing = push_only_loops(given)
-        engine: RobotEngine | RobotContactEngine
-        names: tuple[str, ...] | None = None
-        if contacts is None and not pushing:
-            _refuse("no contacts", "contacts", cone=cone)
-            engine = RobotEngine(robot, period, q, qd, step)
-        else:
-            if q is None and pushing:
-                q = start_of_robot(given, q, qd)[0][0]  # unilateral loops are closed there as well
-            touching = (*pushing, *(contacts or ()))
-            engine = RobotContactEngine(robot, touching, period, q, qd, step, cone or "round")
-            names = engine.contact_names
-        model = robot.model
-        identity = PlantIdentity(model.structure_key, engine.period, names)
-        self._plant = Plant(engine, model, identity, model.nv)
-        self.scenario, self.arm_names, self.arms = None, (), given
-        self.period, self.joint_names = engine.period, given.model.joint_names
-        self.effort_limits = given.model.limits()["effort"]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Simulation:
         same = object.__new__(type(self))
@@ -391,6 +358,29 @@ class Simulation:
             pose, twist = truth.object_pose.copy(), truth.object_twist.copy()
         self._seen = Observation(time, q.copy(), qd.copy(), wrenches.copy(), pose, twist)
         return self._seen
+
+
+def plant_of_robot(
+    robot: Robot,
+    *,
+    contacts: Sequence[PointContact | Inequality | ShapeContact] | None,
+    cone: Cone | None,
+    q: ArrayLike | None,
+    qd: ArrayLike | None,
+    **options: Any,
+) -> Plant:
+    """Return the plant of a robot by itself; arguments as of `Simulation`."""
+    own, pushing = push_only_loops(robot)
+    engine: RobotEngine | RobotContactEngine
+    if contacts is None and not pushing:
+        _refuse("no contacts", "contacts", cone=cone)
+        engine = RobotEngine(own, q=q, qd=qd, **options)
+    else:
+        if q is None and pushing:
+            q = start_of_robot(robot, q, qd)[0][0]  # unilateral loops are closed there as well
+        touching = (*pushing, *(contacts or ()))
+        engine = RobotContactEngine(own, touching, q=q, qd=qd, cone=cone or "round", **options)
+    return Plant(engine, own.model, engine.period, own.model.structure_key)
 
 
 def _require_scenario(given: object) -> None:

@@ -32,7 +32,6 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import inverse_pose, pose
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.pad import Pad
-from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 from robot_dynamics.spatial import Rotation, Vector3
@@ -105,12 +104,8 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> ScenePlant:
         RobotDynamicsError: If the engine is not installed, or does not know such objects.
     """
     start = closed_configuration(system, scenario.object_pose)
-    period, settings, scene = scenario.control.period, scenario.plant, scene_of(scenario, system)
-    if settings.engine == "mujoco":
-        from robot_dynamics.simulation.mujoco_plant import MujocoPlant
-
-        return MujocoPlant(scene, start, period, settings)
-    return EnginePlant(scene, start, period, settings)
+    scene = scene_of(scenario, system)
+    return ScenePlant(scene, start, scenario.control.period, scenario.plant)
 
 
 def _pad(settings: ContactSettings) -> Pad | None:

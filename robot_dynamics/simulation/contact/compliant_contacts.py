@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Soft contacts in time steps: their rows in the problem of all contacts, and their patches.
+"""Compliant contacts in time steps: their rows in the contact problem, and their patches.
 
 No step resolves K above 1 / (h^2 W), W being what a unit of impulse changes the rate by. Springs
 are as stiff as that at most, as of when they begin to touch, with dampers in proportion to the
@@ -19,12 +19,7 @@ from robot_dynamics.compile.routine import routine
 from robot_dynamics.contact.dense import along_row, product
 from robot_dynamics.contact.soft import displaced, normal_impulse, normal_slope, tangential_slope
 from robot_dynamics.contact.solver import ContactProblem
-from robot_dynamics.simulation.contact.contact_arrays import (
-    ContactLaws,
-    Rows,
-    StepState,
-    TrialStep,
-)
+from robot_dynamics.simulation.contact.contact_arrays import Attempt, ContactLaws, Rows, StepState
 from robot_dynamics.simulation.contact.terms import StepTerms
 
 # Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
@@ -43,7 +38,7 @@ _TINY, _INFINITE = 1e-300, float("inf")
 
 @routine
 def give_way(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep,
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
     problem: ContactProblem,
 ) -> None:  # fmt: skip
     """Write the rows of soft contacts, u + (P - start) / slope = 0 where they push, and `shear`.
@@ -104,7 +99,7 @@ def give_way(
 
 @routine
 def press(
-    terms: StepTerms, trial: TrialStep, problem: ContactProblem, i: int, n: int, u: float
+    terms: StepTerms, trial: Attempt, problem: ContactProblem, i: int, n: int, u: float
 ) -> None:
     """Write the normal row n of contact i, its law linearised at the velocity u at the end."""
     h = trial.h[0]
@@ -122,7 +117,7 @@ def press(
 
 @routine
 def follow_laws(
-    terms: StepTerms, laws: ContactLaws, rows: Rows, trial: TrialStep, problem: ContactProblem
+    terms: StepTerms, laws: ContactLaws, rows: Rows, trial: Attempt, problem: ContactProblem
 ) -> None:
     """Linearise laws of elastic contacts anew where a step ends, if impulses P miss them there.
 
@@ -158,7 +153,7 @@ def follow_laws(
 
 @routine
 def move_patches(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt
 ) -> None:
     """Move patches over a step along with what touches them; see `give_way`."""
     h = trial.h[0]

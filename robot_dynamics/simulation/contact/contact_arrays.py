@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays of a time step, by what they are: laws of contacts, what lasts, what is tried.
+"""Arrays of a time step: laws of contacts, variables that last, and the step that is tried.
 
 Sizes: nq positions, nv velocities; m rows of relative velocities, of which b hold, then w of each
 of c contacts; e contacts that give way along their surfaces; s points of shapes; p pads of
@@ -163,7 +163,7 @@ class StepState(NamedTuple):
         self.fresh[:] = True
 
 
-class TrialStep(NamedTuple):
+class Attempt(NamedTuple):
     """A step that is tried, written anew each time."""
 
     h: Vector  #: Its length (1,) [s].
@@ -193,7 +193,7 @@ class TrialStep(NamedTuple):
     lost: Mask  #: Whether contacts could not push (1,).
 
 
-def records_of(terms: SceneTerms, laws: ContactLaws) -> tuple[StepState, TrialStep]:
+def records_of(terms: SceneTerms, laws: ContactLaws) -> tuple[StepState, Attempt]:
     """Return the state of a scene, and a trial."""
     scene, rows = terms.scene, terms.holding + terms.width * terms.opening
     nq, nv, c, e = scene.model.nq, scene.model.nv, terms.opening, len(laws.shear_stiffness)
@@ -206,7 +206,7 @@ def records_of(terms: SceneTerms, laws: ContactLaws) -> tuple[StepState, TrialSt
         totals=(g, 6), account=(g, 6), residual=1,
     )  # fmt: skip
     trial = new_record(
-        TrialStep, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, resisting=r,
+        Attempt, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, resisting=r,
         pressing=p, gaps=c, within=c, arriving=c, offset=rows, springs=(c, 10), left=c,
         shear=(e, 2), anew=1, missed=1, end=nv, after=rows, fastest=1, astray=1, closing=1,
         pushed=g, lost=1,

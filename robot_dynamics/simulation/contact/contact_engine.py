@@ -26,6 +26,7 @@ from robot_dynamics.simulation.engine import (
     grew_without_bound,
     joint_forces_of,
 )
+from robot_dynamics.simulation.rigid_engine import joint_places
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -71,20 +72,7 @@ class ContactEngine(SceneEngine):
         self.stepping.friction[drives.v_index] = drives.friction
         self.stepping.friction_velocity[0] = drives.friction_velocity
         self.robot = Robot(scene.model)
-        model = scene.system.model
-        at = [model.joint_index(name) for name in scene.system.passive_joint_names]
-        self._passive_q = np.array([model.q_slices[i].start for i in at], dtype=np.intp)
-        self._passive_v = np.array([model.v_slices[i].start for i in at], dtype=np.intp)
-
-    @property
-    def q(self) -> Array:
-        """Positions (nq,)."""
-        return self.stepping.q
-
-    @property
-    def qd(self) -> Array:
-        """Velocities (nv,)."""
-        return self.stepping.v
+        self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
 
     def begin(self) -> None:
         """Return to the start, at rest."""
@@ -158,7 +146,8 @@ class ContactEngine(SceneEngine):
 
     def passive_joints(self) -> tuple[Array, Array]:
         """Return positions and velocities of the joints without drives."""
-        return self.stepping.q[self._passive_q], self.stepping.v[self._passive_v]
+        q_at, v_at = self._passive_at
+        return self.stepping.q[q_at].copy(), self.stepping.v[v_at].copy()
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return a report of each contact: arms, points, hinges and lines."""

@@ -17,12 +17,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from robot_dynamics.compile.routine import Call, Indices, Matrix, Vector, routine, zeros
-from robot_dynamics.simulation.contact.contact_arrays import (
-    ContactLaws,
-    Rows,
-    StepState,
-    TrialStep,
-)
+from robot_dynamics.simulation.contact.contact_arrays import Attempt, ContactLaws, Rows, StepState
 from robot_dynamics.simulation.contact.groups import Groups
 from robot_dynamics.simulation.contact.terms import StepTerms
 
@@ -49,7 +44,7 @@ class Balance(NamedTuple):
 @routine
 def balance_energy(
     find_energy: Call, find_momentum: Call, terms: StepTerms, state: StepState, laws: ContactLaws,
-    rows: Rows, groups: Groups, trial: TrialStep, balance: Balance,
+    rows: Rows, groups: Groups, trial: Attempt, balance: Balance,
 ) -> None:  # fmt: skip
     """Slow the motion of islands down by what steps and corrections gave since this was done last.
 

@@ -57,8 +57,9 @@ _NEAR = 1e-6
 class Manifolds:
     """`(q, v, h, last) -> (n, 7)`: gap, place and normal of each slot, in the world.
 
-    They are those of the middle of a step of length h, where the velocity v at its start leads.
-    The normal is unit and points to the first solid.
+    They belong to the middle of a step of length h, to which the velocity v at its start leads.
+    The normal is unit and points to the first solid. The class has more than 25 attributes
+    because compiled parts of the search are bound to arrays that they share.
 
     Attributes:
         count: Number of slots.

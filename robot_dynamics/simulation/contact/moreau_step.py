@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a time step consists of, compiled: its problem, its end, and what it leaves to the next."""
+"""Compiled parts of Moreau's time step: its problem, its end, and the state for the next step."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from robot_dynamics.simulation.contact.contact_arrays import (
     NO_SLIP,
     SLOW,
     STILL_CLOSED,
+    Attempt,
     ContactLaws,
     Rows,
     StepState,
-    TrialStep,
 )
 from robot_dynamics.simulation.contact.groups import Groups
 from robot_dynamics.simulation.contact.terms import StepTerms
@@ -42,11 +42,7 @@ def nothing() -> None:
 
 @routine
 def rub(
-    state: StepState,
-    damping: Vector,
-    friction: Vector,
-    friction_velocity: Vector,
-    trial: TrialStep,
+    state: StepState, damping: Vector, friction: Vector, friction_velocity: Vector, trial: Attempt
 ) -> None:
     """Write the friction of joints over velocities."""
     v = state.v
@@ -60,7 +56,7 @@ def rub(
 @routine
 def attempt_step(
     rub: Call, terms: Call, begin: Call, give_way: Call, solve: Call, end: Call, follow_laws: Call,
-    trial: TrialStep,
+    trial: Attempt,
 ) -> None:  # fmt: skip
     """Find what a step would do: impulses, and velocities at its end, that meet the laws.
 
@@ -80,7 +76,7 @@ def attempt_step(
 
 
 @routine
-def ordinary_steps(attempt: Call, accept: Call, trial: TrialStep) -> int:
+def ordinary_steps(attempt: Call, accept: Call, trial: Attempt) -> int:
     """Take steps until one needs to be shorter, or something arrives or closes in it.
 
     Return how many were taken.
@@ -103,7 +99,7 @@ def ordinary_steps(attempt: Call, accept: Call, trial: TrialStep) -> int:
 @routine
 def accept_step(
     coast: Call, take: Call, move_patches: Call, open_by: Call, terms: StepTerms, state: StepState,
-    laws: ContactLaws, trial: TrialStep, problem: ContactProblem,
+    laws: ContactLaws, trial: Attempt, problem: ContactProblem,
 ) -> None:  # fmt: skip
     """Go on to the end of the step that was tried."""
     gap, shown = terms.gaps, laws.shown
@@ -124,7 +120,7 @@ def accept_step(
 
 @routine
 def begin_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep,
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
     problem: ContactProblem,
 ) -> bool:  # fmt: skip
     """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
@@ -204,7 +200,7 @@ def begin_step(
 
 @routine
 def end_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep,
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
     problem: ContactProblem,
 ) -> None:  # fmt: skip
     """Write velocities at the end, how far it is from what was foreseen, and what closes when."""
@@ -243,7 +239,7 @@ def end_step(
 @routine
 def take_step(
     terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, groups: Groups,
-    trial: TrialStep, problem: ContactProblem,
+    trial: Attempt, problem: ContactProblem,
 ) -> None:  # fmt: skip
     """Enter a step into the books, and change what the next step depends on."""
     h = trial.h[0]

@@ -14,10 +14,10 @@ from robot_dynamics.contact.dense import factorise_symmetric, larger, product, s
 from robot_dynamics.simulation.contact.contact_arrays import (
     SLOW,
     STILL_CLOSED,
+    Attempt,
     ContactLaws,
     Rows,
     StepState,
-    TrialStep,
 )
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 
@@ -49,7 +49,7 @@ class PositionCorrection:
 
     def __init__(
         self, layout: SceneTerms, terms: StepTerms, state: StepState, laws: ContactLaws,
-        rows: Rows, trial: TrialStep, energy: Callable[[], float],
+        rows: Rows, trial: Attempt, energy: Callable[[], float],
     ) -> None:  # fmt: skip
         """Take the terms of a scene, the records of a step, and its potential energy [J]."""
         m, nv = len(state.work), len(state.v)
@@ -116,7 +116,7 @@ class PositionCorrection:
 
 @routine
 def open_by(
-    h: Vector, terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep,
+    h: Vector, terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
     correction: Correction,
 ) -> None:  # fmt: skip
     """Write what rows are open by at the end of a step, which rows, and the largest.

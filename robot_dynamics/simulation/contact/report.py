@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What can be asked of contacts: their state, forces, slip and gaps, and where energy went."""
+"""Reports of contacts: mode, forces, slip and gap; and the energy balance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class ContactMode(Enum):
-    """The state of a contact."""
+    """Whether a contact holds, is open, sticks or slides."""
 
     HELD = "held"  # it cannot open
     OPEN = "open"
@@ -27,29 +27,29 @@ class ContactMode(Enum):
 
 
 class ContactReport(NamedTuple):
-    """One contact at one instant; axes are those of the contact.
+    """One contact at one instant, in its own axes.
 
-    An arm's contact has its frame on the object, z into it, and forces are by the arm on the
-    object. A point on a surface has the surface's normal as its z, out of the surface, and forces
-    are by the surface on the object: those on the surface are their opposites. So are those of a
-    hinge or a line, which are along the axes of its frame; friction and damping are in them.
+    The frame of an arm's contact is on the object, z into it; forces act by the arm on the object.
+    The z axis of a point on a surface is the surface's normal, out of the surface; forces act by
+    the surface on the object. Forces of a hinge or a line act on the object along the axes of its
+    frame, friction and damping included.
 
     Attributes:
-        name: Of the arm or the surface.
-        state: Whether it holds, is open, sticks or slides.
-        point: Where it is in the world (3,) [m].
+        name: Name of the arm or the surface.
+        state: Its mode.
+        point: Its position in the world (3,) [m].
         axes: Tangents and normal in the world, as rows (3, 3).
-        force: Along these axes (3,) [N]: those of an arm include impacts, as a mean over the
-            control period.
-        moment: About the point, likewise (3,) [N m].
+        force: Force along these axes (3,) [N]; of an arm with impacts, as a mean over the control
+            period.
+        moment: Moment about the point along these axes (3,) [N m].
         slip: Velocity of the object relative to the arm or the world, along the tangents (2,)
             [m/s].
-        spin: The same about the normal [rad/s].
-        gap: Distance [m]; negative where the contact is pressed in, infinite for a point of shapes
+        spin: Relative angular velocity about the normal [rad/s].
+        gap: Distance [m]; negative if the contact is pressed in, infinite for a point of shapes
             that are not near.
-        cone: What it can bear along the tangents; None if it cannot slip.
+        cone: Its friction cone; None if it cannot slip.
         impacts: Number of impacts since the start.
-        tilt: Of an arm's contact the angle between the z axes of arm and object [rad].
+        tilt: Angle between the z axes of arm and object of an arm's contact [rad].
     """
 
     name: str
@@ -72,13 +72,13 @@ class ContactReport(NamedTuple):
 
 
 def friction_used(cone: FrictionCone | None, wrenches: Array) -> Array:
-    """Return which part of a contact's friction is used (...,): tangential force over mu f_n.
+    """Return the used part of a contact's friction (...,): tangential force over mu f_n.
 
-    It is 0 if nothing is pressed, and infinite without friction and with a tangential force. That
-    of a soft finger counts its moment.
+    It is 0 without a normal force, and infinite for a tangential force without friction. A soft
+    finger's moment counts.
 
     Args:
-        cone: What the contact can bear; None if it cannot slip.
+        cone: The friction cone; None if it cannot slip.
         wrenches: Moment and force along the contact's axes (..., 6).
     """
     pressed = wrenches[..., 3:].any(axis=-1)
@@ -92,7 +92,7 @@ def tilt_of(axis: Array) -> float:
 
 
 def held(name: str, point: Array, axes: Array, force: Array, moment: Array) -> ContactReport:
-    """Return the report of what cannot open."""
+    """Return the report of a contact that cannot open."""
     still = np.zeros(2)
     return ContactReport(
         name, ContactMode.HELD, point, axes, force, moment, still, 0.0, 0.0, None, 0
@@ -101,18 +101,18 @@ def held(name: str, point: Array, axes: Array, force: Array, moment: Array) -> C
 
 @dataclass(frozen=True)
 class EnergyBooks:
-    """Work since the start [J]; what a contact takes has a minus.
+    """Work since the start [J]; energy taken by a contact is negative.
 
-    Kinetic and potential energy change by the sum of all, to the accuracy of the time steps.
+    Kinetic and potential energy change by the sum, to the accuracy of the time steps.
 
     Attributes:
-        drives: By joint forces, springs of the joints and brakes apart.
-        joint_friction: By friction of joints.
-        contact_friction: By friction of contacts, impacts included.
-        impacts: By the normals of rigid contacts.
-        elastic: By the normals of elastic contacts, and by the moments of pads: minus what they
-            store and what they lose.
-        holding: By contacts and loops that hold: only rounding and the time steps' error.
+        drives: Work of joint forces, without springs of the joints and brakes.
+        joint_friction: Work of friction in joints.
+        contact_friction: Work of friction in contacts, impacts included.
+        impacts: Work of the normals of rigid contacts.
+        elastic: Work of the normals of elastic contacts and of the moments of pads: the negative
+            of the stored and the lost energy.
+        holding: Work of contacts and loops that hold: rounding and the time steps' error.
     """
 
     drives: float = 0.0

@@ -53,10 +53,10 @@ _MOST_STEPS = 1_000_000  # of a period: a minute of them
 class RobotContactEngine(Engine):
     """Moves a robot by itself that has contacts.
 
-    A point that gets deeper than 1 mm in something rigid does not push any more, nor does a
-    contact whose gap is not a number. Each is logged once, as is a shape or a disc that is as
-    deep, and as are the first impulses that miss the laws of contact by more than 1e-6 of the
-    largest, and a step with so many impacts that the last ones do not bounce.
+    A point deeper than 1 mm in a rigid surface and a contact whose gap is not a number no longer
+    push. Each is logged once, as are a shape or a disc that is as deep, the first impulses that
+    miss the laws of contact by more than 1e-6 of the largest, and the first step with so many
+    impacts that the last ones do not bounce.
 
     Attributes:
         robot: The robot.
@@ -71,12 +71,12 @@ class RobotContactEngine(Engine):
             `Robot.assemble` closes the loops.
         qd: Velocities (nv,) there; at rest by default.
         step: Longest time step [s]; a quarter of a millisecond by default.
-        cone: Of friction, "round" or "pyramid"; see `rd.Simulation`.
+        cone: Friction cone, "round" or "pyramid"; see `rd.Simulation`.
 
     Raises:
         UnknownNameError: If there is no such cone.
-        ArgumentError: If an argument does not fit, the start is open, or something is deep in
-            something rigid there.
+        ArgumentError: If an argument does not fit, loops are open at the start, or a contact is
+            deep in a rigid surface there.
         RobotDynamicsError: If a joint moves no inertia; it names the link that lacks it.
     """
 
@@ -134,11 +134,9 @@ class RobotContactEngine(Engine):
         self._cone, self._forces = cone, np.zeros(len(self.stepping.state.force))
         self._told: set[str] = set()  # lost contacts that were logged
         self._warned = self._crowded = False  # of impulses that miss the laws, of many impacts
-        self._start = self.save()
+        self._start, self.contact_names = self.save(), self._names_and_kinds()
 
-    @property
-    def contact_names(self) -> tuple[str, ...]:
-        """Names of the contacts, each with its kind if that is special."""
+    def _names_and_kinds(self) -> tuple[str, ...]:
         kinds = (self.stepping.laws.deep > DEEP).tolist()
         names = []
         for (name, material, _), round_ in zip(self.stepping.scene.touches, kinds, strict=True):
@@ -167,7 +165,7 @@ class RobotContactEngine(Engine):
         self._warn(time + self.period)
 
     def _warn(self, time: float) -> None:
-        """Log lost contacts, missed laws and crowded impacts of a period that ends now, once."""
+        """Log lost contacts, missed laws and crowded impacts of a period, each once."""
         stepping, model = self.stepping, self.robot.model.name
         for name, gap in stepping.lost():
             if name in self._told:
@@ -211,10 +209,6 @@ class RobotContactEngine(Engine):
     def books(self) -> EnergyBooks:
         """Return the energy balance since the start."""
         return self.stepping.books
-
-    def state(self) -> tuple[Array, Array]:
-        """Return positions and velocities."""
-        return self.stepping.q, self.stepping.v
 
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities, and no wrenches."""

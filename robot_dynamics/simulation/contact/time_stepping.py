@@ -1,11 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Time stepping of a scene: velocities jump by impulses, impacts are met where they happen.
+"""Time stepping of a scene: velocities jump by impulses, and impacts end steps.
 
-A step is Moreau's: terms at its middle, impulses that fulfil the laws of contact at its end, or in
-its mean where contacts stay. A rigid contact that would close within it ends the step there; its
-impact is a problem of its own, with Newton's restitution, and takes no time. Elastic contacts take
-and give back exactly what they store, see `contact.soft`, so that no step is too long for them.
+A step is Moreau's: terms at its middle, impulses that satisfy the laws of contact at its end, or
+in its mean for contacts that stay closed. A rigid contact that would close within it ends the step
+there; its impact is a problem of its own, with Newton's restitution, and takes no time. Elastic
+contacts return exactly the energy that they store, see `contact.soft`, so that no step is too long
+for them.
 """
 
 from __future__ import annotations
@@ -71,32 +72,35 @@ _PASSES = 8
 
 
 class SavedMotion(NamedTuple):
-    """All that changes in a motion."""
+    """All variables of a `TimeStepping`."""
 
     state: StepState  #: Copies of its arrays.
     correction: float  #: See `TimeStepping`.
     crowded: bool  #: See `TimeStepping`.
-    trusted: float  #: The longest step that is to be tried next [s].
+    trusted: float  #: The longest step to be tried next [s].
 
 
 class TimeStepping:
-    """Positions and velocities of a scene that advance in steps.
+    """Advances positions and velocities of a scene in steps.
+
+    It has more than 25 attributes because the compiled parts of a step are bound to arrays that
+    they share.
 
     Args:
         scene: The scene.
-        cone: Of friction, "round" or "pyramid".
+        cone: Friction cone, "round" or "pyramid".
 
     Attributes:
-        terms: Of a step.
-        laws: Of the contacts.
-        state: What changes from step to step; its `q`, `v`, `pressed`, `slipping`, `impacts`,
+        terms: Terms of a step.
+        laws: Laws of the contacts.
+        state: Variables from step to step; its `q`, `v`, `pressed`, `slipping`, `impacts`,
             `near`, `pads` and `resisted` are attributes as well.
         correction: Size of the last correction of positions [m or rad].
         crowded: Whether there were so many impacts in a step that some did not bounce.
         damping: Friction of joints over their velocities (nv,) [N m s/rad or N s/m]: zero unless
             it is set in place.
         friction: Coulomb friction of joints (nv,) [N m or N], likewise.
-        friction_velocity: Below it Coulomb friction fades (1,) [rad/s or m/s].
+        friction_velocity: Speed below which Coulomb friction fades (1,) [rad/s or m/s].
     """
 
     def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
@@ -158,19 +162,19 @@ class TimeStepping:
             np.add.at(state.account[:, 2], of, stored * loses)
 
     def saved(self) -> SavedMotion:
-        """Return a copy of all that changes."""
+        """Return copies of all variables."""
         arrays = StepState._make(array.copy() for array in self.state)
         return SavedMotion(arrays, self.correction, self.crowded, self._trusted)
 
     def restore(self, saved: SavedMotion) -> None:
-        """Go on from what `saved` returned."""
+        """Set the variables that `saved` returned."""
         for array, was in zip(self.state, saved.state, strict=True):
             array[...] = was
         _, self.correction, self.crowded, self._trusted = saved
         self._stepped = False
 
     def bind(self) -> None:
-        """Let the compiled parts of a step work on the arrays of the records, in place."""
+        """Bind the compiled parts of a step to the arrays of the records."""
         terms, state, laws, rows = self._terms, self.state, self.laws, self._rows
         trial, balance = self._trial, self._balance
         layout, solver, problem = self.terms, self._solver, self._solver.problem
@@ -213,10 +217,10 @@ class TimeStepping:
         )  # fmt: skip
 
     def require_shallow(self) -> None:
-        """Refuse to go on from a state where something is deep in something rigid.
+        """Refuse a state in which a contact is deep in a rigid surface.
 
         Raises:
-            ArgumentError: If that is so: nothing would push it out.
+            ArgumentError: If one is: no force would push it out.
         """
         terms = self.terms.at(self.q, self.v, self.near)
         depth = np.where(self.laws.elastic, 0.0, -terms.gaps)
@@ -240,7 +244,7 @@ class TimeStepping:
     def lost(self) -> list[tuple[str, float]]:
         """Return the names and gaps of contacts that could not push in the last step.
 
-        Rigid ones that were too deep, and those whose gap was not a number.
+        Rigid contacts were too deep; of others the gap was not a number.
         """
         if not self._trial.lost[0] and self._trial.fastest[0] < FASTEST:
             return []
@@ -259,9 +263,9 @@ class TimeStepping:
         return float(self._trial.fastest[0])
 
     def run(self, force: Array, period: float, count: int) -> Array | None:
-        """Go on by a period in steps, correct positions, and return the forces: `take_forces`.
+        """Advance by a period in steps, correct positions, and return `take_forces`.
 
-        None if the motion grows without bound, see `fastest`.
+        Returns None if the motion grows without bound, see `fastest`.
 
         Args:
             force: On the joints (nv,), held over the period.
@@ -289,7 +293,7 @@ class TimeStepping:
         return self.take_forces(period)
 
     def advance(self, h: float, force: Array) -> None:
-        """Go on by a step.
+        """Advance by one step.
 
         Args:
             h: Its length [s].
@@ -311,7 +315,7 @@ class TimeStepping:
 
     @np.errstate(over="ignore", invalid="ignore")  # of velocities without bound
     def _part(self, length: float, h: float, events: int) -> tuple[float, int]:
-        """Take what a step allows of the part that was tried: less of it, or an impact in it.
+        """Accept the part of a step that was tried, less of it, or an impact in it.
 
         Args:
             length: Of the part [s].
@@ -348,7 +352,7 @@ class TimeStepping:
     def take_forces(self, period: float) -> Array:
         """Return the forces of the last step along all rows (m,).
 
-        Impulses of impacts since they were taken last are in them, as a mean over a period [s].
+        They include impulses of impacts since the last call, as a mean over a period [s].
         """
         force = self.state.force.copy()
         if self._struck:
@@ -357,11 +361,11 @@ class TimeStepping:
         return force
 
     def correct(self) -> None:
-        """Close what holds, is pressed or sticks, by the smallest motion in the metric of H.
+        """Close contacts that hold, are pressed or stick by the smallest motion in H's metric.
 
-        Position errors are the time steps' alone: of third order each where contacts stay as they
-        are. Velocities stay but for one factor, by which they lose the energy that this and steps
-        gave. Elastic contacts give way, along the face a little as well.
+        Position errors come from the time steps alone; each is of third order while contacts do
+        not change. Velocities change by one factor, which removes the energy that the correction
+        and the steps added. Elastic contacts give way, along the face a little as well.
 
         A soft finger that sticks does not spin about the normal while it tilts, which constrains
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
@@ -380,7 +384,7 @@ class TimeStepping:
         return np.asarray((np.abs(terms.places[:, :2]) <= self.laws.face).all(axis=1))
 
     def _prepare(self, h: float) -> float:
-        """Find what compiled steps of length h take from elsewhere; return h, less if it is."""
+        """Prepare the inputs of compiled steps of length h; return h, or a shorter length."""
         h = self.terms.look(self.q, self.v, h, self.near)
         self._trial.h[0] = h
         if self._any_soft and h != self._left_of:
@@ -391,7 +395,7 @@ class TimeStepping:
         return h
 
     def _attempt(self, h: float) -> float:
-        """Find what a step of length h, or of less, would do; return its length."""
+        """Try a step of length h, or a shorter one; return its length."""
         state, trial = self.state, self._trial
         if trial.pressing.size:
             trial.pressing[:] = state.force[self._padded]
@@ -411,12 +415,12 @@ class TimeStepping:
         return length
 
     def _rub(self, rates: Array) -> Array:
-        """Return what hinges and lines resist with, over their rates (r,)."""
+        """Return the resistance of hinges and lines over their rates (r,)."""
         pairs = zip(self.terms.resisting, rates.tolist(), strict=True)
         return np.array([one.drag(rate) for one, rate in pairs])
 
     def _accept(self, h: float, *, smooth: bool) -> None:
-        """Go on to the end of the step that was tried."""
+        """Accept the step that was tried."""
         terms, state, trial = self._terms, self.state, self._trial
         mean = 0.5 * (terms.start + trial.end)
         if self._padded.size:
@@ -476,7 +480,7 @@ class TimeStepping:
     def report(
         self, c: int, terms: StepTerms, point: Array, axes: Array, force: Array, moment: Array
     ) -> ContactReport:
-        """Return what there is to say of a contact that opens, at the terms of a state."""
+        """Return the report of a contact that can open, at the terms of a state."""
         name, _, cone = self.scene.touches[c]
         rates = terms.before[self._normals[c] :][: self._rows.width]
         scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
@@ -499,7 +503,7 @@ class TimeStepping:
 
     @property
     def books(self) -> EnergyBooks:
-        """Where energy went since the start."""
+        """The energy balance since the start."""
         work, b = 0.5 * self.state.work, self._rows.holding
         normal, totals = work[self._normals], self.state.totals.sum(axis=0)
         return EnergyBooks(

@@ -63,7 +63,7 @@ def test_steps_of_the_caller_are_those_of_a_run(trays):
     torque[0, 3] = np.nan
     trays.step(torque)
     trays.step(trays.control())
-    trays._cells._workers[0]._cells._cells[1].plant.engine.qd[0] = np.nan
+    trays._cells._workers[0]._cells._cells[1].plant.engine.stepping.v[0] = np.nan
     for _ in range(5):
         seen = trays.step(trays.control())
     assert sorted(trays.endings) == [0, 1]

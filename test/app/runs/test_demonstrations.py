@@ -65,12 +65,12 @@ INTO_THE_WALL = "reference.touches=[{surface: wall, from_s: 12.5}]"
 )
 def test_bad_tasks_are_refused_before_any_torque(name, override, message, monkeypatch):
     """Each by a file with the mistake, with its reason; the plant never gets a torque."""
-    from robot_dynamics.simulation.engine_plant import EnginePlant
+    from robot_dynamics.simulation.plant import ScenePlant
 
     def never(self, torque):
         raise AssertionError("a torque was sent")
 
-    monkeypatch.setattr(EnginePlant, "step", never)
+    monkeypatch.setattr(ScenePlant, "step", never)
     with pytest.raises(RobotDynamicsError) as refused:
         simulate(load_scenario(name, [override]))
     sentences = (str(refused.value), *getattr(refused.value, "others", ()))

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support.contact_scenes import between_fingers
+from support.plants import mujoco_plant
 
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.simulation.contact.report import ContactMode
-from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -36,7 +36,7 @@ def test_a_wall_is_open_is_touched_and_sticks():
     wall = SurfaceContact("wall", plane((0.051, 0, 0), normal), tips, touch)
     scene = Scene(scene.system, scene.contacts, (wall,))
     reports = []
-    for kind in (EnginePlant, MujocoPlant):
+    for kind in (ScenePlant, mujoco_plant):
         plant = kind(scene, start, 0.002, SETTINGS)
         plant.step(np.zeros(2))
         assert {c.state for c in plant.contacts()[2:]} == {ContactMode.OPEN}
@@ -68,7 +68,7 @@ def test_fingers_that_slide_and_one_that_leaves():
     """A box slides down between two fingers and past them: sliding, then open, and falling on."""
     material = Material(FrictionCone(0.2))
     scene, start = between_fingers(material, "frictional point", face=(0.03, 0.03))
-    plant = MujocoPlant(scene, start, 0.002, SETTINGS)
+    plant = mujoco_plant(scene, start, 0.002, SETTINGS)
     for _ in range(30):
         plant.step(np.full(2, 20.0))
     speed = plant.truth().object_twist[5]

@@ -10,15 +10,15 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support.contact_scenes import free_body
 from support.mechanisms import two_arms
+from support.plants import mujoco_plant
 
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import ContactMode
-from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.mujoco_contacts import MujocoEnvironmentJoints
 from robot_dynamics.simulation.mujoco_model import mujoco_xml
-from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -48,8 +48,8 @@ def test_two_arms_swing_a_box_alike(kind, resisted):
     frame = at @ part @ pose((0.0, 0.0, 0.3 if kind == "line" else 0.0))
     contacts = tuple(ArmContact(Contact.of_kind("rigid", g)) for g in system.grasps)
     scene = Scene(system, contacts, (), (EnvironmentJoint("door", kind, frame, part, *against),))
-    ours = EnginePlant(scene, CELL.start, PERIOD, SETTINGS)
-    theirs = MujocoPlant(scene, CELL.start, PERIOD, SETTINGS)
+    ours = ScenePlant(scene, CELL.start, PERIOD, SETTINGS)
+    theirs = mujoco_plant(scene, CELL.start, PERIOD, SETTINGS)
     assert_allclose(theirs.reset().wrenches, ours.reset().wrenches, atol=1e-9)
     torque = np.linspace(-2.0, 2.0, len(system.joint_names))
     for _ in range(50):

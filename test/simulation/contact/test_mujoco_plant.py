@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support.contact_scenes import MASS, between_fingers
+from support.plants import mujoco_plant
 
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import hole, plane
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.simulation.contact.report import ContactMode
-from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -27,7 +27,7 @@ G = 9.81
 
 def plants(scene, start):
     """Return ours and MuJoCo's."""
-    kinds = (EnginePlant, MujocoPlant)
+    kinds = (ScenePlant, mujoco_plant)
     return [kind(scene, start, PERIOD, SETTINGS) for kind in kinds]
 
 

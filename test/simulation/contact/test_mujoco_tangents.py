@@ -9,13 +9,13 @@ import pytest
 from numpy.testing import assert_allclose
 from support.contact_scenes import between_fingers
 from support.mechanisms import two_arms
+from support.plants import mujoco_plant
 
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.simulation.contact.report import ContactMode
-from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -40,7 +40,7 @@ def test_a_plane_as_a_function(side):
         lambda r: 7.0 * (side * r.x - 0.052),  # no distance: it is divided by its slope
     ):
         tip = SurfaceContact("wall", wall, [[side * 0.05, 0, 0]], TOUCH)
-        plant = MujocoPlant(Scene(scene.system, scene.contacts, (tip,)), start, PERIOD, SETTINGS)
+        plant = mujoco_plant(Scene(scene.system, scene.contacts, (tip,)), start, PERIOD, SETTINGS)
         for _ in range(200):
             plant.step(side * np.array([1.3, -1.3]))
         found.append((plant.truth().object_pose, plant.contacts()[-1]))
@@ -66,7 +66,7 @@ def test_two_arms_slide_through_a_bowl_as_in_ours():
     touch = Material(FrictionCone(0.1), stiffness=2e5, restitution=0.3, speed=0.062)
     contacts = tuple(ArmContact(Contact.of_kind("rigid", g)) for g in system.grasps)
     scene = Scene(system, contacts, (SurfaceContact("bowl", ball, corner, touch),))
-    kinds = (EnginePlant, MujocoPlant)
+    kinds = (ScenePlant, mujoco_plant)
     ours, theirs = (kind(scene, cell.start, PERIOD, SETTINGS) for kind in kinds)
     for _ in range(60):
         for plant in (ours, theirs):

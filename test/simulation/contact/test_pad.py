@@ -11,13 +11,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from support.contact_scenes import between_fingers
+from support.plants import mujoco_plant
 
 from robot_dynamics.contact.material import Material
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.simulation.contact.pad import Pad
-from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -93,10 +93,10 @@ def tipped(kind, pad, moment, periods, step=2e-4):
     return plant, measured, np.array(tilts)
 
 
-@pytest.fixture(params=[EnginePlant, MujocoPlant])
+@pytest.fixture(params=[ScenePlant, mujoco_plant])
 def kind(request):
     """Return a kind of plant."""
-    if request.param is MujocoPlant:
+    if request.param is mujoco_plant:
         pytest.importorskip("mujoco")
     return request.param
 
@@ -126,15 +126,15 @@ def test_more_than_the_edge_bears_tips_it_over(kind, pad, moment):
 def test_both_plants_tip_alike():
     """On the way to rest as well; MuJoCo's error is of first order, 3.6 % at its usual step."""
     pytest.importorskip("mujoco")
-    ours = tipped(EnginePlant, PAD, 0.15, 60)[2]
+    ours = tipped(ScenePlant, PAD, 0.15, 60)[2]
     for step, error in ((2e-4, 0.04), (5e-5, 0.01)):
-        theirs = tipped(MujocoPlant, PAD, 0.15, 60, step)[2]
+        theirs = tipped(mujoco_plant, PAD, 0.15, 60, step)[2]
         assert np.abs(ours - theirs).max() < error * ours.max()
 
 
 def test_the_books_have_the_work_of_pads():
     """Energy changes by the work of all; pads take what they store and lose."""
-    plant, _, _ = tipped(EnginePlant, PAD, 0.15, 150)
+    plant, _, _ = tipped(ScenePlant, PAD, 0.15, 150)
     books = plant.engine.books()
     assert_allclose(books.elastic, -plant.engine.books().drives, rtol=0.05)
     assert abs(plant.engine.energy() - books.total()) < 1e-2 * abs(books.drives)

@@ -23,7 +23,7 @@ from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.engine import SimulationError
-from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -62,10 +62,10 @@ def test_rigid_grasps_are_the_engines_as_the_step_goes_to_zero():
     Over 0.08 s of quick motion: both plants from the same start, with the same wrenches.
     """
     plain = {"damping_scale": 0.0, "friction_scale": 0.0}
-    engine = EnginePlant(scene("rigid"), CELL.start, PERIOD, settings(step_s=0.00025, **plain))
+    engine = ScenePlant(scene("rigid"), CELL.start, PERIOD, settings(step_s=0.00025, **plain))
     hold, errors = torques(0.0), []
     for step in (0.001, 0.0005):
-        plant = EnginePlant(
+        plant = ScenePlant(
             scene("rigid", surfaces=(FAR,)), CELL.start, PERIOD, settings(step_s=step, **plain)
         )
         first = engine.reset()
@@ -100,7 +100,7 @@ def test_enough_squeeze_holds(kind):
 
     Later on it might: points do not hold the arms, which no controller keeps from turning here.
     """
-    plant = EnginePlant(scene(kind), CELL.start, PERIOD, settings())
+    plant = ScenePlant(scene(kind), CELL.start, PERIOD, settings())
     torque = torques(80.0)
     for _ in range(10):
         measured = plant.step(torque)
@@ -113,7 +113,7 @@ def test_enough_squeeze_holds(kind):
 
 def test_too_little_squeeze_drops_and_the_simulation_goes_on():
     """With 20 N the box slides down and falls freely in the end: no error, finite numbers."""
-    plant = EnginePlant(scene("frictional point"), CELL.start, PERIOD, settings())
+    plant = ScenePlant(scene("frictional point"), CELL.start, PERIOD, settings())
     torque, states = torques(20.0), []
     for _ in range(60):
         plant.step(torque)
@@ -121,7 +121,7 @@ def test_too_little_squeeze_drops_and_the_simulation_goes_on():
     assert ContactMode.SLIDING in states[3]
     truth = plant.truth()
     assert truth.object_pose[2] < CELL.start[SYSTEM.object_q][2] - 0.01
-    assert np.isfinite(plant.engine.q).all()
+    assert np.isfinite(plant.engine.state()[0]).all()
 
 
 @pytest.mark.parametrize("stiffness", [np.inf, 1e5])
@@ -131,7 +131,7 @@ def test_a_surface_that_ends_ends_the_simulation(stiffness):
     material = Material(FrictionCone(0.5), stiffness, 0.5)
     edge = SurfaceContact("edge", lambda p: sqrt(p.z - end) - 100.0, [[0, 0, 0]], material)
     cell = scene("frictional point", surfaces=(edge,))
-    plant = EnginePlant(cell, CELL.start, PERIOD, settings())
+    plant = ScenePlant(cell, CELL.start, PERIOD, settings())
 
     def run(torque):
         for _ in range(60):
@@ -149,7 +149,7 @@ def test_a_measured_impact_is_its_mean_over_the_period(e):
     hard = Material(FrictionCone(0.5), restitution=e)
     wall = SurfaceContact("wall", plane((0.052, 0, 0), (-1, 0, 0)), [[0.05, 0, 0]], hard)
     own = Scene(own.system, own.contacts, (wall,))
-    plant = EnginePlant(own, start, PERIOD, settings(damping_scale=0.0))
+    plant = ScenePlant(own, start, PERIOD, settings(damping_scale=0.0))
     # 2.6 kg pushed by 2.6 N: 2 mm take 63 ms, and end at 63 mm/s.
     impulses = []
     for _ in range(40):
@@ -175,7 +175,7 @@ def test_wild_torques_give_no_energy_of_their_own(kind):
     x, y, z = CELL.start[SYSTEM.object_q][:3]
     soft = Material(FrictionCone(0.3), stiffness=1e5, restitution=0.3)
     wall = SurfaceContact("wall", plane((x + 0.1, y, z), (-1, 0, 0)), [[0, 0, 0]], soft)
-    plant = EnginePlant(scene(kind, surfaces=(wall,)), CELL.start, PERIOD, settings())
+    plant = ScenePlant(scene(kind, surfaces=(wall,)), CELL.start, PERIOD, settings())
     energy = plant.engine.energy()
     rng, done, before = np.random.default_rng(1), 0.0, 0.0
     for tick in range(200):
@@ -185,7 +185,7 @@ def test_wild_torques_give_no_energy_of_their_own(kind):
         drives = plant.engine.books().drives
         done, before = done + abs(drives - before), drives
     assert abs(plant.engine.energy() - energy - plant.engine.books().total()) < 1e-3 * done
-    assert np.abs(plant.engine.qd).max() > 10.0  # wild indeed
+    assert np.abs(plant.engine.state()[1]).max() > 10.0  # wild indeed
 
 
 def test_a_start_within_a_rigid_wall_is_refused():
@@ -195,15 +195,15 @@ def test_a_start_within_a_rigid_wall_is_refused():
         wall = SurfaceContact("wall", plane((0.05 - depth, 0, 0), (-1, 0, 0)), [[0.05, 0, 0]])
         walled = Scene(own.system, own.contacts, (wall,))
         if fits:
-            EnginePlant(walled, start, PERIOD, settings())
+            ScenePlant(walled, start, PERIOD, settings())
         else:
             with pytest.raises(ArgumentError, match="'wall' is 3 mm deep in what it touches"):
-                EnginePlant(walled, start, PERIOD, settings())
+                ScenePlant(walled, start, PERIOD, settings())
 
 
 def test_two_runs_are_bit_identical():
     """After a reset the same torques give the same states, to the last bit."""
-    plant = EnginePlant(scene("soft finger"), CELL.start, PERIOD, settings())
+    plant = ScenePlant(scene("soft finger"), CELL.start, PERIOD, settings())
     hashes = []
     for _ in range(2):
         plant.reset()
@@ -215,9 +215,9 @@ def test_two_runs_are_bit_identical():
 
 def test_steps_divide_the_period():
     """A quarter of a millisecond by default; what does not divide the period is refused."""
-    assert EnginePlant(scene("soft finger"), CELL.start, 0.001, settings()).substeps == 4
+    assert ScenePlant(scene("soft finger"), CELL.start, 0.001, settings()).substeps == 4
     with pytest.raises(ArgumentError, match="does not divide"):
-        EnginePlant(scene("soft finger"), CELL.start, PERIOD, settings(step_s=0.0003))
+        ScenePlant(scene("soft finger"), CELL.start, PERIOD, settings(step_s=0.0003))
 
 
 def test_hinges_that_repeat_one_another_are_refused():
@@ -227,4 +227,4 @@ def test_hinges_that_repeat_one_another_are_refused():
     one, two = (EnvironmentJoint(name, "hinge", at, part) for name in ("upper", "lower"))
     twice = replace(scene("rigid"), environment_joints=(one, two))
     with pytest.raises(ArgumentError, match="hinge 'lower' blocks motions that hinge 'upper'"):
-        EnginePlant(twice, CELL.start, PERIOD, settings())
+        ScenePlant(twice, CELL.start, PERIOD, settings())

@@ -31,10 +31,10 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.simulation.contact.compliant_contacts import move_patches, press
 from robot_dynamics.simulation.contact.contact_arrays import (
+    Attempt,
     ContactLaws,
     Rows,
     StepState,
-    TrialStep,
 )
 from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.contact.terms import StepTerms
@@ -136,7 +136,7 @@ def test_what_hardly_touches_gives_way_no_more_than_others_bear():
     u = 2.0 * (start - 1e-17) / h
     press(
         only(StepTerms, before=rates, after=rates),
-        only(TrialStep, h=np.array([h]), springs=law(start), within=np.ones(1, dtype=bool)),
+        only(Attempt, h=np.array([h]), springs=law(start), within=np.ones(1, dtype=bool)),
         only(ContactProblem, compliance=compliance, c=c, touching=on),
         0, 0, u,
     )  # fmt: skip
@@ -478,7 +478,7 @@ def test_patches_relax_unless_the_body_is_deeper():
         ),
         Rows(0, 3),
         only(
-            TrialStep, h=np.array([1e-3]), after=np.zeros(9), within=~no, left=np.full(3, 0.5),
+            Attempt, h=np.array([1e-3]), after=np.zeros(9), within=~no, left=np.full(3, 0.5),
             shear=np.zeros((0, 2)),
         ),
     )  # fmt: skip

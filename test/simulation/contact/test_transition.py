@@ -30,7 +30,7 @@ from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import (
 )
 from robot_dynamics.reproductions.yoshikawa_zheng.law import ForceServo, ForceServoParameters
 from robot_dynamics.simulation.contact.report import ContactMode
-from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -85,7 +85,7 @@ def touch_down(stiffness, *, literal):
     """
     scene, start = gantry(stiffness)
     settings = PlantSettings(command_delay_periods=0, damping_scale=0.0)
-    plant = EnginePlant(scene, start, PERIOD, settings)
+    plant = ScenePlant(scene, start, PERIOD, settings)
     phase = ContactPhase(ContactPhaseSettings(touch=0.5, lost_after=0.1), PERIOD)
     damping = 0.0 if literal else normal_damping(MASS, GAIN, 0.5 * PERIOD).damping
     limits = {} if literal else {"error_limit": 5.0, "integral_limit": 3.0, "late": 1}
@@ -113,7 +113,7 @@ def touch_down(stiffness, *, literal):
         rows.append((time + PERIOD, force, slip, wall.gap, wall.impacts, wall.state))
     *numbers, states = zip(*rows, strict=True)
     time, force, slip, gap, impacts = (np.array(values) for values in numbers)
-    finite = bool(np.isfinite(plant.engine.q).all())
+    finite = bool(np.isfinite(plant.engine.state()[0]).all())
     return Seen(time, force, list(states), slip, gap, impacts, finite)
 
 

@@ -18,7 +18,7 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.arguments import checked_array
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import SimulationError
-from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 
@@ -28,7 +28,7 @@ FREE = PlantSettings(damping_scale=0.0, friction_scale=0.0, command_delay_period
 
 
 def plant(settings=FREE, system=CELL.system, period=PERIOD):
-    return EnginePlant(Scene(system), CELL.start, period, settings)
+    return ScenePlant(Scene(system), CELL.start, period, settings)
 
 
 def support(system=CELL.system):
@@ -229,7 +229,7 @@ def test_it_goes_on_through_a_singularity():
         CELL.system, model=replace(model, loops=(*model.loops, replace(model.loops[0], name="w")))
     )
     torque, _ = support()
-    simulated = EnginePlant(Scene(twice), CELL.start, PERIOD, FREE)
+    simulated = ScenePlant(Scene(twice), CELL.start, PERIOD, FREE)
     other = plant()
     for _ in range(3):
         redundant, regular = simulated.step(torque + 2.0), other.step(torque + 2.0)

@@ -55,7 +55,7 @@ from robot_dynamics.spatial import Motion, Rotation, Scalar
 Array = NDArray[np.float64]
 
 
-class RigidMotion(SceneEngine):
+class RigidEngine(SceneEngine):
     """Arms, object and grasps, integrated with a fixed step; loops closed by projection.
 
     Attributes:
@@ -92,8 +92,8 @@ class RigidMotion(SceneEngine):
         self.substeps = settings.steps("step_s", period)
         self.substeps = self._checked_substeps(period)
         self._period, self._length = period, period / self.substeps
-        self._q_at, self._v_at = _places(self.model, system.joint_names)
-        self._passive_q, self._passive_v = _places(self.model, system.passive_joint_names)
+        self._q_at, self._v_at = joint_places(self.model, system.joint_names)
+        self._passive_q, self._passive_v = joint_places(self.model, system.passive_joint_names)
         self._wrench_rows = slice(0, 6 * len(system.arms) if scene.holds_object else 0)
         self._figures_program = figures = figures_program(scene, self.model)
         parameters = scene.grasp_map.recovery.ravel() if figures.ports.parameters else np.zeros(0)
@@ -104,15 +104,15 @@ class RigidMotion(SceneEngine):
         self._figures = self._figures_kernel.bind(parameters)
         self.begin()
 
-    def variant(self, scene: Scene, start: Array, settings: PlantSettings) -> RigidMotion:
-        """Return the motion of a cell with other numbers, at its start, for its `block`.
+    def variant(self, scene: Scene, start: Array, settings: PlantSettings) -> RigidEngine:
+        """Return a copy for a cell with other parameters, at its start.
 
-        It does not run by itself.
+        Only its `block` and `at_start` are used; it cannot run.
 
         Args:
-            scene: Of the same structure.
+            scene: A scene of the same structure.
             start: Positions (nq,) of the whole system at the start, grasps closed.
-            settings: Friction and torque limits; the step is that of this motion.
+            settings: Friction and torque limits; the step stays the same.
 
         Raises:
             ArgumentError: If the step is too long for it.
@@ -134,12 +134,12 @@ class RigidMotion(SceneEngine):
 
     @property
     def joints_at(self) -> tuple[Any, Any]:
-        """Where the arm joints stand in positions, and in velocities."""
+        """Indices of the arm joints in positions and in velocities."""
         return self._q_at, self._v_at
 
     @property
     def at_start(self) -> tuple[Array, Array]:
-        """Forces in the loops at the start (n^c,), and what is told there; see `_figures`."""
+        """Multipliers (n^c,) and `Truth.values` at the start."""
         return self._wrenches, self._told
 
     @property
@@ -148,9 +148,7 @@ class RigidMotion(SceneEngine):
         return self._block(self.drives)
 
     def batch_step(self, blocks: Array) -> OwnParameters:
-        """Return the step of cells that differ from this one in their blocks alone.
-
-        It is `(q, qd, torque) -> ...` of `step_and_figures`.
+        """Return the step `(q, qd, torque) -> ...` of cells that differ in their blocks alone.
 
         Args:
             blocks: The `block` of each cell (N, parameters).
@@ -162,7 +160,7 @@ class RigidMotion(SceneEngine):
         return np.concatenate([own, self._recovery])
 
     def _program(self, drives: DriveParameters) -> tuple[bytes, Callable[[], Program]]:
-        """Return key and maker of `step_and_figures` with the joints of these drives."""
+        """Return cache key and maker of `step_and_figures` for the joints of drives."""
         actuated = drives.v_index.tolist()
         key = (
             b"rigid step\0" + repr(actuated).encode() + self._figures_program.fingerprint
@@ -171,14 +169,14 @@ class RigidMotion(SceneEngine):
         return key, lambda: step_and_figures(self.scene, self.model, actuated)
 
     def _compiled_step(self, drives: DriveParameters) -> Any:
-        """Return `(q, qd, torque) -> ...` of `step_and_figures` with these drives."""
+        """Return the compiled `step_and_figures` with drives."""
         return load_kernel(*self._program(drives), lanes=1).bind(self._block(drives))
 
     @cached_property
     def _pushed_step(self) -> tuple[Any, DriveParameters]:
-        """The step under forces of all joints (nv,), compiled when it is needed first.
+        """The step under forces of all joints (nv,), compiled at its first use.
 
-        What the drives give is limited before.
+        Torques of the drives are limited before.
         """
         nv, own = self.model.nv, self.drives
         damping, friction = np.zeros(nv), np.zeros(nv)
@@ -290,7 +288,7 @@ class RigidMotion(SceneEngine):
         return np.concatenate([np.zeros(0), *(start[own] for own in at)])
 
     def _checked_substeps(self, period: float) -> int:
-        """Return steps a period at which friction, springs and dampers are stable."""
+        """Return a number of steps at which friction, springs and dampers are stable."""
         drives, friction = self.drives, np.zeros(self.model.nv)
         friction[drives.v_index] = drives.damping + drives.friction / drives.friction_velocity
         rates = decay_rates(self.robot, self._start, friction)
@@ -305,7 +303,7 @@ class RigidMotion(SceneEngine):
         return max(self.substeps, math.ceil(period / longest * (1.0 - 1e-9)))
 
     def _singular_step(self, drives: DriveParameters, torque: Array) -> None:
-        """Make one step where constraints depend on one another, or motion has no bound."""
+        """Make one step at a state where constraints depend on one another."""
         q, qd, multipliers, closure, drift = singular_step(
             self.robot, drives, self._length, self.q, self.qd, torque
         )
@@ -313,9 +311,10 @@ class RigidMotion(SceneEngine):
         self._told = self._figures(q, qd, multipliers, closure, drift)
 
     def _resting_multipliers(self) -> Array:
-        """Return the forces of arms on brakes, which statics leaves open: shared as declared.
+        """Return the multipliers of arms on brakes: the load shared as declared.
 
-        Each arm carries its own part of a jointed object, without force in the joint.
+        Statics does not determine them. Each arm carries its own part of a jointed object, without
+        force in the joint.
         """
         system, result = self._system, np.zeros(self.model.constraint_count)
         if not self.scene.holds_object:
@@ -347,19 +346,18 @@ def figures_program(scene: Scene, model: Model) -> Program:
 
 
 def _recovery_size(scene: Scene) -> int:
-    """Return how many parameters there are in `_figures`."""
+    """Return the number of parameters of `_figures`."""
     if not scene.holds_object or scene.system.object_loop_joint is not None:
         return 0
     return int(scene.grasp_map.recovery.size)
 
 
 def _figures(scene: Scene, model: Model) -> Callable[..., dict[str, Any]]:
-    """Return the function that tells of a state what no state variable is, traceable.
+    """Return a traceable function that evaluates `Truth.values`.
 
     Inputs: q (nq,), qd (nv,), multipliers (n^c,), and position errors of the loops before and
-    after the last projection (n^c,). Output: `told`, where an object is held that of
-    `Truth.values`, else the first three of them. The parameters are the map that recovers the
-    internal force.
+    after the last projection (n^c,). Output: `told`, which is `Truth.values`, or the first three
+    of them if no object is held. The parameters are the map that recovers the internal force.
 
     Args:
         scene: Arms and object.
@@ -414,10 +412,10 @@ def _force_in_joint(system: GraspSystem, q: Any, multipliers: Any) -> list[Scala
 
 
 def step_and_figures(scene: Scene, model: Model, actuated: Sequence[int]) -> Program:
-    """Return the program of one step and of what is told of its end.
+    """Return the program of one step that also evaluates `Truth.values` at its end.
 
-    Inputs and parameters are those of `step_program`, the parameters of `_figures` after them;
-    outputs are q, qd, the multipliers, those of `_figures` and the pivot of `step_program`.
+    It has the inputs of `step_program`, and its parameters followed by the ones of `_figures`.
+    Outputs are q, qd, the multipliers, the output of `_figures` and the pivot of `step_program`.
     """
     step, figures = step_program(model, actuated), _figures(scene, model)
     own = step.ports.parameters
@@ -432,7 +430,7 @@ def step_and_figures(scene: Scene, model: Model, actuated: Sequence[int]) -> Pro
 
 
 def _rows_of_loops(model: Model) -> tuple[list[list[int]], list[list[int]]]:
-    """Return for each loop joint its rows of rotations, and those of translations."""
+    """Return the rows of rotations and the rows of translations of each loop joint."""
     turns, moves, at = [], [], 0
     for loop in model.loops:
         flags = [row.rotational for row in loop.type.rows]
@@ -442,10 +440,10 @@ def _rows_of_loops(model: Model) -> tuple[list[list[int]], list[list[int]]]:
     return [rows for rows in turns if rows], [rows for rows in moves if rows]
 
 
-def _places(
+def joint_places(
     model: Model, names: Sequence[str]
 ) -> tuple[slice | NDArray[np.intp], slice | NDArray[np.intp]]:
-    """Return where joints stand in positions and velocities: a slice if they follow each other."""
+    """Return indices of joints in positions and velocities: slices if they are consecutive."""
     at = [model.joint_index(name) for name in names]
     return (
         _slice_or_indices([model.q_slices[i].start for i in at]),
