@@ -266,7 +266,7 @@ class Simulator:
         recorder = self._recorder
         if recorder is None or not recorder.recorder.count:
             return None
-        figures = {
+        figures: dict[str, Any] = {
             "wall_time_s": time.monotonic() - (self._started_at or time.monotonic()),
             "plant_state_hash": self._plant.state_hash(),
         }

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.plant import make_plant
-from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.contact.points import (
     Inequality,
     PointContact,
@@ -209,7 +209,7 @@ class Simulation:
                 "a scenario", "a robot", period=period, q=q, qd=qd, step=step, contacts=contacts,
                 cone=cone,
             )  # fmt: skip
-            scenario = chosen_scenario(scenario, plant, overrides)
+            scenario = load_scenario(scenario, overrides, plant)
             self.scenario, self.period, self._arguments = scenario, scenario.control.period, {}
             system = true_system(scenario, build_system(scenario))
             self.joint_names = tuple(system.joint_names)
