@@ -51,7 +51,7 @@ def main() -> None:
     ):
         batch = rd.BatchSimulation(options.scenario, n, parameters, threads=threads)
         torque = batch.control()
-        steps = _PERIODS * n * batch._plant.substeps
+        steps = _PERIODS * n * batch._cells.plant.substeps
         turns[f"plant steps, {name}, threads {threads}"] = stepping(batch, torque), steps
         turns[f"the same, call by call, {name}, threads {threads}"] = calling(batch, torque), steps
         turns[f"control periods, {name}, threads {threads}"] = running(batch), _PERIODS * n

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved
 from benchmarks.trees import CALLS, host_lanes
-from robot_dynamics import algorithms
-from robot_dynamics.derivatives import forward_dynamics_derivatives_program
+from robot_dynamics.dynamics.closed_loop import CLOSED_LOOP
+from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -105,12 +105,7 @@ def rows_of(case: ClosedLoop, rounds: int) -> list[Row]:
         worst = max(worst, float(error / np.max(np.abs(expected)) / condition))
 
     arrays = [np.array(column) for column in zip(*states, strict=True)]
-    scalar = algorithms.bound(
-        robot.model,
-        "closed_loop",
-        lambda: algorithms.closed_loop_program(robot.model),
-        lanes=1,
-    )
+    scalar = CLOSED_LOOP.bind(robot.model, lanes=1)
     forward, batch = robot.forward_dynamics, robot.closed_loop
     few, few_theirs = states[:CALLS], theirs_of[:CALLS]
     nothing = pin.Model()
@@ -177,12 +172,7 @@ def derivative_rows_of(case: ClosedLoop, rounds: int) -> list[Row]:
 
     arrays = [np.array(column) for column in zip(*states, strict=True)]
     loops = {
-        mode: algorithms.bound(
-            robot.model,
-            "forward_dynamics_derivatives",
-            lambda: forward_dynamics_derivatives_program(robot.model),
-            lanes=lanes,
-        )
+        mode: FORWARD_DYNAMICS_DERIVATIVES.bind(robot.model, lanes=lanes)
         for mode, lanes in (("loop", 1), ("batch", None))
     }
     # What they return stays in the same place, as the peer's does.

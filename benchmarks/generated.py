@@ -21,14 +21,14 @@ from scipy.spatial.transform import Rotation
 from benchmarks.robots import Subject, file_of
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved
-from robot_dynamics import algorithms, derivatives
-from robot_dynamics.compile.kernel import compile_program
 from robot_dynamics.description.load import load_description
-from robot_dynamics.dynamics.forward import forward_dynamics
-from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
-from robot_dynamics.dynamics.inverse import inverse_dynamics
+from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS, forward_dynamics
+from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
+from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX, inertia_matrix
+from robot_dynamics.dynamics.inverse import BIAS_FORCES, INVERSE_DYNAMICS, inverse_dynamics
+from robot_dynamics.dynamics.inverse_derivatives import INVERSE_DYNAMICS_DERIVATIVES
 from robot_dynamics.model import Model, build, joined
-from robot_dynamics.model.parameters import pack, parameters_of
+from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
 
 # Max-norm relative; accelerations and their derivatives are divided by the condition of H before.
@@ -122,16 +122,16 @@ def _expressions(subject: Subject):
         for name, (inputs, outputs) in found.items()
     }
     kernels = {
-        "rnea": subject.scalar_kernel("inverse_dynamics"),
-        "crba": subject.scalar_kernel("inertia_matrix"),
-        "aba": subject.scalar_kernel("forward_dynamics"),
+        "rnea": INVERSE_DYNAMICS.bind(model, lanes=1),
+        "crba": INERTIA_MATRIX.bind(model, lanes=1),
+        "aba": TREE_FORWARD_DYNAMICS.bind(model, lanes=1),
     }
-    for name, make in (
-        ("rnea derivatives", derivatives.inverse_dynamics_derivatives_program),
-        ("aba derivatives", derivatives.forward_dynamics_derivatives_program),
+    for name, algorithm in (
+        ("rnea derivatives", INVERSE_DYNAMICS_DERIVATIVES),
+        ("aba derivatives", FORWARD_DYNAMICS_DERIVATIVES),
     ):
         if name in functions:
-            kernels[name] = compile_program(make(model), lanes=1).bind(pack(model))
+            kernels[name] = algorithm.bind(model, lanes=1)
     return functions, kernels
 
 
@@ -226,12 +226,16 @@ def adam_rows_of(name: str, rounds: int) -> list[Row]:
         ),
     }  # fmt: skip
     labels = {"bias_forces": "rnea without accelerations", "inertia_matrix": "crba"}
+    algorithms = {
+        "bias_forces": BIAS_FORCES,
+        "inertia_matrix": INERTIA_MATRIX,
+        "forward_dynamics": TREE_FORWARD_DYNAMICS,
+    }
     functions, timed, errors = _adam_functions(name, model), {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for kind, (ours, theirs) in cases.items():
             of = floating if kind == "forward_dynamics" else model
-            build_program = getattr(algorithms, f"{kind}_program")
-            kernel = algorithms.bound(of, kind, lambda b=build_program, m=of: b(m), lanes=1)
+            kernel = algorithms[kind].bind(of, lanes=1)
             generated = Generated(functions[kind], Path(folder))
             found, expected = kernel(*ours), np.zeros((1000, functions[kind].numel_out(0)))
             generated(theirs, [expected])

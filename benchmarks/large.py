@@ -18,8 +18,12 @@ from scipy.spatial.transform import Rotation
 
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved
-from robot_dynamics import algorithms
 from robot_dynamics.compile.kernel import compile_program
+from robot_dynamics.dynamics.algorithm import Algorithm
+from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
+from robot_dynamics.dynamics.independent_rows import CLOSED_FORWARD_DYNAMICS
+from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
+from robot_dynamics.dynamics.inverse import INVERSE_DYNAMICS
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
 from robot_dynamics.model import (
     JointElement,
@@ -83,11 +87,10 @@ def _seconds() -> float:
     return sum(os.times()[:4])
 
 
-def _compiled(model: Model, algorithm: str):
+def _compiled(model: Model, algorithm: Algorithm):
     """Return an algorithm as a function, and the seconds from the model to machine code."""
     start = _seconds()
-    program = getattr(algorithms, f"{algorithm}_program")(model)
-    function = compile_program(program, lanes=1).bind(pack(model))
+    function = compile_program(algorithm.program(model), lanes=1).bind(pack(model))
     return function, _seconds() - start
 
 
@@ -120,9 +123,9 @@ def _open(name: str, mechanism: Mechanism, rounds: int) -> list[Row]:
     columns = [np.asfortranarray(part[:, back].T) for part in (q, qd, x)]
     found = np.zeros((n, STATES), order="F")
     kernels = {
-        "rnea": _compiled(model, "inverse_dynamics"),
-        "crba": _compiled(model, "inertia_matrix"),
-        "aba": _compiled(model, "forward_dynamics"),
+        "rnea": _compiled(model, INVERSE_DYNAMICS),
+        "crba": _compiled(model, INERTIA_MATRIX),
+        "aba": _compiled(model, TREE_FORWARD_DYNAMICS),
     }
     outs = {"rnea": np.empty((STATES, n)), "aba": np.empty((STATES, n)), "crba": np.empty((n, n))}
 
@@ -199,7 +202,7 @@ def _ring(bodies: int, rounds: int) -> Row:
     chain, rng = random_mechanism(bodies, True), np.random.default_rng(1)
     q, qd, tau = rng.normal(size=bodies), np.zeros(bodies), rng.normal(size=bodies)
     ring, at = _closed(chain, q)
-    function, seconds = _compiled(ring, "closed_forward_dynamics")
+    function, seconds = _compiled(ring, CLOSED_FORWARD_DYNAMICS)
     theirs, _ = in_pinocchio(chain, ring)
     data = theirs.createData()
     models, datas = _closed_in_pinocchio(theirs, at)

@@ -11,7 +11,6 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from robot_dynamics import algorithms
 from robot_dynamics.description.load import load_description
 from robot_dynamics.model import WORLD, Model, build, pose_of
 from robot_dynamics.resources import resolve_package_uri
@@ -57,11 +56,6 @@ class Subject:
         self.pin_q, self.pin_qd, self.pin_x = (
             array[:, np.argsort(self.order)].copy() for array in (self.q, self.qd, self.x)
         )
-
-    def scalar_kernel(self, algorithm: str):
-        """Return an algorithm in scalar code, as a function of arrays."""
-        build_program = getattr(algorithms, f"{algorithm}_program")
-        return algorithms.bound(self.model, algorithm, lambda: build_program(self.model), lanes=1)
 
     def pin_inertia_matrices(self) -> Array:
         """Return H (STATES, nv, nv) in our order, made of columns of Pinocchio's inverse dynamics.

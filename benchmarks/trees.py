@@ -11,9 +11,11 @@ import pinocchio as pin
 from benchmarks.robots import Subject, mujoco_inertia_matrix
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved, quickest
-from robot_dynamics import algorithms
 from robot_dynamics.compile.parallel import in_parallel
-from robot_dynamics.derivatives import forward_dynamics_derivatives_program
+from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
+from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
+from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
+from robot_dynamics.dynamics.inverse import INVERSE_DYNAMICS
 
 # Max-norm relative; accelerations are divided by the condition of H before.
 TOLERANCE = 1e-12
@@ -21,7 +23,7 @@ TOLERANCE = 1e-12
 DERIVATIVE_TOLERANCE = 1e-9
 # The public methods; a geared robot's forward_dynamics closes its loops, Pinocchio's aba does not.
 METHODS = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "tree_forward_dynamics"}
-NAMES = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "forward_dynamics"}
+ALGORITHMS = {"rnea": INVERSE_DYNAMICS, "crba": INERTIA_MATRIX, "aba": TREE_FORWARD_DYNAMICS}
 # Largest ratio of our time to Pinocchio's; of batches with AVX2 alone.
 THRESHOLDS = {
     "loop": {"rnea": 1 / 4, "crba": 1 / 2, "aba": 1 / 4},
@@ -53,15 +55,15 @@ def errors_of(subject: Subject) -> dict[str, float]:
         "aba": robot.tree_forward_dynamics(subject.q, subject.qd, subject.x),
         "crba": robot.inertia_matrix(subject.q).reshape(len(H), -1),
     }
-    for name, algorithm in NAMES.items():
+    for name, algorithm in ALGORITHMS.items():
         arguments = (subject.q,) if name == "crba" else (subject.q, subject.qd, subject.x)
-        scalar = subject.scalar_kernel(algorithm)(*arguments)
+        scalar = algorithm.bind(subject.model, lanes=1)(*arguments)
         if not np.array_equal(scalar.reshape(ours[name].shape), ours[name]):
             raise AssertionError(f"{subject.name}: {name} depends on the number of lanes.")
     if not np.array_equal(single, ours["rnea"][0]):
         raise AssertionError(f"{subject.name}: a batch differs from a single state.")
     errors = {}
-    for name in NAMES:
+    for name in ALGORITHMS:
         scale = np.max(np.abs(theirs[name]), axis=1)
         relative = np.max(np.abs(ours[name] - theirs[name]), axis=1) / scale
         if name == "aba":
@@ -113,8 +115,8 @@ def _loops(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]
         "empty": empty_calls,
     }
     kernels = {}
-    for short, algorithm in NAMES.items():
-        kernels[short, "loop"] = subject.scalar_kernel(algorithm)
+    for short, algorithm in ALGORITHMS.items():
+        kernels[short, "loop"] = algorithm.bind(subject.model, lanes=1)
         kernels[short, "batch"] = getattr(subject.robot, METHODS[short])
     for (short, mode), kernel in kernels.items():
         arguments, out = ((q,), matrix) if short == "crba" else ((q, qd, x), vector)
@@ -179,12 +181,7 @@ def _derivatives(subject: Subject, rounds: int) -> list[Row]:
     pin_arrays = (subject.pin_q, subject.pin_qd, subject.pin_x)
     theirs = list(zip(*(array[:CALLS] for array in pin_arrays), strict=True))
     loops = {
-        mode: algorithms.bound(
-            subject.model,
-            "forward_dynamics_derivatives",
-            lambda: forward_dynamics_derivatives_program(subject.model),
-            lanes=lanes,
-        )
+        mode: FORWARD_DYNAMICS_DERIVATIVES.bind(subject.model, lanes=lanes)
         for mode, lanes in (("loop", 1), ("batch", None))
     }
     places = {mode: loop(*arrays) for mode, loop in loops.items()}
@@ -297,7 +294,7 @@ def _calls(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]
             max_rel_error=(errors if peer.startswith("pin") else mj_errors)[short],
             threshold=THRESHOLDS["call"][short] if peer.startswith("pin") else None,
         )
-        for short in NAMES
+        for short in ALGORITHMS
         for peer in (f"pin.{short}", peers[short])
     ]
 
@@ -311,7 +308,7 @@ def _mujoco_errors(subject: Subject) -> dict[str, float]:
     robot, model = subject.robot, subject.mujoco_model
     data = mujoco.MjData(model)
     full = np.zeros((model.nv, model.nv))
-    worst = dict.fromkeys(NAMES, 0.0)
+    worst = dict.fromkeys(ALGORITHMS, 0.0)
 
     def compare(name: str, ours: np.ndarray, theirs: np.ndarray, condition: float = 1.0) -> None:
         error = np.max(np.abs(ours - theirs)) / np.max(np.abs(theirs)) / condition

@@ -106,8 +106,8 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
         CONTROLLER,
         GUARD,
         SIMULATOR,
+        DrillSession,
         NodeMonitor,
-        Session,
         start_ros,
     )
 
@@ -120,7 +120,7 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
     monitor = NodeMonitor(system, reads_commands=False)
     recorded = folder / "run.npz"
     try:
-        with Session(
+        with DrillSession(
             monitor,
             scenario,
             folder,

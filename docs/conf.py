@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sphinx: `python -m sphinx docs docs/_build/html`."""
 
-import functools
-import inspect
-import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+
+from sphinx.application import Sphinx  # noqa: E402
 
 import robot_dynamics  # noqa: E402 - the checkout beside this file, installed or not
-from robot_dynamics.explicit_robot import ExplicitRobot  # noqa: E402
 
 project = "robot_dynamics"
 author = "The robot_dynamics authors"
@@ -40,30 +38,14 @@ html_theme = "furo"
 html_title = f"robot_dynamics {version}"
 
 
-def show_signatures(*classes: type) -> None:
-    """Put methods in the place of properties that return compiled functions.
+def show_results(app: object, docname: str, source: list[str]) -> None:
+    """Add the results of the last run of the tests to the algorithms of the book."""
+    if docname == "book":
+        from support.book import page, recorded
 
-    Their docstrings begin with `(q, qd) -> ...`; readers call them like methods.
-    """
-    for cls in {base for one in classes for base in one.__mro__}:
-        for name, member in list(vars(cls).items()):
-            found = re.match(r"`\(([\w, ]+)\) -> ", inspect.getdoc(member) or "")
-            if found is None or not isinstance(member, functools.cached_property):
-                continue
-            names = ["self", *found[1].split(", ")]
-            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-
-            def method() -> None:
-                pass
-
-            method.__doc__, method.__name__, method.__module__ = (
-                member.__doc__,
-                name,
-                cls.__module__,
-            )
-            method.__qualname__ = f"{cls.__qualname__}.{name}"
-            method.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])
-            setattr(cls, name, method)
+        source[0] = page(recorded())
 
 
-show_signatures(robot_dynamics.Robot, ExplicitRobot)
+def setup(app: Sphinx) -> None:
+    """Connect the functions of this file to Sphinx."""
+    app.connect("source-read", show_results)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from robot_dynamics.app.runs.simulation import Simulation
     from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
     from robot_dynamics.compile.parallel import in_parallel
+    from robot_dynamics.control.control_law import ControlLaw, LawStep
     from robot_dynamics.control.controller import Controller
     from robot_dynamics.description import Description, DescriptionError, load_description
     from robot_dynamics.dynamics.closure_functions import ClosureFunction
@@ -42,9 +43,11 @@ _HOMES = {
     "ArgumentError": "errors",
     "BatchSimulation": "app.batches.batch_simulation",
     "ClosureFunction": "dynamics.closure_functions",
+    "ControlLaw": "control.control_law",
     "Controller": "control.controller",
     "Description": "description",
     "DescriptionError": "description",
+    "LawStep": "control.control_law",
     "Mechanism": "model",
     "Model": "model",
     "Recording": "app.recordings.recording",
@@ -74,9 +77,11 @@ __all__ = [  # noqa: RUF022 - functions first
     "ArgumentError",
     "BatchSimulation",
     "ClosureFunction",
+    "ControlLaw",
     "Controller",
     "Description",
     "DescriptionError",
+    "LawStep",
     "Mechanism",
     "Model",
     "Recording",

@@ -116,7 +116,7 @@ def test_matrices_of_large_models_are_compared_then_timed(monkeypatch):
     pytest.importorskip("pinocchio", exc_type=ImportError)
     pytest.importorskip("mujoco")
     from benchmarks import large
-    from robot_dynamics import long_trees
+    from robot_dynamics.robot import long_trees
 
     monkeypatch.setattr(long_trees, "_LONG", 0)
     for name in ("CHAINS", "TREES", "RINGS"):

@@ -45,6 +45,7 @@ EXPECTED = {
     "grasps": ["soft finger: hold the box", "cannot control", "distance from slip: [3. 3.] N"],
     "inverse_dynamics": ["left_joint1", "a batch of torques: (1000, 14)"],
     "own_controller": ["the box moved by 0.000 mm at most; no failures"],
+    "own_law": ["the left arm swayed by 0.60 rad; no failures"],
     "lqr": ["% of the step from the linear model", "at the end: 0.000 mrad from the target"],
     "object_impedance": ["stiffness: 499", "5000 commanded"],
     "learn_squeeze": ["at this pace the heaviest box needs"],
@@ -64,6 +65,7 @@ EXPECTED = {
 
 # Their stills and films are drawn by MuJoCo, as in test/app/pictures/test_render.py.
 RENDERED = {"dominoes", "four_bar", "frames_and_kinematics", "own_controller", "put_down"}
+RENDERED |= {"own_law"}  # it draws nothing
 FEWER = {"learn_squeeze": {"PAIRS, GENERATIONS": (2, 1)}}
 NEEDS = {"dominoes": "mujoco", "learn_squeeze": "gymnasium", "put_down": "mujoco"}
 COMPILES_LONG = {"dominoes", "put_down", "walker"}

@@ -12,15 +12,18 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from support import closures, golden, linkages
 
-from robot_dynamics import algorithms
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.dynamics.closure_functions import ClosureFunction, ClosureFunctionError
-from robot_dynamics.dynamics.explicit_form import explicit_forward_dynamics
+from robot_dynamics.dynamics.explicit_form import (
+    FORWARD_DYNAMICS,
+    explicit_forward_dynamics,
+    explicit_program,
+)
+from robot_dynamics.dynamics.independent_rows import CLOSED_FORWARD_DYNAMICS
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.explicit_robot import ExplicitRobot
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.robot import Robot
+from robot_dynamics.robot import ExplicitRobot, Robot
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +209,7 @@ def test_adaptive_integration(book, explicit):
 
 def test_the_kernel_is_short(book, explicit):
     """The explicit kernel of Fig 8.3 does less than the constrained one, and divides less."""
-    ours = algorithms.explicit_forward_dynamics_program(explicit.closure).operation_counts()
-    theirs = algorithms.closed_forward_dynamics_program(book.model).operation_counts()
+    ours = explicit_program(explicit.closure, FORWARD_DYNAMICS).operation_counts()
+    theirs = CLOSED_FORWARD_DYNAMICS.program(book.model).operation_counts()
     assert sum(ours.values()) < sum(theirs.values())
     assert ours["divide"] < theirs["divide"]

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 from support import linkages
 from support.mechanisms import random_state, random_tree, two_arms, world_poses
 
-from robot_dynamics import algorithms
 from robot_dynamics.description.dh import DHRow, dh_mechanism
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
@@ -79,7 +79,9 @@ def test_algorithms_fit_together(arm, rng):
     tau = arm.inverse_dynamics(q, qd, qdd)
     assert_allclose(tau, arm.inertia_matrix(q) @ qdd + arm.bias_forces(q, qd), rtol=1e-12)
     assert_allclose(arm.forward_dynamics(q, qd, tau), qdd, rtol=1e-10)
-    assert arm.forward_dynamics is arm.tree_forward_dynamics
+    assert_allclose(
+        arm.forward_dynamics(q, qd, tau), arm.tree_forward_dynamics(q, qd, tau), rtol=0
+    )
 
 
 def test_results_can_go_where_one_wants(arm, rng):
@@ -93,11 +95,82 @@ def test_results_can_go_where_one_wants(arm, rng):
     )
 
 
-@pytest.mark.parametrize("shapes", [(2, 3), (4, 3), (3, 2)])
-def test_wrong_lengths_are_refused(arm, shapes):
-    """Arrays of other lengths than nq and nv raise a ValueError."""
-    with pytest.raises(ValueError, match="dimension"):
-        arm.bias_forces(*(np.zeros(n) for n in shapes))
+@pytest.mark.parametrize(
+    ("call", "found", "expected"),
+    [
+        (lambda r: r.bias_forces(np.zeros(2), np.zeros(3)), "q has shape (2,)", "(..., 3)"),
+        (lambda r: r.bias_forces(np.zeros(4), np.zeros(3)), "q has shape (4,)", "(..., 3)"),
+        (lambda r: r.bias_forces(np.zeros((5, 3)), np.zeros(2)), "qd has shape (2,)", "(..., 3)"),
+        (lambda r: r.gravity(0.5), "q has shape ()", "(..., 3)"),
+        (lambda r: r.gravity("zero"), "q is 'zero'", "numbers (..., 3)"),
+        (lambda r: r.energies([0, 0, 0], [[0, 0]]), "qd has shape (1, 2)", "(..., 3)"),
+        (lambda r: r.forward_dynamics(*np.zeros((2, 3)), [1.0]), "tau has shape (1,)", "(..., 3)"),
+        (lambda r: r.jacobian("link2", np.zeros((2, 7))), "q has shape (2, 7)", "(..., 3)"),
+        (lambda r: r.bias_forces(np.zeros((2, 3)), np.zeros((4, 3))), "q (2,), qd (4,)", "shapes"),
+        (
+            lambda r: r.joint_wrenches([0] * 3, [0] * 3, [0] * 2),
+            "qdd has shape (2,)",
+            "(..., 3)",
+        ),
+        (
+            lambda r: r.inverse_dynamics_vjp([0] * 3, [0] * 3, [0] * 3, [0] * 4),
+            "weights has shape (4,)",
+            "(..., 3)",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(arm, call, found, expected):
+    """The error has the name of the argument, its shape or value, and the expected shape."""
+    with pytest.raises(ArgumentError) as refused:
+        call(arm)
+    assert found in str(refused.value)
+    assert f"expected {expected}" in str(refused.value)
+
+
+def test_wrong_arguments_of_loops_are_named(closed):
+    """The functions of closed loops name them as well."""
+    q, qd, tau = CELL.start, np.zeros(20), np.zeros(20)
+    for call in (closed.forward_dynamics, closed.closed_loop, closed.forward_dynamics_derivatives):
+        with pytest.raises(ArgumentError, match=r"tau has shape \(3,\).*\(\.\.\., 20\)"):
+            call(q, qd, tau[:3])
+    for refused in (closed.constraint_terms, lambda q, _: closed.closure(q)):
+        with pytest.raises(ArgumentError, match=r"q has shape \(5,\).*\(\.\.\., 21\)"):
+            refused(q[:5], qd)
+
+
+def test_numbers_that_are_not_finite_are_handed_on(arm, closed):
+    """Without loops they give results that are not; with loops an error."""
+    for number in (np.nan, np.inf):
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(arm.gravity([0.0, number, 0.0])).any()
+    with np.errstate(invalid="ignore"), pytest.raises(ArgumentError, match="finite"):
+        closed.forward_dynamics(CELL.start, np.full(20, np.nan), np.zeros(20))
+
+
+def test_results_of_several_arrays_have_names(arm, closed, rng):
+    """They unpack as before, and go to given arrays."""
+    q, qd, qdd = random_state(rng, arm.model)
+    out = tuple(np.empty((3, 3)) for _ in range(3))
+    found = arm.inverse_dynamics_derivatives(q, qd, qdd, out=out)
+    assert found.tau_q is out[0]
+    assert_allclose(found.tau_qdd, arm.inertia_matrix(q), atol=1e-14)
+    terms = closed.constraint_terms(CELL.start, np.zeros(20))
+    _, _, K, _, gaps, _ = terms
+    assert terms.K is K
+    for ours, expected in zip(closed.closure(CELL.start), (K, gaps), strict=True):
+        assert_allclose(ours, expected, atol=1e-14)
+    places = np.empty_like(K), np.empty_like(gaps)
+    assert closed.closure(CELL.start, out=places) is places
+    assert_allclose(places[0], K, atol=1e-14)
+
+
+def test_trees_have_no_loop_joints(arm):
+    """No drives, forces or constraints of theirs, of any batch."""
+    q = np.zeros((4, 3))
+    assert arm.loop_drives(q).shape == (4, 3, 0)
+    assert arm.loop_forces(q, q, np.zeros((4, 0))).shape == (4, 0, 6)
+    K, error = arm.closure(q[0])
+    assert (K.shape, error.shape) == ((0, 3), (0,))
 
 
 def test_poses_and_jacobians(arm, rng):
@@ -118,7 +191,7 @@ def test_links_at_one_place_share_code(arm, rng, monkeypatch):
     """The functions of links are kept: a second call compiles nothing."""
     q = random_state(rng, arm.model)[0]
     first = arm.pose("link1", q)
-    monkeypatch.setattr(algorithms, "bound", pytest.fail)
+    monkeypatch.setattr(Algorithm, "bind", pytest.fail)
     assert_allclose(arm.pose("link1", q), first)
 
 
@@ -150,7 +223,7 @@ def test_replaced_parameters_share_machine_code(rng, monkeypatch, tmp_path):
     q, qd, qdd = random_state(rng, arm.model)
     before = arm.inverse_dynamics(q, qd, qdd)
     with monkeypatch.context() as patch:
-        patch.setattr(algorithms, "inverse_dynamics_program", pytest.fail)
+        patch.setattr(Algorithm, "program", pytest.fail)
         heavy = Inertia.of([9.0, 0.1, 0.2, 0.3, 1.0, 0.0, 1.1, 0.0, 0.0, 1.2])
         changed = arm.replace(gravity=(1.0, 2.0, 3.0), inertia={"link1": heavy})
         tau = changed.inverse_dynamics(q, qd, qdd)

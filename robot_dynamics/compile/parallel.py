@@ -8,8 +8,10 @@ of a batch, as views, are therefore evaluated in threads at the same time withou
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -25,13 +27,14 @@ _BLOCK = 4096
 
 
 def in_parallel(
-    function: Any, *arrays: ArrayLike, out: Any = None, threads: int | None = None
+    function: Callable[..., Any], *arrays: ArrayLike, out: Any = None, threads: int | None = None
 ) -> Any:
-    """Return what a compiled function returns for a batch, evaluated on several cores.
+    """Return the results of a function for a batch, evaluated on several cores.
 
     Args:
-        function: A compiled function, such as `robot.inverse_dynamics`; one with decisions in
-            Python, such as the forward dynamics of closed loops, is none.
+        function: A compiled function, or a method of a robot such as `robot.inverse_dynamics`,
+            whose inputs are vectors. The forward dynamics of closed loops decide in Python: they
+            gain little.
         arrays: Its inputs: (N, ...) for N states, or of one state for all. Arrays of doubles are
             not copied, whatever their strides; others are converted a block at a time, where a
             call of the function itself would convert all.
@@ -39,17 +42,17 @@ def in_parallel(
         threads: How many; by default as many as there are processors for this process.
 
     Raises:
-        ShapeError: If the function is not a compiled one, or arrays do not have N states each.
+        ShapeError: If the function is neither, or arrays do not have N states each.
     """
+    values = [np.asarray(array) for array in arrays]
     signature = getattr(function, "signature", None)
-    if not signature:
+    if signature:
+        inputs, _, outputs = (_shapes(side) for side in signature.partition("->"))
+    elif inspect.ismethod(function):
+        inputs, outputs = [value.shape[-1:] for value in values], None
+    else:
         name = getattr(function, "__name__", repr(function))
         raise ShapeError(f"{name}: expected a compiled function, such as robot.inverse_dynamics.")
-    inputs, outputs = (
-        [tuple(map(int, re.findall(r"\d+", shape))) for shape in re.findall(r"\(([^)]*)\)", side)]
-        for side in signature.split("->")
-    )
-    values = [np.asarray(array) for array in arrays]
     batches = [
         value.shape[: value.ndim - len(shape)]
         for value, shape in zip(values, inputs, strict=False)
@@ -61,6 +64,11 @@ def in_parallel(
             f"states, or of one state, got {', '.join(str(value.shape) for value in values)}."
         )
     ((count,),) = counts
+    if outputs is None:
+        first = [v[:1] if batch else v for v, batch in zip(values, batches, strict=True)]
+        found = function(*first)
+        several = found if isinstance(found, tuple) else (found,)
+        outputs = [result.shape[1:] for result in several]
     single = len(outputs) == 1
     if out is None:
         results = [np.empty((count, *shape)) for shape in outputs]
@@ -89,3 +97,8 @@ def in_parallel(
         for other in others:
             other.result()
     return results[0] if single else tuple(results)
+
+
+def _shapes(side: str) -> list[tuple[int, ...]]:
+    """Return the shapes of one side of a signature, such as "(7),(7,7)"."""
+    return [tuple(map(int, re.findall(r"\d+", part))) for part in re.findall(r"\(([^)]*)\)", side)]

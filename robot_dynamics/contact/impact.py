@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Vector
 from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.contact.equations import Metric, equations_of
 from robot_dynamics.contact.points import Contacts, ContactTerms, closed_contacts, state_of
@@ -72,7 +73,7 @@ class ContactImpact(NamedTuple):
     simultaneous: bool
 
 
-def struck(robot: Robot, q: ArrayLike, qd: ArrayLike, impulses: Mapping[str, ArrayLike]) -> Array:
+def struck(robot: Robot, q: Vector, qd: Vector, impulses: Mapping[str, Vector]) -> Array:
     """Return the velocities (nv,) after impulses on frames, (11.57) to (11.59); loops stay closed.
 
     Args:
@@ -93,7 +94,10 @@ def struck(robot: Robot, q: ArrayLike, qd: ArrayLike, impulses: Mapping[str, Arr
     metric = Metric(robot, q0, qd0)
     u = robot.external_forces(q0, impulses, "aligned")
     if not np.isfinite(u).all():
-        raise ArgumentError("impulses on frames are not finite; expected numbers.")
+        raise ArgumentError(
+            f"impulses are {impulses!r:.120}, with a number that is not finite; expected finite "
+            "numbers."
+        )
     return np.asarray(qd0 + metric.motion(metric.of_force(u)))
 
 
@@ -134,8 +138,8 @@ def impact(
     if law == "stronge":
         if len(which) != 1:
             raise ArgumentError(
-                f"{len(which)} contacts under Stronge's law, expected one: simultaneous impacts "
-                "have no energetic law that is agreed on."
+                f"{len(which)} contacts take part in an impact with Stronge's law, expected one: "
+                "there is no accepted energetic law of simultaneous impacts."
             )
         rows = np.vstack([terms.T[:, which[0]], terms.along[which[0]]])
         push = metric.of_force(rows.T)
@@ -204,8 +208,8 @@ def _no_less(M: Array, d: Array) -> Array:
     found = linear_complementarity(M, d)
     if found is None:
         raise RobotDynamicsError(
-            "no impulses satisfy the laws of impact, as normals of contacts oppose each other; "
-            "expected contacts that can open."
+            f"no impulses of {len(d)} contacts satisfy the laws of impact, because normals oppose "
+            "each other; expected contacts that can open."
         )
     return found
 
@@ -527,7 +531,8 @@ def sticking_impact(
     for i in which:
         if not terms.axes[i].any():
             raise ArgumentError(
-                f"{contacts.names[i]!r} has no tangents, expected a point contact."
+                f"contact {contacts.names[i]!r} is an inequality, without tangents; expected a "
+                "point contact."
             )
     N = np.vstack([np.vstack([terms.T[:, i], terms.along[i]]) for i in which])
     push = metric.of_force(N.T)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.algorithms import constraint_program
 from robot_dynamics.compile import Program, call, trace
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
+from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.joints.quaternion import turn, turn_between
 from robot_dynamics.model.parameters import block_size
@@ -182,7 +182,7 @@ def joint_step_program(system: GraspSystem, rows: ArrayLike) -> Program:
         rows: From all rows of the constraints to those that the arms have to satisfy.
     """
     model, own = system.model, block_size(system.model)
-    terms, na = constraint_program(model), len(system.joint_names)
+    terms, na = CONSTRAINT_TERMS.program(model), len(system.joint_names)
     every_v, joints = system.v_index.tolist(), system.q_index.tolist()
     used = [[(float(c), i) for i, c in enumerate(row) if c] for row in np.asarray(rows)]
 

@@ -40,7 +40,7 @@ from robot_dynamics.control.hybrid.law_program import HybridLawProgram, ObjectCo
 from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.control.impedance_settings import ImpedanceSettings
-from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
+from robot_dynamics.control.path_check import PathCheck, PathProblem, PreflightError
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import is_moment
@@ -131,6 +131,7 @@ class ImpedanceLaw(HybridLaw):
     """
 
     program = ImpedanceProgram
+    stiff = False
     inertia: Array | None = None
     _inertias: Array = np.zeros((0, 6, 6))  # along the path that was checked last
 
@@ -158,9 +159,9 @@ class ImpedanceLaw(HybridLaw):
         gains = super()._gains_of(settings, posture, damping)
         return replace(gains, integral=0.0, internal_integral=0.0)
 
-    def _block(self, gains: HybridGains) -> Array:
-        """Return the parameters of the kernel: those of the hybrid law, and the springs."""
-        return np.concatenate([super()._block(gains), *map(np.asarray, self._springs())])
+    def _more_parameters(self) -> list[Array]:
+        """Return the springs as parameters of the kernel."""
+        return [np.asarray(values, dtype=float) for values in self._springs()]
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
         """Return what a plan leaves of each limit; springs are checked at instants of the motion.
@@ -172,14 +173,9 @@ class ImpedanceLaw(HybridLaw):
         times, inertias = self._load_inertias(check.rollout, _INSTANTS)
         fault = unstable_springs(self.settings, inertias)
         if fault is not None:
-            raise PreflightError([Problem(times[fault.instant], "", str(fault))])
+            raise PreflightError([PathProblem(times[fault.instant], "", str(fault))])
         self._inertias = inertias
         return check
-
-    @property
-    def moves_as_asked(self) -> bool:
-        """Whether the object follows the reference whatever pushes it: it gives way."""
-        return False
 
     def check_start(self, q: Array, qd: Array) -> None:
         """Refuse a start as `HybridLaw.check_start` does, and springs that cannot be borne there.
@@ -189,7 +185,7 @@ class ImpedanceLaw(HybridLaw):
             GainError: If the sampled loop does not bear the springs.
         """
         super().check_start(q, qd)
-        self.inertia = self.hybrid_system.load_inertia(self._joints(q), self.reference.start)
+        self.inertia = self.hybrid_system.load_inertia(self.kernel.joints(q), self.reference.start)
         wanted = self.settings if self._retuning is None else self._retuning.end
         check_springs(wanted, self.inertia[None])
 

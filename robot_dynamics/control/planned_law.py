@@ -1,22 +1,23 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What control laws of a held object share: plan and streamed references, start, gain changes."""
+"""Base class of laws for a held object: plan, streamed references, start check, gain changes."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.control_law import ControlLaw, ObjectPlan
+from robot_dynamics.control.abilities import FollowsPlan, TakesReferences, TunesGains
+from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.followed import FollowedRows
 from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, with_gains
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.path_check import PathCheck
-from robot_dynamics.control.reference import FORCE
+from robot_dynamics.control.reference import FORCE, Plan
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
@@ -25,7 +26,7 @@ from robot_dynamics.manipulation.system import GraspSystem
 Array = NDArray[np.float64]
 
 
-class PlannedLaw(ControlLaw):
+class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
     """A control law that follows a plan, and references that take over from it.
 
     Args:
@@ -39,14 +40,13 @@ class PlannedLaw(ControlLaw):
     Attributes:
         settings: With the gains at present.
         safety: Limits of torque and of its rate.
-        period: Of control [s].
+        period: Control period [s].
+        ramp_ticks: Number of control periods over which the task ramps in.
         row_columns: Where everything stands in a row of the reference.
 
     Raises:
         GainError: If the sampled loop with its delay does not bear the gains.
     """
-
-    follows = tunable = True
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class PlannedLaw(ControlLaw):
         self.system, self.settings, self.safety = system, settings, safety
         self.reference, self.row_columns = reference, row_columns
         self.period = settings.period
-        self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
+        self.ramp_ticks = settings.ramp_ticks
         self._followed = FollowedRows(
             self.bodies(reference, 0),
             row_columns,
             self.period,
-            begin=self._ramp_ticks,
+            begin=self.ramp_ticks,
             delay=settings.command_delay_periods,
             ahead=ahead,
             blend_s=settings.blend_s,
@@ -79,9 +79,9 @@ class PlannedLaw(ControlLaw):
         return self._followed.last
 
     @property
-    def ramp_ticks(self) -> int:
-        """Number of control periods over which the task ramps in."""
-        return self._ramp_ticks
+    def internal_columns(self) -> slice:
+        """Columns of the internal force in a row of the plan."""
+        return self.row_columns["internal"]
 
     @property
     def force_columns(self) -> dict[str, slice]:
@@ -93,10 +93,9 @@ class PlannedLaw(ControlLaw):
             if at[name].stop > at[name].start
         }
 
-    @property
-    def internal_columns(self) -> slice:
-        """Where a row of the reference has the internal force."""
-        return self.row_columns["internal"]
+    def bodies(self, plan: Any, tick: int) -> Sequence[Plan]:
+        """Return the plan of each body of the object: of one; see `TakesReferences.bodies`."""
+        return (plan,)
 
     def check_start(self, q: Array, qd: Array) -> None:
         """Refuse a start from afar or from motion; see `start_check.check_start`."""

@@ -306,6 +306,11 @@ class ControlSettings:
         """The control period [s]."""
         return 1.0 / self.rate_hz
 
+    @property
+    def ramp_ticks(self) -> int:
+        """Number of control periods over which control ramps in at a start."""
+        return max(1, round(self.start.ramp_s / self.period))
+
 
 @dataclass(frozen=True)
 class TurnSettings:

@@ -8,8 +8,8 @@ Only joints that have any are evaluated.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.joint_equations import LoopState
 from robot_dynamics.dynamics.passive import (
     acts_by_itself,
@@ -19,8 +19,6 @@ from robot_dynamics.dynamics.passive import (
 )
 from robot_dynamics.model import Model
 from robot_dynamics.spatial import Motion, Rotation, Transform, Vector3
-
-Array = NDArray[np.float64]
 
 
 class ActiveJoints:

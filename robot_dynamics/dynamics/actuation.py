@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.rank import ConstraintRank
 from robot_dynamics.dynamics.scaling import (
     coordinate_names,
@@ -19,8 +19,6 @@ from robot_dynamics.dynamics.scaling import (
 )
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.forward import ArticulatedBody, articulated_bodies
+from robot_dynamics.dynamics.full_rank import inertia_pivot
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    joint_transforms,
+    motion_subspaces,
+)
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
@@ -132,3 +139,16 @@ def columns_in_base(factors: ArticulatedFactors, X0: Sequence[Transform]) -> lis
             vectors = X.inverse_times(s).components(), X.inverse_times(gain).components()
             rows.append([*vectors[0], *vectors[1], *inverse, *[0.0] * (6 - len(S))])
     return rows
+
+
+def factor_columns(
+    model: Model, q: Sequence[Scalar], parameters: Parameters
+) -> tuple[list[list[Scalar]], Scalar]:
+    """Return the factors of H (nv, 18), see `columns_in_base`, and the pivot of H."""
+    Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
+    factors = articulated_factors(model, Xup, S, parameters)
+    columns = columns_in_base(factors, body_transforms(model, Xup))
+    return columns, inertia_pivot(model, factors.smallest_pivot)
+
+
+FACTOR_COLUMNS = Algorithm("factor_columns", factor_columns, "q -> columns (nv, 18), pivot ()")

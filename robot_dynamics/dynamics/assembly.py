@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.closure_search import Closure, ClosureSearch, metric_root
 from robot_dynamics.dynamics.rank import constraint_rank, opening
@@ -26,8 +27,6 @@ from robot_dynamics.dynamics.scaling import (
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Model
 from robot_dynamics.wording import counted, distance
-
-Array = NDArray[np.float64]
 
 # Random starts before giving up; few where each costs much and constraints by far outnumber
 # motions, which hardly leaves another way to assemble.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.kinematics import (
     body_transforms,
     joint_transforms,
@@ -67,3 +68,12 @@ def _inverse_mass(model: Model, parameters: Parameters) -> Scalar:
     for inertia in parameters.inertias:
         mass = mass + inertia.mass
     return inverse_mass(model, mass)
+
+
+CENTER_OF_MASS = Algorithm("center_of_mass", center_of_mass, "q -> c (3)")
+CENTER_OF_MASS_VELOCITY = Algorithm(
+    "center_of_mass_velocity", center_of_mass_velocity, "q, qd -> v (3)"
+)
+CENTER_OF_MASS_JACOBIAN = Algorithm(
+    "center_of_mass_jacobian", center_of_mass_jacobian, "q -> J (3, nv)"
+)

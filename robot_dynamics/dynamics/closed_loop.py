@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.articulated_factors import ArticulatedFactors, articulated_factors
 from robot_dynamics.dynamics.couplings import with_couplings
 from robot_dynamics.dynamics.full_rank import full_rank_pivot, inertia_pivot
@@ -218,3 +220,37 @@ def full_rank_motion(
     pivot = minimum(pivot, inertia_pivot(model, factors.H.smallest_pivot))
     # A pivot is 1 at most: this only hands on what is not a number.
     return qdd, multipliers, minimum(pivot, 1.0 + dot(qdd, qdd))
+
+
+def constraint_terms(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> tuple[Any, ...]:
+    """Return H, C, K, k and the constraint errors, the terms of Eq 8.6, one by one."""
+    terms = closed_loop_terms(model, q, qd, parameters)
+    loops = terms.loops
+    return terms.H, terms.C, loops.K, loops.k, loops.position_error, loops.velocity_error
+
+
+def closure(
+    model: Model, q: Sequence[Scalar], parameters: Parameters
+) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """Return K and the position error of loop joints, without couplings."""
+    loops = terms_to_solve(model, q, [0.0] * model.nv, parameters).loops
+    own = len(loops.K) - len(model.couplings)
+    return loops.K[:own], loops.position_error[:own]
+
+
+CLOSED_LOOP = Algorithm(
+    "closed_loop",
+    closed_loop_forward_dynamics,
+    "q, qd, tau -> qdd (nv), multipliers (constraints), pivot ()",
+)
+CONSTRAINT_TERMS = Algorithm(
+    "constraint_terms",
+    constraint_terms,
+    "q, qd -> H (nv, nv), C (nv), K (constraints, nv), k (constraints), "
+    "position_error (constraints), velocity_error (constraints)",
+)
+CLOSURE = Algorithm(
+    "closure", closure, "q -> K (own constraints, nv), position_error (own constraints)"
+)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from robot_dynamics.arrays import Array, Vector
 from robot_dynamics.dynamics.actuation import Actuation, Drives, actuation, drives_of
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.assembly import require_closed
@@ -31,8 +32,6 @@ from robot_dynamics.dynamics.scaling import coordinate_names
 from robot_dynamics.dynamics.solution import solution
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 # Distance to a bound at which it counts as reached, relative to a typical force.
 _AT_BOUND = 1e-8
@@ -113,9 +112,9 @@ class ClosedLoopInverse:
 
 def closed_loop_inverse(
     model: Model,
-    q: Array,
-    qd: Array,
-    qdd: Array,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
     terms: Callable[[Array, Array], Sequence[Array]],
     loop_drives: Callable[[Array], Array],
     loop_forces: Callable[[Array, Array, Array, Array], Array],

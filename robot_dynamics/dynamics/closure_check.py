@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array, Batch
 from robot_dynamics.dynamics.assembly import gaps_in_words, loop_gaps
 from robot_dynamics.dynamics.closure_functions import Closure, ClosureFunctionError
 from robot_dynamics.dynamics.closure_search import ClosureSearch
@@ -26,8 +26,6 @@ from robot_dynamics.dynamics.scaling import (
     model_length,
 )
 from robot_dynamics.errors import ArgumentError
-
-Array = NDArray[np.float64]
 
 # Loops that a function leaves open by this part of the length, as rounded dimensions do, are taken
 # for closed, and its derivatives are held to ten times as much.
@@ -65,7 +63,7 @@ def check_closure(
     motion: Callable[[Array, Array], tuple[Array, Array, Array, Array]],
     constraint_terms: Callable[[Array, Array], tuple[Array, ...]],
     *,
-    samples: ArrayLike | None = None,
+    samples: Batch | None = None,
     count: int = 16,
     seed: int = 0,
 ) -> ClosureCheck:
@@ -97,7 +95,7 @@ def check_closure(
         chosen, given = np.atleast_2d(np.asarray(samples, dtype=float)), True
         if chosen.ndim != 2 or chosen.shape[1] != closure.size:
             raise ArgumentError(
-                f"samples has the shape {np.shape(samples)}, expected (N, {closure.size})."
+                f"samples has the shape {np.asarray(samples).shape}, expected (N, {closure.size})."
             )
     check = _Check(closure, motion, constraint_terms, rng)
     inside = [y for y in chosen if check.is_inside(y, given)]

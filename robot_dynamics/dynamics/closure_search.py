@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.position_limits import PositionLimits
 from robot_dynamics.dynamics.scaling import CLOSED, constraint_scales, coordinate_scales
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 
-Array = NDArray[np.float64]
 #: K (n^c, nv) and the position error (n^c,) of positions q (nq,).
 Closure = Callable[[Array], tuple[Array, Array]]
 

@@ -7,12 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.scaling import coordinate_names, coordinate_scales, model_length
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

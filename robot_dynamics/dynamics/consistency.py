@@ -5,16 +5,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.assembly import (
     AssemblyError,
     gaps_in_words,
     loop_gaps,
     require_closed,
 )
+from robot_dynamics.dynamics.closed_loop import terms_to_solve
+from robot_dynamics.dynamics.full_rank import full_rank_pivot
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.rank import ConstraintRank
 from robot_dynamics.dynamics.scaling import (
@@ -24,11 +28,10 @@ from robot_dynamics.dynamics.scaling import (
     tree_length,
 )
 from robot_dynamics.model import Model
+from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.functions import maximum
 from robot_dynamics.scalar.linear_algebra import dot, is_zero
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 #: Loops that are open by more, as a part of the length, or opened by a larger part of the speed,
 #: are not those of the mechanism. Measured frames and stabilised integration leave less.
@@ -172,3 +175,25 @@ def _require_small(
         worst,
         q,
     )
+
+
+def checked_loop_terms(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> tuple[Any, ...]:
+    """Return K, k, the constraint errors (n^c,) and three checks.
+
+    The checks are `inconsistency`, and `full_rank_pivot` of a pivot of 1 with and without the
+    sizes of the rows.
+    """
+    loops = terms_to_solve(model, q, qd, parameters).loops
+    pivots = [full_rank_pivot(model, loops, 1.0), full_rank_pivot(model, loops, 1.0, [])]
+    checks = [inconsistency(model, loops, qd), *pivots]
+    return loops.K, loops.k, loops.position_error, loops.velocity_error, checks
+
+
+LOOP_TERMS = Algorithm(
+    "loop_terms",
+    checked_loop_terms,
+    "q, qd -> K (constraints, nv), k (constraints), position_error (constraints), "
+    "velocity_error (constraints), checks (3)",
+)

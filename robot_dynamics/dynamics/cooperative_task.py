@@ -17,12 +17,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
-
-Array = NDArray[np.float64]
 
 _OPPOSITE = -1.0 + 1e-9  # 1 + 2 cos(angle), at 0.002 degrees from a half turn
 

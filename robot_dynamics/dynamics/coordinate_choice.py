@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.independent import (
     IndependentForm,
     chosen_coordinates,
@@ -27,8 +25,6 @@ from robot_dynamics.dynamics.independent import (
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 # Digits are lost as conditioning grows; one of sixteen is a price that no motion notices.
 LARGEST_CONDITIONING = 20.0

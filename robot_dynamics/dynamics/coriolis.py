@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import (
     joint_forces,
@@ -97,3 +98,20 @@ def velocity_commutators(kind: JointType) -> NDArray[np.float64]:
             result[k, j] = np.where(np.abs(found) > 1e-12, found, 0.0)
             result[j, k] = -result[k, j]
     return result
+
+
+def velocity_forces_jvp(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    dqd: Sequence[Scalar],
+    parameters: Parameters,
+) -> list[Scalar]:
+    """Return the rate (nv,) of the velocity forces as qd changes by dqd."""
+    return directional_derivative(lambda qd: velocity_forces(model, q, qd, parameters), qd, dqd)[1]
+
+
+CORIOLIS_MATRIX = Algorithm("coriolis_matrix", coriolis_matrix, "q, qd -> C (nv, nv)")
+VELOCITY_FORCES_JVP = Algorithm(
+    "velocity_forces_jvp", velocity_forces_jvp, "q, qd, dqd -> rate (nv)"
+)

@@ -7,15 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 
 def with_couplings(

@@ -11,14 +11,12 @@ mechanisms with parts without inertia, as long as every motion that the loops al
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.rank import ConstraintRank
 from robot_dynamics.dynamics.redundant import ConstrainedMotion, motion_of
 from robot_dynamics.errors import RobotDynamicsError
-
-Array = NDArray[np.float64]
 
 # A reciprocal condition below this says that the matrix is singular to working precision.
 _SINGULAR = 1e-15

@@ -13,13 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.force_bounds import ForceBounds
 from robot_dynamics.dynamics.quadratic_program import TOLERANCE, nearest_within
 from robot_dynamics.errors import RobotDynamicsError
-
-Array = NDArray[np.float64]
 
 # What acts by less than this part of what it might is rounding, and is taken for nothing ...
 _ROUNDING = 1e-11

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.actuation import actuation, drives_of
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.assembly import require_closed
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
 from robot_dynamics.dynamics.closure_search import Closure
@@ -29,12 +29,10 @@ from robot_dynamics.dynamics.rank import LARGEST_OPENING, constraint_rank
 from robot_dynamics.dynamics.scaling import coordinate_names, coordinate_scales, tree_length
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
-from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.model.parameters import Parameters, block_size
 from robot_dynamics.scalar.functions import minimum
 from robot_dynamics.scalar.linear_algebra import dot, factor, times
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -163,3 +161,18 @@ def drive_efforts(
     pivot = minimum(pivot, others)
     # A pivot is 1 at most: this only hands on what is not a number.
     return efforts, minimum(pivot, 1.0 + dot(efforts, efforts))
+
+
+def efforts_and_pivot(
+    model: Model, q: Any, qd: Any, qdd: Any, parameters: Parameters, drives: FixedDrives
+) -> list[Scalar]:
+    """Return `drive_efforts` in one list."""
+    squares = parameters.block[block_size(model) :]
+    efforts, pivot = drive_efforts(model, q, qd, qdd, parameters, drives, squares)
+    return [*efforts, pivot]
+
+
+#: Option: the drives; squares of the pivots' sizes are further parameters.
+DRIVE_EFFORTS = Algorithm(
+    "drive_efforts", efforts_and_pivot, "q, qd, qdd -> efforts_and_pivot (p + 1)"
+)

@@ -8,16 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.actuation import Drives
 from robot_dynamics.dynamics.distribution import LeastSquaresGoal
 from robot_dynamics.dynamics.force_bounds import BoundsBuilder, ForceBounds, Range, require_known
 from robot_dynamics.dynamics.rank import ConstraintRank
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -18,20 +18,20 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.dynamics.closed_loop import ClosedLoopTerms
+from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics.algorithm import Algorithm
+from robot_dynamics.dynamics.closed_loop import ClosedLoopTerms, closed_loop_terms
 from robot_dynamics.dynamics.full_rank import margin_of_others
 from robot_dynamics.dynamics.independent import independent_coordinates
 from robot_dynamics.dynamics.rank import ConstraintRank, constraint_rank
 from robot_dynamics.dynamics.scaling import coordinate_scales, tree_length
 from robot_dynamics.model import Model
+from robot_dynamics.model.parameters import Parameters, block_size
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero, times
 from robot_dynamics.scalar.square_systems import SMALL, InOrder, Reflected, sign
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 # Pivots may be this much smaller than the largest of their row, and of all that is left, if they
 # keep zeros.
@@ -283,3 +283,24 @@ def independent_forward_dynamics(
     pivot = minimum(pivot, others)
     # A pivot is 1 at most: this only hands on what is not a number.
     return qdd, minimum(pivot, 1.0 + dot(qdd, qdd))
+
+
+def fixed_independent_dynamics(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    parameters: Parameters,
+    pivots: Pivots,
+) -> list[Scalar]:
+    """Return `independent_forward_dynamics` at a state: qdd and the smallest pivot in one list."""
+    terms = closed_loop_terms(model, q, qd, parameters)
+    squares = parameters.block[block_size(model) :]
+    qdd, pivot = independent_forward_dynamics(model, terms, tau, pivots, squares)
+    return [*qdd, pivot]
+
+
+#: Option: the pivots; squares of their sizes are further parameters.
+INDEPENDENT_DYNAMICS = Algorithm(
+    "independent_dynamics", fixed_independent_dynamics, "q, qd, tau -> qdd_and_pivot (nv + 1)"
+)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.kinematics import (
     body_transforms,
     body_velocities,
@@ -60,3 +61,6 @@ def body_energies(
         moment = X.inverse_times(inertia).h  # mass times centre of mass, in the world
         potential[i] = potential[i] - moment.dot(parameters.gravity)
     return kinetic, potential
+
+
+ENERGIES = Algorithm("energies", energies, "q, qd -> kinetic (), potential ()")

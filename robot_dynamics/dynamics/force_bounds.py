@@ -11,14 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.actuation import Drives
 from robot_dynamics.dynamics.rank import ConstraintRank
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 #: A largest absolute value, or the lowest and the highest value.
 Range = float | tuple[float, float]

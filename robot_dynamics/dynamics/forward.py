@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.inverse import base_acceleration
 from robot_dynamics.dynamics.kinematics import (
+    body_links,
     joint_transforms,
     motion_subspaces,
     velocity_products,
@@ -144,8 +146,8 @@ def articulated_bodies(
         D = factor(matrix)
         if is_zero(D.smallest_pivot):  # a constant: no value of q would change that
             raise RobotDynamicsError(
-                f"nothing that joint {body.joint.name!r} moves has inertia, expected mass on link "
-                f"{body.name!r} or beyond it."
+                f"joint {body.joint.name!r} moves no inertia, expected mass on link {body.name!r} "
+                "or beyond it."
             )
         Ia = IA[i]
         for column, scaled in zip(U, _times_inverse(U, D), strict=True):
@@ -195,3 +197,39 @@ def _times_inverse(U: Sequence[Force], D: Factors) -> list[Force]:
     rows = zip(*(column.components() for column in U), strict=True)
     solved = [D.solve(list(row)) for row in rows]
     return [Force.of([row[k] for row in solved]) for k in range(len(U))]
+
+
+def articulated_links(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    parameters: Parameters,
+) -> tuple[list[list[list[Scalar]]], list[list[Scalar]]]:
+    """Return I^A (bodies, 6, 6) and p^A (bodies, 6) in the frames of the bodies' links."""
+    Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
+    v, c, p = velocity_terms(model, Xup, S, q, qd, parameters)
+    passive = passive_forces(model, Xup, v, qd, parameters, q)
+    given = [[t + f for t, f in zip(tau[i], passive[i], strict=True)] for i in model.v_slices]
+    bodies = articulated_bodies(model, Xup, S, parameters)
+    biases, _ = articulated_biases(model, Xup, S, bodies, c, p, given)
+    frames = [link.placement for link in body_links(model)]
+    return (
+        [
+            X.inverse().inverse_times(body.IA).matrix()
+            for X, body in zip(frames, bodies, strict=True)
+        ],
+        [(X * bias).components() for X, bias in zip(frames, biases, strict=True)],
+    )
+
+
+TREE_FORWARD_DYNAMICS = Algorithm(
+    "tree_forward_dynamics", forward_dynamics, "q, qd, tau -> qdd (nv)", needs_inertia="always"
+)
+ARTICULATED_BODIES = Algorithm(
+    "articulated_bodies",
+    articulated_links,
+    "q, qd, tau -> IA (bodies, 6, 6), pA (bodies, 6)",
+    needs_inertia="always",
+    frames=body_links,
+)

@@ -6,8 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.inverse import velocities_and_accelerations
-from robot_dynamics.dynamics.jacobian import LOCAL, WORLD_AXES, Axes, columns_in_axes
+from robot_dynamics.dynamics.jacobian import (
+    LOCAL,
+    WORLD_AXES,
+    Axes,
+    columns_in_axes,
+    link_jacobian,
+)
 from robot_dynamics.dynamics.kinematics import (
     body_transforms,
     body_velocities,
@@ -100,3 +107,37 @@ def _in_axes(link: Link, X0: Sequence[Transform], motion: Motion, axes: Axes) ->
         return own
     E = link_transform(link, X0).E
     return Motion(E.inverse_times(own.angular), E.inverse_times(own.linear))
+
+
+#: Options of these five: the link, and the axes; of accelerations, whether they are classical.
+JACOBIAN = Algorithm(
+    "jacobian",
+    lambda model, q, parameters, link, axes: link_jacobian(
+        model, link, joint_transforms(model, q), q, axes
+    ),
+    "q -> J (6, nv)",
+)
+VELOCITY = Algorithm(
+    "velocity",
+    lambda model, q, qd, parameters, link, axes: frame_velocity(model, link, q, qd, axes),
+    "q, qd -> v (6)",
+)
+ACCELERATION = Algorithm(
+    "acceleration",
+    lambda model, q, qd, qdd, parameters, link, axes, classical: frame_acceleration(
+        model, link, q, qd, qdd, axes, classical
+    ),
+    "q, qd, qdd -> a (6)",
+)
+BIAS_ACCELERATION = Algorithm(
+    "bias_acceleration",
+    lambda model, q, qd, parameters, link, axes, classical: frame_acceleration(
+        model, link, q, qd, None, axes, classical
+    ),
+    "q, qd -> a (6)",
+)
+FRAME_FORCES = Algorithm(
+    "frame_forces",
+    lambda model, q, wrench, parameters, link, axes: frame_forces(model, link, q, wrench, axes),
+    "q, wrench -> tau (nv)",
+)

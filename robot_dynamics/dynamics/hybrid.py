@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.forward import (
     articulated_biases,
     articulated_bodies,
@@ -115,3 +116,9 @@ def hybrid_dynamics_by_inertia_matrix(
     for k in at:
         forces[k] = tau[k]
     return accelerations, forces
+
+
+#: Option: the prescribed joints.
+HYBRID_DYNAMICS = Algorithm(
+    "hybrid_dynamics", hybrid_dynamics, "q, qd, tau, qdd -> qdd (nv), tau (nv)"
+)

@@ -12,13 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.redundant import rank_revealing_solution
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.rank import ConstraintRank, without
 from robot_dynamics.dynamics.scaling import (
     constraint_scales,
@@ -28,8 +28,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.model.model import ConstraintBlock
 from robot_dynamics.wording import counted
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

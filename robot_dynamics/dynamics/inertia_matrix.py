@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.inverse import joint_forces
 from robot_dynamics.dynamics.kinematics import (
     body_transforms,
@@ -149,3 +150,6 @@ def inertia_times(
         if armature:
             tau[i] = tau[i] + x[i] * armature
     return tau
+
+
+INERTIA_MATRIX = Algorithm("inertia_matrix", inertia_matrix, "q -> H (nv, nv)")

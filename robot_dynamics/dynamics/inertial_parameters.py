@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr, solve_triangular
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.arguments import finite_vector
-from robot_dynamics.dynamics.regressor import PER_BODY, body_links
+from robot_dynamics.dynamics.kinematics import body_links
+from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.spatial import Inertia
-
-Array = NDArray[np.float64]
 
 #: What is less than this part of the largest is rounding: far above that of regressors.
 _NEGLIGIBLE = 1e-9

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.kinematics import (
+    body_links,
     joint_transforms,
     motion_subspaces,
     velocity_products,
@@ -202,3 +204,26 @@ def joint_wrenches(
     Xup = joint_transforms(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)
     return transmitted_forces(model, Xup, net_forces(v, a, parameters, external))
+
+
+def link_wrenches(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    external: Sequence[Sequence[Scalar]],
+    parameters: Parameters,
+) -> list[list[Scalar]]:
+    """Return `joint_wrenches` in the frames of the bodies' links, as `external` is (bodies, 6)."""
+    frames = [link.placement for link in body_links(model)]
+    outside = [X.inverse() * Force.of(f) for X, f in zip(frames, external, strict=True)]
+    forces = joint_wrenches(model, q, qd, qdd, parameters, outside)
+    return [(X * f).components() for X, f in zip(frames, forces, strict=True)]
+
+
+INVERSE_DYNAMICS = Algorithm("inverse_dynamics", inverse_dynamics, "q, qd, qdd -> tau (nv)")
+BIAS_FORCES = Algorithm("bias_forces", bias_forces, "q, qd -> C (nv)")
+GRAVITY = Algorithm("gravity", gravity_forces, "q -> g (nv)")
+JOINT_WRENCHES = Algorithm(
+    "joint_wrenches", link_wrenches, "q, qd, qdd, external -> f (bodies, 6)", frames=body_links
+)

@@ -9,17 +9,31 @@ those of dual numbers, which are there for all joints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
+from robot_dynamics.dynamics.algorithm import Algorithm
+from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import (
+    INVERSE_DYNAMICS,
     base_acceleration,
+    inverse_dynamics,
     net_forces,
     velocities_and_accelerations,
 )
-from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, motion_subspaces
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    body_velocities,
+    joint_transforms,
+    motion_subspaces,
+)
+from robot_dynamics.dynamics.passive import has_passive_forces, passive_forces
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
+from robot_dynamics.scalar.linear_algebra import dot, subtract
 from robot_dynamics.spatial import Force, Inertia, Motion, Scalar, Transform, Vector3
 
 Matrix = list[list[Scalar]]
@@ -224,3 +238,115 @@ def _columns(
                 f[parent] = f[parent] + Xup[i].inverse_times(f[i])
 
     return motions, forces()
+
+
+def torque_derivatives(
+    model: Model, q: Any, qd: Any, qdd: Any, parameters: Parameters
+) -> tuple[Matrix, Matrix]:
+    """Return derivatives (nv, nv) of inverse dynamics along velocities and by qd, of any tree."""
+    if not has_constant_subspaces(model):
+        return (
+            along_motions(model, lambda q: inverse_dynamics(model, q, qd, qdd, parameters), q),
+            jacobian(lambda qd: inverse_dynamics(model, q, qd, qdd, parameters), qd),
+        )
+    by_q, by_qd = tree_derivatives(model, q, qd, qdd, parameters)
+    if not has_passive_forces(model):
+        return by_q, by_qd
+
+    def passive(q: Any, qd: Any) -> list[Any]:
+        Xup = joint_transforms(model, q)
+        return passive_forces(model, Xup, body_velocities(model, Xup, qd, q), qd, parameters, q)
+
+    passive_q = along_motions(model, lambda q: passive(q, qd), q)
+    passive_qd = jacobian(lambda qd: passive(q, qd), qd)
+    return (
+        [subtract(a, b) for a, b in zip(by_q, passive_q, strict=True)],
+        [subtract(a, b) for a, b in zip(by_qd, passive_qd, strict=True)],
+    )
+
+
+def inverse_dynamics_derivatives(
+    model: Model, q: Any, qd: Any, qdd: Any, parameters: Parameters
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return derivatives (nv, nv) of tau along velocities, by qd and by qdd."""
+    by_q, by_qd = torque_derivatives(model, q, qd, qdd, parameters)
+    return by_q, by_qd, inertia_matrix(model, q, parameters)
+
+
+def inverse_dynamics_jvp(
+    model: Model, q: Any, qd: Any, qdd: Any, dq: Any, dqd: Any, dqdd: Any, parameters: Parameters
+) -> Any:
+    """Return the rate of tau (nv,) along a direction, that of q along velocities."""
+    rates = [model.position_rate(q, dq), dqd, dqdd]
+    program = INVERSE_DYNAMICS.program(model)
+    return jacobian_times_vector(program, [q, qd, qdd], rates, parameters.block)["tau"]
+
+
+def inverse_dynamics_vjp(
+    model: Model, q: Any, qd: Any, qdd: Any, weights: Any, parameters: Parameters
+) -> tuple[Any, Any, Any]:
+    """Return the gradient (nv,) of tau times weights by q, along velocities, by qd and by qdd."""
+    program = INVERSE_DYNAMICS.program(model)
+    found = vector_times_jacobian(program, [q, qd, qdd], [weights], parameters.block)
+    return along_velocities(model, q, found["q"]), found["qd"], found["qdd"]
+
+
+def inverse_dynamics_hvp(
+    model: Model,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    weights: Any,
+    dq: Any,
+    dqd: Any,
+    dqdd: Any,
+    parameters: Parameters,
+) -> tuple[Any, ...]:
+    """Return the rate of that gradient (nv,) along a direction."""
+    rates = [model.position_rate(q, dq), dqd, dqdd, [0.0] * model.nv]
+    program = INVERSE_DYNAMICS_VJP.program(model)
+    return tuple(
+        jacobian_times_vector(program, [q, qd, qdd, weights], rates, parameters.block).values()
+    )
+
+
+def along_velocities(model: Model, q: Any, gradient: Any) -> list[Any]:
+    """Return a gradient by positions (nq,) as one along velocities (nv,)."""
+    return [dot(model.position_rate(q, unit), gradient) for unit in unit_vectors(model.nv)]
+
+
+def along_motions(model: Model, function: Callable[[Any], Any], q: Any) -> Matrix:
+    """Return the derivatives of a function of positions along each velocity (m, nv) (3.8)."""
+    rates = [model.position_rate(q, unit) for unit in unit_vectors(model.nv)]
+    columns = [directional_derivative(function, q, rate)[1] for rate in rates]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def unit_vectors(count: int) -> list[list[float]]:
+    """Return the rows of a unit matrix."""
+    return [[float(i == j) for i in range(count)] for j in range(count)]
+
+
+INVERSE_DYNAMICS_DERIVATIVES = Algorithm(
+    "inverse_dynamics_derivatives",
+    inverse_dynamics_derivatives,
+    "q, qd, qdd -> tau_q (nv, nv), tau_qd (nv, nv), tau_qdd (nv, nv)",
+)
+INVERSE_DYNAMICS_JVP = Algorithm(
+    "inverse_dynamics_jvp",
+    inverse_dynamics_jvp,
+    "q, qd, qdd, dq, dqd, dqdd -> tau (nv)",
+)
+INVERSE_DYNAMICS_VJP = Algorithm(
+    "inverse_dynamics_vjp",
+    inverse_dynamics_vjp,
+    "q, qd, qdd, weights -> q (nv), qd (nv), qdd (nv)",
+)
+INVERSE_DYNAMICS_HVP = Algorithm(
+    "inverse_dynamics_hvp",
+    inverse_dynamics_hvp,
+    "q, qd, qdd, weights, dq, dqd, dqdd -> q (nv), qd (nv), qdd (nv)",
+)
+DERIVATIVE_COLUMNS = Algorithm(
+    "derivative_columns", derivative_columns, "q, qd, qdd -> motions (nv, 24), forces (nv, 24)"
+)

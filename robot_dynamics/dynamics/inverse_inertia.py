@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.articulated_factors import ArticulatedFactors, articulated_factors
 from robot_dynamics.dynamics.forward import articulated_bodies
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix, is_deep
@@ -65,7 +66,7 @@ def inverse_inertia_matrix(
 
 
 def inverse_operational_inertia(
-    model: Model, q: Sequence[Scalar], links: Sequence[Link], parameters: Parameters, axes: Axes
+    model: Model, q: Sequence[Scalar], parameters: Parameters, links: Sequence[Link], axes: Axes
 ) -> list[list[Scalar]]:
     """Return J H^-1 J^T (6 m, 6 m): how m frames accelerate under wrenches on them (7.9).
 
@@ -74,8 +75,8 @@ def inverse_operational_inertia(
     Args:
         model: The mechanism; loops are left open.
         q: Positions (nq,).
-        links: The frames.
         parameters: Inertias.
+        links: The frames.
         axes: Coordinates of their accelerations and wrenches (see `jacobian.AXES`).
     """
     Xup = joint_transforms(model, q)
@@ -92,3 +93,18 @@ def inverse_operational_inertia(
         for j in range(i + 1):
             result[i][j] = result[j][i] = dot(half, scaled[j])
     return result
+
+
+INVERSE_INERTIA_MATRIX = Algorithm(
+    "inverse_inertia_matrix",
+    inverse_inertia_matrix,
+    "q -> H_inverse (nv, nv)",
+    needs_inertia="always",
+)
+#: Options: the links, and the axes; the output is (6 m, 6 m) of m links.
+INVERSE_OPERATIONAL_INERTIA = Algorithm(
+    "inverse_operational_inertia",
+    inverse_operational_inertia,
+    "q -> W (6 m, 6 m)",
+    needs_inertia="always",
+)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.arguments import (
     finite_vector,
     pose_matrix,
@@ -34,8 +34,6 @@ from robot_dynamics.dynamics.scaling import (
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import Model
 from robot_dynamics.wording import counted, distance
-
-Array = NDArray[np.float64]
 
 _LARGEST_STEP = 0.5  # rad, or typical lengths: linearisation is good for about so much
 _CLOSURE_WEIGHT = 1e3  # of loops beside targets, in a step; they are closed after it

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.joint_layout import JointGroup, JointLayout, Placements
 from robot_dynamics.dynamics.tree_recursion import solve_outwards
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD
 from robot_dynamics.spatial import Force, Motion, Transform
-
-Array = NDArray[np.float64]
 
 # Half of all digits are lost where freedoms are this near to depending on one another.
 _SINGULAR = 1e8

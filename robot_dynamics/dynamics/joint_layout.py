@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.spatial import Rotation, Transform, Vector3
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 

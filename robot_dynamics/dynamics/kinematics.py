@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import WORLD, Link, Model
 from robot_dynamics.model.joints import combined
+from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Motion, Scalar, Transform
 
 
@@ -88,6 +90,11 @@ def body_velocities(
     return v
 
 
+def body_links(model: Model) -> tuple[Link, ...]:
+    """Return the link of every body: the child of its joint, in the order of `model.bodies`."""
+    return tuple(model.link(body.name) for body in model.bodies)
+
+
 def link_transform(link: Link, X0: Sequence[Transform]) -> Transform:
     """Return the transform from world to link coordinates."""
     return link.placement if link.body == WORLD else link.placement.compose(X0[link.body])
@@ -102,3 +109,25 @@ def pose_matrix(X: Transform) -> list[list[Scalar]]:
     """Return the homogeneous matrix (4, 4) of the frame that a transform leads to."""
     a, b, c = X.E.transpose().rows
     return [[*a, X.r.x], [*b, X.r.y], [*c, X.r.z], [0.0, 0.0, 0.0, 1.0]]
+
+
+def pose_of_link(
+    model: Model, q: Sequence[Scalar], parameters: Parameters, link: Link
+) -> list[list[Scalar]]:
+    """Return the pose (4, 4) of a link in the world."""
+    return link_pose(link, body_transforms(model, joint_transforms(model, q)))
+
+
+def poses_of_links(
+    model: Model, q: Sequence[Scalar], parameters: Parameters
+) -> list[list[list[Scalar]]]:
+    """Return the poses (links, 4, 4) of all links in the world."""
+    X0 = body_transforms(model, joint_transforms(model, q))
+    return [link_pose(link, X0) for link in model.links]
+
+
+#: Option: the link.
+POSE = Algorithm("pose", pose_of_link, "q -> pose (4, 4)")
+LINK_POSES = Algorithm(
+    "link_poses", poses_of_links, "q -> poses (links, 4, 4)", frames=lambda model: model.links
+)

@@ -7,11 +7,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.independent import IndependentForm
-
-Array = NDArray[np.float64]
 
 
 class Linearization(NamedTuple):

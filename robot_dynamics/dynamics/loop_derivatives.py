@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.dynamics.loop_frames import LoopFrame, loop_frames, loop_root
 from robot_dynamics.model import LoopJoint, Model
@@ -219,3 +220,32 @@ def _sum(directions: Sequence[Force], values: Sequence[Scalar]) -> Force:
     for direction, value in zip(directions, values, strict=True):
         total = total + direction * value
     return total
+
+
+def loop_columns(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    multipliers: Sequence[Scalar],
+    parameters: Parameters,
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return rates by q and qd (n^c, nv), and columns (..., 18) of all loops in their order.
+
+    The columns are J, m and f of `LoopForceColumns`.
+    """
+    loops = loop_derivatives(model, q, qd, qdd, multipliers, parameters)
+    columns = [
+        [x for vector in vectors for x in vector.components()]
+        for of in loops.forces
+        for vectors in zip(of.J, of.moments, of.turning, strict=True)
+    ]
+    return loops.rates_q, loops.rates_qd, columns
+
+
+LOOP_COLUMNS = Algorithm(
+    "loop_columns",
+    loop_columns,
+    "q, qd, qdd, multipliers -> rates_q (constraints, nv), rates_qd (constraints, nv), "
+    "columns (turned, 18)",
+)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
 from robot_dynamics.dynamics.loop_frames import loop_frames
 from robot_dynamics.dynamics.passive import passive_loop_force
@@ -77,3 +78,9 @@ def loop_joint_forces(
         T_a = frames[loop].joint.type.active_forces(frames[loop].placement)
         forces[loop] = forces[loop] + T_a[freedom] * effort
     return forces
+
+
+LOOP_DRIVES = Algorithm("loop_drives", loop_drive_matrix, "q -> B (nv, loop drives)")
+LOOP_FORCES = Algorithm(
+    "loop_forces", loop_joint_forces, "q, qd, multipliers, efforts -> f (loops, 6)"
+)

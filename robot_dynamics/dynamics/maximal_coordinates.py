@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import bsr_matrix, csr_matrix, diags
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.active_joint_forces import ActiveJoints
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.joint_equations import JointEquations, joint_equations
@@ -33,8 +34,6 @@ from robot_dynamics.dynamics.scaling import constraint_names, constraint_scales,
 from robot_dynamics.errors import require_length
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.spatial import Force, Inertia, Motion
-
-Array = NDArray[np.float64]
 
 # Loops that are open further say nothing of the closed mechanism: the tolerance stays here.
 _LOOSEST = 0.1

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.actuation import actuation, actuation_words, drives_of
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.assembly import AssemblyError, assemble, require_closed
@@ -30,8 +30,6 @@ from robot_dynamics.dynamics.scaling import (
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.wording import counted
-
-Array = NDArray[np.float64]
 
 # Configurations nearby are this far away [rad, or lengths of the mechanism]: ranks that drop here
 # have recovered there by about as much, far above any uncertainty.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.kinematics import (
     body_transforms,
     body_velocities,
@@ -15,6 +16,7 @@ from robot_dynamics.dynamics.kinematics import (
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.derivatives import directional_derivative
 from robot_dynamics.scalar.linear_algebra import is_zero
 from robot_dynamics.spatial import Force, Inertia, Rotation, Scalar, Transform
 
@@ -86,3 +88,22 @@ def inverse_mass(model: Model, mass: Scalar) -> Scalar:
             f"{model.name}: no moving body has mass, expected one for a centre of mass."
         )
     return 1.0 / mass
+
+
+def centroidal_momentum_matrix_rate(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> list[list[Scalar]]:
+    """Return the time derivative (6, nv) of the centroidal momentum matrix."""
+    rate = model.position_rate(q, qd)
+    return directional_derivative(
+        lambda q: centroidal_momentum_matrix(model, q, parameters), q, rate
+    )[1]
+
+
+MOMENTUM = Algorithm("momentum", momentum, "q, qd -> momentum (6)")
+CENTROIDAL_MOMENTUM_MATRIX = Algorithm(
+    "centroidal_momentum_matrix", centroidal_momentum_matrix, "q -> A (6, nv)"
+)
+CENTROIDAL_MOMENTUM_MATRIX_RATE = Algorithm(
+    "centroidal_momentum_matrix_rate", centroidal_momentum_matrix_rate, "q, qd -> A_rate (6, nv)"
+)

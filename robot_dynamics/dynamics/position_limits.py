@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 _STEP = 1e-7  # of finite differences: bounds have to be kept clear of, not met to the last digit
 

@@ -13,11 +13,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
-
-Array = NDArray[np.float64]
 
 # Of rows that are scaled to size one: far above rounding, far below what anyone could measure.
 TOLERANCE = 1e-10

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.scaling import (
     closing_tolerance,
     constraint_names,
@@ -26,8 +27,6 @@ from robot_dynamics.dynamics.scaling import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 #: A gap of e lengths turned singular values that should be zero into 4 e at most, over linkages
 #: whose weakest constraint was above 0.02. It displaces coordinates by the gap over the weakest

@@ -14,12 +14,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.position_limits import PositionLimits
 from robot_dynamics.model import LoopJoint, Model
 from robot_dynamics.model.joints import JointType, Prismatic
 from robot_dynamics.spatial import Transform
-
-Array = NDArray[np.float64]
 
 _ROUNDING = 1e-12  # m, at positions of size one
 

@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.rank import ConstraintRank, constraint_rank
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

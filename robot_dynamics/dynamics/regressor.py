@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.inverse import velocities_and_accelerations
 from robot_dynamics.dynamics.kinematics import (
+    body_links,
     body_transforms,
     body_velocities,
     joint_transforms,
@@ -119,10 +121,35 @@ def energy_regressor(
     return kinetic, potential
 
 
-def body_links(model: Model) -> tuple[Link, ...]:
-    """Return the link of every body, in whose frame its parameters are."""
-    return tuple(model.link(body.name) for body in model.bodies)
-
-
 def _vanishes(f: Force) -> bool:
     return all(is_zero(x) for x in f.components())
+
+
+INVERSE_DYNAMICS_REGRESSOR = Algorithm(
+    "inverse_dynamics_regressor",
+    lambda model, q, qd, qdd, parameters: inverse_dynamics_regressor(
+        model, q, qd, qdd, parameters.gravity
+    ),
+    "q, qd, qdd -> Y (nv, inertial parameters)",
+    frames=body_links,
+)
+#: Option: the link that carries the payload.
+PAYLOAD_REGRESSOR = Algorithm(
+    "payload_regressor",
+    lambda model, q, qd, qdd, parameters, link: inverse_dynamics_regressor(
+        model, q, qd, qdd, parameters.gravity, [link]
+    ),
+    "q, qd, qdd -> Y (nv, 10)",
+)
+ENERGY_REGRESSOR = Algorithm(
+    "energy_regressor",
+    lambda model, q, qd, parameters: energy_regressor(model, q, qd, parameters.gravity),
+    "q, qd -> kinetic (inertial parameters), potential (inertial parameters)",
+    frames=body_links,
+)
+REGRESSOR_COLUMNS = Algorithm(
+    "regressor_columns",
+    lambda model, q, qd, qdd, parameters: regressor_columns(model, q, qd, qdd, parameters.gravity),
+    "q, qd, qdd -> S (nv, 6), forces (inertial parameters, 6)",
+    frames=body_links,
+)

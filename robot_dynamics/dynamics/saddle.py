@@ -14,13 +14,11 @@ that count are taken out of K and enforced by themselves, as rows of size one.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import bmat, csr_matrix, diags
 from scipy.sparse.linalg import splu
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
-
-Array = NDArray[np.float64]
 
 # Root of the compliance where M and the rows of K are scaled to size one. A smaller one leaves
 # more of the rounding of the factors, 1e-16 over its square, where no constraint acts: at 3e-7

@@ -10,14 +10,12 @@ distances, and results depend neither on the unit of length nor on the size of t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import Model
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.typical_length import typical_length
-
-Array = NDArray[np.float64]
 
 #: Gap of a mechanism without rounded placements that counts as closed, as a part of its length.
 CLOSED = 1e-9

@@ -9,8 +9,8 @@ the same multipliers, those of least norm where constraints are redundant.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.direct import direct_solution
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.independent import independent_accelerations, independent_form
@@ -24,8 +24,6 @@ from robot_dynamics.dynamics.redundant import (
 )
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Model
-
-Array = NDArray[np.float64]
 
 DIRECT = "direct"
 MULTIPLIERS_FIRST = "multipliers first"

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.model import WORLD
-
-Array = NDArray[np.float64]
 
 
 def solve_outwards(parent: NDArray[np.intp], steps: Array, own: Array) -> Array:

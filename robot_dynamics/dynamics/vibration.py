@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
 from robot_dynamics.dynamics.rank import constraint_rank
@@ -26,8 +27,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.scalar.derivatives import directional_derivative
-
-Array = NDArray[np.float64]
 
 # Forces out of balance, as a part of the largest: displacements from the equilibrium of as much.
 _BALANCED = 1e-9

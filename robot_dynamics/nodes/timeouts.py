@@ -15,12 +15,12 @@ from robot_dynamics.nodes.process import RunError
 class CommandTimeout:
     """Ends control when no command was sent for longer than the timeout of the drives.
 
-    A drive that holds its last torque has no timeout. Others brake or go to zero torque; control
-    would end later, with a misleading cause.
+    A drive that holds its last torque has no timeout. Other drives brake or go to zero torque:
+    control would end later, with a misleading cause.
 
     Args:
         loop: The control loop.
-        without_commands: What each arm's drive does when commands stop, by the arm's name.
+        without_commands: Reaction of each arm's drives when commands stop, by the arm's name.
         timeout_s: Timeout of the drives [s].
     """
 
@@ -47,16 +47,15 @@ class CommandTimeout:
         if late > self._timeout:
             sentence = (
                 f"no command was sent for {late:.3g} s; expected one within {self._timeout:g} s, "
-                f"after which the drives of {self._arms} act on their own."
+                f"the timeout of the drives of {self._arms}."
             )
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, "controller", sentence)
 
 
 class SilenceMonitor:
-    """Checks for how long no joint states have come.
+    """Measures the time without joint states.
 
-    On the wall clock the staleness of the streams ends control; there only a run that never
-    begins is found here.
+    On the wall clock stale streams end control; this monitor finds only a run that never begins.
 
     Attributes:
         sentence: The problem; empty if there is none.
@@ -64,7 +63,7 @@ class SilenceMonitor:
     Args:
         loop: The control loop.
         limit_s: Time without joint states after which the simulator counts as lost [s].
-        patience_s: How long to wait for the first ones [s]; None without a limit.
+        patience_s: Longest wait for the first joint states [s]; None without a limit.
     """
 
     def __init__(self, loop: ControlLoop, limit_s: float, patience_s: float | None) -> None:
@@ -77,10 +76,10 @@ class SilenceMonitor:
         self._since = time.monotonic()
 
     def check(self, received_at: float) -> Outcome | None:
-        """Return what to send because the simulator was just lost; None otherwise.
+        """Return the outcome to send if the simulator was just lost; else None.
 
         Args:
-            received_at: When joint states came last, by the steady clock [s].
+            received_at: Time of the last joint states, by the steady clock [s].
 
         Raises:
             RunError: If no joint states came in time.
@@ -99,7 +98,8 @@ class SilenceMonitor:
         if self.sentence or not self._loop.clock.lockstep:
             return None
         self.sentence = (
-            f"no joint states for {silent:.2g} s of wall-clock time; the simulator is gone."
+            f"no joint states for {silent:.3g} s of wall-clock time; expected some within "
+            f"{self._limit:.3g} s: the simulator was lost."
         )
         outcome = None
         for arm in self._loop.system.arms:

@@ -21,7 +21,7 @@ from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.wording import apart
 
 if TYPE_CHECKING:
-    from robot_dynamics.reproductions.study import Outcome
+    from robot_dynamics.reproductions.study import StudyOutcome
 
 _PARTS = 1000  # of a study, as progress is shown
 
@@ -77,7 +77,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         return True
     if options.study is None:
         names = ", ".join(study.name for study in STUDIES)
-        raise OutputError(f"no study is named, expected one of {names}.")
+        raise OutputError(f"the command names no study, expected one of {names}.")
     study = study_called(options.study)
     for path in filter(None, (options.json, options.plot)):
         require_parent(path)
@@ -86,8 +86,8 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         more["sampling"] = Sampling(options.samples, options.jobs, options.results)
     elif options.samples or options.jobs or options.results:
         raise OutputError(
-            f"study {study.name!r} draws no samples, expected neither --samples, --jobs nor "
-            "--results."
+            f"study {study.name!r} has no samples, expected a command without --samples, --jobs "
+            "and --results."
         )
     if options.law:
         if options.law not in study.laws:
@@ -125,7 +125,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
     return outcome.ok
 
 
-def _table(name: str, outcome: Outcome) -> list[str]:
+def _table(name: str, outcome: StudyOutcome) -> list[str]:
     """Return the lines of a table of all claims, and the verdict."""
     rows = [("claim", "measured", "at most", "holds")]
     for check in outcome.checks:

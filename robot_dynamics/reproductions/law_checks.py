@@ -83,7 +83,8 @@ class PartsOnEngine:
         qdd = self.robot.constrained_motion(q, qd, torque).qdd
         H, C, *_ = self.robot.constraint_terms(q, qd)
         rest = torque - H @ qdd - C  # A^T f
-        return qdd, np.linalg.lstsq(self.constraint(q).T, rest, rcond=None)[0]
+        force = np.linalg.lstsq(self.constraint(q).T, rest, rcond=None)[0]
+        return qdd, np.asarray(force)
 
     def any_accelerations(self, state: State, rng: np.random.Generator) -> Array:
         """Return accelerations (n,) that some torques bring about."""

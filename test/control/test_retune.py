@@ -42,8 +42,8 @@ SOFT_JOINTED = replace(
 )
 #: A scenario, other gains of it, and where its law keeps integrals.
 CASES = {
-    "hybrid": (SCENARIO, SOFT, "_memory"),
-    "jointed": (JOINTED, SOFT_JOINTED, "_integral"),
+    "hybrid": (SCENARIO, SOFT, lambda law: (law.running, "memory")),
+    "jointed": (JOINTED, SOFT_JOINTED, lambda law: (law, "_integral")),
 }
 
 
@@ -95,9 +95,10 @@ def test_the_torque_does_not_jump(case):
         """Change the gains as a parameter that is just read would."""
         controller.retune(soft)
         controller._retuning = GainRamp(controller.settings, soft, 1)
-        learned = getattr(controller, integrals)
+        place = integrals(controller)
+        learned = getattr(*place)
         controller._retune(controller._retuning)
-        setattr(controller, integrals, learned)
+        setattr(*place, learned)
 
     same, _ = torques(scenario, lambda controller: None, ticks=502)
     ramped, controller = torques(scenario, lambda law: law.retune(soft), ticks=800)

@@ -115,6 +115,6 @@ def test_taring_is_refused_while_control_runs(still):
         with pytest.raises(SafetyError, match="taring refused: the arms hold the object"):
             refused()
     assert not loop.wrist_sensors.tared
-    loop.safety._object_held = False  # as a law has it that holds none
+    loop.safety.object_held = False  # as a law has it that holds none
     with pytest.raises(SafetyError, match="taring refused: control runs"):
         Taring(loop, TOLERANCE)

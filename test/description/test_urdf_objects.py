@@ -81,10 +81,10 @@ def test_a_robot_inside_is_found():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"axis": np.full(3, np.nan)}, "joint 'hinge': xyz has the number 'nan'"),
-        ({"parent": "bas"}, "did you mean 'base'"),
+        ({"axis": np.full(3, np.nan)}, r"'hinge'.*\bxyz\b.*'nan'"),
+        ({"parent": "bas"}, "'base'"),
         ({"joint_type": "hinge"}, "unknown joint type 'hinge'"),
-        ({"limit": Fake(lower="low", upper=1.0)}, "lower has 'low', expected a number"),
+        ({"limit": Fake(lower="low", upper=1.0)}, r"lower.*'low'"),
     ],
 )
 def test_objects_are_checked_as_files_are(changes, message):

@@ -12,11 +12,10 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation as ScipyRotation
 from support.mechanisms import in_units, random_state, random_tree
 
-from robot_dynamics import algorithms
 from robot_dynamics.compile.tracing import trace
-from robot_dynamics.dynamics.forward import forward_dynamics
-from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
-from robot_dynamics.dynamics.inverse import inverse_dynamics
+from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS, forward_dynamics
+from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX, inertia_matrix
+from robot_dynamics.dynamics.inverse import INVERSE_DYNAMICS, inverse_dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.model.equivalence import simplified_inertias
@@ -193,19 +192,19 @@ def dh_chain(rng, links):
 
 @pytest.mark.book("A1", "N6")
 @pytest.mark.parametrize(
-    ("program", "multiplications", "additions"),
+    ("algorithm", "multiplications", "additions"),
     [
         # The limits of Featherstone 1987 in Table 10.1, for six links.
-        (algorithms.inverse_dynamics_program, 712, 550),
+        (INVERSE_DYNAMICS, 712, 550),
         # The table's least is 460 and 395; turns about two axes, one after the other, take less.
-        (algorithms.inertia_matrix_program, 412, 391),
+        (INERTIA_MATRIX, 412, 391),
         # The table has 1533 and 1415 (Featherstone 1987).
-        (algorithms.forward_dynamics_program, 1261, 1151),
+        (TREE_FORWARD_DYNAMICS, 1261, 1151),
     ],
 )
-def test_costs_of_algorithms(program, multiplications, additions):
+def test_costs_of_algorithms(algorithm, multiplications, additions):
     """Programs of a general chain of 6 take at most so many multiplications and additions."""
-    counts = program(dh_chain(np.random.default_rng(0), 6)).operation_counts()
+    counts = algorithm.program(dh_chain(np.random.default_rng(0), 6)).operation_counts()
     assert counts["multiply"] + counts.get("divide", 0) <= multiplications
     assert counts["add"] + counts["subtract"] <= additions
 
@@ -228,7 +227,7 @@ def test_the_condition_depends_on_no_unit(rng):
     assert found.number == pytest.approx(expected, rel=1e-10)
 
 
-def test_no_joints():
+def test_without_joints_there_is_no_condition_number():
     """Without joints there is neither a condition nor a small motion."""
     robot, none = Robot(build(Mechanism("block", (LinkElement("base"),), ()))), np.zeros(0)
     for method, arguments in ((robot.conditioning, [none]), (robot.linearize, [none] * 3)):
@@ -261,8 +260,8 @@ def test_simpler_inertias_move_alike(rng, types):
     zeros = [sum(x == 0.0 for x in body.inertia.components()) for body in simple.bodies]
     assert all(count >= 1 for count in zeros)
     if set(types) == {"revolute"}:
-        before = algorithms.inverse_dynamics_program(model).operation_counts()
-        after = algorithms.inverse_dynamics_program(simple).operation_counts()
+        before = INVERSE_DYNAMICS.program(model).operation_counts()
+        after = INVERSE_DYNAMICS.program(simple).operation_counts()
         assert sum(after.values()) < 0.92 * sum(before.values())
 
 

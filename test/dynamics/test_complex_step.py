@@ -18,12 +18,13 @@ from dynamics.test_derivatives import assert_near
 from support.complex_step import STEP, Complex, along, evaluated, moving, rates
 from support.linkages import bricard, four_bar, slider_crank
 
-from robot_dynamics.derivatives import forward_dynamics_vjp_program, inverse_dynamics_vjp_program
 from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics, closed_loop_terms
 from robot_dynamics.dynamics.forward import forward_dynamics
+from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_VJP
 from robot_dynamics.dynamics.inverse import inverse_dynamics
+from robot_dynamics.dynamics.inverse_derivatives import INVERSE_DYNAMICS_VJP
+from robot_dynamics.dynamics.kinematics import body_links
 from robot_dynamics.dynamics.rank import constraint_rank
-from robot_dynamics.dynamics.regressor import body_links
 from robot_dynamics.model import LoopElement, Model, build
 from robot_dynamics.model.parameters import pack, parameters_of
 from robot_dynamics.robot import Robot
@@ -86,7 +87,7 @@ def test_trees_of_every_joint(types, rng):
     ):
         all_near(found, by_state(lambda *x, f=source: f(model, *x, parameters), model, state))
     w, d = rng.normal(size=n).tolist(), rng.normal(size=(3, n))
-    program, block = inverse_dynamics_vjp_program(model), pack(model).tolist()
+    program, block = INVERSE_DYNAMICS_VJP.program(model), pack(model).tolist()
     gradients = evaluated(program, *stepped(model, state, d), w, parameters=block)
     hessian = robot.inverse_dynamics_hvp(*state, w, *d)
     all_near(hessian, [rates(g, 1)[:, 0] for g in gradients])
@@ -149,7 +150,7 @@ def test_closed_loops_and_their_forces(name, rng):
     gradients = robot.forward_dynamics_vjp(*state, w, of_lambda)
     all_near(gradients, [np.concatenate([w, of_lambda]) @ J for J in matrices])
 
-    program, block = forward_dynamics_vjp_program(model), pack(model).tolist()
+    program, block = FORWARD_DYNAMICS_VJP.program(model), pack(model).tolist()
     at = stepped(model, state, d)
     _, *moved = evaluated(program, *at, w.tolist(), of_lambda.tolist(), parameters=block)
     hessian = robot.forward_dynamics_hvp(*state, w, *d, of_lambda)
@@ -230,7 +231,7 @@ REDUNDANT = {
 
 
 @pytest.mark.parametrize("name", REDUNDANT)
-def test_redundant_constraints(name, rng):
+def test_derivatives_on_redundant_loops_equal_complex_steps(name, rng):
     """Motion in independent coordinates by state, forces and inertias, where the rank stays."""
     mechanism, near = REDUNDANT[name]
     robot = Robot.from_mechanism(mechanism(), gravity=(1.0, -2.0, -9.0), joint_friction=True)

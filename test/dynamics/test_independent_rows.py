@@ -11,9 +11,8 @@ from support import linkages
 from support.closed_loops import LINKAGES, closed_at, closed_state
 from support.mechanisms import random_pose
 
-from robot_dynamics.algorithms import bound, closed_forward_dynamics_program
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
-from robot_dynamics.dynamics.independent_rows import general_rows
+from robot_dynamics.dynamics.independent_rows import CLOSED_FORWARD_DYNAMICS, general_rows
 from robot_dynamics.robot import Robot
 
 REDUNDANT = [
@@ -27,11 +26,7 @@ REDUNDANT = [
 
 def compiled(robot, rows):
     """Return `(q, qd, tau) -> (qdd, pivot)` with some rows used."""
-    solve = bound(
-        robot.model,
-        f"closed_forward_dynamics\0{rows}",
-        lambda: closed_forward_dynamics_program(robot.model, rows),
-    )
+    solve = CLOSED_FORWARD_DYNAMICS.bind(robot.model, rows)
     return lambda *state: (lambda x: (x[..., :-2], x[..., -1]))(solve(*state))
 
 

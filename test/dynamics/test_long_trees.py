@@ -15,13 +15,16 @@ from dynamics.joint_mechanisms import (
     with_rotors,
 )
 
-from robot_dynamics import long_trees
 from robot_dynamics.dynamics.assembly import AssemblyError
+from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
+from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
+from robot_dynamics.dynamics.inverse_derivatives import INVERSE_DYNAMICS_DERIVATIVES
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
+from robot_dynamics.dynamics.residual import RESIDUAL_DERIVATIVES
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.long_trees import is_long
 from robot_dynamics.model import LoopElement, Mechanism, build
-from robot_dynamics.robot import Robot
+from robot_dynamics.robot import Robot, long_trees
+from robot_dynamics.robot.long_trees import is_long
 
 CONSTANT = ["revolute", "floating", "planar", "spherical", "helical", "prismatic", "cylindrical"]
 VARYING = ["revolute", "universal", "prismatic", "rack_and_pinion"]
@@ -51,13 +54,19 @@ def looped(rng, types, kinds=("fixed", "line"), **options):
     return Mechanism("looped", tree.links, tree.joints, tuple(loops))
 
 
+def function_of(robot, algorithm):
+    """Return the function of a robot for an algorithm, which is another one for a long tree."""
+    return robot._functions[algorithm]
+
+
 def both(mechanism, monkeypatch, **options):
     """Return the same robot with the programs of short trees and with those of long ones."""
-    short, long = (Robot(build(mechanism, gravity=GRAVITY, **options)) for _ in range(2))
-    assert not short._long_tree
+    model = build(mechanism, gravity=GRAVITY, **options)
+    short = Robot(model)
+    assert not is_long(model)
     monkeypatch.setattr(long_trees, "_LONG", 0)
-    assert long._long_tree
-    return short, long
+    assert is_long(model)
+    return short, Robot(model)
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -95,30 +104,30 @@ def test_springs_and_friction(rng, monkeypatch):
     short, long = both(tree, monkeypatch, joint_friction=True)
     q, qd, x = random_state(rng, short.model)
     multipliers = rng.normal(size=short.model.constraint_count)
-    for function, arguments in (
-        ("inverse_dynamics_derivatives", (q, qd, x)),
-        ("_residual_derivatives", (q, qd, x, multipliers)),
-        ("_forward_dynamics_derivatives", (q, qd, x)),
+    for algorithm, arguments in (
+        (INVERSE_DYNAMICS_DERIVATIVES, (q, qd, x)),
+        (RESIDUAL_DERIVATIVES, (q, qd, x, multipliers)),
+        (FORWARD_DYNAMICS_DERIVATIVES, (q, qd, x)),
     ):
-        found, expected = (getattr(robot, function)(*arguments) for robot in (long, short))
-        assert near(found, expected), function
+        found, expected = (function_of(robot, algorithm)(*arguments) for robot in (long, short))
+        assert near(found, expected), algorithm.name
     assert near([long.coriolis_matrix(q, qd)], [short.coriolis_matrix(q, qd)])
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_loops(rng, monkeypatch):
+def test_long_loops_have_accelerations_multipliers_and_residuals(rng, monkeypatch):
     """Accelerations, multipliers and the residual, open loops or not; the pivot shows rank."""
     short, long = both(looped(rng, [*CONSTANT, *["revolute"] * 4], chain=True), monkeypatch)
     q, qd, x = random_state(rng, short.model)
     multipliers = rng.normal(size=short.model.constraint_count)
-    for function, arguments in (
-        ("_residual_derivatives", (q, qd, x, multipliers)),
-        ("constraint_terms", (q, qd)),
+    for algorithm, arguments in (
+        (RESIDUAL_DERIVATIVES, (q, qd, x, multipliers)),
+        (CONSTRAINT_TERMS, (q, qd)),
     ):
-        found, expected = (getattr(robot, function)(*arguments) for robot in (long, short))
-        assert near(found, expected), function
+        found, expected = (function_of(robot, algorithm)(*arguments) for robot in (long, short))
+        assert near(found, expected), algorithm.name
     (pivot, *found), (same, *expected) = (
-        robot._forward_dynamics_derivatives(q, qd, x) for robot in (long, short)
+        function_of(robot, FORWARD_DYNAMICS_DERIVATIVES)(q, qd, x) for robot in (long, short)
     )
     assert pivot == pytest.approx(same, rel=1e-6)
     assert near(found, expected, 1e-9)
@@ -126,7 +135,7 @@ def test_loops(rng, monkeypatch):
     states = [
         np.stack([a, b]) for a, b in zip(random_state(rng, short.model), (q, qd, x), strict=True)
     ]
-    of_batch = long._forward_dynamics_derivatives(*states)
+    of_batch = function_of(long, FORWARD_DYNAMICS_DERIVATIVES)(*states)
     assert near([part[1] for part in of_batch], (pivot, *found), 1e-14)
     with pytest.raises(AssemblyError, match="loops are open"):
         long.forward_dynamics_derivatives(q, qd, x)
@@ -141,7 +150,9 @@ def test_light_links_in_loops(rng, monkeypatch):
     tree = with_light_links(tree, ("link2", "link3"), 1e-6)
     short, long = both(tree, monkeypatch)
     state = random_state(rng, short.model)
-    (_, *found), (_, *expected) = (r._forward_dynamics_derivatives(*state) for r in (long, short))
+    (_, *found), (_, *expected) = (
+        function_of(r, FORWARD_DYNAMICS_DERIVATIVES)(*state) for r in (long, short)
+    )
     assert near(found, expected, 1e-7)
 
 

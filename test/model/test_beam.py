@@ -48,7 +48,7 @@ def test_it_sags_like_a_beam():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"length": 0.0}, "length is 0.0, expected a positive number"),
+        ({"length": 0.0}, r"length.*\b0\.0\b"),
         ({"joints": 0}, "joints is 0"),
         ({"bending_stiffness": np.inf}, "bending_stiffness is inf"),
         ({"axis": "x"}, "axis is 'x', expected 'y' or 'z'"),

@@ -212,8 +212,8 @@ def test_another_publisher(bench):
     bench.add("joystick", TOPIC)
     bench.wait_for(2)
     words = (
-        "the node '/joystick' publishes on '/left/commands' as well; expected this controller and "
-        "its guard alone."
+        "the node '/joystick' publishes on '/left/commands'; expected only this controller and "
+        "its guard: end other publishers."
     )
     with pytest.raises(OtherPublisherError) as caught:
         bench.monitor.require_none()

@@ -43,7 +43,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid.closure import contact_planes
-from robot_dynamics.simulation.settings import Engine
+from robot_dynamics.simulation.settings import EngineName
 
 Array = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ class Edge:
     """
 
     cell: str
-    engine: Engine
+    engine: EngineName
     error: str
     arms: str
     onset: str
@@ -237,7 +237,7 @@ class _Witness:
 
         def witnessed() -> Any:
             measured = measure()
-            true = plant._sensed()
+            true = plant.engine.sensed()
             self.speeds.append(true[1].copy())
             apart = (measured.q - true[0], measured.qd - true[1], measured.wrenches - true[2])
             if self.shown is None and any(

@@ -46,9 +46,15 @@ SHARE = 0.95  # of all mutations that tests have to notice
 #: Tests of each file, in `test`; the quick ones first.
 TESTS = {
     "control/safety.py": ["control/test_safety.py"],
+    "control/arm_states.py": ["control/test_safety.py"],
+    "control/model_watch.py": ["control/test_safety.py"],
     "control/checks.py": [
         "control/test_checks.py",
         "control/test_joint_motion.py",
+        "control/test_safety.py",
+    ],
+    "control/step_check.py": [
+        "control/test_step_check.py",
         "control/test_safety.py",
         "control/test_wrench_residual.py",
     ],
@@ -74,7 +80,7 @@ TESTS = {
 }
 #: Files whose formulas are compiled: kernels from the cache would be those of the right formulas.
 TRACED = (
-    "checks.py",
+    "step_check.py",
     "joint_motion.py",
     "wrench_residual.py",
     "torque_limits.py",

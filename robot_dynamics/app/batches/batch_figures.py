@@ -8,7 +8,7 @@ looked at as the rows of one recording.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from robot_dynamics.app.recordings.tracking import (
     settled,
     torque_fractions,
 )
-from robot_dynamics.app.runs.recorders import reference_metadata
+from robot_dynamics.app.runs.recorders import planned_columns, reference_metadata
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.control_law import ControlLaw
 
@@ -83,7 +83,7 @@ class FigureReference:
         period, begin = scenario.control.period, scenario.start_tick
         number = np.arange(ticks, dtype=float)
         times = (number - begin) * period
-        self.references = law.references(np.asarray(times, dtype=float))
+        self.references = planned_columns(law, np.asarray(times, dtype=float))
         facts = reference_metadata(scenario, law, begin, float(times[-1]))
         row = Recording({TICK: number}, {"period_s": period, **facts})
         self.settled = settled(row)
@@ -200,14 +200,3 @@ class Collector:
         self.flush()
         for name, values in self.figures.items():
             self.figures[name] = np.where(np.isfinite(values), values, np.nan)
-
-
-def joined(parts: Sequence[Collector], axis: int = 0) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return figures (N,) and columns (rows, N, w) of all cells."""
-    figures = {
-        name: np.concatenate([part.figures[name] for part in parts]) for name in parts[0].figures
-    }
-    kept = {
-        name: np.concatenate([part.kept[name] for part in parts], axis=1) for name in parts[0].kept
-    }
-    return figures, kept

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,33 +15,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.app.batches.batch_figures import COLUMNS, Collector, FigureReference, joined
+from robot_dynamics.app.batches.batch_cells import BatchCells, CellRuns, CellSettings, Ends
+from robot_dynamics.app.batches.compiled_cells import CompiledCells
 from robot_dynamics.app.batches.separate_batch import SeparateBatch
-from robot_dynamics.app.batches.separate_cells import NOT_FINITE, CellRun
-from robot_dynamics.app.scenarios.cell import build_system, true_system
-from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.plant import scene_of
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario, with_overrides
-from robot_dynamics.control.batch_loop import BatchLoop
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
-from robot_dynamics.description.yaml_document import Node, decode, parse_yaml
+from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml
 from robot_dynamics.dynamics.arguments import several_names, whole_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.batch_plant import BatchPlant, PlantCell
-from robot_dynamics.simulation.rigid_motion import RigidMotion
-from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
-from robot_dynamics.spatial import Inertia
+from robot_dynamics.simulation.settings import PlantSettings
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 MOST_CELLS = 1_000_000  # ten gigabytes
-_LARGEST_PART = 512  # cells that a thread advances together: their numbers stay in its cache
-_LANES = 8
-_FEWEST_SEPARATE = 4  # cells that are worth a process
+_ROWS_NOT_FINITE = (
+    Cause.REFERENCE_LOST.value,
+    "the rows to follow have entries that are not finite.",
+)
 
 
 class BatchObservation(NamedTuple):
@@ -191,24 +184,17 @@ class BatchSimulation:
                 "batch of cells; expected a law of the package. Simulate one at a time, or give "
                 "torques to `step`."
             )
-        self._believed = system = build_system(scenario)
+        system = build_system(scenario)
         self.separate = why_separate(scenario, system)
         self.joint_names = tuple(system.joint_names)
         self.arm_names = tuple(arm.name for arm in system.arms)
         self.effort_limits = np.array(system.limits["effort"])
-        self._threads = threads or len(os.sched_getaffinity(0))
-        if self.separate:
-            most = count if threads else max(1, count // _FEWEST_SEPARATE)
-            self._threads = min(self._threads, most)
-            part = -(-count // self._threads)
-        else:
-            part = min(_LARGEST_PART, -(-count // self._threads))
-            part = -(-part // _LANES) * _LANES
-        self._parts = [slice(i, min(i + part, count)) for i in range(0, count, part)]
-        self._pool: ThreadPoolExecutor | None = None
-        self._refused: dict[int, Ending] = {}
-        self._controls: dict[int, ControlSettings] = {}
-        self._plant = self._make_plant()
+        kind = SeparateBatch if self.separate else CompiledCells
+        settings = [self._settings(cell) for cell in range(count)]
+        self._cells: BatchCells = kind(scenario, system, settings, threads)
+        self._refused: Ends = dict(self._cells.refused)
+        self._controlled = False
+        self.endings: dict[int, Ending] = {}
         self.reset()
 
     # -- the cells ----------------------------------------------------------------------------
@@ -234,90 +220,21 @@ class BatchSimulation:
     @property
     def bytes_per_cell(self) -> int:
         """Memory that a cell takes, besides what all have in common."""
-        control = self.__dict__.get("_loop")
-        return self._plant.bytes_per_cell + (control.bytes_per_cell if control else 0)
-
-    def _make_plant(self) -> BatchPlant | SeparateBatch:
-        scenario = self.scenario
-        if self.separate:
-            self._own_settings(range(self.count))
-            overrides = [self._own_overrides(cell) for cell in range(self.count)]
-            separate = SeparateBatch(scenario, overrides, self._parts, processes=self._threads > 1)
-            self._refused = {i: Ending(0.0, *why) for i, why in separate.refused.items()}
-            return separate
-        settings = self._own_settings(range(self.count))
-        scales = {one.link_mass_scale for one in settings}
-        self._variable_links, self._link_scale = len(scales) > 1, min(scales)
-        system = self._true_system(scenario)
-        self._start = closed_configuration(system, scenario.object_pose)
-        self._nominal = RigidMotion(
-            scene_of(scenario, system), self._start, self.period, scenario.plant
-        )
-        return BatchPlant(self._nominal, self._cells(range(self.count), settings), self.period)
+        return self._cells.bytes_per_cell
 
     @cached_property
-    def _document(self) -> Node:
+    def _document(self) -> YamlNode:
         return parse_yaml(self.scenario.text(), self.scenario.name).without_lines()
 
-    def _own_settings(self, numbers: Sequence[int]) -> list[PlantSettings]:
-        """Return what the plants of some cells are; keep what their control is."""
-        of_control = any(key.startswith("control.") for key in self.parameters)
-        settings = []
-        for cell in numbers:
-            changed = with_overrides(self._document, self._own_overrides(cell))
-            settings.append(decode(PlantSettings, changed.value["plant"]))
-            replace(self.scenario, plant=settings[-1])  # refuses arms that are not there
-            if of_control:
-                self._controls[cell] = decode(ControlSettings, changed.value["control"])
-        return settings
-
-    def _cells(self, numbers: Sequence[int], settings: Sequence[PlantSettings]) -> list[PlantCell]:
-        """Return what some cells are made of; note those that are refused."""
-        scenario, nominal = self.scenario, self._nominal
-        made: dict[str, PlantCell | Ending] = {}
-        cells = []
-        for cell, own in zip(numbers, settings, strict=True):
-            self._refused.pop(cell, None)
-            # What sensors and delay are does not matter to the motion.
-            moving = replace(own, seed=0, sensors=SensorSettings(), command_delay_periods=0)
-            key = repr(moving)
-            if key not in made:
-                made[key] = self._made(replace(scenario, plant=own), nominal, self._start)
-            found = made[key]
-            if isinstance(found, Ending):
-                self._refused[cell] = found
-                nominal.begin()
-                found = PlantCell.of(nominal, own)
-            cells.append(replace(found, settings=own))
-        return cells
-
-    def _made(self, scenario: Scenario, nominal: RigidMotion, start: Array) -> PlantCell | Ending:
-        try:
-            system = self._true_system(scenario)
-            if scenario.plant.grasp_error == self.scenario.plant.grasp_error:
-                scene = replace(nominal.scene, system=system)
-            else:
-                scene = scene_of(scenario, system)
-                start = closed_configuration(system, scenario.object_pose)
-            motion = nominal.variant(scene, start, scenario.plant)
-        except RobotDynamicsError as error:
-            return Ending(0.0, "refused", str(error))
-        return PlantCell.of(motion, scenario.plant)
-
-    def _true_system(self, scenario: Scenario) -> GraspSystem:
-        if not self._variable_links:
-            return true_system(scenario, self._believed)
-        # Arms of other masses, without reading their descriptions again.
-        plant = replace(scenario.plant, link_mass_scale=1.0)
-        system = true_system(replace(scenario, plant=plant), self._of_variable_links)
-        return _with_links_scaled(system, scenario.plant.link_mass_scale)
-
-    @cached_property
-    def _of_variable_links(self) -> GraspSystem:
-        """What is believed, with the inertia of every link as a parameter of programs."""
-        model = self._believed.model
-        names = {body.name for body in model.bodies}
-        return replace(self._believed, model=replace(model, variable=model.variable | names))
+    def _settings(self, cell: int) -> CellSettings:
+        """Return the settings of a cell by its parameters."""
+        overrides = self._own_overrides(cell)
+        changed = with_overrides(self._document, overrides)
+        plant, control = decode(PlantSettings, changed.value["plant"]), self.scenario.control
+        replace(self.scenario, plant=plant)  # refuses arms that are not there
+        if any(key.startswith("control.") for key in self.parameters):
+            control = decode(ControlSettings, changed.value["control"])
+        return CellSettings(overrides, plant, control)
 
     # -- stepping -----------------------------------------------------------------------------
 
@@ -350,22 +267,15 @@ class BatchSimulation:
             self._change(chosen, parameters)
         if cells is None:
             self._alive = np.ones(self.count, dtype=bool)
-            self.endings: dict[int, Ending] = {}
+            self.endings = {}
         self._alive[chosen] = True
-        for cell in chosen.tolist():
+        numbers = chosen.tolist()
+        for cell in numbers:
             self.endings.pop(cell, None)
-            if cell in self._refused:
-                self._end(cell, self._refused[cell])
-        self._plant.reset(chosen, seeds)
-        control: BatchLoop | SeparateBatch | None = self.__dict__.get("_loop")
-        if control is not None:
-            if changed:
-                self._prepare(control, chosen)
-            if isinstance(control, BatchLoop):
-                control.begin(chosen)
-            for cell in set(chosen.tolist()) & set(self._refused_control):
-                if self._alive[cell]:
-                    self._end(cell, self._refused_control[cell])
+        self._end_refused(numbers)
+        self._cells.reset(chosen, seeds)
+        if self._controlled and changed:
+            self._prepare(numbers)
         return self.observation
 
     def step(
@@ -391,18 +301,12 @@ class BatchSimulation:
                     f"torques of {len(commands)} control periods for {periods}, expected as many."
                 )
             periods = len(commands)
-        cells = None if cells is None else self._mask(cells)
+        commands = np.broadcast_to(commands, (periods, *commands.shape[1:]))
+        running = self._running(cells)
 
         def advance(own: slice) -> None:
-            here = None if cells is None else cells[own]
-            if self.separate:
-                self._advance_separate(own, commands[:, own], here)
-                return
-            for i in range(periods):
-                self._advance(own, commands[min(i, len(commands) - 1), own], here)
+            self._advance(own, commands[:, own], running[own])
 
-        if self.separate and len(commands) < periods:
-            commands = np.repeat(commands, periods, axis=0)
         return self._seen_after(advance)
 
     def follow(self, rows: ArrayLike, *, cells: Mask | None = None) -> BatchObservation:
@@ -416,19 +320,17 @@ class BatchSimulation:
         Raises:
             ArgumentError: If the shape is wrong.
         """
-        loop = self._loop
-        given = np.asarray(rows, dtype=float)
-        width = loop.rows.shape[1]
+        given, width = np.asarray(rows, dtype=float), self._controlled_cells().rows.shape[1]
         if given.ndim != 3 or given.shape[1:] != (self.count, width):
             raise ArgumentError(
                 f"rows of shape {given.shape}, expected (periods, {self.count}, {width})."
             )
-        cells = None if cells is None else self._mask(cells)
+        running = self._running(cells)
 
         def advance(own: slice) -> None:
-            here = None if cells is None else cells[own]
             for row in given:
-                self._advance(own, self._controlled(own, row[own], here), here)
+                torque = self._update(own, running[own], row[own])
+                self._advance(own, torque[None], running[own])
 
         return self._seen_after(advance)
 
@@ -442,10 +344,10 @@ class BatchSimulation:
             rows: What the law follows now, (N, w) or (w,), as `reference_rows`; by default those
                 of the scenario's plan.
         """
-        loop = self._loop
+        cells = self._controlled_cells()
         given = None if rows is None else np.asarray(rows, dtype=float)
         if given is not None:
-            width = loop.rows.shape[1]
+            width = cells.rows.shape[1]
             if given.shape not in ((self.count, width), (width,)):
                 raise ArgumentError(
                     f"rows of shape {given.shape}, expected {(self.count, width)} or {(width,)}."
@@ -454,9 +356,9 @@ class BatchSimulation:
 
         def update(own: slice) -> None:
             here = given if given is None or given.ndim == 1 else given[own]
-            torque[own] = self._controlled(own, here)
+            torque[own] = self._update(own, self._alive[own], here)
 
-        self._each_part(update)
+        cells.each_part(update)
         torque[~self._alive] = 0.0
         return torque
 
@@ -467,17 +369,17 @@ class BatchSimulation:
         Pose (7,), twist (6,) and acceleration (6,) of the object, then forces; see
         `reference_columns`.
         """
-        return self._loop.rows.copy()
+        return self._controlled_cells().rows.copy()
 
     @property
     def reference_columns(self) -> dict[str, slice]:
         """Where forces stand in the rows of the reference."""
-        return dict(self._loop.row_columns)
+        return dict(self._controlled_cells().followed.row_columns)
 
     @property
     def internal_force_names(self) -> tuple[str, ...]:
         """Names of the internal forces, in the order of the reference's column "internal"."""
-        return tuple(self._loop.law.internal_force_names)
+        return tuple(self._controlled_cells().law.internal_force_names)
 
     @property
     def observation(self) -> BatchObservation:
@@ -486,19 +388,16 @@ class BatchSimulation:
 
     def _seen_after(self, work: Callable[[slice], None]) -> BatchObservation:
         """Do something with all parts of the cells, and return what is seen then."""
-        plant, period = self._plant, self.period
-        shown = (
-            plant.seen_q, plant.seen_qd, plant.seen_wrenches, plant.object_pose, plant.twist,
-        )  # fmt: skip
-        time, *rest = seen = [np.empty(self.count), *(np.empty(rows.shape) for rows in shown)]
+        now, period = self._cells.seen, self.period
+        time, *rest = seen = [np.empty(self.count), *(np.empty(rows.shape) for rows in now[1:])]
 
         def look(own: slice) -> None:
             work(own)
-            np.multiply(plant.tick[own], period, out=time[own])
-            for found, rows in zip(rest, shown, strict=True):
+            np.multiply(now.tick[own], period, out=time[own])
+            for found, rows in zip(rest, now[1:], strict=True):
                 found[own] = rows[own]
 
-        self._each_part(look)
+        self._cells.each_part(look)
         return BatchObservation(*seen)
 
     # -- whole runs ---------------------------------------------------------------------------
@@ -523,224 +422,85 @@ class BatchSimulation:
             UnknownNameError: If there is no such column.
             RobotDynamicsError: If the scenario's path is refused.
         """
+        known = self._cells.recordable
         for name in several_names("record", record):
-            if name not in COLUMNS and not self.separate:
-                raise UnknownNameError("column", name, COLUMNS)
+            if known is not None and name not in known:
+                raise UnknownNameError("column", name, known)
         every = whole_number("every", every, 1)
-        if "_loop" not in self.__dict__:
+        if not self._controlled:
             self.reset()  # control is prepared at the start
-        loop = self._loop
-        ticks = self.scenario.ticks(loop.law.reference, duration)
+        cells = self._controlled_cells()
+        ticks = self.scenario.ticks(cells.law.reference, duration)
         self.reset()
-        if isinstance(loop, SeparateBatch):
-            return self._run_separate(loop, ticks, record, every)
-        plant = self._plant
-        assert isinstance(plant, BatchPlant)
-        reference = FigureReference(self.scenario, loop.law, ticks, self.effort_limits)
-        collectors = {
-            own.start: Collector(reference, own.stop - own.start, record, every)
-            for own in self._parts
-        }
-
-        def run(own: slice) -> None:
-            collector = collectors[own.start]
-            for tick in range(ticks):
-                # A cell in which a fault is found counts up to here.
-                alive = self._alive[own].copy()
-                if not alive.any():
-                    break
-                torque = self._controlled(own, None)
-                collector.add(
-                    tick,
-                    alive,
-                    {
-                        "object_pose": plant.object_pose[own],
-                        "object_twist": plant.twist[own],
-                        "joint_position": plant.seen_q[own],
-                        "joint_velocity": plant.seen_qd[own],
-                        "grasp_wrench": plant.seen_wrenches[own].reshape(len(alive), -1),
-                        "applied_torque": plant.torque[own],
-                        "commanded_torque": torque,
-                        "internal_force": plant.internal_force[own],
-                        "added_internal_force": loop.added_internal_force[own],
-                        "gaps": plant.gaps[own],
-                        "scales": loop.scales[own],
-                    },
-                )
-                self._advance(own, torque)
-            collector.finish()
-
-        self._each_part(run)
-        figures, kept = joined([collectors[own.start] for own in self._parts])
-        return self._ran(figures, ticks, every, kept)
-
-    def _run_separate(
-        self, cells: SeparateBatch, ticks: int, record: Collection[str], every: int
-    ) -> BatchRun:
-        """Run cells one after the other, each from start to end."""
-        runs: dict[int, CellRun] = {}
-
-        def run(own: slice) -> None:
-            runs.update(enumerate(cells.run(own, ticks, record, every), own.start))
-
-        self._each_part(run)
-        figures = {name: np.full(self.count, np.nan) for one in runs.values() for name in one[0]}
-        rows = -(-ticks // every)
-        widths = {
-            name: values.shape[1:] for one in runs.values() for name, values in one[2].items()
-        }
-        kept = {name: np.full((rows, self.count, *w), np.nan) for name, w in widths.items()}
-        for cell, (own_figures, ending, columns) in runs.items():
-            for name, value in own_figures.items():
-                figures[name][cell] = value
-            for name, values in columns.items():
-                kept[name][: len(values), cell] = values
-            if ending is not None and self._alive[cell]:
-                tick, *why = ending
-                self._end(cell, Ending(tick * self.period, *why))
-        return self._ran(figures, ticks, every, kept)
-
-    def _ran(
-        self, figures: dict[str, Array], ticks: int, every: int, kept: dict[str, Array]
-    ) -> BatchRun:
+        runs = cells.run(self._alive, ticks, record, every)
+        for one in runs:
+            for cell, (tick, *why) in one.endings.items():
+                if self._alive[cell]:
+                    self._end({cell: (why[0], why[1])}, tick)
+        figures, columns = self._joined(runs, -(-ticks // every))
         times = np.asarray(np.arange(0, ticks, every) * self.period, dtype=float)
-        return BatchRun(figures, dict(sorted(self.endings.items())), times, kept)
+        return BatchRun(figures, dict(sorted(self.endings.items())), times, columns)
+
+    def _joined(
+        self, runs: Sequence[CellRuns], rows: int
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return figures (N,) and columns (rows, N, w) of all cells, NaN where there is none."""
+        figures: dict[str, Array] = {}
+        columns: dict[str, Array] = {}
+        for one in sorted(runs, key=lambda one: one.cells.start):
+            for name, values in one.figures.items():
+                if name not in figures:
+                    figures[name] = np.full(self.count, np.nan)
+                figures[name][one.cells] = values
+            for name, values in one.columns.items():
+                if name not in columns:
+                    columns[name] = np.full((rows, self.count, *values.shape[2:]), np.nan)
+                columns[name][: len(values), one.cells] = values
+        return figures, columns
 
     # -- parts of the cells -------------------------------------------------------------------
 
-    def _each_part(self, work: Callable[[slice], None]) -> None:
-        """Do something with all parts of the cells, on all threads."""
+    def _running(self, cells: Mask | None) -> Mask:
+        """Return a view of the cells that have not ended, or the chosen ones of them."""
+        return self._alive if cells is None else self._alive & self._mask(cells)
 
-        def quiet(own: slice) -> None:
-            with np.errstate(all="ignore"):  # cells that have left their validity are ended
-                work(own)
+    def _advance(self, own: slice, torques: Array, running: Mask) -> None:
+        self._end(self._cells.advance(own, torques, running & self._alive[own]))
 
-        first, *others = self._parts
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(max(1, self._threads - 1), "batch")
-        # This thread does its part as well, and those that no other one has begun.
-        waiting = [self._pool.submit(quiet, own) for own in others] if self._threads > 1 else []
-        try:
-            quiet(first)
-            for own, done in reversed([*zip(others, waiting, strict=bool(waiting))]):
-                if done.cancel():
-                    quiet(own)
-        finally:  # none goes on behind the caller's back
-            begun = [done for done in waiting if not done.cancel()]
-            wait(begun)
-        for done in begun:
-            done.result()
-        for own in [] if waiting else others:
-            quiet(own)
-
-    def _advance_separate(self, own: slice, torques: Array, cells: Mask | None) -> None:
-        alive = self._alive[own] if cells is None else self._alive[own] & cells
-        for i in np.flatnonzero(self._plant.advance(own, torques, alive)).tolist():
-            self._end_now(own.start + i, *self._plant.why_ended(own.start + i))
-
-    def _advance(self, own: slice, torque: Array, cells: Mask | None = None) -> None:
-        if self.separate:
-            self._advance_separate(own, torque[None], cells)
-            return
-        alive = self._alive[own] if cells is None else self._alive[own] & cells
-        if not np.isfinite(torque).all():
-            finite = np.isfinite(torque).all(axis=1)
-            for i in np.flatnonzero(alive & ~finite).tolist():
-                self._end_now(own.start + i, Cause.TORQUE_INVALID.value, NOT_FINITE)
-            alive = alive & finite
-        lost = self._plant.advance(own, torque, alive)
-        for i in np.flatnonzero(lost).tolist():
-            self._end_now(own.start + i, *self._plant.why_ended(own.start + i))
-
-    def _controlled(self, own: slice, rows: Array | None, cells: Mask | None = None) -> Array:
-        plant, loop = self._plant, self._loop
-        alive = self._alive[own] if cells is None else self._alive[own] & cells
+    def _update(self, own: slice, running: Mask, rows: Array | None) -> Array:
+        alive = running & self._alive[own]
         if rows is not None and not np.isfinite(rows).all():
             finite = np.broadcast_to(np.isfinite(rows).all(axis=-1), alive.shape)
-            for i in np.flatnonzero(alive & ~finite).tolist():
-                sentence = "the rows to follow have entries that are not finite."
-                self._end_now(own.start + i, Cause.REFERENCE_LOST.value, sentence)
+            lost = np.flatnonzero(alive & ~finite).tolist()
+            self._end({own.start + i: _ROWS_NOT_FINITE for i in lost})
             alive = alive & finite
-        if isinstance(loop, SeparateBatch):
-            rows = None if rows is None else np.broadcast_to(rows, (len(alive), rows.shape[-1]))
-            torque, ended = loop.update(own, alive, rows)
-        else:
-            torque, ended = loop.update(
-                own,
-                plant.tick[own],
-                plant.seen_q[own],
-                plant.seen_qd[own],
-                plant.seen_wrenches[own],
-                alive,
-                rows,
-            )
-        for i in np.flatnonzero(ended).tolist():
-            self._end_now(own.start + i, *loop.why_ended(own.start + i))
+        torque, ends = self._cells.update(own, alive, rows)
+        self._end(ends)
         return torque
 
-    def _end_now(self, cell: int, cause: str, sentence: str) -> None:
-        self._end(cell, Ending(int(self._plant.tick[cell]) * self.period, cause, sentence))
+    def _end(self, ends: Ends, tick: int | None = None) -> None:
+        """End cells, at a control period of their own by default."""
+        for cell, (cause, sentence) in ends.items():
+            at = int(self._cells.seen.tick[cell]) if tick is None else tick
+            self._alive[cell] = False
+            self.endings[cell] = Ending(at * self.period, cause, sentence)
 
-    def _end(self, cell: int, ending: Ending) -> None:
-        self._alive[cell] = False
-        self.endings[cell] = ending
+    def _controlled_cells(self) -> BatchCells:
+        """Return the cells, with control prepared for their starts."""
+        if not self._controlled:
+            if self._cells.seen.tick.any():
+                raise ArgumentError("control begins at the start of all cells; expected a reset.")
+            self._prepare(range(self.count))
+            self._controlled = True
+        return self._cells
 
-    @cached_property
-    def _loop(self) -> BatchLoop | SeparateBatch:
-        """The law in all cells, prepared for their starts when it is needed first."""
-        scenario, plant = self.scenario, self._plant
-        if plant.tick.any():
-            raise ArgumentError("control begins at the start of all cells; expected a reset.")
-        self._refused_control: dict[int, Ending] = {}
-        loop: BatchLoop | SeparateBatch
-        if isinstance(plant, SeparateBatch):
-            loop = plant
-        else:
-            single = control_loop(scenario, self._believed)
-            self._nominal.begin()
-            q, qd, _ = self._nominal.sensed()
-            single.check(q, qd)
-            loop = BatchLoop(single, self.count)
-        self._prepare(loop, np.arange(self.count))
-        for cell, ending in self._refused_control.items():
-            if self._alive[cell]:
-                self._end(cell, ending)
-        return loop
+    def _prepare(self, cells: Sequence[int]) -> None:
+        """Prepare control of cells at their starts; end those that are refused."""
+        self._refused = self._cells.prepare(cells) | self._refused
+        self._end_refused(cells)
 
-    def _prepare(self, loop: BatchLoop | SeparateBatch, cells: NDArray[np.intp]) -> None:
-        """Prepare control in some cells from what is seen now; note those that are refused."""
-        numbers, plant = cells.tolist(), self._plant
-        for cell in numbers:
-            self._refused_control.pop(cell, None)
-        if isinstance(loop, SeparateBatch):
-            for cell, why in loop.prepare(numbers).items():
-                self._refused_control[cell] = Ending(0.0, *why)
-            return
-        known: dict[Any, int | Ending] = {}
-        for cell in numbers:
-            own = self._controls.get(cell, self.scenario.control)
-            q, qd = plant.seen_q[cell], plant.seen_qd[cell]
-            key = (q.tobytes(), qd.tobytes(), repr(own) if self._controls else "")
-            found = known.get(key)
-            if found is None:
-                try:
-                    loop.prepare(cell, own, q, qd)
-                    found = known[key] = cell
-                except ArgumentError:
-                    raise
-                except RobotDynamicsError as error:
-                    found = known[key] = Ending(0.0, "refused", str(error))
-            elif isinstance(found, int):
-                loop.share(cell, found)
-            if isinstance(found, Ending):
-                self._refused_control[cell] = found
-        if len(numbers) < self.count or loop.bound:
-            loop.change(cells)
-            return
-        good = [found for found in known.values() if isinstance(found, int)]
-        for cell in self._refused_control if good else ():
-            loop.share(cell, good[0])  # numbers that kernels can work with
-        loop.finish()
+    def _end_refused(self, cells: Sequence[int]) -> None:
+        self._end({i: self._refused[i] for i in cells if i in self._refused and self._alive[i]}, 0)
 
     def _change(self, cells: NDArray[np.intp], parameters: Mapping[str, ArrayLike]) -> None:
         """Give some cells other parameters; they have to be reset then."""
@@ -761,27 +521,14 @@ class BatchSimulation:
             kind = np.result_type(self.parameters[key], values)
             self.parameters[key] = self.parameters[key].astype(kind)
             self.parameters[key][cells] = values
-        numbers, plant = cells.tolist(), self._plant
         try:
-            settings = self._own_settings(numbers)
-            if isinstance(plant, SeparateBatch):
-                for cell in numbers:
-                    self._refused.pop(cell, None)
-                refused = plant.change({cell: self._own_overrides(cell) for cell in numbers})
-                self._refused |= {i: Ending(0.0, *why) for i, why in refused.items()}
-                return
-            other = any(one.link_mass_scale != self._link_scale for one in settings)
-            if other and not self._variable_links:
-                raise ArgumentError(
-                    "plant.link_mass_scale differs from cell to cell; expected that of a batch "
-                    "from the start on."
-                )
-            plant.change(cells, self._cells(numbers, settings))
+            refused = self._cells.change({cell: self._settings(cell) for cell in cells.tolist()})
         except RobotDynamicsError:
             self.parameters = before
-            if isinstance(plant, BatchPlant):
-                self._own_settings(numbers)  # control is what it was
             raise
+        for cell in cells.tolist():
+            self._refused.pop(cell, None)
+        self._refused |= refused
 
     def _numbers(self, cells: ArrayLike) -> NDArray[np.intp]:
         """Return the numbers of cells that are given by number, or by a mask (N,)."""
@@ -884,13 +631,3 @@ def _checked(parameters: Mapping[str, ArrayLike], count: int) -> dict[str, NDArr
             )
         found[key] = values
     return found
-
-
-def _with_links_scaled(system: GraspSystem, scale: float) -> GraspSystem:
-    """Return a system with masses and inertias of the arms' links multiplied by a number."""
-    links = {
-        body.name: Inertia.of([scale * value for value in body.inertia.components()])
-        for i, body in enumerate(system.model.bodies)
-        if i not in system.object_bodies
-    }
-    return replace(system, model=system.model.replace(inertia=links))

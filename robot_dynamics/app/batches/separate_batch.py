@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Many separate cells, as a `BatchSimulation` takes them: in this process, or spread over several.
+"""Separate cells as `BatchCells`: in this process, or spread over several.
 
 Processes run this module; nothing of the caller's program is imported in them.
 """
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
@@ -19,17 +19,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.batches.separate_cells import CellRun, Ends, Seen, SeparateCells
+from robot_dynamics.app.batches.batch_cells import (
+    BatchCells,
+    CellRuns,
+    CellSettings,
+    CellsSeen,
+    Ends,
+)
+from robot_dynamics.app.batches.separate_cells import SeparateCells
 from robot_dynamics.app.scenarios.laws import make_law
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.control_law import ControlLaw
-from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.threads import ONE_THREAD
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_FEWEST = 4  # cells that are worth a process
 _END_S = 1.0  # for a process to end by itself
 #: Errors that keep their class on the way from another process.
 _ERRORS: dict[str, type[Exception]] = {
@@ -94,146 +102,117 @@ class _LocalCells:
         return getattr(self._cells, name)(*arguments)
 
 
-class SeparateBatch:
-    """N separate cells, with what a `BatchSimulation` asks of `BatchPlant` and `BatchLoop`.
-
-    Attributes:
-        refused: By number, cause and sentence of the cells that cannot be there.
-        tick, seen_q, seen_qd, seen_wrenches, object_pose, twist: As of `BatchPlant`.
-        bytes_per_cell: 0: it is not known.
+class SeparateBatch(BatchCells):
+    """Cells that run one after the other, each with plant and law of a single run.
 
     Args:
-        scenario: What cells have in common.
-        overrides: Of each cell.
-        parts: Which of them are advanced together.
-        processes: Whether each part has a process of its own.
+        scenario: The scenario of all cells.
+        believed: Arms and object as control knows them.
+        cells: Settings of each cell.
+        threads: Number of threads, each with a process if there are several; by default as many as
+            there are cores, if there are cells enough.
     """
-
-    bytes_per_cell = 0
 
     def __init__(
         self,
         scenario: Scenario,
-        overrides: Sequence[Sequence[str]],
-        parts: Sequence[slice],
-        *,
-        processes: bool,
+        believed: GraspSystem,
+        cells: Sequence[CellSettings],
+        threads: int | None,
     ) -> None:
-        self._scenario, self._slices = scenario, list(parts)
-        kind = CellProcess if processes else _LocalCells
+        count = len(cells)
+        most = count if threads else max(1, count // _FEWEST)
+        threads = min(threads or len(os.sched_getaffinity(0)), most)
+        super().__init__(scenario, count, -(-count // threads), threads)
+        self._system = believed
+        kind = CellProcess if threads > 1 else _LocalCells
+        overrides = [cell.overrides for cell in cells]
         # All of them begin before one is waited for.
-        self._parts: dict[int, CellProcess | _LocalCells] = {
-            own.start: kind(scenario, overrides[own]) for own in parts
+        self._workers: dict[int, CellProcess | _LocalCells] = {
+            own.start: kind(scenario, overrides[own]) for own in self.parts
         }
-        self._reasons: Ends = {}
         self.refused: Ends = {}
-        for own in parts:
-            found = self._parts[own.start].ask("why_refused")
-            self.refused |= {own.start + i: why for i, why in found.items()}
-        seen = [self._parts[own.start].ask("see") for own in parts]
-        self._seen = Seen(*(np.concatenate(rows) for rows in zip(*seen, strict=True)))
-        self.tick, self.seen_q, self.seen_qd, self.seen_wrenches, *rest = self._seen
-        self.object_pose, self.twist = rest
+        for own in self.parts:
+            self.refused |= self._ask_ends(own, "why_refused")
+        seen = [self._ask(own, "see") for own in self.parts]
+        self.seen = CellsSeen(*(np.concatenate(rows) for rows in zip(*seen, strict=True)))
+
+    def change(self, cells: Mapping[int, CellSettings]) -> Ends:
+        """Make some cells anew; see `BatchCells.change`."""
+        refused: Ends = {}
+        for own, here in self._by_part(cells):
+            overrides = {cell - own.start: cells[cell].overrides for cell in here}
+            refused |= self._ask_ends(own, "change", overrides)
+        return refused
 
     def reset(self, cells: NDArray[np.intp], seeds: Sequence[int] | None = None) -> None:
-        """Return cells to the start; see `BatchPlant.reset`."""
-        for own in self._slices:
-            here = np.flatnonzero((cells >= own.start) & (cells < own.stop)).tolist()
-            if here:
-                numbers = [int(cells[i]) - own.start for i in here]
-                given = None if seeds is None else [int(seeds[i]) for i in here]
-                self._look(own, self._parts[own.start].ask("reset", numbers, given))
+        """Return cells to the start; see `BatchCells.reset`."""
+        numbers = cells.tolist()
+        given = {} if seeds is None else dict(zip(numbers, map(int, seeds), strict=True))
+        for own, here in self._by_part(numbers):
+            own_seeds = [given[cell] for cell in here] if given else None
+            self._look(
+                own, self._ask(own, "reset", [cell - own.start for cell in here], own_seeds)
+            )
 
-    def advance(self, own: slice, torques: Array, alive: Mask) -> Mask:
-        """Advance a part by control periods (P, n, na); return which cells have ended (n,)."""
-        ends, seen = self._parts[own.start].ask("advance", torques, alive)
+    def advance(self, own: slice, torques: Array, alive: Mask) -> Ends:
+        """Advance cells of a part by control periods; see `BatchCells.advance`."""
+        ends, seen = self._ask(own, "advance", torques, alive)
         self._look(own, seen)
-        return self._ended(own, ends)
-
-    def change(self, overrides: Mapping[int, Sequence[str]]) -> Ends:
-        """Make some cells anew; return those that cannot be there, and why.
-
-        Args:
-            overrides: Of each, by its number.
-        """
-        refused: Ends = {}
-        for own in self._slices:
-            here = {i - own.start: v for i, v in overrides.items() if own.start <= i < own.stop}
-            if here:
-                found = self._parts[own.start].ask("change", here)
-                refused |= {own.start + i: why for i, why in found.items()}
-        return refused
+        return {own.start + i: why for i, why in ends.items()}
 
     def prepare(self, cells: Sequence[int]) -> Ends:
-        """Prepare control in some cells; return those whose start is refused."""
+        """Prepare control of cells at their starts; see `BatchCells.prepare`."""
         refused: Ends = {}
-        for own in self._slices:
-            here = [cell - own.start for cell in cells if own.start <= cell < own.stop]
-            if here:
-                found = self._parts[own.start].ask("prepare", here)
-                refused |= {own.start + i: why for i, why in found.items()}
+        for own, here in self._by_part(cells):
+            refused |= self._ask_ends(own, "prepare", [cell - own.start for cell in here])
         return refused
 
-    def update(self, own: slice, alive: Mask, rows: Array | None) -> tuple[Array, Mask]:
-        """Return the torques (n, na) of a control instant, and which cells end in it (n,)."""
-        torque, ends = self._parts[own.start].ask("update", alive, rows)
-        return torque, self._ended(own, ends)
+    def update(self, own: slice, alive: Mask, rows: Array | None) -> tuple[Array, Ends]:
+        """Return the torques of a control period; see `BatchCells.update`."""
+        rows = None if rows is None else np.broadcast_to(rows, (len(alive), rows.shape[-1]))
+        torque, ends = self._ask(own, "update", alive, rows)
+        return torque, {own.start + i: why for i, why in ends.items()}
 
-    def run(self, own: slice, ticks: int, record: Collection[str], every: int) -> list[CellRun]:
-        """Run the cells of a part from their start."""
-        part = self._parts[own.start]
-        runs = [part.ask("run", i, ticks, record, every) for i in range(own.stop - own.start)]
-        self._look(own, part.ask("see"))
+    def run(self, alive: Mask, ticks: int, record: Collection[str], every: int) -> list[CellRuns]:
+        """Run all cells from their starts, whether alive or not; see `BatchCells.run`."""
+        runs: list[CellRuns] = []
+
+        def run(own: slice) -> None:
+            for i in range(own.stop - own.start):
+                figures, columns, ending = self._ask(own, "run", i, ticks, record, every)
+                endings = {} if ending is None else {own.start + i: ending}
+                cells = slice(own.start + i, own.start + i + 1)
+                runs.append(CellRuns(cells, figures, columns, endings))
+            self._look(own, self._ask(own, "see"))
+
+        self.each_part(run)
         return runs
-
-    def why_ended(self, cell: int) -> tuple[str, str]:
-        """Return in short, and in a sentence, why a cell has ended."""
-        return self._reasons[cell]
 
     @cached_property
     def law(self) -> ControlLaw:
-        """The law of one cell."""
-        return make_law(self._scenario)
+        """Law of one cell."""
+        return make_law(self._scenario, self._system)
 
-    @cached_property
-    def rows(self) -> Array:
-        """Rows of the reference by ticks; see `row_columns`."""
-        law = self._followed()
-        return np.array([law.row(tick) for tick in range(law.ticks + 1)])
+    def _by_part(self, cells: Iterable[int]) -> Iterator[tuple[slice, list[int]]]:
+        """Yield each part that has some of the cells, with these."""
+        numbers = list(cells)
+        for own in self.parts:
+            here = [cell for cell in numbers if own.start <= cell < own.stop]
+            if here:
+                yield own, here
 
-    @property
-    def row_columns(self) -> dict[str, slice]:
-        """Where everything stands in a row of the reference.
+    def _ask(self, own: slice, name: str, *arguments: Any) -> Any:
+        """Return the result of a method of a part's `SeparateCells`."""
+        return self._workers[own.start].ask(name, *arguments)
 
-        Raises:
-            ArgumentError: If the law follows none of the caller's.
-        """
-        return dict(self._followed().row_columns)
+    def _ask_ends(self, own: slice, name: str, *arguments: Any) -> Ends:
+        """Return the cells that a method of a part's `SeparateCells` ends."""
+        return {own.start + i: why for i, why in self._ask(own, name, *arguments).items()}
 
-    def _followed(self) -> HybridLaw:
-        """Return the law if it takes rows of the caller."""
-        law = self.law
-        if not isinstance(law, HybridLaw) or type(law).update is not HybridLaw.update:
-            why = f"law {self._scenario.control.base_law!r}"
-        elif law.surfaces:
-            why = "surfaces"
-        else:
-            return law
-        raise ArgumentError(
-            f"rows of one's own with {why}; expected the law 'hybrid' or 'impedance' without "
-            "surfaces."
-        )
-
-    def _look(self, own: slice, seen: Seen) -> None:
-        for rows, values in zip(self._seen, seen, strict=True):
+    def _look(self, own: slice, seen: CellsSeen) -> None:
+        for rows, values in zip(self.seen, seen, strict=True):
             rows[own] = values
-
-    def _ended(self, own: slice, ends: Ends) -> Mask:
-        ended = np.zeros(own.stop - own.start, dtype=bool)
-        for i, why in ends.items():
-            ended[i] = True
-            self._reasons[own.start + i] = why
-        return ended
 
 
 def _end(line: Connection, process: subprocess.Popen[bytes]) -> None:

@@ -1,21 +1,18 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of a scenario that go one after the other: each has the plant and law of a single run.
-
-They are for what is not compiled for many cells at once, as contacts that slip.
-"""
+"""Cells that run one after the other, each with the plant and the law of a single run."""
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.batches.batch_cells import TORQUE_NOT_FINITE, CellsSeen, Ends
 from robot_dynamics.app.batches.batch_figures import LARGEST, LEAST
 from robot_dynamics.app.recordings.metrics import contact_figures, holding_figures
 from robot_dynamics.app.recordings.tracking import settled
@@ -31,53 +28,17 @@ from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError, sentence_of
-from robot_dynamics.simulation.plant import Measurement, Plant
+from robot_dynamics.simulation.plant import ScenePlant
+from robot_dynamics.simulation.sensors import Measurement
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-NOT_FINITE = "torque has entries that are not finite."
-#: By number of a cell, why it ends: the cause in short, and a sentence.
-Ends = dict[int, tuple[str, str]]
-
-
-class Seen(NamedTuple):
-    """What is seen of n cells; NaN where one was refused.
-
-    Attributes:
-        tick: Control periods since each cell's start (n,).
-        q: Measured positions of the arm joints (n, na).
-        qd: Measured velocities (n, na).
-        wrenches: Measured grasp wrenches (n, k, 6).
-        object_pose: True pose of the object (n, 7).
-        object_twist: Its true twist (n, 6).
-    """
-
-    tick: NDArray[np.int64]
-    q: Array
-    qd: Array
-    wrenches: Array
-    object_pose: Array
-    object_twist: Array
-
-
-class CellRun(NamedTuple):
-    """A run of one cell.
-
-    Attributes:
-        figures: By name, until it ended; NaN where there is none.
-        ending: Control period, cause and sentence, if it ended before the run did.
-        columns: What was recorded (rows, w), by name.
-    """
-
-    figures: dict[str, float]
-    ending: tuple[int, str, str] | None
-    columns: dict[str, Array]
 
 
 @dataclass
 class _Cell:
     scenario: Scenario
-    plant: Plant
+    plant: ScenePlant
     measured: Measurement
     loop: ControlLoop | None = None
     law: ControlLaw | None = None  # as it was before its first start
@@ -122,10 +83,10 @@ class SeparateCells:
         """Return which cells cannot be there, and why."""
         return self._refused
 
-    def see(self) -> Seen:
+    def see(self) -> CellsSeen:
         """Return what is seen now."""
         n, (na, k) = len(self._cells), self._sizes
-        seen = Seen(
+        seen = CellsSeen(
             np.zeros(n, dtype=np.int64),
             *(np.full((n, *shape), np.nan) for shape in ((na,), (na,), (k, 6), (7,), (6,))),
         )
@@ -145,8 +106,8 @@ class SeparateCells:
                     rows[i] = values
         return seen
 
-    def reset(self, cells: Sequence[int], seeds: Sequence[int] | None) -> Seen:
-        """Return cells to the start at rest, brakes on; see `BatchPlant.reset`."""
+    def reset(self, cells: Sequence[int], seeds: Sequence[int] | None) -> CellsSeen:
+        """Return cells to the start at rest, brakes on; see `BatchCells.reset`."""
         for i, number in enumerate(cells):
             cell = self._cells[number]
             if cell is not None:
@@ -154,7 +115,7 @@ class SeparateCells:
                 cell.runs = False
         return self.see()
 
-    def advance(self, torques: Array, alive: Mask) -> tuple[Ends, Seen]:
+    def advance(self, torques: Array, alive: Mask) -> tuple[Ends, CellsSeen]:
         """Advance cells by some control periods; those that cannot go on end.
 
         Args:
@@ -165,7 +126,7 @@ class SeparateCells:
         for i, cell in self._of(alive):
             for torque in torques[:, i]:
                 if not np.isfinite(torque).all():
-                    ends[i] = Cause.TORQUE_INVALID.value, NOT_FINITE
+                    ends[i] = TORQUE_NOT_FINITE
                     break
                 try:
                     cell.measured = cell.plant.step(torque)
@@ -221,8 +182,12 @@ class SeparateCells:
                 ends[i] = end
         return torque, ends
 
-    def run(self, cell: int, ticks: int, record: Collection[str], every: int) -> CellRun:
+    def run(
+        self, cell: int, ticks: int, record: Collection[str], every: int
+    ) -> tuple[dict[str, Array], dict[str, Array], tuple[int, str, str] | None]:
         """Run a cell from its start, its law in the loop.
+
+        Returns its figures (1,) and columns (rows, 1, w), and its ending; see `CellRuns`.
 
         Args:
             cell: Its number.
@@ -235,13 +200,13 @@ class SeparateCells:
         """
         own = self._cells[cell]
         if own is None or own.loop is None:
-            return CellRun({}, None, {})
+            return {}, {}, None
         plant, loop, scenario = own.plant, own.loop, own.scenario
         own.measured = plant.reset()
         try:
             last = self._begin(own, loop)
         except RobotDynamicsError as error:
-            return CellRun({}, (0, "refused", str(error)), {})
+            return {}, {}, (0, "refused", str(error))
         seen = PlantRecorder(plant.scene, scenario, ticks)
         done = ControlRecorder(loop.law, scenario, ticks)
         ending: tuple[int, str, str] | None = None
@@ -262,14 +227,11 @@ class SeparateCells:
         for name in record:
             if name not in recording:
                 raise UnknownNameError("column", name, sorted(recording.columns))
-        figures = report_of(recording)
+        report = report_of(recording)
         names = [*LARGEST, *LEAST, *contact_figures(recording)]
         names += holding_figures(recording, settled(recording))
-        return CellRun(
-            {name: math.nan if figures[name] is None else float(figures[name]) for name in names},
-            ending,
-            {name: recording[name][::every] for name in record},
-        )
+        figures = {name: np.array([report[name]], dtype=float) for name in names}
+        return figures, {name: recording[name][::every, None] for name in record}, ending
 
     def _begin(self, cell: _Cell, loop: ControlLoop) -> LawStep:
         """Start control of a cell from where it is."""

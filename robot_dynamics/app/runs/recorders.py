@@ -25,6 +25,7 @@ from robot_dynamics.app.scenarios.cell import (
 )
 from robot_dynamics.app.scenarios.laws import distribution_of
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.control.abilities import HoldsObject, TakesReferences
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.controller import of_observer
 from robot_dynamics.control.settings import LAW_FACTS
@@ -33,13 +34,15 @@ from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.contact.report import ContactReport, Touch, friction_used
-from robot_dynamics.simulation.plant import Measurement, Plant
+from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, friction_used
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.version import find_version
 
 Array = NDArray[np.float64]
 
+_FORCE = "estimated_internal_force"
 _CONTROL_UNITS = {  # of the controller's side, in addition to the units of its law
     TICK: "control periods",
     "commanded_torque": "N m or N, from the control period's measurement",
@@ -186,7 +189,7 @@ class PlantRecorder:
         self._metadata = {**common_metadata(scenario, system, {}), "ticks": ticks}
         self.recorder = Recorder(widths, ticks)
 
-    def write(self, measurement: Measurement, plant: Plant) -> None:
+    def write(self, measurement: Measurement, plant: ScenePlant) -> None:
         """Record one control period, before the plant's next step.
 
         Args:
@@ -247,8 +250,12 @@ class ControlRecorder:
             self._metadata["topics"] = dict(topics)
         widths = {TICK: 0, "step_time": 0, "commanded_torque": len(law.system.joint_names)}
         self._nothing = (np.full(sum(law.columns.values()), np.nan),)
+        # Every recording has an internal force, which is zero where nothing is held.
+        count = len(law.internal_force_names)
+        self._unheld = () if isinstance(law, HoldsObject) else (np.zeros(count),)
+        unheld = {_FORCE: count} if self._unheld else {}
         self._streamed: dict[int, Array] = {}
-        self.recorder = Recorder({**widths, **law.columns, **own}, ticks)
+        self.recorder = Recorder({**widths, **law.columns, **unheld, **own}, ticks)
 
     def write(
         self,
@@ -273,7 +280,7 @@ class ControlRecorder:
         if streamed and step is not None:
             self._streamed[self.recorder.count] = np.array(step.reference)
         seen = self._nothing if step is None else step.recorded
-        self.recorder.write((tick, elapsed_us), (torque, *seen, *measured))
+        self.recorder.write((tick, elapsed_us), (torque, *seen, *self._unheld, *measured))
 
     def finish(self, start_tick: int, *, last: bool = False, **metadata: Any) -> Recording:
         """Return the recording, with the reference of each control period.
@@ -289,7 +296,7 @@ class ControlRecorder:
         times = (recording[TICK] - start_tick) * period
         end = float(times[-1]) if len(times) else 0.0
         own = reference_metadata(self._scenario, law, start_tick, end)
-        references = law.references(times)
+        references = planned_columns(law, times)
         if self._streamed:
             first = self._overwrite(references, law)
             settle_s, offset = own["settle_s"], start_tick * period
@@ -317,10 +324,19 @@ class ControlRecorder:
         return first
 
 
+def planned_columns(law: ControlLaw, times: Array) -> dict[str, Array]:
+    """Return the columns of a recording that show the plan at times (N,) [s]."""
+    plan = law.reference
+    bodies = law.bodies(plan, 0) if isinstance(law, TakesReferences) else (plan,)
+    return law.reference_columns(np.hstack([body.rows(times) for body in bodies]))
+
+
 def control_units(law: ControlLaw) -> dict[str, str]:
     """Return unit, order and meaning of each column of the controller's side of a run."""
     units = law.units
-    own = {name: units[name] for name in (*law.columns, *law.references(np.zeros(1)))}
+    own = {
+        name: units[name] for name in (*law.columns, _FORCE, *planned_columns(law, np.zeros(1)))
+    }
     return {**_CONTROL_UNITS, **own}
 
 
@@ -346,7 +362,7 @@ def reference_metadata(
         of_law.pop("object_gains", None)
         warnings = list(map(of_observer, warnings))
     return {
-        "holds_object": law.holds_object,
+        "holds_object": isinstance(law, HoldsObject),
         "law_warnings": warnings,
         "settled_intervals_s": [[a + offset, b + offset] for a, b in intervals],
         "settle_s": settle_s,
@@ -463,7 +479,7 @@ class ContactRecorder:
         for i, contact in enumerate(contacts):
             speed = math.hypot(*contact.slip)
             if i < len(self._cones):
-                if contact.state in (Touch.SLIDING, Touch.OPEN):
+                if contact.state in (ContactMode.SLIDING, ContactMode.OPEN):
                     self._grasp_slip[i] += self._period * speed
                 wrenches += [contact.moment, contact.force]
                 continue
@@ -473,7 +489,7 @@ class ContactRecorder:
                 by_name[contact.name] = -np.concatenate([contact.moment, contact.force])
                 continue
             force[at] += contact.force[2]
-            if contact.state is Touch.SLIDING:
+            if contact.state is ContactMode.SLIDING:
                 moving[at] = max(moving[at], speed)
         self._surface_slip += self._period * moving
         every = {
@@ -490,7 +506,7 @@ class ContactRecorder:
             ),
             "grasp_tilt": np.array(
                 [
-                    0.0 if contacts[i].state is Touch.OPEN else contacts[i].tilt
+                    0.0 if contacts[i].state is ContactMode.OPEN else contacts[i].tilt
                     for i in self._soft_fingers
                 ]
             ),

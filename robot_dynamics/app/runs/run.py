@@ -23,17 +23,18 @@ from robot_dynamics.app.recordings.recording_files import save_recording
 from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.runs.report import report_of
 from robot_dynamics.app.scenarios.cell import build_system, true_system
-from robot_dynamics.app.scenarios.laws import control_loop, make_law
+from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
-from robot_dynamics.control.control_law import ControlLaw, LawStep
+from robot_dynamics.control.abilities import SensesObject
+from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
 from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.plant import Plant
-from robot_dynamics.simulation.settings import Engine
+from robot_dynamics.simulation.plant import ScenePlant
+from robot_dynamics.simulation.settings import EngineName
 
 Array = NDArray[np.float64]
 
@@ -127,13 +128,14 @@ class Preparation:
 
 def simulate(
     scenario: Scenario | str | Path,
-    plant: Engine | None = None,
+    plant: EngineName | None = None,
     *,
     duration: float | None = None,
     overrides: Iterable[str] = (),
     progress: Listener | None = None,
     started: float | None = None,
     controller: Any = None,
+    law: LawMaker | None = None,
     allow_code: bool = False,
     safety: bool = True,
     watch: Watcher | None = None,
@@ -152,6 +154,9 @@ def simulate(
         controller: A user's controller in place of the scenario's law: a function of
             `ControllerInput` that returns torques (na,), or a `Controller`. The law of the
             scenario observes for it.
+        law: A class or function that makes a control law of one's own from the scenario and the
+            model of arms and object; see `ControlLaw`. `control.law` of the scenario must be a law
+            whose arms hold the same: "gravity" if they hold nothing.
         allow_code: Whether code that the scenario names as `control.law` may be imported.
         safety: Whether the safety layer checks the start, measurements and torques. The nodes
             cannot switch it off.
@@ -173,19 +178,23 @@ def simulate(
         scenario = replace(scenario, control=named)
     control = scenario.control
     preparation = preparation or Preparation()
-    believed, law = preparation.of(scenario)
-    loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=law)
-    ticks, start_tick = scenario.ticks(law.reference, duration), scenario.start_tick
+    if law is None:
+        believed, running = preparation.of(scenario)
+    else:
+        believed = build_system(scenario)
+        running = law(scenario, believed)
+    loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=running)
+    ticks, start_tick = scenario.ticks(running.reference, duration), scenario.start_tick
     simulated = make_plant(scenario, true_system(scenario, believed))
     seen = PlantRecorder(simulated.scene, scenario, ticks)
-    done = ControlRecorder(law, scenario, ticks)
+    done = ControlRecorder(running, scenario, ticks)
     stride = max(1, ticks // PROGRESS_STEPS)
     measurement = simulated.reset()
     if control.start.tare:
         loop.tare(measurement.q, simulated.unloaded_wrenches())
     if safety:
         loop.check(measurement.q, measurement.qd)
-    sense_object(law, simulated)
+    sense_object(running, simulated)
     if safety:
         last = loop.start_at(0, 0, measurement.q, measurement.qd, measurement.wrenches)
     else:
@@ -199,7 +208,7 @@ def simulate(
     try:
         for tick in range(ticks):
             _, _, q, qd, measured = measurement
-            sense_object(law, simulated)
+            sense_object(running, simulated)
             torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
             # While the law does not run, its last step is recorded.
             step = last = step or last
@@ -217,7 +226,7 @@ def simulate(
                 wrenches = watch(tick * control.period, latest)
             measurement = simulated.step(sent, wrenches)
             if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
-                progress(progress_of(tick, ticks, control.period, step, law))
+                progress(progress_of(tick, ticks, control.period, step, running))
     except KeyboardInterrupt as error:
         interrupt = error
     wall = clock() - begin
@@ -258,9 +267,9 @@ def compile_ahead(scenario: Scenario) -> None:
         simulate(replace(scenario, control=own), duration=2 * control.period)
 
 
-def sense_object(law: ControlLaw, plant: Plant) -> None:
+def sense_object(law: ControlLaw, plant: ScenePlant) -> None:
     """Pass the true pose of the object to a law with a pose sensor, as an ideal tracker would."""
-    if law.senses:
+    if isinstance(law, SensesObject) and law.senses:
         truth = plant.truth()
         law.sense(pose=truth.object_pose, twist=truth.object_twist)
 
@@ -286,13 +295,13 @@ def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: Contro
         step: Step of the law.
         law: The law, for torque limits and the index of the squeeze.
     """
-    internal, effort = step.internal_force, law.system.limits["effort"]
-    squeezed = squeezes(law.internal_force_names)
+    effort, squeezed = law.system.limits["effort"], squeezes(law.internal_force_names)
+    force = step.internal_force if isinstance(step, HeldStep) else None
     return Progress(
         tick + 1,
         ticks,
         (tick + 1) * period,
         1e3 * float(np.linalg.norm(step.error[3:])),
-        float(internal[squeezed[0]]) if len(squeezed) == 1 else None,
+        float(force[squeezed[0]]) if force is not None and len(squeezed) == 1 else None,
         float(np.max(np.abs(step.torque) / effort)),
     )

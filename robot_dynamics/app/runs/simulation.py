@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulation that the caller steps, of a scenario or a robot: torques in, measurements out."""
+"""Simulations that the caller steps, of a scenario or of a robot by itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,35 +29,28 @@ from robot_dynamics.description.load import is_robot
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
-from robot_dynamics.simulation.contact.stepped_contacts import (
-    SteppedContacts,
-    SteppedContactsState,
-)
-from robot_dynamics.simulation.engine_plant import EnginePlant, SimulationError
-from robot_dynamics.simulation.plant import Measurement, Plant, PlantState
-from robot_dynamics.simulation.settings import Engine
-from robot_dynamics.simulation.stepped_robot import (
-    SteppedRobot,
-    SteppedRobotState,
-    start_of_robot,
-)
+from robot_dynamics.simulation.contact.robot_contact_engine import RobotContactEngine
+from robot_dynamics.simulation.engine import Linearizable, SimulationError
+from robot_dynamics.simulation.plant import Plant, PlantIdentity, PlantState, ScenePlant
+from robot_dynamics.simulation.robot_engine import RobotEngine, start_of_robot
+from robot_dynamics.simulation.sensors import Measurement
+from robot_dynamics.simulation.settings import EngineName
 
 Array = NDArray[np.float64]
 
 
 class Observation(NamedTuple):
-    """What is seen of a cell at one control instant.
+    """Measured and true state at one control instant.
 
     Attributes:
         time: Simulated time [s].
         q: Measured positions of the arm joints (na,) [rad or m]; of a robot all (nq,).
         qd: Measured velocities of the arm joints (na,); of a robot all (nv,).
         wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, each in
-            the frame of the arm's tool [N m, N]; (0, 6) where a robot moves by itself.
-        object_pose: True pose x y z qx qy qz qw of the object in the world (7,); None where a
-            robot moves by itself.
-        object_twist: True angular and linear velocity of the object's origin, world axes (6,), or
-            None likewise.
+            the frame of the arm's tool [N m, N]; of a robot (0, 6).
+        object_pose: True pose x y z qx qy qz qw of the object in the world (7,); None of a robot.
+        object_twist: True angular and linear velocity of the object's origin, world axes (6,);
+            None of a robot.
     """
 
     time: float
@@ -69,15 +62,15 @@ class Observation(NamedTuple):
 
 
 class StepLinearization(NamedTuple):
-    """Small changes over one control period: dx after it is A dx + B dtorque.
+    """Linearised control period: the change of x at its end is A dx + B dtorque.
 
-    x are the positions, as motions along velocities, and the velocities of all joints, those of
-    arms and object alike; motions that would open the grasps are taken away by the step.
+    x are the positions, as motions along velocities, and the velocities of all joints of arms and
+    object; the step removes motions that would open the grasps.
 
     Attributes:
         A: (2 nv, 2 nv).
         B: By the torques of the arm joints (2 nv, na).
-        robot: What moves: its `model` has the order of the joints.
+        robot: The mechanism, whose `model` has the order of the joints.
     """
 
     A: Array
@@ -90,75 +83,102 @@ class SimulationState:
     """A state of a `Simulation`.
 
     Attributes:
-        observation: What was seen there.
-        plant: What the simulation goes on from.
+        observation: The observation there.
+        plant: State of the plant.
     """
 
     observation: Observation
-    plant: PlantState | SteppedRobotState | SteppedContactsState
+    plant: PlantState
 
 
 class Simulation:
-    """The arms and the object of a scenario, or a robot, advanced one control period at a time.
+    """A scenario, or a robot by itself, advanced one control period at a time.
 
-    No control law and no safety layer stands in between: limits of torque, command delay,
-    friction, noise and faults of the scenario's plant do. Brakes hold the arms until the first
-    torque acts.
+    *A scenario* moves without control law and safety layer. Torque limits, command delay,
+    friction, noise and faults of its plant act; brakes hold the arms until the first torque acts.
 
         sim = rd.Simulation("lift_box", plant="engine")
         seen = sim.reset()
         seen = sim.step(torque)
 
-    A robot, tree or closed loops, moves by itself under joint forces (nv,) as `rd.integrate` moves
-    it by default, loops closed by projection. Nothing stands in between: neither delay nor limits
-    of torque or position, and friction of the joints where it is part of the robot's dynamics
-    (`joint_friction=True`).
+    *A robot*, tree or closed loops, moves under joint forces (nv,) as `rd.integrate` moves it by
+    default, loops closed by projection. There is neither delay nor a limit of torque or position;
+    friction of the joints acts if it is part of the robot's dynamics (`joint_friction=True`).
 
         sim = rd.Simulation(robot, period=0.002, q=q, qd=qd)
         seen = sim.step(torque)
 
     A simulation can be copied and pickled, for processes of a pool, and goes on from its state bit
-    for bit. It is built anew there; functions of contacts have to be in modules for that.
+    for bit. The copy is built anew, so that functions of contacts must be functions of modules.
 
     Attributes:
-        scenario: What is simulated; None of a robot.
+        scenario: The scenario; None of a robot.
         period: Control period [s].
-        joint_names: The arm joints, in the order of torques and measurements; of a robot those of
-            its tree, `robot.model.joint_names`.
+        joint_names: The arm joints, in the order of torques and measurements; of a robot the
+            joints of its tree, `robot.model.joint_names`.
         arm_names: The arms, in the order of the wrenches; none of a robot.
-        effort_limits: The largest torques of the drives (na,) [N m or N]; of a robot those of its
+        effort_limits: Largest torques of the drives (na,) [N m or N]; of a robot the limits of its
             description (nv,).
-        arms: Algorithms of the arms without the object, as they truly are; `arms.model` has its
-            own order of joints. Of a robot the robot.
+        arms: Algorithms of the arms without the object, with their true properties; `arms.model`
+            has its own order of joints. Of a robot the robot.
 
     Args:
         scenario: A scenario, a file, or the name of a shipped one; or a `Robot`.
-        plant: "engine" or "mujoco"; as the scenario says by default.
-        overrides: Changes of single values, as "plant.object_mass_scale=1.2".
+        plant: Of a scenario "engine" or "mujoco"; as the scenario says by default.
+        overrides: Changes of single values of a scenario, as "plant.object_mass_scale=1.2".
         period: Control period [s] of a robot; 2 ms by default. Scenarios state their own.
         q: Positions (nq,) at which a robot starts, loops closed; by default joints at zero, or
             where `Robot.assemble` closes the loops.
         qd: Velocities (nv,) there; at rest by default.
-        step: Longest integration step [s] of a robot; by default 1 ms, or less where friction,
+        step: Longest integration step [s] of a robot; by default 1 ms, or less if friction,
             springs and dampers of the joints demand it. With contacts a quarter of a millisecond.
-        contacts: What of a robot may touch, see `contact.points`: points and balls on surfaces of
-            the world and of other links, with friction, restitution and compliance, limits of
-            joints, cables. The motion is then that of time steps with impulses
+        contacts: Possible contacts of a robot, see `contact.points`: points and balls on surfaces
+            of the world and of other links, with friction, restitution and compliance, limits of
+            joints, cables. Motion is then computed by time steps with impulses
             (docs/contact.md); `contacts` of the simulation has the forces. Unilateral loop joints
             of the robot are contacts too.
-        cone: Of the friction of these contacts: "round", Coulomb's and the default, or "pyramid",
-            `|f_1| <= mu f_n` and `|f_2| <= mu f_n` along the tangents of each contact, as engines
-            for games have it: up to 41 % more between them.
+        cone: Friction cone of these contacts: "round", Coulomb's and the default, or "pyramid",
+            `|f_1| <= mu f_n` and `|f_2| <= mu f_n` along the tangents of each contact, as in game
+            engines: up to 41 % more between them.
 
     Raises:
         RobotDynamicsError: If the scenario or the start is refused, or the engine is not
             installed.
     """
 
+    scenario: Scenario | None
+    period: float
+    joint_names: tuple[str, ...]
+    arm_names: tuple[str, ...]
+    effort_limits: Array
+    arms: Robot
+
+    @overload
+    def __init__(
+        self,
+        scenario: Scenario | str | Path,
+        plant: EngineName | None = None,
+        *,
+        overrides: Iterable[str] = (),
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        scenario: Robot,
+        *,
+        period: float | None = None,
+        q: ArrayLike | None = None,
+        qd: ArrayLike | None = None,
+        step: float | None = None,
+        contacts: Iterable[PointContact | Inequality | ShapeContact] | None = None,
+        cone: Cone | None = None,
+    ) -> None: ...
+
     def __init__(
         self,
         scenario: Scenario | str | Path | Robot,
-        plant: Engine | None = None,
+        plant: EngineName | None = None,
         *,
         overrides: Iterable[str] = (),
         period: float | None = None,
@@ -168,13 +188,6 @@ class Simulation:
         contacts: Iterable[PointContact | Inequality | ShapeContact] | None = None,
         cone: Cone | None = None,
     ) -> None:
-        self.scenario: Scenario | None = None
-        self.joint_names: tuple[str, ...]
-        self.arm_names: tuple[str, ...] = ()
-        self.effort_limits: Array
-        self.arms: Robot
-        self._arguments: dict[str, Any]
-        self._plant: Plant | SteppedRobot | SteppedContacts
         if isinstance(scenario, Robot):
             _refuse("a robot", "a scenario", plant=plant, overrides=overrides or None)
             contacts = None if contacts is None else named_contacts(contacts)
@@ -182,43 +195,56 @@ class Simulation:
                 {"period": period, "q": q, "qd": qd, "step": step, "contacts": contacts,
                  "cone": cone}
             )  # fmt: skip
-            robot, pushing = push_only_loops(scenario)
-            if contacts is None and not pushing:
-                _refuse("no contacts", "contacts", cone=cone)
-                self._plant = SteppedRobot(robot, period, q, qd, step)
-            else:
-                if q is None and pushing:
-                    q = start_of_robot(scenario, q, qd)[0][0]  # where these are closed as well
-                touching = (*pushing, *(contacts or ()))
-                self._plant = SteppedContacts(
-                    robot, touching, period, q, qd, step, "round" if cone is None else cone
-                )
-            self.arms, self.period = scenario, self._plant.period
-            self.joint_names = scenario.model.joint_names
-            self.effort_limits = scenario.model.limits()["effort"]
+            self._set_up_robot(scenario, period, q, qd, step, contacts, cone)
         else:
-            if isinstance(scenario, Description) or (
-                isinstance(scenario, (str, Path)) and is_robot(scenario)
-            ):
-                what = scenario.mechanism.name if isinstance(scenario, Description) else scenario
-                raise ArgumentError(
-                    f"Simulation: {str(what)!r} describes a robot, expected rd.load of it, or a "
-                    "scenario."
-                )
+            _require_scenario(scenario)
             _refuse(
                 "a scenario", "a robot", period=period, q=q, qd=qd, step=step, contacts=contacts,
                 cone=cone,
             )  # fmt: skip
-            scenario = load_scenario(scenario, overrides, plant)
-            self.scenario, self.period, self._arguments = scenario, scenario.control.period, {}
-            system = true_system(scenario, build_system(scenario))
-            self.joint_names = tuple(system.joint_names)
-            self.arm_names = tuple(arm.name for arm in system.arms)
-            self.effort_limits = np.array(system.limits["effort"])
-            self.arms = Robot(system.arms_alone)
-            self._plant = make_plant(scenario, system)
-
+            self._arguments = {}
+            self._set_up_scenario(scenario, plant, overrides)
         self.reset()
+
+    def _set_up_scenario(
+        self, given: Scenario | str | Path, plant: EngineName | None, overrides: Iterable[str]
+    ) -> None:
+        self.scenario = scenario = load_scenario(given, overrides, plant)
+        system = true_system(scenario, build_system(scenario))
+        self._plant: Plant = make_plant(scenario, system)
+        self.period, self.joint_names = self._plant.period, tuple(system.joint_names)
+        self.arm_names = tuple(arm.name for arm in system.arms)
+        self.effort_limits = np.array(system.limits["effort"])
+        self.arms = Robot(system.arms_alone)
+
+    def _set_up_robot(
+        self,
+        given: Robot,
+        period: float | None,
+        q: ArrayLike | None,
+        qd: ArrayLike | None,
+        step: float | None,
+        contacts: Iterable[PointContact | Inequality | ShapeContact] | None,
+        cone: Cone | None,
+    ) -> None:
+        robot, pushing = push_only_loops(given)
+        engine: RobotEngine | RobotContactEngine
+        names: tuple[str, ...] | None = None
+        if contacts is None and not pushing:
+            _refuse("no contacts", "contacts", cone=cone)
+            engine = RobotEngine(robot, period, q, qd, step)
+        else:
+            if q is None and pushing:
+                q = start_of_robot(given, q, qd)[0][0]  # unilateral loops are closed there as well
+            touching = (*pushing, *(contacts or ()))
+            engine = RobotContactEngine(robot, touching, period, q, qd, step, cone or "round")
+            names = engine.contact_names
+        model = robot.model
+        identity = PlantIdentity(model.structure_key, engine.period, names)
+        self._plant = Plant(engine, model, identity, model.nv)
+        self.scenario, self.arm_names, self.arms = None, (), given
+        self.period, self.joint_names = engine.period, given.model.joint_names
+        self.effort_limits = given.model.limits()["effort"]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Simulation:
         same = object.__new__(type(self))
@@ -267,7 +293,7 @@ class Simulation:
         except Exception as error:
             # Arguments are refused before anything moves, and robots without contacts go back.
             ended = isinstance(error, SimulationError)
-            self._whole = not ended or isinstance(self._plant, SteppedRobot)
+            self._whole = not ended or self._plant.engine.recovers
             raise
         seen = self._observe(measured)
         self._whole = True
@@ -301,14 +327,15 @@ class Simulation:
                 "engine": their steps have no derivatives.
             RobotDynamicsError: If constraints depend on one another.
         """
-        if not isinstance(self._plant, EnginePlant):
+        engine = self._plant.engine
+        if not isinstance(engine, Linearizable):
             raise ArgumentError(
-                "only the plant 'engine' of a scenario has derivatives; expected that. Those of a "
-                "robot are Robot.linearize."
+                "only rigid grasps without surfaces, with the plant 'engine', have derivatives; "
+                "expected such a scenario. Those of a robot are Robot.linearize."
             )
         self._require_whole()
-        A, B = self._plant.linearize(np.asarray(torque, dtype=float))
-        return StepLinearization(A, B, self._plant.motion.robot)
+        A, B = engine.linearize(np.asarray(torque, dtype=float))
+        return StepLinearization(A, B, engine.robot)
 
     @property
     def observation(self) -> Observation:
@@ -328,9 +355,10 @@ class Simulation:
         Raises:
             ArgumentError: If no robot with contacts is simulated.
         """
-        if not isinstance(self._plant, SteppedContacts):
+        engine = self._plant.engine
+        if not isinstance(engine, RobotContactEngine):
             raise ArgumentError("residuals are those of a robot with contacts, expected one.")
-        return self._plant.motion.residuals()
+        return engine.stepping.residuals()
 
     @property
     def state(self) -> SimulationState:
@@ -356,17 +384,26 @@ class Simulation:
         self._whole = True
 
     def _observe(self, measured: Measurement) -> Observation:
-        truth = self._plant.truth()
         _, time, q, qd, wrenches = measured
         pose = twist = None
-        if truth is not None:
+        if isinstance(self._plant, ScenePlant):
+            truth = self._plant.truth()
             pose, twist = truth.object_pose.copy(), truth.object_twist.copy()
         self._seen = Observation(time, q.copy(), qd.copy(), wrenches.copy(), pose, twist)
         return self._seen
 
 
+def _require_scenario(given: object) -> None:
+    """Refuse the description of a robot."""
+    if isinstance(given, Description) or (isinstance(given, (str, Path)) and is_robot(given)):
+        name = given.mechanism.name if isinstance(given, Description) else given
+        raise ArgumentError(
+            f"Simulation: {str(name)!r} describes a robot, expected rd.load of it, or a scenario."
+        )
+
+
 def _refuse(given: str, other: str, **arguments: Any) -> None:
-    """Refuse arguments that belong to what is not simulated."""
+    """Refuse arguments that belong to another kind of simulation."""
     for name, value in arguments.items():
         if value is not None:
             raise ArgumentError(

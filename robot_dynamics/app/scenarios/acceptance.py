@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from robot_dynamics.simulation.settings import Engine
+from robot_dynamics.simulation.settings import EngineName
 
 
 def _threshold(unit: str) -> Any:
@@ -121,7 +121,7 @@ class AcceptanceSettings:
     mujoco: ThresholdSettings = field(default_factory=ThresholdSettings)
     stop: str = ""
 
-    def thresholds(self, engine: Engine) -> dict[str, float]:
+    def thresholds(self, engine: EngineName) -> dict[str, float]:
         """Return the thresholds that are asked for with an engine, by the field's name."""
         every = asdict(self.engine if engine == "engine" else self.mujoco)
         return {name: value for name, value in every.items() if value is not None}

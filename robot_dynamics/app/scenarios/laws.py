@@ -46,6 +46,9 @@ from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
 
+#: Makes a law from a scenario and the model of arms and object.
+LawMaker = Callable[[Scenario, GraspSystem], ControlLaw]
+
 
 def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLaw:
     """Return the control law of a scenario, or that which observes for a controller.
@@ -256,8 +259,8 @@ def _with(steps: Sequence[ForceStepSettings], internal: Array) -> tuple[ForceSte
     )
 
 
-#: What makes a law of a scenario and of arms and object as they are believed to be.
-LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {
+#: Constructor of each law.
+LAWS: dict[str, LawMaker] = {
     "hybrid": hybrid_law,
     "impedance": lambda scenario, system: hybrid_law(scenario, system, ImpedanceLaw),
     "admittance": lambda scenario, system: hybrid_law(scenario, system, AdmittanceLaw),

@@ -33,7 +33,7 @@ from robot_dynamics.model.elements import inverse_pose, pose
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.pad import Pad
 from robot_dynamics.simulation.engine_plant import EnginePlant
-from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 from robot_dynamics.spatial import Rotation, Vector3
 
@@ -92,7 +92,7 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
     return Scene(system, arms, surfaces, environment_joints, forces, holds_object=law.holds_object)
 
 
-def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
+def make_plant(scenario: Scenario, system: GraspSystem) -> ScenePlant:
     """Return the plant of a scenario, at its start.
 
     Args:

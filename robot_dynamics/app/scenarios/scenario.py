@@ -33,14 +33,14 @@ from robot_dynamics.control.settings import (
 )
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.files import refused
-from robot_dynamics.description.yaml_document import Node, decode, parse_yaml, read_yaml
+from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml, read_yaml
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.hybrid.environment import PUSHED
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.model.joints import joint_type
 from robot_dynamics.resources import SCHEME, share_directory
-from robot_dynamics.simulation.settings import Engine, PlantSettings
+from robot_dynamics.simulation.settings import EngineName, PlantSettings
 
 Array = NDArray[np.float64]
 
@@ -271,7 +271,7 @@ class Scenario:
         return self._text
 
     @cached_property
-    def _document(self) -> Node:
+    def _document(self) -> YamlNode:
         # The text is generated: its line numbers mean nothing to a user.
         return parse_yaml(self.text(), self.name).without_lines()
 
@@ -283,7 +283,7 @@ class Scenario:
 
 
 def load_scenario(
-    name: Scenario | str | Path, overrides: Iterable[str] = (), plant: Engine | None = None
+    name: Scenario | str | Path, overrides: Iterable[str] = (), plant: EngineName | None = None
 ) -> Scenario:
     """Return the scenario of a file, or a shipped one by its name.
 
@@ -392,7 +392,7 @@ OPTION = "--set"
 _INDEX = re.compile(r"\[(\d+)\]")
 
 
-def with_overrides(document: Node, overrides: Iterable[str]) -> Node:
+def with_overrides(document: YamlNode, overrides: Iterable[str]) -> YamlNode:
     """Return a document with some values replaced.
 
     Each override is `KEY=VALUE`: keys joined by dots, numbers for the entries of lists (from 0),
@@ -433,7 +433,7 @@ def with_overrides(document: Node, overrides: Iterable[str]) -> Node:
     return document
 
 
-def _replaced(node: Node, keys: list[str], value: Node, place: str) -> Node:
+def _replaced(node: YamlNode, keys: list[str], value: YamlNode, place: str) -> YamlNode:
     if not keys:
         return value
     first, rest = keys[0], keys[1:]
@@ -448,9 +448,9 @@ def _replaced(node: Node, keys: list[str], value: Node, place: str) -> Node:
         return replace(node, value=items)
     entries = dict(node.value) if node.is_mapping else {}
     path = f"{node.path}.{first}" if node.path else first
-    child = entries.get(first, Node(None, place, 0, 0, path))
+    child = entries.get(first, YamlNode(None, place, 0, 0, path))
     entries[first] = _replaced(child, rest, value, place)
     lines = {name: line for name, line in node.key_lines.items() if name != first}
     if node.is_mapping:
         return replace(node, value=entries, key_lines=lines)
-    return Node(entries, place, 0, 0, node.path)
+    return YamlNode(entries, place, 0, 0, node.path)

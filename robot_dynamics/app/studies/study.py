@@ -34,7 +34,7 @@ from robot_dynamics.app.studies.samples import Results, Tell, run_samples
 from robot_dynamics.app.studies.settings import StudySettings
 from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis, Problem
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics.simulation.engine_plant import SimulationError
+from robot_dynamics.simulation.engine import SimulationError
 from robot_dynamics.version import find_version
 
 Array = NDArray[np.float64]

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from robot_dynamics.manipulation.hybrid.object_observer import ObserverMaps
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
 from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
+
+Array = NDArray[np.float64]
 
 #: What the outputs "scales" are, in their order; scales are from 0 to 1.
 SCALES = (
@@ -145,6 +148,24 @@ class Layout:
         )
 
     @cached_property
+    def view(self) -> Callable[[Array], tuple[Array, ...]]:
+        """Function from outputs (w,) to the parts that `HybridStep` views at once, in its order.
+
+        Wrenches of the held body are a row (1, 18).
+        """
+        names = (
+            "support", "pose", "twist", "error", "scales", "closure", "internal_force", "tilt",
+            "checked_scales",
+        )  # fmt: skip
+        wrenches = None, self.outputs["held_body_wrenches"]
+        return itemgetter(*map(self.outputs.__getitem__, names), wrenches)
+
+    @cached_property
+    def recorded(self) -> slice:
+        """Position of the outputs that are recorded, from the first to the scales."""
+        return slice(0, self.outputs["scales"].stop)
+
+    @cached_property
     def sensors(self) -> Mapping[str, slice]:
         """Which sensors there are: of grasp wrenches, of surface forces; and the latter."""
         return consecutive(wrenches=1, contact=1, forces=self.surfaces)
@@ -153,9 +174,6 @@ class Layout:
     def size(parts: Mapping[str, slice]) -> int:
         """Return the length of a vector of parts."""
         return max(part.stop for part in parts.values())
-
-
-Array = NDArray[np.float64]
 
 
 def law_parameters(

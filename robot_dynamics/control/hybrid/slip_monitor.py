@@ -19,12 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import block_diag
 
+from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.hybrid.step import HybridStep, SlipReport
 from robot_dynamics.control.hybrid.task_check import TaskOptions
 from robot_dynamics.control.reference import row_columns
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ContactLimits, ForceDistribution, HybridSystem
+from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
 
@@ -246,10 +248,32 @@ class SlipWatch:
             self._wrenches(forces, rows[:, at["contact"]], rows[:, at["touch"]])
         )
 
-    @staticmethod
-    def needed(system: HybridSystem, options: TaskOptions) -> bool:
-        """Return whether anything can slip."""
-        return bool(options.grips) or any(one.limits is not None for one in system.contacts)
+    @classmethod
+    def of(
+        cls,
+        held: HybridSystem,
+        system: GraspSystem,
+        options: TaskOptions,
+        plan: ObjectPlan,
+        distribution: ForceDistribution,
+        period: float,
+    ) -> SlipWatch | None:
+        """Return the monitor of a plan; None if no contact can slip.
+
+        Args:
+            held: Arms, object, contacts and surfaces.
+            system: Arms and object, for the arms' names.
+            options: Margins of contacts, and surfaces to stick to.
+            plan: The plan.
+            distribution: Sharing of forces, and internal forces.
+            period: Control period [s].
+        """
+        if not options.grips and all(one.limits is None for one in held.contacts):
+            return None
+        count = int(np.ceil(plan.duration / period)) + 1
+        rows = np.asarray(plan.rows(np.arange(count) * period))
+        names = [arm.name for arm in system.arms]
+        return cls(held, names, options, rows, distribution, period)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -282,9 +306,9 @@ class SlipWatch:
         wrenches = None
         if measured is not None:
             wrenches = self._wrenches(
-                measured.measured_contact_forces[None],
-                measured.contact_force[None],
-                measured.touched[None],
+                measured.outputs.measured_contact_forces[None],
+                measured.outputs.contact_force[None],
+                measured.outputs.touched[None],
             )[0]
         report = self._monitor.step(row, wrenches)
         self._filter.take(tick, report)

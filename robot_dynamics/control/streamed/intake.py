@@ -14,11 +14,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.control_law import ControlLaw, LawStep, PlanCheck
+from robot_dynamics.control.abilities import PlanCheck, TakesReferences, TouchesSurfaces
+from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.reference import FORCE, Plan
-from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.streamed.reach_check import ReachCheck
 from robot_dynamics.control.streamed.trajectory import (
     HALT_S,
@@ -69,20 +70,21 @@ class ReferenceIntake:
         settings: Limits.
         terms: `Robot.constraint_terms` of the system's model.
         proximity: Watches the links.
-        period: Control period [s].
+        control: Control period and start ramp.
     """
 
     def __init__(
         self,
-        law: ControlLaw,
+        law: TakesReferences,
         system: GraspSystem,
         settings: SafetySettings,
         terms: Any,
         proximity: Proximity,
-        period: float,
+        control: ControlSettings,
     ) -> None:
-        self._period = period
+        self._period, self._ramp_ticks = control.period, control.ramp_ticks
         self._law, self._system, self._settings = law, system, settings
+        self._surfaces = law.surfaces if isinstance(law, TouchesSurfaces) else {}
         self._width = max(part.stop for part in law.force_columns.values())
         self._terms, self._proximity = terms, proximity
         self.begin()
@@ -137,7 +139,7 @@ class ReferenceIntake:
 
         Args:
             wrench: In the middle between the grasps (6,) [N m, N]; see
-                `ControlLaw.internal_forces`.
+                `TakesReferences.internal_forces`.
 
         Raises:
             TrajectoryError: If it is refused.
@@ -152,13 +154,14 @@ class ReferenceIntake:
 
         Args:
             surface: The surface's name.
-            wrench: Moment and force on it, in its frame (6,); see `ControlLaw.contact_forces`.
+            wrench: Moment and force on it, in its frame (6,).
             step: What the law has just done.
 
         Raises:
             RobotDynamicsError: If it is refused.
         """
         law, own = self._law, self._on(surface)
+        assert isinstance(law, TouchesSurfaces)  # it has the surface
         values = np.asarray(wrench, dtype=float)
         self._require_fit(values, 6)
         if not self._wanted(step)[law.force_columns["touch"]][own].any():
@@ -182,7 +185,7 @@ class ReferenceIntake:
             RobotDynamicsError: If there is no such surface.
         """
         law, slices = self._law, [self._on(name) for name in names]
-        if not law.surfaces:
+        if not self._surfaces:
             self._refuse("surfaces to be touched; the control law knows of none.")
         wanted = self._wanted(step)
         before = wanted[law.force_columns["touch"]] > 0.0
@@ -285,7 +288,7 @@ class ReferenceIntake:
                 self._proximity,
                 self._law.bodies(plan, tick),
                 q,
-                self._law.contacts,
+                self._law.grasp.contacts,
             ),
             *self._law.plan_checks(plan),
         ]
@@ -295,7 +298,7 @@ class ReferenceIntake:
         if self._path is not None:
             forces = _changed(self._held, forces)
             return WithForces(self._path, forces, self._path_began - now)
-        gone = max(tick - self._law.ramp_ticks, 0) * self._period
+        gone = max(tick - self._ramp_ticks, 0) * self._period
         return WithForces(self._law.reference, forces, -gone)
 
     def _followed(self, step: LawStep) -> Array:
@@ -311,7 +314,7 @@ class ReferenceIntake:
 
     def _on(self, surface: str) -> slice:
         """Return where the forces on a surface stand."""
-        slices = self._law.surfaces
+        slices = self._surfaces
         if surface not in slices:
             error = UnknownNameError("surface", surface, slices)
             self.refuse(str(error))

@@ -148,7 +148,7 @@ def test_numbers_that_are_none_end_their_cell_alone(plain):
         if k == 4:
             torque[3, 2], torque[7] = np.nan, np.inf
         if k == 6:
-            plain._plant.q[5, 1] = np.nan
+            plain._cells.plant.q[5, 1] = np.nan
 
     seen = driven(plain, spoil)
     others = [0, 1, 2, 4, 6, 8, 9]

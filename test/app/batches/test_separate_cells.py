@@ -63,7 +63,7 @@ def test_steps_of_the_caller_are_those_of_a_run(trays):
     torque[0, 3] = np.nan
     trays.step(torque)
     trays.step(trays.control())
-    trays._plant._parts[0]._cells._cells[1].plant.motion.qd[0] = np.nan
+    trays._cells._workers[0]._cells._cells[1].plant.engine.qd[0] = np.nan
     for _ in range(5):
         seen = trays.step(trays.control())
     assert sorted(trays.endings) == [0, 1]
@@ -198,7 +198,7 @@ def test_processes_change_nothing(trays):
         assert np.array_equal(run.figures[name], again.figures[name], equal_nan=True)
     with pytest.raises(RobotDynamicsError, match="unknown column 'pose'"):
         spread.run(0.004, record=["pose"])
-    processes = [part._process for part in spread._plant._parts.values()]
+    processes = [part._process for part in spread._cells._workers.values()]
     processes[0].kill()
     with pytest.raises(RobotDynamicsError, match="has ended with status"):
         spread.step(np.zeros(len(spread.joint_names)))

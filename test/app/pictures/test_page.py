@@ -23,7 +23,7 @@ from robot_dynamics.app.scenarios.scenario import load_scenario
 for package in ("trimesh", "viser"):
     pytest.importorskip(package, reason=f"{package}, of the extra `view`, is not installed")
 
-from robot_dynamics.app.command_line.main import live  # noqa: E402
+from robot_dynamics.app.command_line import live  # noqa: E402
 from robot_dynamics.app.pictures.page import Page, require_viser  # noqa: E402
 from robot_dynamics.app.pictures.visual_scene import scene_of_recording  # noqa: E402
 

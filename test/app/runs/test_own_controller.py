@@ -44,9 +44,9 @@ def block_of(path, language, containing):
 
 @pytest.fixture
 def hold(tmp_path, monkeypatch):
-    """Return the name of the controller of the README, from its file in the working directory."""
-    code = block_of(ROOT / "README.md", "python", "class Hold(rd.Controller)")
-    assert len([line for line in code.splitlines() if line.strip()]) <= 15
+    """Return the name of the controller of the page, from its file in the working directory."""
+    code = block_of(ROOT / "docs" / "own_controller.md", "python", "class Hold(rd.Controller)")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 18
     (tmp_path / "hold.py").write_text(code)
     monkeypatch.chdir(tmp_path)
     return "hold.py:Hold"
@@ -255,9 +255,11 @@ def test_names_that_are_refused(law, expected):
         rd.simulate("lift_box", overrides=[f"control.law={law}"], allow_code=True)
 
 
-def test_options_that_are_refused(hold):
-    """Of a class that does not take them, and of shipped laws."""
-    changes = [f"control.law={hold}", "control.options.stiffness=3"]
+def test_options_that_a_controller_does_not_take_are_refused(tmp_path):
+    """A class without options, one with others, and a shipped law."""
+    code = "import robot_dynamics as rd\nclass Hold(rd.Controller):\n    pass\n"
+    (tmp_path / "hold.py").write_text(code)
+    changes = [f"control.law={tmp_path}/hold.py:Hold", "control.options.stiffness=3"]
     with pytest.raises(ControllerError, match=r"'stiffness'; expected no options"):
         rd.simulate("lift_box", overrides=changes, allow_code=True)
     expected = rf"'stiffness'; expected options bandwidth \({__file__}"
@@ -275,7 +277,7 @@ def test_an_observer_must_fit_the_object():
         rd.load_scenario("fold", ["control.law=math:sin"])
 
 
-def test_the_file_of_the_readme_in_simulate_and_over_topics(hold):
+def test_the_file_of_the_page_in_simulate_and_over_topics(hold):
     """The command line runs it, and the controller node: equal states, to the last bit."""
     shown = subprocess.run([sys.executable, "hold.py"], capture_output=True, text=True, check=True)
     assert float(shown.stdout) < 1e-6

@@ -36,8 +36,9 @@ from robot_dynamics.control.jointed.law import JointedLaw
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.model import LinkElement, pose
-from robot_dynamics.simulation.contact.report import ContactReport, Touch
-from robot_dynamics.simulation.plant import Measurement, Truth
+from robot_dynamics.simulation.contact.report import ContactMode, ContactReport
+from robot_dynamics.simulation.engine import Truth
+from robot_dynamics.simulation.sensors import Measurement
 
 SEVEN = np.array([0.0, 0, 0, 0, 0, 0, 1.0])
 
@@ -177,7 +178,9 @@ def test_units_name_internal_forces_and_scales_in_their_order(name, forces, scal
     assert control["reference_internal_force"].startswith(forces)
     count = len(forces.split(", "))
     assert plant["internal_force"].shape == (0, count)
-    assert law.columns["estimated_internal_force"] == count == len(law.internal_force_names)
+    recorded = ControlRecorder(law, scenario, 1).finish(0)
+    assert recorded["estimated_internal_force"].shape == (0, count)
+    assert count == len(law.internal_force_names)
     assert len(control["control_scales"].split(", ")) == law.columns["control_scales"] == scales
     assert control.keys() >= law.columns.keys()
 
@@ -219,10 +222,10 @@ def test_forces_of_a_surface_add_up_and_slides_grow():
         "contact_wrench": 12, "grasp_slip": 2, "contact_force": 1, "surface_slip": 1,
     }  # fmt: skip
     contacts = [
-        report("left", Touch.STICKING, 30.0, 1e-9, 0.4),
-        report("right", Touch.SLIDING, 30.0, 0.2, 1.0),
-        report("wall", Touch.SLIDING, 4.0, 0.1),
-        report("wall", Touch.SLIDING, 5.0, 0.3),
+        report("left", ContactMode.STICKING, 30.0, 1e-9, 0.4),
+        report("right", ContactMode.SLIDING, 30.0, 0.2, 1.0),
+        report("wall", ContactMode.SLIDING, 4.0, 0.1),
+        report("wall", ContactMode.SLIDING, 5.0, 0.3),
     ]
     recorder.values(contacts)
     wrenches, grasps, force, slid = recorder.values(contacts)
@@ -238,7 +241,11 @@ def test_soft_fingers_tilt_while_they_touch():
     """A pad that has left the object lies on nothing; a point has no pad."""
     recorder = ContactRecorder(TWO, [], 0.01, np.zeros((1, 12)), soft_fingers=["right"])
     assert recorder.columns["grasp_tilt"] == 1
-    for state, tilt in ((Touch.STICKING, 0.1), (Touch.SLIDING, 0.1), (Touch.OPEN, 0.0)):
+    for state, tilt in (
+        (ContactMode.STICKING, 0.1),
+        (ContactMode.SLIDING, 0.1),
+        (ContactMode.OPEN, 0.0),
+    ):
         contacts = [report("left", state, 3.0, tilt=0.2), report("right", state, 3.0, tilt=0.1)]
         values = dict(zip(recorder.columns, recorder.values(contacts), strict=True))
         assert values["grasp_tilt"].tolist() == [tilt]
@@ -263,7 +270,7 @@ def test_without_surfaces_there_are_no_columns_of_them():
     """What is not there is not recorded."""
     recorder = ContactRecorder({"left": None}, [], 0.01, np.zeros((1, 6)))
     assert set(recorder.columns) == {"contact_wrench", "grasp_slip"}
-    wrenches, _ = recorder.values([report("left", Touch.HELD, 3.0, used=0.5)])
+    wrenches, _ = recorder.values([report("left", ContactMode.HELD, 3.0, used=0.5)])
     found = recorder.finish({"contact_wrench": wrenches[None]})
     assert found["friction_used"].tolist() == [[0.0]]
 
@@ -276,11 +283,13 @@ def test_forces_on_a_hinge_are_those_by_the_object():
     )
     assert recorder.columns.keys() >= {"contact_force", "surface_slip"}
     assert recorder.columns["holding_force"] == 5
-    door = report("door", Touch.HELD)._replace(
+    door = report("door", ContactMode.HELD)._replace(
         force=np.array([3.0, 0.0, -4.0]), moment=np.array([0.5, 0.25, 0.0])
     )
-    held = report("left", Touch.STICKING)
-    _, _, force, slid, holding = recorder.values([held, report("wall", Touch.STICKING, 7.0), door])
+    held = report("left", ContactMode.STICKING)
+    _, _, force, slid, holding = recorder.values(
+        [held, report("wall", ContactMode.STICKING, 7.0), door]
+    )
     np.testing.assert_allclose(force, [7.0, 5.0])
     np.testing.assert_allclose(holding, [-3.0, 0.0, 4.0, 0.25, -0.5])
     np.testing.assert_allclose(slid, 0.0)
@@ -291,8 +300,11 @@ def test_internal_forces_are_those_of_the_contacts():
     recovery = np.zeros((1, 12))
     recovery[0, [5, 11]] = 0.5  # half of what both push with
     recorder = ContactRecorder(TWO, ["wall"], 0.01, recovery)
-    forces = [report("left", Touch.STICKING, 20.0), report("right", Touch.STICKING, 30.0)]
-    forces.append(report("wall", Touch.STICKING, 7.0))
+    forces = [
+        report("left", ContactMode.STICKING, 20.0),
+        report("right", ContactMode.STICKING, 30.0),
+    ]
+    forces.append(report("wall", ContactMode.STICKING, 7.0))
     wrenches = recorder.values(forces)[0]
     assert recorder.finish({"contact_wrench": wrenches[None]})["internal_force"] == [[25.0]]
 
@@ -321,7 +333,7 @@ def stated_columns():
     rows = {name: ("plant", text) for name, text in found.items()}
     for law_class in (HybridLaw, ImpedanceLaw, AdmittanceLaw, JointedLaw, GravityLaw):
         law = object.__new__(law_class)  # its units alone are asked for: nothing is compiled
-        law.system = law.distribution = forces
+        law.system, law.kernel = forces, SimpleNamespace(distribution=forces)
         for name, text in {**_CONTROL_MEASURED_UNITS, **_CONTROL_UNITS, **law.units}.items():
             rows.setdefault(name, ("controller", text))
     return rows

@@ -108,7 +108,7 @@ def test_a_state_goes_to_another_simulation_of_the_scenario_only():
     other.state = one.state
     torque = torques(one, 1, seed=1)[0]
     assert np.array_equal(one.step(torque).q, other.step(torque).q)
-    with pytest.raises(rd.ArgumentError, match="another plant"):
+    with pytest.raises(rd.ArgumentError, match="another simulation"):
         rd.Simulation("tray").state = one.state
 
 
@@ -220,14 +220,14 @@ def test_a_period_that_is_interrupted_is_told(name, engine, monkeypatch):
     torque = torques(sim, 1)[0]
     sim.step(torque)
     state, after = sim.state, sim.step(torque).q
-    run = sim._plant._run
+    run = sim._plant.engine.run
 
     def interrupted(*given):
         run(*given)
         raise KeyboardInterrupt
 
     for set_back in (lambda: setattr(sim, "state", state), sim.reset):
-        monkeypatch.setattr(sim._plant, "_run", interrupted)
+        monkeypatch.setattr(sim._plant.engine, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             sim.step(torque)
         monkeypatch.undo()

@@ -24,8 +24,8 @@ from robot_dynamics.nodes.drill.session import (
     CONTROLLER,
     SIMULATOR,
     DrillError,
+    DrillSession,
     NodeMonitor,
-    Session,
 )
 from robot_dynamics.nodes.topics import STREAM
 from test.two_arms import two_arms
@@ -38,7 +38,7 @@ def test_start_recover_and_end(ros, tmp_path):
     """
     scenario = load_scenario("lift_box")
     monitor = NodeMonitor(build_system(scenario))
-    with Session(monitor, scenario, tmp_path, lockstep=True) as session:
+    with DrillSession(monitor, scenario, tmp_path, lockstep=True) as session:
         session.start_nodes()
         processes = list(session.nodes.values())
         session.begin()

@@ -98,7 +98,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class JointStates(Stream):
+class JointFields(Stream):
     """Some fields of joint states, matched by the names of the joints.
 
     Attributes:
@@ -241,8 +241,8 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
     states = [whole(f"{key}_{what}", len(own)) for key, own in groups.items() for what in measured]
     torques = (whole("applied_torque", n),)
     found: list[Stream] = [
-        JointStates(topics.JOINT_STATES, tuple(states), tuple(groups.values()), measured),
-        JointStates(topics.APPLIED_TORQUES, torques, (joints,), ("effort",)),
+        JointFields(topics.JOINT_STATES, tuple(states), tuple(groups.values()), measured),
+        JointFields(topics.APPLIED_TORQUES, torques, (joints,), ("effort",)),
         BodyMotion(topics.OBJECT_ODOMETRY, _motion("estimated"), body),
         BodyMotion(topics.TRUE_ODOMETRY, _motion("object"), body),
         BodyMotion(topics.MEASURED_ODOMETRY, _motion("measured"), body),

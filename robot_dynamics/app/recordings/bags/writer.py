@@ -29,7 +29,7 @@ from robot_dynamics.app.recordings.bags.messages import (
     require_rosbags,
 )
 from robot_dynamics.app.recordings.bags.streams import (
-    JointStates,
+    JointFields,
     Numbers,
     Place,
     Stream,
@@ -153,7 +153,7 @@ def _named(stream: Stream, metadata: Mapping[str, Any]) -> Iterator[Stream]:
     """
     names = metadata.get("topics", {}).get(stream.topic, [stream.topic])
     counts = metadata["arm_joints"]
-    if not isinstance(stream, JointStates) or len(names) != len(counts):
+    if not isinstance(stream, JointFields) or len(names) != len(counts):
         yield replace(stream, topic=names[0])
         return
     own, *passive = stream.joints

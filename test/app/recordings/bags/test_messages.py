@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.recordings.bags.messages import Messages, full_name, require_rosbags
-from robot_dynamics.app.recordings.bags.streams import JointStates, Numbers, Wrenches
+from robot_dynamics.app.recordings.bags.streams import JointFields, Numbers, Wrenches
 from robot_dynamics.app.recordings.recording import RecordingError
 
 
@@ -21,7 +21,7 @@ def test_bytes_are_those_of_ros():
     from std_msgs.msg import Float64MultiArray
 
     make = Messages()
-    joints = JointStates("j", (), (("a", "bcd"),), ("position", "effort"))
+    joints = JointFields("j", (), (("a", "bcd"),), ("position", "effort"))
 
     def written(stream, values, tick=0, stamp=0):
         return stream.write(make, tick, stamp, values)

@@ -9,7 +9,7 @@ import pytest
 
 from robot_dynamics.app.recordings.bags.messages import Messages
 from robot_dynamics.app.recordings.bags.streams import (
-    JointStates,
+    JointFields,
     Numbers,
     standard_streams,
     whole,
@@ -35,7 +35,7 @@ def test_streams_read_what_they_write(short):
 
 def test_joints_are_matched_by_name():
     """Another order, further joints and missing ones are all met by the names."""
-    stream = JointStates(
+    stream = JointFields(
         "joint_states", (whole("q", 2), whole("qd", 2)), (("a", "b"),), ("position", "velocity")
     )
     message = SimpleNamespace(name=["b", "x", "a"], position=[2.0, 9.0, 1.0], velocity=[])

@@ -9,8 +9,7 @@ from math import sqrt
 from robot_dynamics.compile.routine import Call, Vector, routine
 from robot_dynamics.contact.dense import along_row, larger
 from robot_dynamics.contact.solver import ContactProblem
-from robot_dynamics.simulation.contact.groups import Groups
-from robot_dynamics.simulation.contact.step_records import (
+from robot_dynamics.simulation.contact.contact_arrays import (
     CLOSED,
     DEEP,
     FASTEST,
@@ -20,8 +19,9 @@ from robot_dynamics.simulation.contact.step_records import (
     ContactLaws,
     Rows,
     StepState,
-    Trial,
+    TrialStep,
 )
+from robot_dynamics.simulation.contact.groups import Groups
 from robot_dynamics.simulation.contact.terms import StepTerms
 
 #: A step is divided where it would end this far [m, rad] from where its bias forces were taken.
@@ -42,7 +42,11 @@ def nothing() -> None:
 
 @routine
 def rub(
-    state: StepState, damping: Vector, friction: Vector, friction_velocity: Vector, trial: Trial
+    state: StepState,
+    damping: Vector,
+    friction: Vector,
+    friction_velocity: Vector,
+    trial: TrialStep,
 ) -> None:
     """Write the friction of joints over velocities."""
     v = state.v
@@ -56,7 +60,7 @@ def rub(
 @routine
 def attempt_step(
     rub: Call, terms: Call, begin: Call, give_way: Call, solve: Call, end: Call, follow_laws: Call,
-    trial: Trial,
+    trial: TrialStep,
 ) -> None:  # fmt: skip
     """Find what a step would do: impulses, and velocities at its end, that meet the laws.
 
@@ -76,7 +80,7 @@ def attempt_step(
 
 
 @routine
-def ordinary_steps(attempt: Call, accept: Call, trial: Trial) -> int:
+def ordinary_steps(attempt: Call, accept: Call, trial: TrialStep) -> int:
     """Take steps until one needs to be shorter, or something arrives or closes in it.
 
     Return how many were taken.
@@ -99,7 +103,7 @@ def ordinary_steps(attempt: Call, accept: Call, trial: Trial) -> int:
 @routine
 def accept_step(
     coast: Call, take: Call, move_patches: Call, open_by: Call, terms: StepTerms, state: StepState,
-    laws: ContactLaws, trial: Trial, problem: ContactProblem,
+    laws: ContactLaws, trial: TrialStep, problem: ContactProblem,
 ) -> None:  # fmt: skip
     """Go on to the end of the step that was tried."""
     gap, shown = terms.gaps, laws.shown
@@ -120,7 +124,7 @@ def accept_step(
 
 @routine
 def begin_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Trial,
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep,
     problem: ContactProblem,
 ) -> bool:  # fmt: skip
     """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
@@ -200,7 +204,7 @@ def begin_step(
 
 @routine
 def end_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Trial,
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep,
     problem: ContactProblem,
 ) -> None:  # fmt: skip
     """Write velocities at the end, how far it is from what was foreseen, and what closes when."""
@@ -239,7 +243,7 @@ def end_step(
 @routine
 def take_step(
     terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, groups: Groups,
-    trial: Trial, problem: ContactProblem,
+    trial: TrialStep, problem: ContactProblem,
 ) -> None:  # fmt: skip
     """Enter a step into the books, and change what the next step depends on."""
     h = trial.h[0]

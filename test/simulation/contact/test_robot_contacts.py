@@ -46,8 +46,8 @@ from robot_dynamics.model import (
     pose,
 )
 from robot_dynamics.scalar.functions import absolute, sqrt
-from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.engine_plant import SimulationError
+from robot_dynamics.simulation.contact.report import ContactMode
+from robot_dynamics.simulation.engine import SimulationError
 
 ROOT = Path(__file__).resolve().parents[3]
 G = 9.81
@@ -83,7 +83,7 @@ def test_a_sliding_block_stops_where_it_should():
     assert_allclose(seen.q[0], v * v / (2 * mu * G), atol=1e-6)
     assert_allclose(seen.qd, 0.0, atol=1e-9)
     assert_allclose(seen.q[2:], q[2:], atol=1e-9)
-    assert {c.state for c in sim.contacts} == {Touch.STICKING}
+    assert {c.state for c in sim.contacts} == {ContactMode.STICKING}
     assert_allclose(sum(c.force[2] for c in sim.contacts), 2.0 * G, rtol=1e-9)
 
 
@@ -163,7 +163,7 @@ def test_a_period_that_is_not_finished_is_told(monkeypatch):
         raise KeyboardInterrupt
 
     for set_back in (lambda: setattr(sim, "state", state), sim.reset):
-        monkeypatch.setattr(sim._plant.motion, "correct", interrupted)
+        monkeypatch.setattr(sim._plant.engine.stepping, "correct", interrupted)
         with pytest.raises(KeyboardInterrupt):
             sim.step(np.zeros(6))
         monkeypatch.undo()
@@ -183,7 +183,7 @@ def test_impulses_that_miss_the_laws_are_told(caplog):
     sim = rd.Simulation(floating(), contacts=[foot], q=at(0, 0, 0.2))
     sim.step(np.zeros(6))
     assert not caplog.text
-    sim._plant.motion.state.residual[0] = 2e-6
+    sim._plant.engine.stepping.state.residual[0] = 2e-6
     for _ in range(3):
         sim.step(np.zeros(6))
     assert caplog.text.count("impulses miss the laws of contact by 2e-06") == 1
@@ -199,7 +199,7 @@ def test_the_angle_of_repose_is_arctan_mu():
     down = G * (np.sin(angle + 1e-6) - mu * np.cos(angle + 1e-6))
     way = np.linalg.norm(moving.observation.q[:3] - q[:3])
     assert_allclose(way, 0.5 * down * 0.2**2, rtol=1e-2)  # of 2e-7 m, summed over 800 steps
-    assert {c.state for c in moving.contacts} == {Touch.SLIDING}
+    assert {c.state for c in moving.contacts} == {ContactMode.SLIDING}
 
 
 def test_pyramids_resist_more_between_their_tangents():
@@ -235,7 +235,7 @@ def test_what_flies_at_a_floor_meets_the_laws():
     assert max(sim.contact_residuals) == 0.0
     for _ in range(100):
         sim.step(np.zeros(6))
-    assert sim.contacts[0].state is not Touch.OPEN
+    assert sim.contacts[0].state is not ContactMode.OPEN
     assert max(sim.contact_residuals) < 1e-9
 
 
@@ -347,7 +347,7 @@ def test_a_box_sticks_on_a_table_that_turns(step):
     )
     for _ in range(200):
         seen = sim.step(np.zeros(7))
-        assert all(c.state is not Touch.SLIDING for c in sim.contacts)
+        assert all(c.state is not ContactMode.SLIDING for c in sim.contacts)
     assert_allclose(np.hypot(*seen.q[1:3]), r, atol=1e-6)
     turned = Rotation.from_rotvec([0, 0, seen.q[0]]).inv().apply(seen.q[1:4])
     assert_allclose(turned, [r, 0, half], atol=1e-6)
@@ -391,7 +391,7 @@ def test_a_fast_ball_rolls_on_and_stays_on_its_plane(speed, turns):
     world = Rotation.from_quat(seen.q[3:]).apply(seen.qd[3:])
     assert_allclose(world, [rolls, 0.0, 0.0], rtol=1e-6, atol=1e-9)
     (contact,) = sim.contacts
-    assert contact.state is Touch.STICKING
+    assert contact.state is ContactMode.STICKING
     assert contact.impacts == 0
 
 
@@ -406,7 +406,7 @@ def test_a_ball_rolls_and_two_links_touch_each_other():
     for _ in range(150):
         seen = sim.step(np.zeros(6))
     assert_allclose(seen.qd[1], 5.0 / 7.0 / r, rtol=1e-4)
-    assert sim.contacts[0].state is Touch.STICKING
+    assert sim.contacts[0].state is ContactMode.STICKING
     links = (
         LinkElement("world"),
         LinkElement("cart", 3.0),
@@ -577,7 +577,7 @@ def test_a_ball_rolls_on_a_cart(speed):
     sim = rd.Simulation(robot, contacts=[ball], q=q, qd=qd)
     for _ in range(250):
         seen = sim.step(np.zeros(model.nv))
-        assert sim.contacts[0].state is Touch.STICKING
+        assert sim.contacts[0].state is ContactMode.STICKING
     assert sim.contacts[0].impacts <= 1
     assert_allclose(sim.contacts[0].force[2], G, rtol=5e-3)
     assert_allclose(seen.qd[0], 0.0, atol=2e-4)  # with knocks 0.07 m/s
@@ -612,7 +612,7 @@ def test_a_contact_stays_closed_after_an_impact_while_its_row_turns_fast():
             pressed = robot.inverse_dynamics(seen.q, seen.qd, -J * (5.0 + bend) / (J @ J))
             seen = sim.step(pressed)
             if k > 8:
-                assert sim.contacts[0].state is Touch.SLIDING
+                assert sim.contacts[0].state is ContactMode.SLIDING
                 assert abs(sim.contacts[0].gap) < 1e-9  # with impacts in every step 1e-5
         assert sim.contacts[0].impacts == 1
         ends.append(seen.q)
@@ -638,7 +638,7 @@ def test_forces_do_not_alternate_after_a_bounce():
     for _ in range(720):
         sim.step(np.zeros(robot.model.nv))
         forces.append(sim.contacts[0].force)
-    assert sim.contacts[0].state is Touch.STICKING
+    assert sim.contacts[0].state is ContactMode.STICKING
     last = np.array(forces[-100:])
     alternating = np.abs(np.diff(last, n=2, axis=0)).max() / 4.0
     assert alternating < 2e-3 * last[:, 2].min()

@@ -14,9 +14,9 @@ from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
-from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.contact.steps import ObservedContacts
-from robot_dynamics.simulation.contact.time_stepping import ContactMotion
+from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
+from robot_dynamics.simulation.contact.report import ContactMode
+from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 
 CELL = two_arms()
@@ -30,7 +30,7 @@ def mixed():
         for kind, grasp in zip(("rigid", "soft finger"), CELL.system.grasps, strict=True)
     )
     scene = Scene(CELL.system, contacts)
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     return scene, motion
 
 
@@ -79,13 +79,13 @@ def test_reports_of_a_block_that_slides():
         "floor", plane((0, 0, 0), (0, 0, 1)), corners, Material(FrictionCone(0.3))
     )
     scene = on_surfaces(floor)
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     motion.start(np.array([0, 0, 0.05, 0, 0, 0, 1.0]), np.array([0, 0, 0, 0.5, 0, 0]))
     run(motion, 0.01)
     now = ObservedContacts(motion.terms, motion.q, motion.v)
     reports = now.reports(motion.state.force, motion)
     assert [r.name for r in reports] == ["floor"] * 4
-    assert {r.state for r in reports} == {Touch.SLIDING}
+    assert {r.state for r in reports} == {ContactMode.SLIDING}
     total = sum(r.axes.T @ r.force for r in reports)
     assert_allclose(total, 2.0 * 9.81 * np.array([-0.3, 0, 1]), atol=1e-9)
     for r in reports:
@@ -97,7 +97,7 @@ def test_reports_of_a_block_that_slides():
 def test_reports_of_fingers():
     """Between soft fingers: the weight is shared, the squeeze is along the normals."""
     scene, start = between_fingers(Material(FrictionCone(0.8, 0.01)), "soft finger")
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     motion.start(start)
     force = np.zeros(8)
     force[scene.system.v_index] = 40.0
@@ -106,7 +106,7 @@ def test_reports_of_fingers():
     for report, grasp in zip(
         now.reports(motion.state.force, motion), scene.system.grasps, strict=True
     ):
-        assert report.state is Touch.STICKING
+        assert report.state is ContactMode.STICKING
         assert_allclose(report.point, grasp[:3, 3], atol=1e-9)
         assert_allclose(report.axes, grasp[:3, :3].T, atol=1e-9)
         assert_allclose(

@@ -34,24 +34,23 @@ from robot_dynamics.dynamics.kinematics import (
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.runge_kutta import CLASSICAL, ORDERS, scheme_of_order
-from robot_dynamics.simulation.step import (
-    Drives,
-    decay_rates,
+from robot_dynamics.simulation.closed_loop_step import (
     drive_forces,
-    largest_step,
     singular_step,
     step_derivative_program,
     step_derivatives,
     step_parameters,
     step_program,
 )
+from robot_dynamics.simulation.drives import DriveParameters
+from robot_dynamics.simulation.runge_kutta import CLASSICAL, ORDERS, scheme_of_order
+from robot_dynamics.simulation.stability import decay_rates, largest_step
 from robot_dynamics.spatial import Force
 
 
 def free_drives(na):
     """Return drives without friction and limits."""
-    return Drives(np.arange(na), np.full(na, np.inf), np.zeros(na), np.zeros(na), 0.01)
+    return DriveParameters(np.arange(na), np.full(na, np.inf), np.zeros(na), np.zeros(na), 0.01)
 
 
 class Setup:
@@ -227,7 +226,7 @@ def test_held_up_it_rests(arms):
 
 def test_torques_end_at_the_limits(arms):
     """A drive gives no more than its limit, in either direction."""
-    drives = Drives(np.arange(14), np.full(14, 3.0), np.zeros(14), np.zeros(14), 0.01)
+    drives = DriveParameters(np.arange(14), np.full(14, 3.0), np.zeros(14), np.zeros(14), 0.01)
     sign = np.where(np.arange(14) % 2, 1.0, -1.0)
     far = arms.run(0.002, 0.02, 100.0 * sign, drives)
     at = arms.run(0.002, 0.02, 3.0 * sign, drives)
@@ -236,7 +235,9 @@ def test_torques_end_at_the_limits(arms):
 
 def test_friction_takes_the_energy_that_it_should(arms):
     """Energy falls by the integral of the friction's power, and never grows."""
-    drives = Drives(np.arange(14), np.full(14, np.inf), np.full(14, 0.5), np.full(14, 0.8), 0.05)
+    drives = DriveParameters(
+        np.arange(14), np.full(14, np.inf), np.full(14, 0.5), np.full(14, 0.8), 0.05
+    )
     model, h = arms.model, 0.001
     step = arms.kernel.bind(step_parameters(model, drives, h))
     q, qd = arms.q, arms.qd
@@ -257,7 +258,7 @@ def test_derivatives_of_a_step(arms):
     """By positions along velocities, velocities and torques: of differences and complex steps."""
     model, na, step = arms.model, len(arms.actuated), 1e-5
     full = np.full(na, 0.2)
-    drives = Drives(np.array(arms.actuated), np.full(na, 50.0), full, full, 0.5)
+    drives = DriveParameters(np.array(arms.actuated), np.full(na, 50.0), full, full, 0.5)
     parameters = step_parameters(model, drives, 2e-3)
     program = step_derivative_program(model, arms.actuated)
     torque = np.linspace(-1.0, 1.0, na)
@@ -302,7 +303,9 @@ def test_derivatives_of_a_step_by_parameters():
     named = [*(link.name for link in mechanism.links[1:]), "grasp"]
     model = build(mechanism, variable=named)
     actuated = [6, 7, 8]
-    drives = Drives(np.array(actuated), np.array([0.5, 9.0, 9.0]), *np.full((2, 3), 0.2), 0.5)
+    drives = DriveParameters(
+        np.array(actuated), np.array([0.5, 9.0, 9.0]), *np.full((2, 3), 0.2), 0.5
+    )
     block = step_parameters(model, drives, 2e-3)
     assert len(block) == 3 + 4 * 10 + 2 * 12 + 3 * 3 + 1 + 1
     qd, torque = rng.normal(size=model.nv), np.array([2.0, -1.0, 3.0])
@@ -322,7 +325,7 @@ def test_derivatives_of_a_step_by_parameters():
 
 def test_drive_forces():
     """Limits first, then damping and smoothed friction; what has no drive has no force."""
-    drives = Drives(
+    drives = DriveParameters(
         np.array([2, 0]), np.array([5.0, np.inf]), np.array([0.1, 0.0]), np.array([0.0, 2.0]), 0.3
     )
     forces = drive_forces(3, [2, 0], [0.4, 9.0, -2.0], [7.0, 1.0], drives.pack().tolist())
@@ -348,7 +351,9 @@ def setup():
     robot = Robot(system.model)
     inertia, _, K, _, _, _ = robot.constraint_terms(q, np.zeros(20))
     qd = consistent_velocity(inertia, K, rng.normal(size=20))
-    drives = Drives(system.v_index, np.full(14, 20.0), np.full(14, 0.2), np.full(14, 0.1), 0.02)
+    drives = DriveParameters(
+        system.v_index, np.full(14, 20.0), np.full(14, 0.2), np.full(14, 0.1), 0.02
+    )
     return robot, drives, q, qd, 10 * rng.normal(size=14)
 
 
@@ -407,7 +412,7 @@ def test_a_planar_ring_swings_on():
     # Hinges along gravity: what swings keeps its kinetic energy.
     model = build(Mechanism("ring", tuple(links), tuple(joints), (loop,)))
     robot = Robot(model)
-    rest = Drives(np.arange(4), np.full(4, np.inf), np.zeros(4), np.zeros(4), 0.01)
+    rest = DriveParameters(np.arange(4), np.full(4, np.inf), np.zeros(4), np.zeros(4), 0.01)
     q, qd = corners, 2.0 * np.array([1.0, -1.0, 1.0, -1.0])
     inertia = robot.inertia_matrix(q)
     start = 0.5 * qd @ inertia @ qd
@@ -459,7 +464,7 @@ def test_bennetts_linkage_moves_as_it_must():
     _, _, K, *_ = robot.constraint_terms(q, np.zeros(4))
     qd = np.linalg.svd(K)[2][-1]
     qd = qd / qd[0]
-    rest = Drives(np.arange(4), np.full(4, np.inf), np.zeros(4), np.zeros(4), 0.01)
+    rest = DriveParameters(np.arange(4), np.full(4, np.inf), np.zeros(4), np.zeros(4), 0.01)
     start = qd @ robot.inertia_matrix(q) @ qd
     for _ in range(100):
         q, qd, multipliers, closure, _ = singular_step(robot, rest, H, q, qd, np.zeros(4))
@@ -494,7 +499,7 @@ def test_a_soft_finger_rolls(kind):
     model, q, qd = rolling_body()
     robot = Robot(model)
     none = np.zeros(0)
-    rest = Drives(np.zeros(0, dtype=np.intp), none, none, none, 0.01)
+    rest = DriveParameters(np.zeros(0, dtype=np.intp), none, none, none, 0.01)
     step = fast_step(model, rest)
     start, energy, steps = q.copy(), qd @ robot.inertia_matrix(q) @ qd, 100
 
@@ -526,7 +531,7 @@ def test_positions_are_projected_without_the_torsion(kind):
     model, q, qd = rolling_body()
     robot = Robot(model)
     none = np.zeros(0)
-    rest = Drives(np.zeros(0, dtype=np.intp), none, none, none, 0.01)
+    rest = DriveParameters(np.zeros(0, dtype=np.intp), none, none, none, 0.01)
     opened = q.copy()
     opened[:3] += [1e-6, -2e-6, 1e-6]
     H_, _, K, _, delta, _ = robot.constraint_terms(opened, qd)

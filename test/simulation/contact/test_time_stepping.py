@@ -18,7 +18,7 @@ from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.time_stepping import ContactMotion
+from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 
 G = 9.81
@@ -49,7 +49,7 @@ def test_a_block_on_an_incline(mu, slips):
     a = np.radians(20.0)
     normal, down = np.array([np.sin(a), 0, np.cos(a)]), np.array([np.cos(a), 0, -np.sin(a)])
     slope = SurfaceContact("slope", plane((0, 0, 0), normal), BOTTOM, Material(FrictionCone(mu)))
-    motion = ContactMotion(on_surfaces(slope))
+    motion = TimeStepping(on_surfaces(slope))
     motion.start(np.concatenate([0.05 * normal, Rotation.from_euler("y", a).as_quat()]))
     run(motion, 0.5)
     acceleration = G * (np.sin(a) - mu * np.cos(a)) if slips else 0.0
@@ -68,7 +68,7 @@ def test_only_what_is_open_is_corrected(radius, corrected):
     """
     surface = plane((0, 0, 0), UP) if np.isinf(radius) else sphere((0, 0, -radius), radius)
     scene = on_surfaces(SurfaceContact("ground", surface, CENTER, Material(FrictionCone(0.1))))
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     motion.start(np.array([0.0, 0, 0, *UPRIGHT]), np.array([0.0, 0, 0, 0.5, 0, 0]))
     sizes, evaluated = [], []
     find = motion._correction._find
@@ -88,7 +88,7 @@ def test_a_bouncing_ball(e):
 
     The highest of sampled heights is below the peak by g h^2 / 8 at most, 1e-7 m.
     """
-    motion = ContactMotion(on_surfaces(floor(Material(FrictionCone(0.0), restitution=e), CENTER)))
+    motion = TimeStepping(on_surfaces(floor(Material(FrictionCone(0.0), restitution=e), CENTER)))
     motion.start(np.array([0.0, 0.0, 1.0, *UPRIGHT]))
     tops, before = [], [0.0]
 
@@ -104,9 +104,7 @@ def test_a_bouncing_ball(e):
 
 def test_a_ball_comes_to_rest():
     """Bounces get shorter without end in theory; the ball lies still after a finite number."""
-    motion = ContactMotion(
-        on_surfaces(floor(Material(FrictionCone(0.5), restitution=0.5), CENTER))
-    )
+    motion = TimeStepping(on_surfaces(floor(Material(FrictionCone(0.5), restitution=0.5), CENTER)))
     motion.start(np.array([0.0, 0.0, 0.1, *UPRIGHT]))
     run(motion, 0.6)
     assert_allclose(motion.q[2], 0.0, atol=1e-7)  # what counts as closed
@@ -126,7 +124,7 @@ def test_an_elastic_wall(stiffness, mass):
     step = 2.5e-4
     for e in (1.0, 0.3):
         material = Material(FrictionCone(0.0), stiffness=stiffness, restitution=e, speed=0.07)
-        motion = ContactMotion(on_surfaces(floor(material, CENTER), link=link, gravity=(0, 0, 0)))
+        motion = TimeStepping(on_surfaces(floor(material, CENTER), link=link, gravity=(0, 0, 0)))
         motion.start(np.array([0, 0, 1e-3, *UPRIGHT]), np.array([0, 0, 0, 0, 0, -0.07]))
         within = []
         run(motion, 0.15, step, after=lambda m, seen=within: seen.append(m.pressed[0]))
@@ -140,7 +138,7 @@ def test_an_elastic_wall(stiffness, mass):
 def test_an_elastic_floor_carries():
     """At rest it is pressed in by m g / k, spread over four corners."""
     material = Material(FrictionCone(0.5), stiffness=1e4, restitution=0.3)
-    motion = ContactMotion(on_surfaces(floor(material)))
+    motion = TimeStepping(on_surfaces(floor(material)))
     motion.start(np.array([0.0, 0.0, 0.05, *UPRIGHT]))
     run(motion, 1.0, 1e-3)
     assert_allclose(motion.q[2] - 0.05, -MASS * G / 4e4, rtol=1e-3)
@@ -154,7 +152,7 @@ def test_two_fingers_hold_a_box_or_drop_it(squeeze, drops):
     Less, and it falls with g - 2 mu N / m from the start: exact at constant acceleration.
     """
     scene, start = between_fingers(Material(FrictionCone(0.4)))
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     motion.start(start)
     force = np.zeros(8)
     force[scene.system.v_index] = squeeze
@@ -171,7 +169,7 @@ def test_beyond_the_edge_of_its_face_a_finger_touches_nothing(stiffness):
     e = 0.0 if np.isinf(stiffness) else 0.3
     material = Material(FrictionCone(0.4), stiffness=stiffness, restitution=e)
     scene, start = between_fingers(material, face=(0.02, 0.02))
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     motion.start(start)
     force = np.zeros(8)
     force[scene.system.v_index] = 20.0
@@ -191,7 +189,7 @@ def test_soft_fingers_brake_a_spin():
     scene, start = between_fingers(
         Material(FrictionCone(0.5, gamma)), "soft finger", gravity=(0, 0, 0)
     )
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     v = np.zeros(8)
     v[scene.system.object_v.start] = omega  # about x, the fingers' line
     motion.start(start, v)
@@ -217,7 +215,7 @@ def test_soft_fingers_hold_a_turn(part, turns):
     inertia = np.diag([0.01, 0.012, 0.014])
     box = LinkElement("box", weight / G, (0.0, -d, 0.0), inertia)
     scene, start = between_fingers(Material(FrictionCone(mu, gamma)), "soft finger", link=box)
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     motion.start(start)
     force = np.zeros(8)
     force[scene.system.v_index] = squeeze
@@ -241,7 +239,7 @@ def test_tilting_soft_fingers_turn_what_they_hold():
     scene, start = between_fingers(
         Material(FrictionCone(0.5, 0.02)), "soft finger", gravity=(0, 0, 0), wrists=True
     )
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     motion.start(start)
     q_at, v_at = scene.system.q_index, scene.system.v_index
     force, step, path = np.zeros(len(motion.v)), 2.5e-4, []
@@ -271,7 +269,7 @@ def test_a_turning_slide_is_against_the_slip():
     scene, start = between_fingers(
         Material(FrictionCone(mu, gamma)), "soft finger", gravity=(0, 0, 0)
     )
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     v = np.zeros(8)
     at = scene.system.object_v.start
     v[at], v[at + 5] = 10.0, 0.4  # about the fingers' line, and along z
@@ -297,7 +295,7 @@ def test_energy_never_grows_in_passive_contact(stiffness):
     e = 0.0 if np.isinf(stiffness) else 0.3
     material = Material(FrictionCone(0.4), stiffness=stiffness, restitution=e)
     corners = np.vstack([BOTTOM, BOTTOM * [1, 1, -1]])
-    motion = ContactMotion(on_surfaces(floor(material, corners)))
+    motion = TimeStepping(on_surfaces(floor(material, corners)))
     turned = Rotation.from_euler("xyz", [0.5, 0.4, 0.3]).as_quat()
     motion.start(np.array([0, 0, 0.2, *turned]), np.array([5.0, 3.0, 2.0, 1.0, 0.5, 0.0]))
     energy, seen = energy_of(motion), []
@@ -328,7 +326,7 @@ def test_springs_give_back_what_they_took(stiffness):
     corners = np.vstack([BOTTOM, BOTTOM * [1, 1, -1]])
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        motion = ContactMotion(on_surfaces(floor(material, corners)))
+        motion = TimeStepping(on_surfaces(floor(material, corners)))
         turned = Rotation.random(random_state=rng).as_quat()
         start = [*(5.0 * rng.normal(size=3)), *rng.normal(size=3)]
         motion.start(np.array([0, 0, 0.2, *turned]), np.array(start))
@@ -347,7 +345,7 @@ def test_springs_give_back_what_they_took(stiffness):
 def test_laws_of_springs_are_met_in_each_step(stiffness):
     """Of a box that tumbles with friction and losses."""
     material = Material(FrictionCone(0.4), stiffness=stiffness, restitution=0.3)
-    motion = ContactMotion(on_surfaces(floor(material, np.vstack([BOTTOM, BOTTOM * [1, 1, -1]]))))
+    motion = TimeStepping(on_surfaces(floor(material, np.vstack([BOTTOM, BOTTOM * [1, 1, -1]]))))
     missed: list[bool] = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -365,7 +363,7 @@ def test_a_spring_that_is_pressed_at_the_start_gives_what_it_stores(e):
     """It throws the box upwards; with losses less of it comes back."""
     K, deep, count = 1e5, 5e-3, len(BOTTOM)
     material = Material(FrictionCone(0.0), stiffness=K, restitution=e, speed=2.0)
-    motion = ContactMotion(on_surfaces(floor(material, BOTTOM)))
+    motion = TimeStepping(on_surfaces(floor(material, BOTTOM)))
     motion.start(np.array([0, 0, -BOTTOM[0, 2] - deep, 0, 0, 0, 1.0]))
     energy = energy_of(motion)
     before = energy()
@@ -390,7 +388,7 @@ def test_friction_of_a_joint_that_was_struck_is_that_of_its_speed():
     scene, start = between_fingers(
         Material(FrictionCone(0.5), restitution=1.0), gravity=(0.0, 0.0, 0.0)
     )
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     q, v = start.copy(), np.zeros(scene.model.nv)
     finger, box = 1, scene.system.object_v.start + 3
     q[0], q[finger], v[box] = q[0] - 0.5, q[finger] - 1e-3, 1.0
@@ -414,7 +412,7 @@ def test_impacts_with_friction_never_give_energy():
     material = Material(FrictionCone(0.8), restitution=0.9)
     rng, reduced, kept = np.random.default_rng(3), 0, 0
     scene = on_surfaces(floor(material, tip), link=rod, gravity=(0.0, 0.0, 0.0))
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     energy, rest = energy_of(motion), np.zeros(6)
     for _ in range(100):
         turned = Rotation.from_euler("xy", rng.uniform(-1.2, 1.2, 2))
@@ -454,7 +452,7 @@ def test_impacts_of_two_points_on_what_is_held_never_give_energy():
         SurfaceContact("wall", plane(tuple(places[1]), (-1.0, 0.0, 0.0)), points[1:], dull),
     )
     rigid = tuple(ArmContact(Contact.of_kind("rigid", g), Material()) for g in system.grasps)
-    motion = ContactMotion(Scene(system, rigid, surfaces))
+    motion = TimeStepping(Scene(system, rigid, surfaces))
     rest = np.zeros(system.model.nv)
     K = Robot(system.model).constraint_terms(cell.start, rest)[2]
     onto = np.eye(len(rest)) - np.linalg.pinv(K) @ K  # what the grasps allow
@@ -478,7 +476,7 @@ def test_impacts_of_two_points_on_what_is_held_never_give_energy():
 def test_a_slide_over_a_ball_keeps_to_it():
     """A point that slides on a sphere without friction leaves it at 2/3 of its first height."""
     ball = SurfaceContact("ball", sphere((0, 0, -0.1), 0.1), CENTER, Material(FrictionCone(0.0)))
-    motion = ContactMotion(on_surfaces(ball))
+    motion = TimeStepping(on_surfaces(ball))
     tilt = 0.1
     motion.start(np.array([0.1 * np.sin(tilt), 0, 0.1 * np.cos(tilt) - 0.1, *UPRIGHT]))
     left = []
@@ -500,7 +498,7 @@ def test_on_an_elastic_incline_it_sticks():
     normal, down = np.array([np.sin(a), 0, np.cos(a)]), np.array([np.cos(a), 0, -np.sin(a)])
     material = Material(FrictionCone(0.5), stiffness=1e4, restitution=0.3)
     slope = SurfaceContact("slope", plane((0, 0, 0), normal), BOTTOM, material)
-    motion = ContactMotion(on_surfaces(slope))
+    motion = TimeStepping(on_surfaces(slope))
     motion.start(np.concatenate([0.0496 * normal, Rotation.from_euler("y", a).as_quat()]))
     run(motion, 0.3)
     there = float(motion.q[:3] @ down)
@@ -514,7 +512,7 @@ def test_on_an_elastic_incline_it_sticks():
 
 def test_what_is_pressed_stays_where_it_is():
     """Sticking under a side load moves nothing: no creep."""
-    motion = ContactMotion(on_surfaces(floor(Material(FrictionCone(0.5)))))
+    motion = TimeStepping(on_surfaces(floor(Material(FrictionCone(0.5)))))
     motion.start(np.array([0.0, 0.0, 0.05, *UPRIGHT]))
     force = np.array([0.0, 0.0, 0.05, 8.0, 0.0, 0.0])
     run(motion, 2.0, step=1e-3, force=force)

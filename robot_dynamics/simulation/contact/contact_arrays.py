@@ -18,7 +18,7 @@ from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.model import WORLD
-from robot_dynamics.simulation.contact.terms import ContactTerms
+from robot_dynamics.simulation.contact.terms import SceneTerms
 
 #: A rigid contact this near [m] is closed.
 CLOSED = 1e-7
@@ -63,7 +63,7 @@ class ContactLaws(NamedTuple):
     shown: Indices  #: Which are points of shapes (s,).
 
 
-def laws_of(terms: ContactTerms) -> ContactLaws:
+def laws_of(terms: SceneTerms) -> ContactLaws:
     """Return the laws of a scene's contacts."""
     scene = terms.scene
     materials = [material for _, material, _ in scene.touches]
@@ -163,7 +163,7 @@ class StepState(NamedTuple):
         self.fresh[:] = True
 
 
-class Trial(NamedTuple):
+class TrialStep(NamedTuple):
     """A step that is tried, written anew each time."""
 
     h: Vector  #: Its length (1,) [s].
@@ -193,7 +193,7 @@ class Trial(NamedTuple):
     lost: Mask  #: Whether contacts could not push (1,).
 
 
-def records_of(terms: ContactTerms, laws: ContactLaws) -> tuple[StepState, Trial]:
+def records_of(terms: SceneTerms, laws: ContactLaws) -> tuple[StepState, TrialStep]:
     """Return the state of a scene, and a trial."""
     scene, rows = terms.scene, terms.holding + terms.width * terms.opening
     nq, nv, c, e = scene.model.nq, scene.model.nv, terms.opening, len(laws.shear_stiffness)
@@ -206,8 +206,9 @@ def records_of(terms: ContactTerms, laws: ContactLaws) -> tuple[StepState, Trial
         totals=(g, 6), account=(g, 6), residual=1,
     )  # fmt: skip
     trial = new_record(
-        Trial, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, resisting=r, pressing=p,
-        gaps=c, within=c, arriving=c, offset=rows, springs=(c, 10), left=c, shear=(e, 2), anew=1,
-        missed=1, end=nv, after=rows, fastest=1, astray=1, closing=1, pushed=g, lost=1,
+        TrialStep, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, resisting=r,
+        pressing=p, gaps=c, within=c, arriving=c, offset=rows, springs=(c, 10), left=c,
+        shear=(e, 2), anew=1, missed=1, end=nv, after=rows, fastest=1, astray=1, closing=1,
+        pushed=g, lost=1,
     )  # fmt: skip
     return state, trial

@@ -19,7 +19,12 @@ from robot_dynamics.compile.routine import routine
 from robot_dynamics.contact.dense import along_row, product
 from robot_dynamics.contact.soft import displaced, normal_impulse, normal_slope, tangential_slope
 from robot_dynamics.contact.solver import ContactProblem
-from robot_dynamics.simulation.contact.step_records import ContactLaws, Rows, StepState, Trial
+from robot_dynamics.simulation.contact.contact_arrays import (
+    ContactLaws,
+    Rows,
+    StepState,
+    TrialStep,
+)
 from robot_dynamics.simulation.contact.terms import StepTerms
 
 # Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
@@ -38,7 +43,7 @@ _TINY, _INFINITE = 1e-300, float("inf")
 
 @routine
 def give_way(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Trial,
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep,
     problem: ContactProblem,
 ) -> None:  # fmt: skip
     """Write the rows of soft contacts, u + (P - start) / slope = 0 where they push, and `shear`.
@@ -99,7 +104,7 @@ def give_way(
 
 @routine
 def press(
-    terms: StepTerms, trial: Trial, problem: ContactProblem, i: int, n: int, u: float
+    terms: StepTerms, trial: TrialStep, problem: ContactProblem, i: int, n: int, u: float
 ) -> None:
     """Write the normal row n of contact i, its law linearised at the velocity u at the end."""
     h = trial.h[0]
@@ -117,7 +122,7 @@ def press(
 
 @routine
 def follow_laws(
-    terms: StepTerms, laws: ContactLaws, rows: Rows, trial: Trial, problem: ContactProblem
+    terms: StepTerms, laws: ContactLaws, rows: Rows, trial: TrialStep, problem: ContactProblem
 ) -> None:
     """Linearise laws of elastic contacts anew where a step ends, if impulses P miss them there.
 
@@ -153,7 +158,7 @@ def follow_laws(
 
 @routine
 def move_patches(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Trial
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep
 ) -> None:
     """Move patches over a step along with what touches them; see `give_way`."""
     h = trial.h[0]

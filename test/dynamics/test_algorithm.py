@@ -1,24 +1,38 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of a model do what the functions behind them do, and read their parameters."""
+"""Registered algorithms: programs equal their functions, shapes are as stated."""
 
 from __future__ import annotations
+
+import importlib
+import pkgutil
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support.mechanisms import random_state, random_tree, two_arms, world_poses
 
-from robot_dynamics import algorithms
-from robot_dynamics.algorithms import bound
+from robot_dynamics import dynamics
 from robot_dynamics.compile import compile_program, kernel
 from robot_dynamics.compile.host import find_host
-from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics, closed_loop_terms
-from robot_dynamics.dynamics.forward import forward_dynamics
-from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
-from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
+from robot_dynamics.dynamics.algorithm import Algorithm
+from robot_dynamics.dynamics.closed_loop import (
+    CLOSED_LOOP,
+    CONSTRAINT_TERMS,
+    closed_loop_forward_dynamics,
+    closed_loop_terms,
+)
+from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS, forward_dynamics
+from robot_dynamics.dynamics.frame_motion import JACOBIAN
+from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX, inertia_matrix
+from robot_dynamics.dynamics.inverse import (
+    BIAS_FORCES,
+    INVERSE_DYNAMICS,
+    bias_forces,
+    inverse_dynamics,
+)
 from robot_dynamics.dynamics.jacobian import link_jacobian
-from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.dynamics.kinematics import POSE, joint_transforms
 from robot_dynamics.model import build
 from robot_dynamics.model.parameters import pack, parameters_of
 from robot_dynamics.spatial import Inertia
@@ -37,24 +51,22 @@ def floats(*arrays):
     return [array.tolist() for array in arrays]
 
 
-FUNCTIONS = {
-    "inverse_dynamics": (3, lambda *x: inverse_dynamics(MODEL, *x, parameters_of(MODEL))),
-    "bias_forces": (2, lambda *x: bias_forces(MODEL, *x, parameters_of(MODEL))),
-    "inertia_matrix": (1, lambda *x: inertia_matrix(MODEL, *x, parameters_of(MODEL))),
-    "forward_dynamics": (3, lambda *x: forward_dynamics(MODEL, *x, parameters_of(MODEL))),
-}
-
-
 @pytest.mark.book("A4")
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_tree_algorithms(name, rng):
+@pytest.mark.parametrize(
+    ("algorithm", "function"),
+    [
+        (INVERSE_DYNAMICS, inverse_dynamics),
+        (BIAS_FORCES, bias_forces),
+        (INERTIA_MATRIX, inertia_matrix),
+        (TREE_FORWARD_DYNAMICS, forward_dynamics),
+    ],
+    ids=lambda each: getattr(each, "name", ""),
+)
+def test_programs_equal_their_functions(algorithm, function, rng):
     """The program of each algorithm equals the algorithm on floats, bit for bit but for order."""
-    count, function = FUNCTIONS[name]
-    state = random_state(rng, MODEL)[:count]
-    (ours,) = getattr(algorithms, f"{name}_program")(MODEL).evaluate(
-        *state, parameters=pack(MODEL)
-    )
-    expected = np.array(function(*floats(*state)))
+    state = random_state(rng, MODEL)[: len(algorithm.inputs)]
+    (ours,) = algorithm.program(MODEL).evaluate(*state, parameters=pack(MODEL))
+    expected = np.array(function(MODEL, *floats(*state), parameters_of(MODEL)))
     # Tracing shares and folds, and may sum in another order.
     assert_allclose(ours, expected, atol=1e-13 * np.max(np.abs(expected)) * 10)
 
@@ -62,14 +74,14 @@ def test_tree_algorithms(name, rng):
 def test_closed_loop(rng):
     """Accelerations, multipliers and pivot, and the terms behind them, come out by name."""
     state = random_state(rng, CLOSED)
-    program = algorithms.closed_loop_program(CLOSED)
+    program = CLOSED_LOOP.program(CLOSED)
     assert list(program.outputs) == ["qdd", "multipliers", "pivot"]
     expected = closed_loop_forward_dynamics(CLOSED, *floats(*state), parameters_of(CLOSED))
     for ours, theirs in zip(
         program.evaluate(*state, parameters=pack(CLOSED)), expected, strict=True
     ):
         assert_allclose(ours, theirs, rtol=1e-8)
-    program = algorithms.constraint_program(CLOSED)
+    program = CONSTRAINT_TERMS.program(CLOSED)
     terms = closed_loop_terms(CLOSED, *floats(*state[:2]), parameters_of(CLOSED))
     values = dict(
         zip(program.outputs, program.evaluate(*state[:2], parameters=pack(CLOSED)), strict=True)
@@ -84,7 +96,7 @@ def test_closed_loop(rng):
 @pytest.mark.parametrize("lanes", [1, None])
 def test_effort_changes_no_bit(lanes, rng, monkeypatch):
     """However hard the code generator tries, operations are the same, and rounded alike."""
-    host, program = find_host(), algorithms.closed_loop_program(CLOSED)
+    host, program = find_host(), CLOSED_LOOP.program(CLOSED)
     drawn = [random_state(rng, CLOSED) for _ in range(19)]
     states = [np.array(values) for values in zip(*drawn, strict=True)]
     results = []
@@ -102,19 +114,18 @@ def test_links(rng):
     """Pose and Jacobian of any link, those on fixed joints and on the base included."""
     q = random_state(rng, CLOSED)[0]
     for name in ("arm1_tool", "arm0_link3", "box", "arm0_base"):
-        (pose,) = algorithms.link_pose_program(CLOSED, name).evaluate(q, parameters=pack(CLOSED))
+        link = CLOSED.link(name)
+        (pose,) = POSE.program(CLOSED, link).evaluate(q, parameters=pack(CLOSED))
         assert_allclose(pose, world_poses(CLOSED, q)[name], atol=1e-13)
-        (J,) = algorithms.link_jacobian_program(CLOSED, name, "local").evaluate(
-            q, parameters=pack(CLOSED)
-        )
+        (J,) = JACOBIAN.program(CLOSED, link, "local").evaluate(q, parameters=pack(CLOSED))
         Xup = joint_transforms(CLOSED, q.tolist())
-        assert_allclose(J, link_jacobian(CLOSED, CLOSED.link(name), Xup), atol=1e-13)
+        assert_allclose(J, link_jacobian(CLOSED, link, Xup), atol=1e-13)
 
 
 def test_parameters_are_read_from_the_block(rng):
     """Gravity, a variable inertia and variable grasps act without another trace."""
     state = random_state(rng, MODEL)
-    program = algorithms.inverse_dynamics_program(MODEL)
+    program = INVERSE_DYNAMICS.program(MODEL)
     heavy = Inertia.of([9.0, 0.1, 0.2, 0.3, 1.0, 0.0, 1.1, 0.0, 0.0, 1.2])
     changed = MODEL.replace(gravity=(1.0, 2.0, 3.0), inertia={"link1": heavy})
     (ours,) = program.evaluate(*state, parameters=pack(changed))
@@ -123,7 +134,7 @@ def test_parameters_are_read_from_the_block(rng):
     (before,) = program.evaluate(*state, parameters=pack(MODEL))
     assert np.max(np.abs(ours - before)) > 1.0
 
-    program = algorithms.constraint_program(CLOSED)
+    program = CONSTRAINT_TERMS.program(CLOSED)
     moved = two_arms().system.with_grasp_error({"arm1": np.diag([-1.0, -1.0, 1.0, 1.0])}).model
     q, qd, _ = random_state(rng, CLOSED)
     values = program.evaluate(q, qd, parameters=pack(moved))
@@ -135,7 +146,7 @@ def test_parameters_are_read_from_the_block(rng):
 def test_structure_is_folded():
     """The programs of an arm are shorter than the general algorithms: zeros cost nothing."""
     arm = two_arms().mechanism
-    counts = algorithms.inertia_matrix_program(build(arm)).operation_counts()
+    counts = INERTIA_MATRIX.program(build(arm)).operation_counts()
     # Two 7-joint chains and a body by Eq 10.3: 1224 multiplications; right angles fold away.
     assert counts["multiply"] < 700
 
@@ -145,7 +156,7 @@ def test_bound_kernels(rng, lanes, monkeypatch, tmp_path):
     """A bound kernel takes single states and batches, and reads the model's block."""
     monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", "1")
     monkeypatch.setenv("ROBOT_DYNAMICS_CACHE_DIR", str(tmp_path / "cache"))
-    kernel = bound(MODEL, "test", lambda: algorithms.bias_forces_program(MODEL), lanes)
+    kernel = BIAS_FORCES.bind(MODEL, lanes=lanes)
     q, qd, _ = random_state(rng, MODEL, 13)
     C = kernel(q, qd)
     assert C.shape == (13, MODEL.nv)
@@ -153,5 +164,46 @@ def test_bound_kernels(rng, lanes, monkeypatch, tmp_path):
         assert_allclose(kernel(*state), ours, rtol=0, atol=0)
         expected = np.array(bias_forces(MODEL, *floats(*state), parameters_of(MODEL)))
         assert_allclose(ours, expected, atol=1e-12 * np.max(np.abs(expected)))
-    weightless = bound(MODEL.replace(gravity=(0, 0, 0)), "test", pytest.fail, lanes)
+    monkeypatch.setattr(Algorithm, "program", pytest.fail)
+    weightless = BIAS_FORCES.bind(MODEL.replace(gravity=(0, 0, 0)), lanes=lanes)
     assert_allclose(weightless(q[0], np.zeros(MODEL.nv)), 0.0, atol=1e-12)
+
+
+def registered():
+    """Return every `Algorithm` of `dynamics/` whose shapes depend on a model alone, and others."""
+    modules = [
+        importlib.import_module(f"robot_dynamics.dynamics.{module.name}")
+        for module in pkgutil.iter_modules(dynamics.__path__)
+    ]
+    found = {id(x): x for m in modules for x in vars(m).values() if isinstance(x, Algorithm)}
+    others = ("inverse_operational_inertia", "independent_dynamics", "drive_efforts")
+    others += ("hybrid_dynamics", "loop_columns")
+    every = sorted(found.values(), key=lambda each: each.name)
+    of_model = [a for a in every if a.name not in others and not a.name.startswith("explicit")]
+    return every, of_model
+
+
+def test_names_of_algorithms_are_unique():
+    """The name is part of the key to the cache."""
+    names = [algorithm.name for algorithm in registered()[0]]
+    assert len(set(names)) == len(names) > 50
+
+
+@pytest.mark.parametrize("model", [MODEL, CLOSED], ids=["tree", "loops"])
+@pytest.mark.parametrize("algorithm", registered()[1], ids=lambda each: each.name)
+def test_shapes_are_as_stated(algorithm, model):
+    """Outputs have the stated lengths, of a tree without its constraints and of two arms."""
+    options = {"pose": ["link"], "payload_regressor": ["link"]}
+    for name in ("jacobian", "velocity", "frame_forces", "acceleration", "bias_acceleration"):
+        options[name] = ["link", "local", *([False] if "acceleration" in name else [])]
+    if algorithm.name == "placement_derivatives" and not model.loops:
+        pytest.skip("is of loops")
+    given = options.get(algorithm.name, [])
+    given = [model.links[-1] if option == "link" else option for option in given]
+    program = algorithm.program(model, *given)
+    assert program.inputs == algorithm.input_lengths(model)
+    stated = algorithm.output_lengths(model)
+    assert list(program.outputs) == list(stated)[: len(program.outputs)]
+    for name, shape in program.outputs.items():
+        size, expected = np.prod(shape), np.prod(stated[name])
+        assert shape == stated[name] or size == expected == 0, name

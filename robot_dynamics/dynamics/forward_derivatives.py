@@ -1,0 +1,284 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives of accelerations and constraint forces at full rank, loops closed.
+
+They follow from the derivatives of the `residual` at the solution: the matrix of (8.6), whose
+factors gave the solution, is solved once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from robot_dynamics.compile.columns import by_columns
+from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
+from robot_dynamics.compile.tracing import call
+from robot_dynamics.dynamics.algorithm import Algorithm
+from robot_dynamics.dynamics.closed_loop import (
+    closed_loop_accelerations,
+    closed_loop_terms,
+    constraint_factors,
+    full_rank_motion,
+    terms_to_solve,
+)
+from robot_dynamics.dynamics.inverse_derivatives import along_velocities, unit_vectors
+from robot_dynamics.dynamics.residual import (
+    RESIDUAL,
+    residual,
+    residual_derivatives,
+    residual_rate,
+)
+from robot_dynamics.model import Model
+from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.derivatives import directional_derivative
+from robot_dynamics.scalar.functions import absolute, minimum
+from robot_dynamics.scalar.linear_algebra import (
+    Factors,
+    dot,
+    factor,
+    subtract,
+    times,
+    transposed,
+    transposed_times,
+)
+from robot_dynamics.spatial import Motion, Transform
+
+
+class _Motion:
+    """The solution of (8.6) at a state, and the factors that solve it for other right sides.
+
+    Attributes:
+        qdd: Accelerations (nv,).
+        multipliers: lambda (n^c,).
+        pivot: The smallest pivot, which shows full rank.
+
+    Args:
+        dense: Whether to factor H itself where the tree is deep, too, for `inverses`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        q: Any,
+        qd: Any,
+        tau: Any,
+        parameters: Parameters,
+        dense: bool = False,
+    ) -> None:
+        of_state: Callable[..., Any] = closed_loop_terms if dense else terms_to_solve
+        terms = of_state(model, q, qd, parameters)
+        self.qdd, self.multipliers, self.pivot = full_rank_motion(model, terms, tau)
+        self._factors = constraint_factors(terms.H, terms.loops.K)
+        self._without_bias = replace(terms, C=[0.0] * model.nv)
+
+    def solved(self, force: Any, rate: Any) -> tuple[list[Any], list[Any]]:
+        """Return x (nv,) and y (n^c,) of H x - K^T y = force and K x = rate."""
+        return closed_loop_accelerations(self._without_bias, self._factors, force, rate)
+
+    def inverses(self) -> tuple[list[list[Any]], list[list[Any]], Factors]:
+        """Return H^-1 (nv, nv), W = H^-1 K^T (nv, n^c) and the factors of K H^-1 K^T."""
+        H = factor(self._without_bias.H)
+        columns = [H.back_solve(H.scale(half)) for half in self._factors.Y]
+        return H.inverse(), transposed(columns, len(self.qdd)), self._factors.A
+
+
+def linearized(model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters) -> tuple[Any, ...]:
+    """Return the pivot, the derivatives of the residual, and the matrices that solve with them.
+
+    These are H^-1 (nv, nv), W = H^-1 K^T, the triangle of K H^-1 K^T (see `_minus_solution`), and
+    M (nv, nv) and F (n^c, nv), the derivatives of accelerations and multipliers by joint forces.
+    """
+    at = _Motion(model, q, qd, tau, parameters, dense=True)
+    inverse, W, A = at.inverses()
+    n, m = len(inverse), len(A.inverse_diagonal)
+    F = transposed([[-x for x in A.solve(row)] for row in W], m)
+    M = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):  # of symmetric ones
+            loops = dot(W[i], [F[k][j] for k in range(m)])
+            M[i][j] = M[j][i] = inverse[i][j] + loops
+    of_residual = residual_derivatives(model, q, qd, at.qdd, at.multipliers, parameters)
+    triangle = [[*A.lower[i], A.inverse_diagonal[i], *[0.0] * (m - i - 1)] for i in range(m)]
+    return at.pivot, *of_residual, inverse, W, triangle, M, F
+
+
+def forward_dynamics_derivatives(
+    model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters
+) -> tuple[Any, ...]:
+    """Return the smallest pivot, and derivatives of qdd (nv, nv) and lambda (n^c, nv).
+
+    Three of each: by q along velocities, by qd and by tau; lambda only where there are
+    constraints.
+    """
+    n = model.nv
+    at = call(_LINEARIZED.program(model), q, qd, tau, parameters=parameters.block)
+    change = [
+        [*by_q, *by_qd]
+        for by_q, by_qd in zip(
+            [*at["motion_q"], *at["rates_q"]], [*at["motion_qd"], *at["rates_qd"]], strict=True
+        )
+    ]
+    rows = by_columns(_minus_solution, (at["inverse"], at["W"], at["triangle"]), change, 2 * n)
+    found = [at["pivot"]]
+    for of_rows, by_tau in ((rows[:n], at["M"]), (rows[n:], at["F"])):
+        if by_tau:
+            found += [[row[:n] for row in of_rows], [row[n:] for row in of_rows], by_tau]
+    return tuple(found)
+
+
+def _minus_solution(change: Any, inverse: Any, W: Any, triangle: Any) -> list[Any]:
+    """Return -x (nv,) and -y (n^c,) of H x - K^T y = force and K x = rate.
+
+    Not with (K H^-1 K^T)^-1 itself: without loops light bodies would accelerate far more than
+    they do, and only multipliers that are solved for take that away.
+
+    Args:
+        change: Force and rate (nv + n^c,).
+        inverse: H^-1 (nv, nv).
+        W: H^-1 K^T (nv, n^c).
+        triangle: L of K H^-1 K^T = L^T D L, with D^-1 on its diagonal (n^c, n^c).
+    """
+    n, m = len(inverse), len(triangle)
+    force, rate = change[:n], change[n:]
+    A = Factors([triangle[i][:i] for i in range(m)], [triangle[i][i] for i in range(m)], 1.0)
+    minus_y = A.solve(subtract(transposed_times(W, force, m), rate))
+    return [*subtract(times(W, minus_y), times(inverse, force)), *minus_y]
+
+
+def placement_derivatives(
+    model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters
+) -> tuple[Any, Any, Any]:
+    """Return the smallest pivot, and derivatives of qdd (nv, 12 L) and lambda (n^c, 12 L).
+
+    By small motions of the frames of all L loop joints in their bodies, each in its own
+    coordinates: the frame on the predecessor, then the frame on the successor.
+    """
+    motion = _Motion(model, q, qd, tau, parameters)
+
+    def change(loop: int, end: int, unit: list[float]) -> list[Any]:
+        def moved_residual(X: Any) -> list[Any]:
+            loops = [list(ends) for ends in parameters.loops]
+            loops[loop][end] = Transform.of(X)
+            moved = replace(parameters, loops=tuple((p, s) for p, s in loops))
+            return residual(model, q, qd, motion.qdd, motion.multipliers, moved)
+
+        X = parameters.loops[loop][end]
+        rates = X.component_rates(Motion.of(unit))
+        return directional_derivative(moved_residual, X.components(), rates)[1]
+
+    columns = []
+    for loop in range(len(model.loops)):
+        for end in range(2):
+            for unit in unit_vectors(6):
+                minus = [-x for x in change(loop, end, unit)]
+                columns.append(motion.solved(minus[: model.nv], minus[model.nv :]))
+    qdd, multipliers = (list(zip(*each, strict=True)) for each in zip(*columns, strict=True))
+    return motion.pivot, qdd, multipliers
+
+
+def forward_dynamics_jvp(
+    model: Model, q: Any, qd: Any, tau: Any, dq: Any, dqd: Any, dtau: Any, parameters: Parameters
+) -> tuple[Any, ...]:
+    """Return the smallest pivot, and rates of qdd (nv,) and lambda (n^c,) along a direction."""
+    n, m = model.nv, model.constraint_count
+    motion = _Motion(model, q, qd, tau, parameters)
+    at = [q, qd, motion.qdd, motion.multipliers]
+    rates = [model.position_rate(q, dq), dqd, [0.0] * n, [0.0] * m]
+    change = residual_rate(model, at, rates, parameters.block)
+    force = [t - r for t, r in zip(dtau, change[:n], strict=True)]
+    qdd, multipliers = motion.solved(force, [-r for r in change[n:]])
+    pivot = _if_finite(motion.pivot, dq, dqd, dtau)
+    return (pivot, qdd, multipliers) if m else (pivot, qdd)
+
+
+def forward_dynamics_vjp(
+    model: Model,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    weights: Any,
+    lambda_weights: Any,
+    parameters: Parameters,
+) -> tuple[Any, ...]:
+    """Return the smallest pivot, and the gradient (nv,) of weighted qdd and lambda by q, qd, tau.
+
+    The matrix of (8.6) is symmetric up to a sign: its factors solve for the weights as well.
+    """
+    motion = _Motion(model, q, qd, tau, parameters)
+    by_tau, y = motion.solved(weights, [-w for w in lambda_weights])
+    at = [q, qd, motion.qdd, motion.multipliers]
+    program, minus = RESIDUAL.program(model), [*(-x for x in by_tau), *y]
+    found = vector_times_jacobian(program, at, [minus], parameters.block)
+    by_q = along_velocities(model, q, found["q"])
+    return _if_finite(motion.pivot, weights, lambda_weights), by_q, found["qd"], by_tau
+
+
+def forward_dynamics_hvp(
+    model: Model,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    dq: Any,
+    dqd: Any,
+    dtau: Any,
+    weights: Any,
+    lambda_weights: Any,
+    parameters: Parameters,
+) -> tuple[Any, ...]:
+    """Return the smallest pivot, and the rate of that gradient (nv,) along a direction."""
+    of_qdd = [weights, *([lambda_weights] if model.constraint_count else [])]
+    at = [q, qd, tau, *of_qdd]
+    rates = [model.position_rate(q, dq), dqd, dtau, *([0.0] * len(w) for w in of_qdd)]
+    found = jacobian_times_vector(FORWARD_DYNAMICS_VJP.program(model), at, rates, parameters.block)
+    pivot = _Motion(model, q, qd, tau, parameters).pivot
+    return _if_finite(pivot, dq, dqd, dtau, *of_qdd), found["q"], found["qd"], found["tau"]
+
+
+def _if_finite(pivot: Any, *vectors: Any) -> Any:
+    """Return a pivot, which is 1 at most; NaN if an entry of a vector is not finite."""
+    total = 1.0
+    for vector in vectors:
+        for x in vector:
+            total = total + absolute(x)
+    return minimum(pivot, (1.0 + total) / total)
+
+
+_LINEARIZED = Algorithm(
+    "linearized",
+    linearized,
+    "q, qd, tau -> pivot (), motion_q (nv, nv), motion_qd (nv, nv), rates_q (constraints, nv), "
+    "rates_qd (constraints, nv), inverse (nv, nv), W (nv, constraints), "
+    "triangle (constraints, constraints), M (nv, nv), F (constraints, nv)",
+)
+FORWARD_DYNAMICS_DERIVATIVES = Algorithm(
+    "forward_dynamics_derivatives",
+    forward_dynamics_derivatives,
+    "q, qd, tau -> pivot (), qdd_q (nv, nv), qdd_qd (nv, nv), qdd_tau (nv, nv), "
+    "lambda_q (constraints, nv), lambda_qd (constraints, nv), lambda_tau (constraints, nv)",
+    needs_inertia="without loops",
+)
+PLACEMENT_DERIVATIVES = Algorithm(
+    "placement_derivatives",
+    placement_derivatives,
+    "q, qd, tau -> pivot (), qdd (nv, placements), lambda (constraints, placements)",
+)
+FORWARD_DYNAMICS_JVP = Algorithm(
+    "forward_dynamics_jvp",
+    forward_dynamics_jvp,
+    "q, qd, tau, dq, dqd, dtau -> pivot (), qdd (nv), lambda (constraints)",
+    needs_inertia="without loops",
+)
+FORWARD_DYNAMICS_VJP = Algorithm(
+    "forward_dynamics_vjp",
+    forward_dynamics_vjp,
+    "q, qd, tau, weights, lambda_weights -> pivot (), q (nv), qd (nv), tau (nv)",
+    needs_inertia="without loops",
+)
+FORWARD_DYNAMICS_HVP = Algorithm(
+    "forward_dynamics_hvp",
+    forward_dynamics_hvp,
+    "q, qd, tau, dq, dqd, dtau, weights, lambda_weights -> pivot (), q (nv), qd (nv), tau (nv)",
+    needs_inertia="without loops",
+)

@@ -1,0 +1,295 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices over all pairs of joints of long trees, without code for each pair.
+
+A traced program has an operation for every operation, and a matrix of derivatives has an entry for
+every pair of joints: from 32 joints in a row on, its compilation takes minutes. Here compiled
+recursions over the bodies, of order n, give a few vectors for each joint, and the routines of
+`joint_pairs` make the matrices. The functions take and return the same as the traced ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve
+
+from robot_dynamics.arrays import Array, Batch
+from robot_dynamics.compile.plain_function import Evaluate, PlainFunction
+from robot_dynamics.compile.ports import Ports
+from robot_dynamics.dynamics.algorithm import Algorithm
+from robot_dynamics.dynamics.arguments import finite_vector
+from robot_dynamics.dynamics.articulated_factors import FACTOR_COLUMNS
+from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
+from robot_dynamics.dynamics.consistency import LOOP_TERMS, require_closed_state
+from robot_dynamics.dynamics.coriolis import (
+    CORIOLIS_MATRIX,
+    VELOCITY_FORCES_JVP,
+    velocity_commutators,
+)
+from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
+from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
+from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
+from robot_dynamics.dynamics.inverse import BIAS_FORCES
+from robot_dynamics.dynamics.inverse_derivatives import (
+    DERIVATIVE_COLUMNS,
+    INVERSE_DYNAMICS_DERIVATIVES,
+    has_constant_subspaces,
+)
+from robot_dynamics.dynamics.inverse_inertia import INVERSE_INERTIA_MATRIX
+from robot_dynamics.dynamics.loop_derivatives import LOOP_COLUMNS, turned_columns
+from robot_dynamics.dynamics.passive import has_passive_forces
+from robot_dynamics.dynamics.regressor import INVERSE_DYNAMICS_REGRESSOR, REGRESSOR_COLUMNS
+from robot_dynamics.dynamics.residual import RESIDUAL_DERIVATIVES, RESIDUAL_JVP
+from robot_dynamics.model import Model
+from robot_dynamics.robot.joint_pairs import Branches, fill_pairs, fill_regressor, solve
+
+Mask = NDArray[np.bool_]
+
+# Pairs of a joint's velocity and one of those before it, from which on traced derivatives take
+# more than ten seconds to compile: a chain or a ring of 32.
+_LONG = 500
+_NONE = np.empty((0, 0, 0))  # stands for a matrix that is not wanted
+
+
+def is_long(model: Model) -> bool:
+    """Return whether code for all pairs of joints would take too long to compile."""
+    return sum(len(model.support(body)) for body in range(len(model.bodies))) > _LONG
+
+
+class LongTree:
+    """The functions of a long tree that replace traced ones.
+
+    Attributes:
+        functions: The functions by the algorithm that they replace.
+
+    Args:
+        model: The mechanism; its tree `is_long`, and there may be loops.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        # Springs, friction and joints with a moving S have no recursion of their own.
+        self._has_columns = has_constant_subspaces(model)
+        self._by_columns = self._has_columns and not has_passive_forces(model)
+        self._compiled: Callable[[Algorithm], Any] = cache(lambda each: each.bind(model))
+        evaluations: dict[Algorithm, Evaluate] = {
+            INVERSE_DYNAMICS_DERIVATIVES: self._inverse_dynamics_derivatives,
+            CORIOLIS_MATRIX: self._coriolis_matrix,
+            INVERSE_DYNAMICS_REGRESSOR: self._inverse_dynamics_regressor,
+            INVERSE_INERTIA_MATRIX: self._inverse_inertia_matrix,
+            RESIDUAL_DERIVATIVES: self._residual_derivatives,
+            FORWARD_DYNAMICS_DERIVATIVES: self._forward_dynamics_derivatives,
+            CONSTRAINT_TERMS: self._constraint_terms,
+        }
+        self.functions = {
+            algorithm: PlainFunction(_ports(algorithm, model), evaluate)
+            for algorithm, evaluate in evaluations.items()
+        }
+
+    @cached_property
+    def _branches(self) -> Branches:
+        return Branches.of(self.model)
+
+    def _inverse_dynamics_derivatives(self, inputs: list[Array], outputs: list[Array]) -> None:
+        n, free = self.model.nv, np.zeros(self.model.constraint_count)
+        matrices = [out.reshape(-1, n, n) for out in outputs]
+        if self._by_columns:
+            self._fill(*inputs, *matrices)
+        else:
+            self._fill_by_directions(*inputs, free, *matrices[:2])
+            matrices[2][...] = self._inertia_matrix(inputs[0])
+
+    def _coriolis_matrix(self, inputs: list[Array], outputs: list[Array]) -> None:
+        n = self.model.nv
+        (q, qd), C = inputs, outputs[0].reshape(-1, n, n)
+        if self._has_columns:
+            motions, forces = self._compiled(DERIVATIVE_COLUMNS)(q, qd, np.zeros(n))
+            pairs = motions, 0.5 * forces, *self._branches[:2], np.zeros(n)
+            fill_pairs(*pairs, _NONE, C, _NONE)
+        else:
+            rates = self._compiled(VELOCITY_FORCES_JVP)(q[:, None], qd[:, None], np.eye(n))
+            C[...] = 0.5 * rates.transpose(0, 2, 1)
+        if self._commutators:
+            H = self._inertia_matrix(q)
+            H[:, range(n), range(n)] -= self.model.armature  # bodies alone, see `coriolis`
+            for k, j, i, value in self._commutators:
+                C[:, :, j] += H[:, :, i] * (qd[:, k, None] * value)
+
+    @cached_property
+    def _commutators(self) -> list[tuple[int, int, int, float]]:
+        return [
+            (at.start + k, at.start + j, at.start + i, 0.5 * value)
+            for body, at in zip(self.model.bodies, self.model.v_slices, strict=True)
+            for (k, j, i), value in np.ndenumerate(velocity_commutators(body.joint.type))
+            if value
+        ]
+
+    def _inverse_dynamics_regressor(self, inputs: list[Array], outputs: list[Array]) -> None:
+        S, forces = self._compiled(REGRESSOR_COLUMNS)(*inputs)
+        Y = outputs[0].reshape(-1, self.model.nv, forces.shape[1])
+        fill_regressor(S, forces, self._branches.joints, Y)
+
+    def _inverse_inertia_matrix(self, inputs: list[Array], outputs: list[Array]) -> None:
+        n = self.model.nv
+        factors, _ = self._compiled(FACTOR_COLUMNS)(*inputs)
+        solve(factors, *self._branches[1:], True, outputs[0].reshape(-1, n, n))
+
+    def _residual_derivatives(self, inputs: list[Array], outputs: list[Array]) -> None:
+        q, qd, qdd, multipliers = inputs
+        matrices = [each.reshape(len(each), -1, self.model.nv) for each in outputs]
+        self._fill_residual(q, qd, qdd, multipliers, matrices)
+
+    def _forward_dynamics_derivatives(self, inputs: list[Array], outputs: list[Array]) -> None:
+        pivot, *out = outputs
+        matrices = [each.reshape(len(each), -1, self.model.nv) for each in out]
+        q, qd, tau = inputs
+        pivot[:, 0] = self._fill_forward(q, qd, tau, matrices)
+
+    def _constraint_terms(self, inputs: list[Array], outputs: list[Array]) -> None:
+        q, qd = inputs
+        parts = [self._inertia_matrix(q), self._compiled(BIAS_FORCES)(q, qd)]
+        if self.model.constraint_count:
+            parts += self._compiled(LOOP_TERMS)(q, qd)[:4]
+        for out, part in zip(outputs, parts, strict=False):
+            out[...] = part.reshape(out.shape)
+
+    def require_closed(self, q: Batch, qd: Batch) -> None:
+        """Raise an error if loops are open at a state, or do not stay closed.
+
+        Raises:
+            AssemblyError: It names the loops.
+        """
+        _, _, position_error, velocity_error, checks = self._compiled(LOOP_TERMS)(q, qd)
+        if not checks[0] <= 1.0:  # a sentence about it takes some milliseconds
+            at = finite_vector("q", q, self.model.nq), finite_vector("qd", qd, self.model.nv)
+            require_closed_state(self.model, *at, position_error, velocity_error)
+
+    def _fill_forward(self, q: Array, qd: Array, tau: Array, out: list[Array]) -> Array:
+        """Write the derivatives of accelerations and multipliers, and return the pivots."""
+        count, n, m = len(q), self.model.nv, self.model.constraint_count
+        factors, pivots = self._compiled(FACTOR_COLUMNS)(q)
+        qdd = self._compiled(TREE_FORWARD_DYNAMICS)(q, qd, tau)
+        multipliers = np.zeros((count, m))
+        inverse = out[2]
+        solve(factors, *self._branches[1:], True, inverse)
+        if m:
+            K, k, _, _, checks = self._compiled(LOOP_TERMS)(q, qd)
+            gives = np.ascontiguousarray(K.transpose(0, 2, 1))
+            solve(factors, *self._branches[1:], False, gives)  # H^-1 K^T
+            of_states = [_solver_of_constraints(*both) for both in zip(K, K @ gives, strict=True)]
+            solvers = [one for one, _ in of_states]
+            pivots = np.minimum(pivots, checks[:, 1])
+            pivots = np.minimum(pivots, checks[:, 2] * [pivot for _, pivot in of_states])
+            open_rates = k - np.einsum("sij,sj->si", K, qdd)
+            for state, multipliers_of in enumerate(solvers):
+                multipliers[state] = multipliers_of(open_rates[state])
+            qdd = qdd + np.einsum("sij,sj->si", gives, multipliers)
+        rates = np.empty((2, count, m, n))
+        self._fill_residual(q, qd, qdd, multipliers, [*out[:2], *rates])
+        for moved in out[:2]:
+            solve(factors, *self._branches[1:], False, moved)
+            np.negative(moved, out=moved)
+        for state in range(count if m else 0):
+            multipliers_of, W = solvers[state], gives[state]
+            for moved, rate, of_multipliers in zip(out[:2], rates, out[3:], strict=False):
+                of_multipliers[state] = multipliers_of(-rate[state] - K[state] @ moved[state])
+                moved[state] += W @ of_multipliers[state]
+            out[5][state] = -multipliers_of(W.T)
+            inverse[state] += W @ out[5][state]
+        return np.where(np.isfinite(qdd).all(axis=1), pivots, np.nan)
+
+    def _fill_residual(
+        self, q: Array, qd: Array, qdd: Array, multipliers: Array, out: list[Array]
+    ) -> None:
+        """Write the derivatives of forces and rates at fixed accelerations and multipliers."""
+        motion_q, motion_qd, rates_q, rates_qd = out
+        if not self._by_columns:
+            self._fill_by_directions(q, qd, qdd, multipliers, motion_q, motion_qd, *out[2:])
+            return
+        self._fill(q, qd, qdd, motion_q, motion_qd)
+        if not self.model.loops:  # rows of couplings are constant
+            rates_q[...] = rates_qd[...] = 0.0
+            return
+        rates_q[...], rates_qd[...], columns = self._compiled(LOOP_COLUMNS)(
+            q, qd, qdd, multipliers
+        )
+        start = 0
+        for at, turned in self._loops:
+            J, moments, turning = np.split(columns[:, start : start + len(turned)], 3, axis=2)
+            start += len(turned)
+            moved = (J @ moments.transpose(0, 2, 1)) * turned + J @ turning.transpose(0, 2, 1)
+            where = (slice(None), *at)
+            motion_q[where] -= moved
+
+    def _fill(
+        self, q: Array, qd: Array, qdd: Array, tau_q: Array, tau_qd: Array, H: Array = _NONE
+    ) -> None:
+        """Write derivatives of inverse dynamics that are wanted, from the columns of joints."""
+        motions, forces = self._compiled(DERIVATIVE_COLUMNS)(q, qd, qdd)
+        armature = self.model.armature
+        fill_pairs(motions, forces, *self._branches[:2], armature, tau_q, tau_qd, H)
+
+    def _fill_by_directions(
+        self, q: Array, qd: Array, qdd: Array, multipliers: Array, *out: Array
+    ) -> None:
+        """Write the same by products with all directions: of forces by q and qd, then of rates."""
+        n = self.model.nv
+        units, still = np.eye(n), np.zeros((1, n))
+        state = [x[..., None, :] for x in (q, qd, qdd, multipliers)]
+        for at, directions in enumerate(((units, still), (still, units))):
+            columns = self._compiled(RESIDUAL_JVP)(*state, *directions).transpose(0, 2, 1)
+            for matrix, part in zip(out[at::2], np.split(columns, [n], axis=1), strict=False):
+                matrix[...] = part
+
+    def _inertia_matrix(self, q: Array) -> Array:
+        """Return H (N, nv, nv)."""
+        n = self.model.nv
+        if not self._has_columns:
+            return np.asarray(self._compiled(INERTIA_MATRIX)(q))
+        H = np.empty((len(q), n, n))
+        self._fill(q, np.zeros(n), np.zeros(n), _NONE, _NONE, H)
+        return H
+
+    @cached_property
+    def _loops(self) -> list[tuple[Any, Mask]]:
+        """For each loop where its velocities are in a matrix, and which turn which columns."""
+        found: list[tuple[Any, Mask]] = []
+        for loop in self.model.loops:
+            turned = turned_columns(self.model, loop)
+            indices = sorted(turned)
+            mask = np.array([[i in turned[j] for j in indices] for i in indices], dtype=bool)
+            all_between = slice(indices[0], indices[-1] + 1) if indices else slice(0, 0)
+            whole = len(indices) == all_between.stop - all_between.start
+            at = (all_between, all_between) if whole else np.ix_(indices, indices)
+            found.append((at, mask.reshape(len(indices), len(indices))))
+        return found
+
+
+def _ports(algorithm: Algorithm, model: Model) -> Ports:
+    inputs, outputs = algorithm.input_lengths(model), algorithm.output_lengths(model)
+    return Ports(algorithm.name, tuple(inputs.items()), tuple(outputs.items()), 0)
+
+
+def _solver_of_constraints(K: Array, A: Array) -> tuple[Callable[[Array], Array], float]:
+    """Return what solves with A = K H^-1 K^T, and its smallest pivot over its diagonal entry.
+
+    As `constraint_factors` has them: multipliers of constraints that no joint affects are zero.
+    """
+    idle = np.logical_not(K.any(axis=1))
+    A = np.where(np.logical_or.outer(idle, idle), np.diag(idle * 1.0), A)
+    try:  # the elimination runs from the last row to the first
+        factor = np.linalg.cholesky(A[::-1, ::-1])
+    except np.linalg.LinAlgError:
+        return lambda b: np.full(b.shape, np.nan), 0.0
+
+    def solve(b: Array) -> Array:
+        b = (b.T * ~idle).T[::-1]
+        x: Array = cho_solve((factor, True), b, check_finite=False)[::-1]
+        return x
+
+    return solve, float((np.diag(factor) ** 2 / np.diag(A)[::-1]).min())
