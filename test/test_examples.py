@@ -65,7 +65,6 @@ EXPECTED = {
 
 # Their stills and films are drawn by MuJoCo, as in test/app/pictures/test_render.py.
 RENDERED = {"dominoes", "four_bar", "frames_and_kinematics", "own_controller", "put_down"}
-RENDERED |= {"own_law"}  # it draws nothing
 FEWER = {"learn_squeeze": {"PAIRS, GENERATIONS": (2, 1)}}
 NEEDS = {"dominoes": "mujoco", "learn_squeeze": "gymnasium", "put_down": "mujoco"}
 COMPILES_LONG = {"dominoes", "put_down", "walker"}
