@@ -37,7 +37,7 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path):
 def test_other_encodings_are_refused_with_the_line():
     """Latin-1 text names the line of its first wrong byte; a byte-order mark is fine."""
     assert as_text("\ufeffé".encode(), "f") == "é"
-    with pytest.raises(DescriptionError, match="f:2: byte 0xe9 is not UTF-8"):
+    with pytest.raises(DescriptionError, match=r"f:2.*0xe9.*UTF-8"):
         as_text("a\né".encode("latin-1"), "f")
 
 

@@ -65,7 +65,7 @@ def test_missing_files_and_other_formats_are_one_sentence(tmp_path):
         load_description(ARM, tmp_path / "loops.yaml")
     with pytest.raises(DescriptionError, match="xacro"):
         load_description("arm.urdf.xacro")
-    with pytest.raises(DescriptionError, match="convert it to URDF"):
+    with pytest.raises(DescriptionError, match=r"\.sdf.*URDF"):
         load_description("arm.sdf")
     with pytest.raises(DescriptionError, match=r"only \.xacro files take arguments"):
         load_description(tmp_path / "arm.urdf", arguments={"x": 1})
@@ -121,9 +121,9 @@ def test_warnings_of_loops_are_kept_and_may_refuse(tmp_path):
     ("text", "message"),
     [
         ("rows:\n- {name: a}\n", r"m\.yaml:1.*\bdh\b"),
-        (LOOPS, r"m\.yaml:1: this is a file of loop joints, expected a robot; .*--loops"),
+        (LOOPS, r"m\.yaml:1.*--loops"),
         ("closed_loop: [[a, b]]\n", "this is a file of loop joints"),
-        ("cell: {}\n", r"m\.yaml:1: this is a scenario, expected a robot; .*simulate"),
+        ("cell: {}\n", r"m\.yaml:1.*simulate"),
         ("scenario: a\nvary: {}\n", "this is a study, expected a robot; .*study"),
     ],
 )
@@ -153,5 +153,5 @@ def test_objects_of_this_package_are_loaded_as_their_files_are(tmp_path):
         load(description.mechanism, locked={"elbw": 0.1})
     with pytest.raises(DescriptionError):
         load(read_urdf(ARM.replace('effort="4"', 'effort="0"')), strict=True)
-    with pytest.raises(RobotDynamicsError, match="or a description or mechanism of this package"):
+    with pytest.raises(RobotDynamicsError, match=r"float.*URDF"):
         load(3.0)

@@ -221,7 +221,7 @@ def text(tmp_path):
             r"m\.yaml:15.*rest.*\b2\b.*\b3\b",
         ),
         ("[1.0, 0.0, 0.0, 0.2]", "[1.0, 0.0, 0.2]", r"m\.yaml:12.*\b4\b.*\b3\b"),
-        ("[1.0, 0.0, 0.0, 0.2]", "[2.0, 0.0, 0.0, 0.2]", "m.yaml:12: .*no rotation"),
+        ("[1.0, 0.0, 0.0, 0.2]", "[2.0, 0.0, 0.0, 0.2]", r"m\.yaml:12.*rotation"),
     ],
 )
 def test_mistakes_are_located(tmp_path, text, old, new, message):

@@ -97,7 +97,7 @@ class TestWithTheXacroPackage:
             for i in range(30)
         )
         text = f'{HEAD}{macros}<xacro:macro name="m30"><link name="x"/></xacro:macro><xacro:m0/>'
-        with pytest.raises(DescriptionError, match="is not expanded after 1 s"):
+        with pytest.raises(DescriptionError, match=r"arm\.urdf\.xacro:1.*\b1 s\b"):
             expand_xacro(write(f"{text}</robot>"))
 
     def test_problems_after_expansion_name_the_lines_of_the_expanded_text(self, write):
@@ -117,16 +117,19 @@ class TestWithTheXacroPackage:
             (XACRO.replace("m / 2", "m / z"), "'z'"),
             (XACRO.replace("m / 2", "().__class__"), r"'\(\)\.__class__'"),
             (XACRO.replace("(arg mass)", "(arg mas)"), "'mas'"),
-            (XACRO.replace("</robot>", "<xacro:none/></robot>"), "unknown macro name: xacro:none"),
+            (XACRO.replace("</robot>", "<xacro:none/></robot>"), r"xacro:none"),
             (
                 XACRO.replace("</robot>", '<xacro:include filename="no.xacro"/></robot>'),
-                "cannot be expanded: .*no.xacro",
+                r"arm\.urdf\.xacro:.*no\.xacro",
             ),
             (
                 XACRO.replace("</robot>", '<xacro:include filename="arm.urdf.xacro"/></robot>'),
                 "include each other without end|recursion",
             ),
-            (f'{HEAD}<link name="$(find no_such_package)"/></robot>', "there is no package"),
+            (
+                f'{HEAD}<link name="$(find no_such_package)"/></robot>',
+                r"//no_such_package/.*no_such_package",
+            ),
         ],
     )
     def test_errors_of_xacro_are_one_sentence(self, write, text, message, capfd):

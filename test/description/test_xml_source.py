@@ -36,9 +36,9 @@ def test_a_document_and_its_lines_are_returned():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (BOMB, "f.urdf:3: has a document type declaration"),
-        (BOMB.replace("DOCTYPE robot", "doctype robot"), "f.urdf:3: has a document type"),
-        ('<!DOCTYPE robot SYSTEM "http://nowhere/x.dtd"><robot/>', "f.urdf:1: has a document"),
+        (BOMB, r"f\.urdf:3.*DOCTYPE"),
+        (BOMB.replace("DOCTYPE robot", "doctype robot"), r"f\.urdf:3.*DOCTYPE"),
+        ('<!DOCTYPE robot SYSTEM "http://nowhere/x.dtd"><robot/>', r"f\.urdf:1.*DOCTYPE"),
         ("<robot>&a;</robot>", "f.urdf:1: is not well-formed"),
         ("", "f.urdf:1: is empty"),
         (" \n ", "f.urdf:1: is empty"),
@@ -63,11 +63,11 @@ def test_text_that_is_no_document_is_refused_with_its_line(data, message):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'<?xml version="1.0"?>\n<robot name="\xe4"/>', "f.urdf:2: byte 0xe4 is not UTF-8"),
+        (b'<?xml version="1.0"?>\n<robot name="\xe4"/>', r"f\.urdf:2.*0xe4.*UTF-8"),
         (b'<?xml version="1.0" encoding="UTF-7"?><robot/>', r"f\.urdf:1.*'UTF-7'"),
         (b'<?xml version="1.0" encoding="klingon"?><robot/>', "f.urdf:1: encoding 'klingon'"),
         (b'<?xml version="1.0" encoding="ascii"?>\n<robot a="\xe4"/>', r"f\.urdf:2"),
-        (b"\xff\xfe\x00", "f.urdf:1: is not utf-16"),
+        (b"\xff\xfe\x00", r"f\.urdf:1.*utf-16"),
     ],
 )
 def test_wrong_encodings_are_refused_with_the_line(data, message):

@@ -231,7 +231,7 @@ def test_without_joints_there_is_no_condition_number():
     """Without joints there is neither a condition nor a small motion."""
     robot, none = Robot(build(Mechanism("block", (LinkElement("base"),), ()))), np.zeros(0)
     for method, arguments in ((robot.conditioning, [none]), (robot.linearize, [none] * 3)):
-        with pytest.raises(RobotDynamicsError, match="block: nothing moves, expected a joint"):
+        with pytest.raises(RobotDynamicsError, match=r"block: .*joint"):
             method(*arguments)
 
 

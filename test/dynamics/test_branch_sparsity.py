@@ -69,7 +69,7 @@ def test_product_with_H(case):
     assert_allclose(ours, expected, rtol=0, atol=TOL * np.abs(expected).max())
 
 
-@pytest.mark.book("F4")
+@pytest.mark.book("F3", "F4")
 def test_both_factorisations_solve_with_the_inertia_matrix(case):
     """H^-1 b by either factorisation is what the factors of compiled programs give."""
     H, parents, b = case

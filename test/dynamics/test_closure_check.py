@@ -56,7 +56,7 @@ def test_right_functions_pass(robots, name):
     ("function", "words"),
     [
         # The actuator a millimetre too long.
-        (changed(lambda q, y: {**q, "q3": q["q3"] + 1e-3}), r"loop 'q5' by 1 mm; expected pos"),
+        (changed(lambda q, y: {**q, "q3": q["q3"] + 1e-3}), r"'q5'.*\b1 mm\b"),
         # A sign error.
         (
             changed(lambda q, y: {**q, "q2": -q["q2"]}),
@@ -101,7 +101,7 @@ def test_two_branches_are_a_jump():
         a, b = one(y), two(y)
         return {name: weight * a[name] + (1.0 - weight) * b[name] for name in a}
 
-    with pytest.raises(ClosureFunctionError, match=r"the position of joint '.*_joint' jumps"):
+    with pytest.raises(ClosureFunctionError, match=r"'\w+_joint' jumps"):
         robot.with_closure(ClosureFunction(("crank_joint",), either))
     robot.with_closure(closures.four_bar_function(branch=-1.0))
 
@@ -146,7 +146,7 @@ def test_as_many_coordinates_as_freedoms():
     idle = ClosureFunction(
         ("arm_joint", "crank_joint", "nothing"), closures.parallelogram_arm_function().positions
     )
-    with pytest.raises(ClosureFunctionError, match=r"the 3 independent coord.* in 2 ways"):
+    with pytest.raises(ClosureFunctionError, match=r"parallelogram_arm.*\b3\b.*\b2\b"):
         robot.with_closure(idle)
     # Far above the precision of numbers, and yet what sums along the chain leave of a zero.
     rounding = ClosureFunction(
@@ -157,7 +157,7 @@ def test_as_many_coordinates_as_freedoms():
             "rod_joint": y[0] - 0.4 - 1e-14 * y[1],
         },
     )
-    with pytest.raises(ClosureFunctionError, match=r"the 2 independent coord.* in 1 ways"):
+    with pytest.raises(ClosureFunctionError, match=r"parallelogram_arm.*\b2\b.*\b1\b"):
         robot.with_closure(rounding)
 
 
@@ -181,7 +181,7 @@ def test_samples_are_taken_in_the_domain():
     assert np.abs(robot.with_closure(right).check(count=40).samples).max() < 0.8
     with pytest.raises(ClosureFunctionError, match=r"\b1\b.*'crank_joint'.*\b0\.8\b"):
         robot.with_closure(right, samples=[[1.0]])
-    with pytest.raises(ClosureFunctionError, match="are not finite; expected a domain"):
+    with pytest.raises(ClosureFunctionError, match=r"\[3\].*finite"):
         robot.with_closure(function, samples=[[3.0]])
     nowhere = replace(function, domain=lambda y: False)
     with pytest.raises(ClosureFunctionError, match=r"\b16\b.*samples"):

@@ -127,8 +127,8 @@ def function_of(independent, positions):
 @pytest.mark.parametrize(
     ("functions", "words"),
     [
-        ((), "nothing gives the position of joint 'q1', which is in a loop"),
-        ((function_of(["q1"], {"q2": 0.0}),), "nothing gives the position of joint 'q3'"),
+        ((), r"position of joint 'q1', which"),
+        ((function_of(["q1"], {"q2": 0.0}),), r"position of joint 'q3'"),
         (
             (function_of(["q11"], {"q2": 0.0, "q3": 0.0}),),
             r"'q1'.*'q11'",

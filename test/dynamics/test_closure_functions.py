@@ -186,11 +186,11 @@ def test_velocities_of_rates(kind):
 
 def test_a_wrong_number_of_values_is_refused(book):
     """Too many or too few values are refused."""
-    with pytest.raises(ArgumentError, match="expected 2 independent values, got 3"):
+    with pytest.raises(ArgumentError, match=r"\b2 independent.*\b3\b"):
         book.positions([0.1, 0.2, 0.3])
     with pytest.raises(ArgumentError, match="'q1'"):
         ClosureFunction("q1", lambda y: {})
-    with pytest.raises(ArgumentError, match="'q1'"):
+    with pytest.raises(ArgumentError, match=r"\(\)"):
         ClosureFunction((), lambda y: {})
 
 

@@ -107,7 +107,7 @@ def test_c13_not_a_number_is_handed_on(rng):
 def test_c13_too_few_drives_are_refused():
     """Row C13: drives that leave a motion are for the other method; open loops are refused."""
     robot = Robot.from_mechanism(linkages.excavator())
-    with pytest.raises(RobotDynamicsError, match="drives force 1 of 2 motions"):
+    with pytest.raises(RobotDynamicsError, match=r"excavator.*\b1\b.*\b2\b"):
         robot.drive_efforts(["bucket_joint"])
     with pytest.raises(AssemblyError, match="'pin'"):
         robot.drive_efforts(q=np.array([0.3, 0.3, 0.3, 0.3]))

@@ -134,5 +134,5 @@ def test_momentum_by_the_terms(floating):
 def test_a_fixed_base_is_refused(rng):
     """A mechanism on the ground is named."""
     model = build(random_tree(rng, ["revolute"]))
-    with pytest.raises(RobotDynamicsError, match="random has no floating base"):
+    with pytest.raises(RobotDynamicsError, match=r"random.*floating"):
         floating_terms(model, [0.0], [0.0], parameters_of(model))

@@ -69,7 +69,7 @@ def test_frames_that_are_not_free(rng):
         robot.operational_space_inertia("base", q)
     with pytest.raises(ArgumentError, match="frames are none"):
         robot.operational_space_inertia([], q)
-    with pytest.raises(ArgumentError, match="q is not finite"):
+    with pytest.raises(ArgumentError, match=r"\bq\b.*finite"):
         robot.operational_space_inertia("link2", q * np.nan)
     with pytest.raises(UnknownNameError, match=r"axes.*'up'"):
         robot.operational_space_inertia("link2", q, "up")

@@ -367,7 +367,7 @@ def test_a_described_tree_is_kept():
     assert model.joint_names == ("left", "top", "corner")
     assert [loop.name for loop in model.loops] == ["right"]
     # Two links that are no joint's child: which one is the base, only its user can tell.
-    with pytest.raises(RobotDynamicsError, match="exactly one root link, found base, rocker"):
+    with pytest.raises(RobotDynamicsError, match=r"ring.*base, rocker"):
         build(chain)
     assert build(chain, root="base").joint_names == ("left", "top", "right")
 

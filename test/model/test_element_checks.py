@@ -56,14 +56,14 @@ def test_a_sound_mechanism_passes():
 @pytest.mark.parametrize(
     ("mechanism", "message"),
     [
-        (changed("links", mass=NAN), "link 'b': mass is nan kg"),
+        (changed("links", mass=NAN), r"'b'.*mass.*nan"),
         (changed("links", mass=-1.0), r"'b'.*mass.*-1"),
         (changed("links", center=(0.0, NAN, 0.0)), "'b': the centre of mass.*nan"),
         (changed("links", inertia=SOLID * NAN), r"'b'.*inertia.*\bnan\b.*\b2\b"),
         (changed("links", inertia=SOLID + np.eye(3, k=1) * 0.01), r"'b'.*inertia.*\b0\.01\b"),
         (changed("links", inertia=-SOLID), r"'b'.*inertia.*-0\.1"),
         (changed("links", inertia=np.zeros(3)), r"'b'.*inertia.*\(3,\)"),
-        (changed("links", name="a"), "link 'a': the name is given twice"),
+        (changed("links", name="a"), r"link 'a'.*twice"),
         (changed("joints", name="to a"), "'to a'"),
         (changed("joints", placement=SHEARED), r"'to b'.*orientation"),
         (changed("joints", placement=MIRRORED), r"'to b'.*orientation"),

@@ -26,7 +26,7 @@ def test_the_root_is_the_link_without_parent():
     with pytest.raises(RobotDynamicsError, match="found a, b"):
         _ = Mechanism("m", (a, b)).root
     circle = (JointElement("j", "fixed", "a", "b"), JointElement("k", "fixed", "b", "a"))
-    with pytest.raises(RobotDynamicsError, match="found none"):
+    with pytest.raises(RobotDynamicsError, match=r"root.*none"):
         _ = Mechanism("m", (a, b), circle).root
 
 
