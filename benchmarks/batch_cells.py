@@ -23,7 +23,7 @@ import robot_dynamics as rd
 from robot_dynamics.app.batches.batch_simulation import why_separate
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.plant import make_plant
-from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 
 _PERIODS = 32  # of a turn
 _LONG = 250  # of a turn in which cells run one after the other, with their reports
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8)
     options = parser.parse_args()
     n, rng = options.cells, np.random.default_rng(0)
-    chosen = chosen_scenario(options.scenario, None, [])
+    chosen = load_scenario(options.scenario)
     if why_separate(chosen):
         one_after_the_other(chosen, n, options.rounds)
         return
@@ -127,7 +127,7 @@ def rolling_out(scenario: str, n: int, threads: int) -> tuple[Callable[[], None]
     import mujoco
     from mujoco import rollout
 
-    chosen = chosen_scenario(scenario, "mujoco", [])
+    chosen = load_scenario(scenario, plant="mujoco")
     plant: Any = make_plant(chosen, build_system(chosen))
     model, data = plant._model, plant._data
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)

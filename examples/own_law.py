@@ -8,6 +8,7 @@ runs behind the same safety layer as the shipped laws.
 """
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import robot_dynamics as rd
 
@@ -57,17 +58,13 @@ class Sway(rd.ControlLaw):
         return self.arms.inverse_dynamics(*own)[self.order]
 
 
-if __name__ == "__main__":
-    run = rd.simulate("gravity", law=Sway, overrides=["acceptance={}"], duration=2.3)
-    time, q = run.recording["time"], run.recording["joint_position"]
-    sway = q[:, 0] - q[0, 0]
-    print(
-        f"the left arm swayed by {sway.max():.2f} rad; {run.report['failures'] or 'no failures'}"
-    )
+run = rd.simulate("gravity", law=Sway, overrides=["acceptance={}"], duration=2.3)
+q = run.recording["joint_position"]
+left = q[:, 0] - q[0, 0]
+print(f"the left arm swayed by {left.max():.2f} rad; {run.report['failures'] or 'no failures'}")
 
-    from matplotlib.figure import Figure
-
-    axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
-    axes.plot(time, sway)
-    axes.set(xlabel="time [s]", ylabel="first joint of the left arm [rad]")
-    axes.figure.savefig("own_law.png", dpi=80)
+axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+axes.plot(run.recording["time"], left, label="first joint of the left arm")
+axes.set(xlabel="time [s]", ylabel="from the start [rad]")
+axes.legend()
+axes.figure.savefig("own_law.webp", dpi=80)

@@ -35,12 +35,12 @@ _BUSY_SHARE = 0.05  # of the silence; a node at work used more of the processor,
 
 
 class NodeError(RobotDynamicsError):
-    """A node that did not do what it was started for.
+    """A node that ended early or hangs.
 
     Attributes:
         details: The last lines it wrote.
-        exit_status: What a command that depended on it should end with: 2 if the node refused
-            its files or settings, 1 otherwise.
+        exit_status: Exit status for the command that started it: 2 if the node refused its files
+            or settings, 1 otherwise.
     """
 
     def __init__(self, message: str, details: Sequence[str] = (), exit_status: int = 1) -> None:
@@ -55,15 +55,15 @@ class NodeProcess:
     starter alone, and gets SIGTERM if the starter is killed.
 
     Attributes:
-        name: What it is called in messages.
+        name: Name in messages.
         is_done: Whether it reported that its part is done.
 
     Args:
-        name: What it is called.
+        name: Name in messages.
         module: Started as `python -m MODULE`.
-        arguments: What follows.
-        folder: Where to run.
-        environment: All of its environment.
+        arguments: Its arguments.
+        folder: Working directory.
+        environment: The whole environment.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class NodeProcess:
         for reader in self._readers:
             reader.join(timeout=_PATIENCE_S)  # its last lines may not have been read yet
         for event in list(self.events()):
-            self._events.put(event)  # what was reported is still to be heard by who listens
+            self._events.put(event)  # listeners still get earlier events
         if self.is_done:
             return None
         exit_status = 2 if status == 2 else 1
@@ -224,11 +224,11 @@ def start_with_parameters(
     """Start a node with ROS parameters; see `NodeProcess`.
 
     Args:
-        name: What it is called; also the name of the file with its parameters.
+        name: Name in messages, and of the file with its parameters.
         module: Started as `python -m MODULE`.
-        parameters: By name.
-        folder: Where to run, and where the file is written.
-        environment: All of its environment.
+        parameters: Parameters by name.
+        folder: Working directory, and folder of the file.
+        environment: The whole environment.
     """
     # A file, because values on the command line are read as YAML: a path with a colon would break.
     file = folder / f"{name}.yaml"
@@ -314,7 +314,7 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def _begin() -> None:
-    """Have the kernel end a new process with the one that started it, and let SIGHUP end it.
+    """Let the kernel end this process together with its starter, and let SIGHUP end it.
 
     Under `nohup` it would be ignored; the terminal's does not reach a session of its own.
     """
@@ -338,7 +338,7 @@ def require_ros() -> None:
     """Raise unless nodes can be started.
 
     Raises:
-        RosMissingError: If rclpy is not installed; says what to do.
+        RosMissingError: If rclpy is not installed.
     """
     if importlib.util.find_spec("rclpy") is None:
         raise RosMissingError(
@@ -350,7 +350,7 @@ def require_ros() -> None:
 
 @contextlib.contextmanager
 def reserved_domain() -> Iterator[int]:
-    """Yield a ROS domain that nobody else on this machine uses, or has reserved in this way.
+    """Yield a ROS domain that no other process on this machine uses or has reserved here.
 
     Its nodes take seconds to start, and only then take its discovery port, which is looked at. So
     that nobody takes the domain meanwhile, a port is taken that no node but its 120th would use.

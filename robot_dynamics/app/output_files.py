@@ -78,7 +78,7 @@ def whole_file(path: Path, refusal: type[RobotDynamicsError] = OutputError) -> I
 def json_alone(path: Path | None) -> Iterator[None]:
     """Keep the standard output for JSON, if it is the place for that.
 
-    What is printed meanwhile goes to standard error, so that another program can read the output.
+    Other output goes to standard error meanwhile, so that a program can read the JSON.
 
     Args:
         path: Where the JSON goes.
@@ -99,7 +99,7 @@ def write_json(value: Any, path: Path, refusal: type[RobotDynamicsError] = Outpu
     """Write a value as JSON; a file appears whole or not at all. Return the place.
 
     Args:
-        value: What `json` can write, without numbers that are not finite.
+        value: JSON values; numbers must be finite.
         path: The file; "-" is the standard output, see `json_alone`.
         refusal: Type of the error that is raised if it cannot be written.
     """

@@ -55,7 +55,7 @@ class StudyProgress:
     Attributes:
         tick: Parts that are over.
         ticks: Parts of the study.
-        doing: What it does now.
+        doing: The present activity.
     """
 
     tick: int
@@ -63,7 +63,7 @@ class StudyProgress:
     doing: str
 
     def text(self) -> str:
-        """Return what it does now."""
+        """Return the present activity."""
         return self.doing
 
 
@@ -103,7 +103,7 @@ def display(title: str, stream: TextIO | None = None) -> Iterator[Listener]:
     """Show the progress of a run.
 
     Args:
-        title: What runs.
+        title: Name of the run.
         stream: Where to; standard output by default. A terminal gets a bar with live figures,
             anything else a line a second.
     """
@@ -151,7 +151,7 @@ class _Lines:
 
 
 def seconds_since_process_start() -> float:
-    """Return how long ago this process was started [s], its interpreter and imports included."""
+    """Return the time since the start of this process [s], interpreter and imports included."""
     try:
         fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         begun = int(fields[19]) / os.sysconf("SC_CLK_TCK")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,7 +176,7 @@ class ControlRecord:
         recorder, loop = self._recorder, self._loop
         if recorder is None or not recorder.recorder.count:
             return None
-        metadata: dict[str, object] = {"start_to_first_torque_s": self._first_torque_s}
+        metadata: dict[str, Any] = {"start_to_first_torque_s": self._first_torque_s}
         if loop.safety.faults:
             # A fault without a tick came after the last period.
             tick = self._last_tick if self._fault_tick is None else self._fault_tick

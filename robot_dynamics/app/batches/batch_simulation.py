@@ -20,7 +20,7 @@ from robot_dynamics.app.batches.compiled_cells import CompiledCells
 from robot_dynamics.app.batches.separate_batch import SeparateBatch
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.plant import scene_of
-from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario, with_overrides
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario, with_overrides
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
 from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml
@@ -174,7 +174,7 @@ class BatchSimulation:
         if threads is not None:
             threads = whole_number("threads", threads, 1)
         self._common = tuple(several_names("overrides", overrides))
-        self.scenario = scenario = chosen_scenario(scenario, None, self._common)
+        self.scenario = scenario = load_scenario(scenario, self._common)
         self.count, self.period = count, scenario.control.period
         self.parameters = _checked(parameters or {}, count)
         if scenario.control.law not in LAW_FACTS:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a description: its tree, its loops, its mobility, and warnings."""
+"""Inspection of descriptions: tree, loops, mobility, and warnings."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _MOST = 100
 
 @dataclass(frozen=True)
 class Inspection:
-    """What came of inspecting a file.
+    """Result of inspecting a file.
 
     Attributes:
         file: As the user named it.
-        description: What it describes, None if it was refused.
-        errors: Why it was refused, a sentence each.
+        description: The description, None if it was refused.
+        errors: Reasons for refusal, one sentence each.
         warnings: Warnings, a sentence each.
         model: The numbered model, None if it was refused.
-        mobility: How it can move, None if it was refused.
+        mobility: Mobility, None if it was refused.
     """
 
     file: str
@@ -65,7 +65,7 @@ class Inspection:
         return not self.errors and self.description is not None
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as JSON values; null or empty what is not known of a refused file."""
+        """Return everything as JSON values; unknown values of a refused file are null or empty."""
         result: dict[str, Any] = {
             "file": self.file,
             "ok": self.ok,
@@ -131,7 +131,7 @@ def inspect_file(
     strict: bool = False,
     arguments: Mapping[str, object] | None = None,
 ) -> Inspection:
-    """Return what is in a description file, refused or not.
+    """Inspect a description file, refused or not.
 
     A file is refused as well if its loops cannot be closed.
 
@@ -155,11 +155,11 @@ def inspect_file(
 def inspect_description(
     description: Description, path: str = "", *, strict: bool = False
 ) -> Inspection:
-    """Return what is in a description, for instance in a world of several.
+    """Inspect a description, for instance a world of several.
 
     Args:
-        description: What is looked at.
-        path: What it is called; its source by default.
+        description: The description.
+        path: Name in messages; its source by default.
         strict: Whether warnings are reason enough to refuse.
     """
     from robot_dynamics.dynamics.assembly import AssemblyError
@@ -182,7 +182,7 @@ def inspect_description(
 
 
 def _mobility(robot: Robot, place: str, warnings: list[str]) -> Mobility:
-    """Return how a robot can move; warnings are added to a list.
+    """Return the mobility of a robot; warnings are added to a list.
 
     Raises:
         AssemblyError: If the loops stay open by more than rounded numbers would explain.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulation that is shown in the browser while it runs, and in which one pushes the object."""
+"""A running simulation in the browser, with sliders that push the object."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.scenario import Scenario
 
 _PICTURE_S = 1.0 / 20.0  # wall-clock time between two pictures, at least
-_PAUSE_S = 0.05  # between two looks at whether to go on
+_PAUSE_S = 0.05  # between checks whether the pause is over
 
 
 class LiveView:
     """Shows a run while it is simulated, in real time if the machine is fast enough.
 
     Args:
-        scenario: What is simulated.
+        scenario: The scenario.
         host: Address to listen on.
         port: Port to listen on.
         ready: Called with the page when it is there.
@@ -52,7 +52,7 @@ class LiveView:
         """Simulate the scenario once.
 
         Args:
-            duration: Simulated time [s]; that of the reference by default.
+            duration: Simulated time [s]; start and reference by default.
         """
         simulate(self._scenario, duration=duration, watch=self._watch)
 
@@ -81,7 +81,7 @@ class LiveView:
         early = self._due - time.perf_counter()
         if early > 0.0:
             time.sleep(early)
-        else:  # what is late is not caught up with
+        else:  # lost time is not caught up
             self._due -= early
         push = page.push
         return {self._object: push} if self._object is not None and push.any() else None

@@ -72,8 +72,8 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
     """Run the command and return its exit status.
 
     Args:
-        arguments: What follows the command's name; those of the process by default.
-        more: Commands of the floors above, which this module does not know.
+        arguments: Arguments after the name of the command; sys.argv by default.
+        more: Further commands, of folders that this one must not import.
     """
     parser = _parser(more)
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for words to complete a line with
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
             autocomplete(parser)
     options = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
-    # Others are handled like Ctrl-C, so that no node is left running, and what was run is kept.
+    # Like Ctrl-C, other signals leave no node running and keep the run until then.
     previous = _take_signals()
     try:
         with warnings.catch_warnings():
@@ -535,7 +535,7 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Answers a word that is none of the choices with the one that was probably meant."""
+    """Suggests the most similar choice for an unknown word."""
 
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"invalid choice: '(.+?)' \(choose from (.*)\)", message)
@@ -563,15 +563,14 @@ class _Version(argparse.Action):
 def _scenario(options: argparse.Namespace) -> Any:
     from robot_dynamics.app.scenarios.scenario import load_scenario
 
-    plant = [f"plant.engine={options.plant}"] if options.plant else []
-    scenario = load_scenario(options.scenario, [*options.overrides, *plant])
+    scenario = load_scenario(options.scenario, options.overrides, options.plant)
     for sentence in scenario.warnings():
         print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
     return scenario
 
 
 def _complain(error: RobotDynamicsError) -> None:
-    """Print what is wrong, every line of it with the program's name."""
+    """Print an error, each line with the program's name."""
     for line in getattr(error, "details", ()):
         print(f"  | {line}", file=sys.stderr)
     for line in [*str(error).splitlines(), *getattr(error, "others", ())]:

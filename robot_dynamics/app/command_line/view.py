@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `render` and `view`: arguments, and what of a name is drawn."""
+"""The commands `render` and `view`."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _view(options: argparse.Namespace) -> int:
 
 
 def _view_topics(options: argparse.Namespace) -> NoReturn:
-    """Become the process that listens to topics: its signals are those of the terminal."""
+    """Become the process that listens to topics, so that it gets the terminal's signals."""
     from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.pictures.shapes import VisualError, require_trimesh
 
@@ -202,7 +202,7 @@ def _view_live(options: argparse.Namespace) -> int:
 
 
 def say_where(page: Page, asked: int) -> None:
-    """Print where a page is, and the port if it is not the one that was asked for."""
+    """Print the address of a page, and a notice if its port was taken."""
     if page.port != asked:
         print(f"port {asked} is taken.")
     print(
@@ -213,12 +213,12 @@ def say_where(page: Page, asked: int) -> None:
 
 
 def scene_of(what: str, interval: float, overrides: list[str]) -> VisualScene:
-    """Return what is drawn of a recording, a robot's description or a scenario.
+    """Return the scene of a recording, a robot's description or a scenario.
 
     Args:
         what: The name or the file.
         interval: Time between the instants [s].
-        overrides: Changes of the scenario, as "plant.object_mass_scale=1.2".
+        overrides: Values of the scenario to replace, as "plant.object_mass_scale=1.2".
 
     Raises:
         RobotDynamicsError: If it is refused.
@@ -239,7 +239,7 @@ def scene_of(what: str, interval: float, overrides: list[str]) -> VisualScene:
     from robot_dynamics.app.scenarios.scenario import load_scenario
 
     scenario = load_scenario(what, overrides)
-    cell = scene.RecordedCell(scenario.cell)  # what cannot be drawn is said before the run
+    cell = scene.RecordedCell(scenario.cell)  # refuses missing meshes before the run
     with display(f"simulating {scenario.name}") as progress:
         run = simulate(scenario, progress=progress)
     return scene.scene_of_recording(run.recording, interval, cell)

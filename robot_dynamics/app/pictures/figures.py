@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all figures share: matplotlib if it is there, colours, style and files."""
+"""Common parts of figures: import of Matplotlib, colours, style, files."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def write_figure(path: str | Path, size: tuple[float, float], draw: Callable[[An
     """Write a figure, and return where it is; it appears whole or not at all.
 
     Args:
-        path: The file; .png, .pdf, .svg and what else matplotlib writes.
+        path: The file: .png, .pdf, .svg or another format of Matplotlib.
         size: Width and height [inch].
         draw: Fills the empty figure.
 

@@ -69,7 +69,7 @@ def _label(link: LinkElement) -> str:
 
 
 def _closing(mechanism: Mechanism) -> list[LoopElement]:
-    """Return what lies across the tree: loops, and gears from driver to follower."""
+    """Return the loop joints, and gears from driver to follower as loops."""
     carried = {joint.name: joint.child for joint in mechanism.joints}
     gears = [
         LoopElement(coupling.name, "gear", carried[driver], carried[coupling.terms[0][0]])
@@ -80,7 +80,7 @@ def _closing(mechanism: Mechanism) -> list[LoopElement]:
 
 
 def layout(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
-    """Return where each link is drawn: x counts leaves, y is minus the number of joints above."""
+    """Return the place of each link: x counts leaves, y is minus the number of joints above."""
     children: dict[str, list[JointElement]] = {link.name: [] for link in mechanism.links}
     for joint in mechanism.joints:
         children[joint.parent].append(joint)
@@ -166,7 +166,7 @@ def _column_width(mechanism: Mechanism) -> float:
 def _draw_joint(axes: Any, joint: JointElement, place: dict[str, tuple[float, float]]) -> None:
     """Draw a joint as a line that comes down on its child, with its name there.
 
-    Names stand over the child, so that those of brothers have a column each.
+    Names stand over the child, so that each sibling has its own column.
     """
     (x0, y0), (x1, y1) = place[joint.parent], place[joint.child]
     color = GREY if joint.type == "fixed" else BLUE
@@ -180,7 +180,7 @@ def _draw_joint(axes: Any, joint: JointElement, place: dict[str, tuple[float, fl
 
 
 def _gutter(x: float, column: float, used: dict[float, int]) -> float:
-    """Return where [inch] a line runs down beside a link, to the right of its column."""
+    """Return the x coordinate [inch] of a vertical line beside a link."""
     middle = math.floor(x) + 0.5
     used[middle] = used.get(middle, 0) + 1
     # Lines in one gutter lie beside each other, left and right of its middle in turn.
@@ -194,7 +194,7 @@ def _draw_loop(
     """Draw a loop joint: down beside its predecessor, along a lane below all, up to the successor.
 
     Args:
-        axes: What is drawn on.
+        axes: Axes of the figure.
         label: The text on the lane.
         ends: For predecessor and successor the place of the link, and where the line runs down.
         lane: Where it runs across; every loop has a lane of its own.

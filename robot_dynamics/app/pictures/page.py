@@ -37,11 +37,11 @@ class Page:
         port: The port; another one than was asked for if that is taken.
 
     Args:
-        scene: What is shown.
+        scene: The scene.
         host: Address to listen on; "0.0.0.0" lets other machines in.
         port: Port to listen on.
-        live: Whether the scene is that of a simulation that runs, which `update` replaces;
-            there is no time to choose then.
+        live: Whether `update` replaces the scene of a running simulation; the page then has no
+            time slider.
         pushes: Whether there are sliders that push the object.
 
     Raises:
@@ -124,7 +124,7 @@ class Page:
         self.show(0)
 
     def pose(self, name: str) -> Array:
-        """Return where a body is shown, x y z qw qx qy qz (7,).
+        """Return the pose at which a body is shown, x y z qw qx qy qz (7,).
 
         Args:
             name: Its name.

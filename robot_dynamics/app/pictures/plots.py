@@ -46,9 +46,9 @@ Array = NDArray[np.float64]
 _ARMS = (BLUE, ORANGE, GREEN, VERMILION)
 _CONTACTS = (BLUE, ORANGE, GREEN, INK)
 _ERRORS = (BLUE, ORANGE)
-_NOTHING = 1e-12  # what is less is not drawn
-_DECADES = 1e-6  # of the largest: what is less is below the axis
-_SMALL = 0.01  # m: what moves by less is drawn in millimetres
+_NOTHING = 1e-12  # smaller values are not drawn
+_DECADES = 1e-6  # of the largest value: smaller values are below the axis
+_SMALL = 0.01  # m: smaller motions are drawn in millimetres
 _MAX_POINTS = 4000  # of a line; more cannot be seen and make large files
 
 
@@ -56,13 +56,12 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
     """Write the figure of a run.
 
     Args:
-        recording: Of both sides, merged; of the controller alone what it estimated is drawn
-            instead of what was true.
-        path: The file; .png, .pdf, .svg and what else matplotlib writes.
+        recording: Both sides, merged. The controller's side alone is drawn with its estimates.
+        path: The file: .png, .pdf, .svg or another format of Matplotlib.
 
     Raises:
-        PlotError: If matplotlib is missing, or the file cannot be written.
-        RecordingError: If the recording lacks what is drawn.
+        PlotError: If Matplotlib is missing, or the file cannot be written.
+        RecordingError: If the recording lacks a column of the figure.
     """
     recording = with_estimates(recording)
     holds_object = recording.metadata.get("holds_object", True)
@@ -70,7 +69,7 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
     return write_figure(path, (11.0, height), lambda figure: _draw(figure, recording))
 
 
-# What stands for what only a simulated plant knows.
+# Estimates in place of true values, which only a simulated plant has.
 _ESTIMATES = {
     "object_pose": "estimated_pose",
     "internal_force": "estimated_internal_force",
@@ -83,7 +82,7 @@ def with_estimates(recording: Recording) -> Recording:
     """Return the recording with estimates where there is no truth.
 
     Raises:
-        RecordingError: If it lacks what is drawn, and what stands for it.
+        RecordingError: If a true value and its estimate are both missing.
     """
     missing = {
         true: recording[estimate]
@@ -124,7 +123,7 @@ def _draw(figure: Any, recording: Recording) -> None:
 
 
 def _rows(panels: Sequence[object]) -> int:
-    """Return how many rows of two panels a figure has, six of them being those of the object."""
+    """Return the number of rows of two panels; six panels show the object."""
     return 3 + (len(panels) + 1) // 2
 
 
@@ -150,7 +149,7 @@ class View:
         return self.recording[name][self.rows]
 
 
-#: What draws a panel.
+#: A function that draws a panel.
 Panel = Callable[[Any, View], None]
 
 
@@ -285,14 +284,14 @@ def _error(values: Array, label: str, stem: str, unit: str, scale: float = 1.0) 
 
 
 class Error(NamedTuple):
-    """A positive quantity, and the thresholds that it is to keep.
+    """A positive quantity and its thresholds.
 
     Attributes:
         values: In each control period (ticks,).
-        label: What it is, with its unit.
+        label: Name and unit.
         threshold_max: Name of the scenario's threshold for all time.
         threshold_settled: Name of its threshold for the time at rest.
-        scale: What makes the unit of the thresholds that of the values.
+        scale: Unit of the thresholds over the unit of the values.
     """
 
     values: Array
@@ -390,7 +389,7 @@ def _title(recording: Recording) -> str:
 
 
 def contact_panels(recording: Recording) -> list[Panel]:
-    """Return what draws each panel for which there is something to draw."""
+    """Return the panels of contacts for which the recording has columns."""
     panels: list[Panel] = []
     held = _held(recording)
     if "contact_force" in recording and not held.issuperset(recording.get("surfaces")):
@@ -420,7 +419,7 @@ def holding_force(ax: Any, view: View) -> None:
 
 
 def holding_errors(ax: Any, view: View) -> None:
-    """Draw how far forces and moments on hinges and lines are from what was wanted."""
+    """Draw the errors of forces and moments on hinges and lines."""
     errors = [
         _error(error, f"{what} [{unit}]", f"holding_{what}_error", short)
         for what, unit, short in (("force", "N", "n"), ("moment", "N m", "nm"))
@@ -453,7 +452,7 @@ def contact_force(ax: Any, view: View) -> None:
 
 
 def slip(ax: Any, view: View) -> None:
-    """Draw what the slip monitor expects, and what slipped."""
+    """Draw the margin of the slip monitor, and the slip."""
     _title_panel(ax, "Slip: margin that the monitor expects, and what slid", "[N], [mm]")
     recording, margin = view.recording, view.recording["slip_margin"]
     shown = np.where(np.abs(margin) < 1e3, margin, np.nan)  # others are those of no contact

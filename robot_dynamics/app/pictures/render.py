@@ -106,7 +106,7 @@ class Renderer:
         self._only_arrows.geomgroup[:] = 0
 
     def close(self) -> None:
-        """Give back what the renderer holds."""
+        """Release the resources of the renderer."""
         self._renderer.close()
 
     def __enter__(self) -> Renderer:
@@ -132,7 +132,7 @@ class Renderer:
         picture: Image = renderer.render()
         if not arrows:
             return picture
-        # What acts is inside hands and object: there it shines through.
+        # Arrows inside hands and object shine through.
         renderer.update_scene(data, self._camera, self._only_arrows)
         self._add(arrows, instant)
         flags = renderer.scene.flags
@@ -147,7 +147,7 @@ class Renderer:
         return picture
 
     def _add(self, arrows: list[Arrow], instant: int) -> None:
-        """Add arrows to what is drawn next."""
+        """Add arrows to the next picture."""
         scene, mujoco = self._renderer.scene, self._mujoco
         for arrow in arrows:
             geom = scene.geoms[scene.ngeom]
@@ -168,7 +168,7 @@ def require_renderer(path: Path) -> None:
     """Check that pictures of a file's suffix can be made, before the work that fills them.
 
     Raises:
-        VisualError: If the suffix is not known, or what it needs is missing.
+        VisualError: If the suffix is unknown, or a package or library is missing.
     """
     suffix = path.suffix.lower()
     if suffix not in (*STILL, *MOVING):
@@ -390,7 +390,7 @@ def _placed(mujoco: Any, scene: VisualScene, camera: Camera, aspect: float) -> A
 
 
 def _require_mujoco() -> Any:
-    """Return MuJoCo, told to draw without a display unless the environment says otherwise."""
+    """Return MuJoCo, set up to draw without a display unless the environment chooses."""
     require("mujoco", "mujoco", "pictures and films")
     told = "MUJOCO_GL" in os.environ  # read when MuJoCo is imported
     if not told and "mujoco" in sys.modules:

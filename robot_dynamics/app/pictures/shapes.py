@@ -69,16 +69,16 @@ def require(module: str, package: str, what: str) -> None:
     """Check that a package of the extra `view` is installed; it is not imported.
 
     Args:
-        module: What would be imported.
-        package: What is installed by pip.
-        what: What needs it.
+        module: Name of the module.
+        package: Name of the package for pip.
+        what: The feature that needs it, in the plural.
 
     Raises:
         VisualError: If it is missing; says how to install it.
     """
     try:
         found = importlib.util.find_spec(module)
-    except ValueError:  # what is imported as None
+    except ValueError:  # a module set to None
         found = None
     if found is None:
         raise VisualError(

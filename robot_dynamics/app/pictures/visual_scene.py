@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn of a recording or a robot: bodies, their poses over time, and arrows.
+"""Scenes of recordings and robots: bodies, their poses over time, and arrows.
 
 Films and the page in the browser draw the same `VisualScene`.
 """
@@ -60,11 +60,10 @@ class VisualBody:
 
     Attributes:
         name: Its link, the object or the surface.
-        role: What it is.
-        meshes: Its triangles, in its own frame.
-        poses: Its pose in the world at each instant (N, 4, 4).
-        colors: Its colour at each instant (N, 4), in place of those of its meshes; None to keep
-            them.
+        role: Kind of the body.
+        meshes: Triangles, in the frame of the body.
+        poses: Pose in the world at each instant (N, 4, 4).
+        colors: Colour at each instant (N, 4); None for the colours of the meshes.
     """
 
     name: str
@@ -79,10 +78,10 @@ class Arrow:
     """A force or a moment.
 
     Attributes:
-        name: Who exerts it, and on what.
-        color: Its colour.
-        tips: Where it acts, in the world (N, 3) [m].
-        vectors: From its tail to its tip (N, 3) [m]; zero where it is not known.
+        name: Source and target.
+        color: Colour.
+        tips: Point of action in the world (N, 3) [m].
+        vectors: From tail to tip (N, 3) [m]; zero where unknown.
     """
 
     name: str
@@ -93,11 +92,11 @@ class Arrow:
 
 @dataclass(frozen=True, eq=False)
 class VisualScene:
-    """What is drawn, at N instants.
+    """Bodies and arrows at N instants.
 
     Attributes:
-        name: The scenario or the robot.
-        times: Of the instants [s], equally apart.
+        name: Name of the scenario or the robot.
+        times: The instants [s], equally spaced.
         bodies: All bodies.
         arrows: Forces and moments.
         torques: Torques over their limits (N, na), NaN for drives without a limit.
@@ -146,7 +145,7 @@ class VisualScene:
 
 
 def is_recording(what: str | Path) -> bool:
-    """Return whether a name is that of a recording: a file, the folder of a run, or a bag."""
+    """Return whether a name refers to a recording: a file, the folder of a run, or a bag."""
     path = Path(what)
     if path.is_dir():
         return (path / RECORDING).is_file() or (path / "metadata.yaml").is_file()
@@ -156,9 +155,9 @@ def is_recording(what: str | Path) -> bool:
 def scene_of_recording(
     recording: Recording | str | Path, interval: float = 0.02, cell: RecordedCell | None = None
 ) -> VisualScene:
-    """Return what is drawn of a recorded run.
+    """Return the scene of a recorded run.
 
-    Of a controller's recording alone what it estimated is drawn instead of what was true.
+    A controller's recording alone is drawn with its estimates.
 
     Args:
         recording: The recording, or its file.
@@ -184,7 +183,7 @@ def scene_of_recording(
 
 
 class RecordedCell:
-    """What is drawn of recordings of a cell: its bodies once, their poses for any rows.
+    """Scenes of recordings of one cell: its bodies are read once.
 
     Args:
         cell: Arms, object and surfaces, as a scenario has them.
@@ -207,15 +206,15 @@ class RecordedCell:
         self._pushes = [(one.name, SurfacePush(one)) for one in cell.surfaces]
 
     def scene(self, recording: Recording, rows: NDArray[np.int64], times: Array) -> VisualScene:
-        """Return what is drawn of some rows of a recording.
+        """Return the scene of some rows of a recording.
 
         Args:
             recording: The recording.
             rows: Control periods (N,).
-            times: Of the instants (N,) [s].
+            times: The instants (N,) [s].
 
         Raises:
-            RobotDynamicsError: If the recording lacks what is drawn.
+            RobotDynamicsError: If the recording lacks a column of the scene.
         """
         recording, cell, count = with_estimates(recording), self._cell, len(rows)
         columns = {name: values[rows] for name, values in recording.columns.items()}
@@ -256,10 +255,10 @@ def scene_of_robot(
     positions: Mapping[str, float | Array] | Array | None = None,
     times: Array | None = None,
 ) -> VisualScene:
-    """Return what is drawn of a robot at some positions, or along a motion.
+    """Return the scene of a robot at some positions, or along a motion.
 
     Args:
-        path: Its description, or the file of it.
+        path: The description, or its file.
         positions: Of joints with one degree of freedom, by name [rad or m], one for each time or
             one for all; others are at zero. Or all positions of the model (N, nq), as of a
             simulation.
@@ -324,7 +323,7 @@ def _poses(robot: Robot, q: Array) -> dict[str, Array]:
 
 
 def _link_meshes(description: Description) -> dict[str, list[Mesh]]:
-    """Return what is drawn of each link, by its name."""
+    """Return the meshes of each link, by its name."""
     visual = [shape for shape in description.shapes if shape.role == "visual"]
     by_link: dict[str, list[Mesh]] = {}
     for shape in visual or description.shapes:

@@ -34,10 +34,10 @@ def moments(recording: Recording) -> NDArray[np.bool_]:
 
 
 def internal_force_errors(recording: Recording) -> tuple[Array, Array]:
-    """Return what forces (ticks,) [N] and moments (ticks,) [N m] differ by from what was wanted.
+    """Return the errors of internal forces (ticks,) [N] and moments (ticks,) [N m].
 
-    That is the reference, with what control has added to it; see `added_internal_forces` for how
-    much that is. Forces are taken together, and moments.
+    The error is relative to the reference plus the force that control added to it; see
+    `added_internal_forces`. Each is the norm over all forces, or over all moments.
     """
     error = recording["internal_force"] - recording["reference_internal_force"]
     if "added_internal_force" in recording:
@@ -46,11 +46,11 @@ def internal_force_errors(recording: Recording) -> tuple[Array, Array]:
 
 
 def added_internal_forces(recording: Recording) -> tuple[Array, Array] | None:
-    """Return the size of forces (ticks,) [N] and moments (ticks,) [N m] that control has added.
+    """Return the internal forces (ticks,) [N] and moments (ticks,) [N m] that control added.
 
-    So that contacts hold, and torques stay within limits. Forces are taken together, and moments.
-    None for laws that add nothing. After a fault nothing is added: rows without numbers are left
-    out then.
+    Control adds them so that contacts hold and torques stay within limits. Each is the norm over
+    all forces, or over all moments; None for laws that add nothing. After a fault, rows without
+    numbers are left out.
     """
     if "added_internal_force" not in recording:
         return None
@@ -85,7 +85,7 @@ SETTLED_PART = (
 )
 SETTLE_S = 0.3  # after a touch, or a change of the wanted force, in which errors do not count yet
 _MOVING = 0.02  # speed of the reference from which on the object counts as moving [m/s]
-_REST = 1e-6  # likewise below which it is at rest
+_REST = 1e-6  # speed of the reference below which the object counts as at rest [m/s]
 _COLUMNS = ("contact_force", "reference_contact_force")
 
 
@@ -142,7 +142,7 @@ def touches(recording: Recording) -> list[Touch]:
 
 
 def warning_lead(recording: Recording) -> float | None:
-    """Return how long before the first slip the monitor said so [s]; None if nothing slipped.
+    """Return the time from the slip warning to the first slip [s]; None without slip.
 
     A warning that was taken back before the slip does not count. Negative if it came only
     afterwards, or not at all until the end of the run.
@@ -193,10 +193,9 @@ def _surface_figures(recording: Recording) -> dict[str, Any]:
 
 
 def _forces(recording: Recording) -> tuple[Array, Array]:
-    """Return forces on surfaces and what was wanted of them (ticks, surfaces) [N].
+    """Return measured and wanted normal forces on surfaces (ticks, surfaces) [N].
 
-    Of what is wanted of a surface the first is its push. Hinges and lines are left out: what holds
-    the object for good is not touched.
+    Hinges and lines are left out: the object is on them throughout.
     """
     force, wanted = (recording[name] for name in _COLUMNS)
     first = recording.metadata.get("surface_rows", list(range(force.shape[1])))
@@ -235,12 +234,12 @@ class Holding(NamedTuple):
     """The forces, or the moments, of one hinge or line over a run.
 
     Attributes:
-        name: Of the hinge or the line.
+        name: Name of the hinge or the line.
         unit: "N" or "N m".
-        axes: Of its frame, along or about which each acts: "x", "y", "z" or, for one that counts
-            the other way round, "-x"; numbers in recordings that do not say.
-        force: True ones by the object (ticks, r).
-        wanted: What they were to be (ticks, r).
+        axes: Axis of its frame for each component: "x", "y", "z", or "-x" for the opposite sign;
+            numbers in recordings without axes.
+        force: True forces by the object (ticks, r).
+        wanted: Wanted forces (ticks, r).
     """
 
     name: str
@@ -251,7 +250,7 @@ class Holding(NamedTuple):
 
 
 def holdings(recording: Recording) -> Iterator[Holding]:
-    """Yield forces, then moments, of each hinge and line; nothing where there is none."""
+    """Yield the forces, then the moments, of each hinge and line."""
     if "holding_force" not in recording or "reference_contact_force" not in recording:
         return
     known = recording.get("holding_rows")
@@ -264,14 +263,14 @@ def holdings(recording: Recording) -> Iterator[Holding]:
 
 
 def holding_error(recording: Recording, unit: str) -> Array | None:
-    """Return how far the force that is farthest off is from what was wanted (ticks,).
+    """Return the largest error of the forces on hinges and lines (ticks,).
 
     Args:
         recording: The run.
         unit: "N" for forces, "N m" for moments.
 
     Returns:
-        In that unit; None where no hinge and no line bears any.
+        Errors in that unit; None without such forces.
     """
     off = [
         np.linalg.norm(one.force - one.wanted, axis=1)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What happened in a run: columns of numbers over control periods, and what they mean."""
+"""Recordings: columns of numbers over the control periods of a run, with metadata."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Recording:
 
     Attributes:
         columns: By name an array (ticks,) or (ticks, n); "tick" counts control periods.
-        metadata: What the numbers mean; JSON values only.
+        metadata: Meaning of the numbers; JSON values only.
     """
 
     columns: dict[str, Array]
@@ -67,10 +67,10 @@ class Recording:
         return self.metadata[key]
 
     def merged(self, other: Recording) -> Recording:
-        """Return one recording of two that were made of the same run, matched by tick.
+        """Return one recording of the two sides of a run, matched by tick.
 
-        Ticks that only one of them has are left out. What was measured both may have: that of the
-        side with the true state counts, of which the controller's may be late.
+        Ticks that only one side has are left out. Measured columns that both have are taken from
+        the simulator's side: the controller's samples may be late.
 
         Raises:
             RecordingError: If they contradict each other.
@@ -122,7 +122,7 @@ class Recording:
         return path
 
     def dump(self, file: IO[bytes]) -> None:
-        """Write what an .npz file holds, for instance into a pipe.
+        """Write the contents of an .npz file, for instance into a pipe.
 
         Raises:
             RecordingError: If the metadata are no JSON.
@@ -199,7 +199,7 @@ class Recorder:
 
         Args:
             numbers: The values of the columns that are numbers.
-            vectors: Those of all other columns, in their order, several in one where they are.
+            vectors: Values of all other columns, in their order; one array can hold several.
 
         Raises:
             ValueError: If there are not as many values as the columns have.
@@ -215,7 +215,7 @@ class Recorder:
         self._at = at + 1
 
     def recording(self, metadata: Mapping[str, Any], *, last: bool = False) -> Recording:
-        """Return what was written, or the last row of it alone."""
+        """Return all rows written so far, or the last one alone."""
         rows = slice(self._at - 1 if last else 0, self._at)
         block = self._numbers[rows], self._vectors[rows]
         numbers, vectors = zip(*([block] if last else [*self._full, block]), strict=True)
@@ -230,7 +230,7 @@ class Recorder:
         return Recording(columns, dict(metadata))
 
     def _new_block(self) -> tuple[Array, Array]:
-        # Filled with what is no number: a value that was never written is noticed.
+        # NaN, so that a value that was never written is noticed.
         return np.full((self._size, self._count), np.nan), np.full(
             (self._size, self._total), np.nan
         )

@@ -116,10 +116,10 @@ class BackgroundSaving:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, make: Callable[[], Recording]) -> None:
-        """Begin to write; after what is being written already.
+        """Begin to write, after any earlier recording is written.
 
         Args:
-            make: Returns the recording, which takes a while as well; called in a thread.
+            make: Returns the recording; called in a thread, because it takes time as well.
         """
         self.wait()
         if self._path is not None:

@@ -25,7 +25,7 @@ OBJECT_MARKER = "object_marker"  # prefix of the interactive marker's topics
 HEARTBEAT = "heartbeat"  # of the controller
 GUARD = "guard_report"
 
-# Of recordings alone: what only the simulated plant knows, and what has no message of its own.
+# In bags only: true states of the simulated plant, and columns without a message type.
 TRUE_ODOMETRY = "true/object/odometry"
 TRUE_INTERNAL_FORCE = "true/object/internal_force"
 APPLIED_TORQUES = "true/applied_torques"

@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 def position_error(recording: Recording) -> Array:
     """Return the object's true distance from the reference (ticks,) [m].
 
-    Of an object that touches surfaces the part that they leave free: a path may lead into them. Of
-    an object with a joint it is that of the part that is farther off.
+    Components blocked by touched surfaces do not count: a path may lead into them. For an object
+    with a joint it is the larger distance of its two parts.
     """
     blocked = blocked_error(recording)[:, 3:]
     distances = [
@@ -41,7 +41,7 @@ def orientation_error(recording: Recording) -> Array:
 
 
 def blocked_error(recording: Recording) -> Array:
-    """Return the part of the way to the reference that touched surfaces block (ticks, 6).
+    """Return the component of the error that touched surfaces block (ticks, 6).
 
     Rotation vector and displacement, world axes; zero where control does not run.
     """
@@ -59,18 +59,18 @@ def _poses(recording: Recording) -> list[tuple[Array, Array]]:
 
 
 def torque_fractions(recording: Recording) -> Array:
-    """Return applied torques over the joints' limits (ticks, na); 0 where there is no limit."""
+    """Return applied torques over the joints' limits (ticks, na); 0 without a limit."""
     return np.asarray(np.abs(recording["applied_torque"]) / effort_limits(recording))
 
 
 def effort_limits(recording: Recording) -> Array:
-    """Return the joints' limits (na,), infinite where there is none."""
+    """Return the joints' effort limits (na,), infinite without a limit."""
     limits = [np.inf if limit is None else limit for limit in recording.get("effort_limits")]
     return np.array(limits, dtype=float)
 
 
 def settled(recording: Recording) -> NDArray[np.bool_]:
-    """Return for each tick whether the reference has been at rest for long enough (ticks,)."""
+    """Return whether the reference has settled at each tick (ticks,)."""
     times = recording[TICK] * recording.get("period_s")
     inside = np.zeros(len(times), dtype=bool)
     half = 0.5 * recording.get("period_s")

@@ -41,13 +41,13 @@ def demonstrate(
     """Run a scenario on ROS 2 topics: two nodes in processes of their own, in lockstep.
 
     The nodes talk to each other on this machine alone, in a ROS domain of their own. They are
-    stopped when this function returns or raises. What they need is compiled before they start.
+    stopped when this function returns or raises. Their functions are compiled before they start.
 
     Args:
         scenario: The scenario.
         duration: Simulated time [s]; that of start and reference by default.
         progress: Called repeatedly.
-        silence_s: How long nodes may report nothing before the run is given up [s].
+        silence_s: Longest time without an event of any node [s].
         allow_code: Whether code that the scenario names as `control.law` may be imported.
 
     Raises:
@@ -111,7 +111,7 @@ def _interrupted(files: Iterable[Path]) -> Run | None:
 
 
 def _progress_of(event: dict[str, Any]) -> Progress:
-    """Return the progress in an event; JSON has null for what is not a number."""
+    """Return the progress in an event; null in JSON is NaN."""
     missing = dict.fromkeys(("time_s", "servo_error_mm", "torque_fraction"), math.nan)
     known = {key: value for key, value in event.items() if key != "event" and value is not None}
     return Progress(**{"squeeze_n": None, **missing, **known})

@@ -23,7 +23,7 @@ class DrillInterrupted(KeyboardInterrupt):
     """Ctrl-C in a drill.
 
     Attributes:
-        found: What `drill` returns, until then.
+        found: The results of `drill` until then.
     """
 
     def __init__(self, found: tuple[list[DrillResult], int, dict[str, Any]]) -> None:
@@ -38,18 +38,18 @@ def drill(
     *,
     silence_s: float = SILENCE_S,
 ) -> tuple[list[DrillResult], int, dict[str, Any]]:
-    """Run the process of the drill in a domain of its own, and return what it found.
+    """Run the process of the drill in a domain of its own, and return its results.
 
-    What its nodes need is compiled before it starts.
+    The functions of its nodes are compiled before it starts.
 
     Args:
-        scenario: What is run.
-        arguments: Of the process.
+        scenario: The scenario.
+        arguments: Arguments of the process.
         progress: Called repeatedly.
-        silence_s: How long it may report nothing before it is given up [s].
+        silence_s: Longest time without an event [s].
 
     Returns:
-        The results of the hazards, how many there were to be, and the figures of a soak.
+        The results of the hazards, the number of hazards planned, and the figures of a soak.
 
     Raises:
         NodeError: If it ends early or hangs; everything it has started is ended.
@@ -115,7 +115,7 @@ class DrillResult:
         stalled_s: For how long the machine did not run the drill itself meanwhile [s].
         largest_torque: The largest torque over its limit.
         commands: Number of commands that were seen.
-        recovery: What was done to run again.
+        recovery: Recovery after the hazard.
         largest_gap_s: The longest time between two commands to an arm [s]; None in lockstep,
             where time waits for commands.
         gap_bound_s: The longest allowed [s]; None if nothing is promised.

@@ -43,7 +43,7 @@ from robot_dynamics.version import find_version
 Array = NDArray[np.float64]
 
 _FORCE = "estimated_internal_force"
-_CONTROL_UNITS = {  # of the controller's side, besides those of its law
+_CONTROL_UNITS = {  # of the controller's side, in addition to the units of its law
     TICK: "control periods",
     "commanded_torque": "N m or N, from the control period's measurement",
     "step_time": "us, of one control step",
@@ -176,7 +176,7 @@ class PlantRecorder:
         }
         if system.object_loop_joint is not None:
             widths |= {"second_pose": 7, "second_twist": 6}
-        # Of contacts internal forces follow from what each bears.
+        # With contacts the internal force follows from the contact wrenches.
         contacts = self._contacts
         self._motion = 3 + 13 * len(system.object_bodies)
         if contacts is None and names:
@@ -193,7 +193,7 @@ class PlantRecorder:
         """Record one control period, before the plant's next step.
 
         Args:
-            measurement: What was measured.
+            measurement: Measurement of the period.
             plant: The plant.
         """
         tick, time, q, qd, wrenches = measurement
@@ -206,20 +206,14 @@ class PlantRecorder:
             vectors += plant.passive_joints()
         self.recorder.write((tick, time), vectors)
 
-    def latest(self) -> Recording:
-        """Return the last row alone."""
-        return self._finished({}, last=True)
-
-    def finish(self, **metadata: Any) -> Recording:
+    def finish(self, *, last: bool = False, **metadata: Any) -> Recording:
         """Return the recording.
 
         Args:
-            metadata: `wall_time_s`, how long the run took; `plant_state_hash`, and what else is
-                known of the run (JSON values).
+            last: Whether to return the last row alone.
+            metadata: `wall_time_s` (duration of the run), `plant_state_hash`, and further facts
+                about the run (JSON values).
         """
-        return self._finished(metadata)
-
-    def _finished(self, metadata: Mapping[str, Any], *, last: bool = False) -> Recording:
         columns = self.recorder.recording({}, last=last).columns
         if self._contacts is not None:
             columns = self._contacts.finish(columns)
@@ -234,9 +228,9 @@ class ControlRecorder:
         law: The law that runs.
         scenario: The scenario.
         ticks: Control periods of the run.
-        measured: Widths of the columns of what the controller measured, by name; none where the
-            plant's recorder has them.
-        topics: Names of the topics as the nodes have them, by those of `topic_names`.
+        measured: Widths of the controller's measured columns, by name; none where the plant's
+            recorder has them.
+        topics: Topics after remapping, by their names in `topic_names`.
     """
 
     def __init__(
@@ -277,34 +271,26 @@ class ControlRecorder:
 
         Args:
             tick: Its control period.
-            torque: What was sent (na,): the step's torque, or that of a fallback.
-            step: The step of the law; None while it does not run.
-            elapsed_us: How long that took [us].
-            measured: What was measured, in the order of the columns.
-            streamed: Whether it followed what came while control ran, and not the law's own plan.
+            torque: Torque sent (na,): of the step, or of a fallback.
+            step: Step of the law; None while it does not run.
+            elapsed_us: Duration of the step [us].
+            measured: Measurements, in the order of the columns.
+            streamed: Whether the reference was streamed, instead of the law's own plan.
         """
         if streamed and step is not None:
             self._streamed[self.recorder.count] = np.array(step.reference)
         seen = self._nothing if step is None else step.recorded
         self.recorder.write((tick, elapsed_us), (torque, *seen, *self._unheld, *measured))
 
-    def latest(self, start_tick: int) -> Recording:
-        """Return the last row alone, with the control period in which the reference began."""
-        return self._finished(start_tick, {}, last=True)
-
-    def finish(self, start_tick: int, **metadata: Any) -> Recording:
+    def finish(self, start_tick: int, *, last: bool = False, **metadata: Any) -> Recording:
         """Return the recording, with the reference of each control period.
 
         Args:
             start_tick: The control period in which the reference began.
-            metadata: `start_to_first_torque_s`, `fault` and `fault_time_s` (when and why the
-                controller stopped, if it did), and what else is known of the run (JSON values).
+            last: Whether to return the last row alone.
+            metadata: `start_to_first_torque_s`, `fault` and `fault_time_s` (cause and time of a
+                stop), and further facts about the run (JSON values).
         """
-        return self._finished(start_tick, metadata)
-
-    def _finished(
-        self, start_tick: int, metadata: Mapping[str, Any], *, last: bool = False
-    ) -> Recording:
         law, period = self._law, self._scenario.control.period
         recording = self.recorder.recording({}, last=last)
         times = (recording[TICK] - start_tick) * period
@@ -325,9 +311,9 @@ class ControlRecorder:
         return Recording(columns, {**self._metadata, **own, **metadata})
 
     def _overwrite(self, references: dict[str, Array], law: ControlLaw) -> int:
-        """Put what was followed in the place of the plan; return the first row that it was in.
+        """Replace the plan by the streamed references; return the first row replaced.
 
-        While the law does not run, what was followed last stands.
+        While the law does not run, the last streamed reference is kept.
         """
         at = sorted(self._streamed)
         first, count = at[0], len(references["reference_pose"])
@@ -418,25 +404,25 @@ def _contact_recorder(scenario: Scenario, scene: Scene) -> ContactRecorder | Non
 
 
 def _internal_force_names(scenario: Scenario, system: GraspSystem) -> tuple[str, ...]:
-    """Return the names of the internal forces that the plant tells, which are the law's."""
+    """Return the names of the plant's internal forces, in the basis of the law."""
     if not scenario.control.law_facts.contacts:
         return system.internal_force_names
     return distribution_of(scenario, hybrid_system_of(scenario.cell, system)).names
 
 
-SLIP_TOLERANCE_M = 1e-3  # what a contact may creep by without having slipped
+SLIP_TOLERANCE_M = 1e-3  # creep of a contact that does not count as slip
 
 
 class ContactRecorder:
     """Accumulates the slip and forces of contacts.
 
     Args:
-        arms: By name, what the contact of each arm can bear; None if it cannot slip.
+        arms: Friction cone of each arm's contact, by name; None if it cannot slip.
         surfaces: Names of the surfaces.
         period: Control period [s].
         recovery: Internal force of the arms' wrenches in their contacts' frames (m, 6k).
-        holding: Of each surface that holds the object for good, for each of its forces the
-            component of the wrench on it, in its axes, angular first, and the sign.
+        holding: For each hinge and line, by name, the component of the wrench in its axes,
+            angular first, and the sign of each of its forces.
         soft_fingers: Names of the arms whose contacts are soft fingers.
     """
 
@@ -485,8 +471,7 @@ class ContactRecorder:
         """Return the values of the columns at a control instant.
 
         Args:
-            contacts: Reports of the plant: arms first, then the points on surfaces, then what
-                holds the object.
+            contacts: Reports of the plant: arms, points on surfaces, hinges and lines.
         """
         by_name: dict[str, Array] = {}
         wrenches: list[Array] = []
@@ -535,7 +520,7 @@ def unbounded_drives(system: GraspSystem) -> list[str]:
     Joints that follow the drives of an arm with internal closed chains need no limit.
 
     Args:
-        system: The arms and what they hold.
+        system: Arms and object.
     """
     efforts = zip(system.joint_names, system.limits["effort"], strict=True)
     names = [name for name, effort in efforts if not np.isfinite(effort)]

@@ -36,7 +36,7 @@ from robot_dynamics.control.gains import PidGains, delay_margin
 
 Array = NDArray[np.float64]
 
-# The columns that say where everything was; their bits make the hash of a run.
+# Columns of the state; their bits make the hash of a run.
 _STATE = ("joint_position", "joint_velocity", "object_pose", "object_twist")
 _REQUIRED = (
     *_STATE,
@@ -52,7 +52,7 @@ _REQUIRED = (
     "reference_internal_force",
 )
 _SETTLED = ("_settled_m", "_settled_deg", "_settled_n", "_settled_nm")
-# A drive that passes a torque on changes no bit of it; rounding in another engine may.
+# Our engine passes torques on to the bit; other engines round.
 _TORQUE_TOLERANCE = 1e-9  # of the limit
 
 
@@ -157,7 +157,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
 
 
 def _largest_blocked(recording: Recording) -> float | None:
-    """Return how far into surfaces that are touched the reference leads [m]; None without any."""
+    """Return the largest depth of the reference in touched surfaces [m]; None without surfaces."""
     if "blocked_error" not in recording:
         return None
     return largest(np.linalg.norm(blocked_error(recording)[:, 3:], axis=1))
@@ -204,7 +204,7 @@ def _why_missing(recording: Recording, name: str) -> str:
         least = recording.metadata.get("first_settled_s")
         if least is None:
             return ""
-        # The last state is that of a period before the end; rounded up to be enough.
+        # The last state is one period before the end; rounded up.
         least = math.ceil(100.0 * (least + recording.get("period_s"))) / 100.0
         return (
             "the run ends before the reference has been at rest for "
@@ -223,7 +223,7 @@ def _why_missing(recording: Recording, name: str) -> str:
 
 
 def _torque_mismatch(recording: Recording) -> str | None:
-    """Return a sentence if a torque that was applied is not the one that was commanded.
+    """Return a sentence if an applied torque differs from the commanded one.
 
     The torque applied over a period is the command of its beginning or, with command delay, of so
     many periods earlier. Drives cut it off at their limits.
@@ -243,7 +243,7 @@ def _torque_mismatch(recording: Recording) -> str | None:
 
 
 def _drift(recording: Recording) -> float | None:
-    """Return how far the object moved within any interval in which it should have been at rest."""
+    """Return the largest motion of the object while its reference is at rest [m]."""
     times = recording[TICK] * recording.get("period_s")
     error = recording["object_pose"][:, :3] - recording["reference_pose"][:, :3]
     moved = []
@@ -263,7 +263,7 @@ def _largest_norm(recording: Recording, name: str, first: int) -> float | None:
 
 
 def _delay_margin(recording: Recording) -> float | None:
-    """Return how much further delay the object's servo would have borne [s]; None without one."""
+    """Return the delay margin of the object's servo [s]; None without a servo."""
     if "object_gains" not in recording.metadata:
         return None
     gains = PidGains(*recording.get("object_gains"))
@@ -370,7 +370,7 @@ def _of_object(report: Mapping[str, Any], f: _Figures) -> Iterator[str]:
 
 
 def _touching(f: _Figures) -> str:
-    """Return how far off forces on surfaces were, as far as there were any."""
+    """Return the errors of forces on surfaces and the settling time of touches, as text."""
     off = " and ".join(
         f"{f(name, 100.0)} % {when}"
         for name, when in (

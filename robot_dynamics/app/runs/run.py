@@ -25,7 +25,7 @@ from robot_dynamics.app.runs.report import report_of
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
-from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
 from robot_dynamics.control.abilities import SensesObject
@@ -104,7 +104,7 @@ Watcher = Callable[[float, Callable[[], Recording]], Mapping[str, ArrayLike] | N
 
 
 class Preparation:
-    """System and law of the last run, for runs that share what the controller believes.
+    """System and law of the last run, for runs with the same controller settings.
 
     The system is reused while `cell` is equal, the law while cell, control, safety and reference
     are. A run then starts in a fifth of the time, and is the same to the last bit.
@@ -168,7 +168,7 @@ def simulate(
         RunInterrupted: On Ctrl-C, a KeyboardInterrupt with the run until then.
     """
     started = time.perf_counter() if started is None else started
-    scenario = chosen_scenario(scenario, plant, overrides)
+    scenario = load_scenario(scenario, overrides, plant)
     own = None
     if controller is not None:
         own, base = as_controller(controller), scenario.control.base_law
@@ -184,7 +184,7 @@ def simulate(
         believed = build_system(scenario)
         running = law(scenario, believed)
     loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=running)
-    ticks = scenario.ticks(running.reference, duration)
+    ticks, start_tick = scenario.ticks(running.reference, duration), scenario.start_tick
     simulated = make_plant(scenario, true_system(scenario, believed))
     seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(running, scenario, ticks)
@@ -221,7 +221,7 @@ def simulate(
             if watch is not None:
 
                 def latest() -> Recording:
-                    return seen.latest().merged(done.latest(scenario.start_tick))
+                    return seen.finish(last=True).merged(done.finish(start_tick, last=True))
 
                 wrenches = watch(tick * control.period, latest)
             measurement = simulated.step(sent, wrenches)
@@ -240,7 +240,7 @@ def simulate(
             raise interrupt
         more["interrupted_s"] = done.recorder.count * control.period
     recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
-        done.finish(scenario.start_tick, **more)
+        done.finish(start_tick, **more)
     )
     recording.metadata["law_warnings"].extend(
         f"at {time * control.period:g} s: {sentence}" for time, sentence in loop.safety.warnings
@@ -254,11 +254,10 @@ def simulate(
 
 
 def compile_ahead(scenario: Scenario) -> None:
-    """Compile what a run needs into the cache, from which nodes that start later load it.
+    """Compile the functions of a run into the cache, so that nodes load them when they start.
 
-    They would compile side by side, in silence, and the one would wait for the other. Nothing is
-    done where there is no cache or no code generator. Controllers that the scenario names are not
-    imported.
+    Nothing is done without a cache or without a code generator. A controller that the scenario
+    names is not imported.
     """
     if folder_of_kernels() is None or interpretation_forced() or find_host() is None:
         return

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.plant import make_plant
-from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.contact.points import (
     Inequality,
     PointContact,
@@ -203,7 +203,7 @@ class Simulation:
         else:
             _require_scenario(scenario)
             _refuse("a scenario", "a robot", **of_robot)
-            scenario = chosen_scenario(scenario, plant, overrides)
+            scenario = load_scenario(scenario, overrides, plant)
             system = true_system(scenario, build_system(scenario))
             self._plant, self._arguments = make_plant(scenario, system), {}
             self.scenario, self.arms = scenario, Robot(system.arms_alone)

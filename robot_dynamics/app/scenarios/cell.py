@@ -61,12 +61,12 @@ Array = NDArray[np.float64]
 _OBJECT_JOINT = "object_joint"
 
 
-#: What states where it stands: in the world, in the object or relative to what is believed.
+#: Settings with a pose: in the world, in the object or relative to the believed pose.
 Placed = PoseSettings | ObjectSettings | ObjectJointSettings | SurfaceSettings | PartSettings
 
 
 def pose_matrix(settings: Placed) -> Array:
-    """Return the homogeneous matrix (4, 4) of where something stands."""
+    """Return the pose of some settings as a homogeneous matrix (4, 4)."""
     return pose(settings.xyz, rotation_of_rpy(settings.rpy))
 
 
@@ -195,7 +195,7 @@ def has_contacts(cell: CellSettings) -> bool:
 
 
 def surface_rows(cell: CellSettings) -> Mapping[str, slice]:
-    """Return by name where the forces of each surface stand in a vector of all (C,)."""
+    """Return the slice of each surface in the vector of all surface forces (C,), by name."""
     rows, start = {}, 0
     for surface in cell.surfaces:
         rows[surface.name] = slice(start, start + surface.rows)
@@ -239,11 +239,11 @@ def _sliding(surface: SurfaceSettings) -> Sliding | Guided | None:
 
 
 class SurfaceFacts(NamedTuple):
-    """What checks and monitors know of surfaces.
+    """Facts about surfaces for checks and monitors.
 
     Attributes:
-        rows: What the functions of all surfaces are called.
-        grips: Those that it is to stick to, by name.
+        rows: Names and units of the functions of all surfaces.
+        grips: Grips of the surfaces to which the object sticks, by name.
     """
 
     rows: tuple[SurfaceRow, ...]
@@ -251,7 +251,7 @@ class SurfaceFacts(NamedTuple):
 
 
 def surface_facts(cell: CellSettings) -> SurfaceFacts:
-    """Return what checks and monitors know of the surfaces of a cell."""
+    """Return the facts about the surfaces of a cell, for checks and monitors."""
     rows: list[SurfaceRow] = []
     grips = {}
     for surface in cell.surfaces:
@@ -300,7 +300,7 @@ _COMPONENTS = {
 
 
 def cone_of(settings: ContactSettings) -> FrictionCone:
-    """Return what a contact that can only push bears."""
+    """Return the friction cone of a contact that can only push."""
     if settings.kind == "frictionless_point":
         return FrictionCone(0.0)
     torsion = settings.torsional_friction if settings.kind == "soft_finger" else 0.0
@@ -308,9 +308,9 @@ def cone_of(settings: ContactSettings) -> FrictionCone:
 
 
 def wrench_maps(system: HybridSystem, distribution: ForceDistribution) -> GraspMap:
-    """Return the maps of a grasp of any contacts, over whole wrenches in the grasps' frames.
+    """Return the grasp maps of contacts of any kind, over whole wrenches in the grasps' frames.
 
-    What contacts cannot exert is no part of the internal force.
+    The internal force has only components that the contacts can exert.
     """
     S = block_diag(*(contact.directions for contact in system.contacts))
     of_wrenches = np.linalg.pinv(S)
@@ -328,7 +328,7 @@ def wrench_maps(system: HybridSystem, distribution: ForceDistribution) -> GraspM
 
 
 def contact_of(settings: ContactSettings) -> Contact:
-    """Return how a tool holds the object, at the origin of the contact's frame."""
+    """Return the contact of a tool with the object, at the origin of the contact's frame."""
     if settings.kind == "own":
         return Contact.of_directions(np.array(settings.directions).T, np.eye(4))
     limits = cone_of(settings) if settings.unilateral else None
@@ -399,7 +399,7 @@ def placed_robots(cell: CellSettings) -> list[Part]:
 
 
 def joint_order(system: JointedObjectSystem) -> np.ndarray:
-    """Return where the joints of arm after arm stand in the system's vectors."""
+    """Return indices of the joints, arm after arm, in the system's vectors."""
     return np.concatenate([part.v_index for part in system.parts])
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Controllers of one's own by the names that scenarios have for them, and leave to import them."""
+"""Users' controllers by their names in scenarios, and permission to import them."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def running_controller(
     Args:
         law: The observer.
         settings: Control settings of the scenario.
-        controller: The controller, if it is there; that which `control.law` names by default.
-        allow_code: Whether what `control.law` names may be imported: True, or its very name.
+        controller: The controller; `control.law` names it by default.
+        allow_code: Permission to import `control.law`: True, or the exact name.
 
     Raises:
         ControllerError: If code is named without leave, or cannot be imported or made.
@@ -70,7 +70,7 @@ def require_leave(settings: ControlSettings, allow_code: bool | str) -> None:
 
 
 def _imported(name: str) -> Any:
-    """Return what a name stands for: module:name, file.py:name or an entry point."""
+    """Import the object that a name refers to: module:name, file.py:name or an entry point."""
     module_name, _, attribute = name.rpartition(":")
     try:
         if not module_name:

@@ -44,15 +44,14 @@ _PLACES = {"line": 2, "hinge": 3}  # functions that are lengths; the others are 
 
 
 def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
-    """Return what there is in the simulated world of a scenario.
+    """Return the scene of a scenario: arms, object, contacts and surfaces.
 
     Args:
         scenario: The scenario.
         system: Arms and object as they truly are.
 
     Raises:
-        ArgumentError: If there is a surface that cannot be simulated, or the object is not on a
-            hinge or a line that is to hold it.
+        ArgumentError: If a surface cannot be simulated, or the object is off its hinge or line.
     """
     arms = tuple(
         ArmContact(
@@ -123,13 +122,13 @@ def _pad(settings: ContactSettings) -> Pad | None:
 def _environment_joint(surface: SurfaceSettings, frame: Array, held: Array) -> EnvironmentJoint:
     """Return a hinge or a line with the object on it.
 
-    The object starts where it is believed to be, and what is on the hinge or the line is what is
-    there: one that lies elsewhere than control believes is elsewhere in the object as well.
+    The object starts at its believed pose. A hinge or a line whose true pose differs from the
+    believed one is therefore also at a different place in the object.
 
     Args:
-        surface: What is believed of it.
+        surface: The believed hinge or line.
         frame: Its true pose in the world (4, 4).
-        held: The object's pose at the start (4, 4).
+        held: Pose of the object at the start (4, 4).
     """
     part = pose_matrix(surface.part)
     at = ObjectPose(Vector3.of(held[:3, 3].tolist()), Rotation.of(held[:3, :3].tolist()))
@@ -164,7 +163,7 @@ def _environment_joint(surface: SurfaceSettings, frame: Array, held: Array) -> E
 
 
 def _points(part: PartSettings) -> Array:
-    """Return where a part of the object touches, in the object (n, 3)."""
+    """Return the contact points of a part of the object, in the object (n, 3)."""
     frame, (x, y) = pose_matrix(part), part.size
     if part.kind == "point":
         return frame[None, :3, 3]

@@ -44,7 +44,7 @@ def robot_folder(name: str | Path) -> Path:
 
 
 def node_settings(name: str | Path) -> tuple[list[Any], list[tuple[str, str]]]:
-    """Return what launch files give to the nodes of a robot: parameters, and remappings.
+    """Return parameters and remappings of the nodes of a robot, for launch files.
 
     Args:
         name: As for `robot_folder`; empty for no robot.
@@ -64,7 +64,7 @@ def node_settings(name: str | Path) -> tuple[list[Any], list[tuple[str, str]]]:
 
 
 def scenario_of(name: str | Path) -> str:
-    """Return the scenario of a robot, and that of the nodes without one.
+    """Return the scenario of a robot; the default scenario of the nodes without a robot.
 
     Raises:
         RobotDynamicsError: If there is no such robot, or a file of it is missing.
@@ -98,7 +98,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def remappings(folder: Path) -> list[tuple[str, str]]:
-    """Return the topics of a robot: ours, and what they are called there.
+    """Return pairs of topics: our name, the robot's name.
 
     Raises:
         RobotDynamicsError: If the file is no list of names.

@@ -44,7 +44,6 @@ from robot_dynamics.simulation.settings import EngineName, PlantSettings
 
 Array = NDArray[np.float64]
 
-DEFAULT = "lift_box"
 MOST_TICKS = 2_000_000  # control periods of a run: an hour at 500 Hz; each takes about a kilobyte
 SUFFIXES = (".yaml", ".yml")
 # libyaml's dumper writes the same bytes five times as fast.
@@ -283,30 +282,26 @@ class Scenario:
         return yaml.dump(_plain(document), Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
 
 
-def load_scenario(name: str | Path, overrides: Iterable[str] = ()) -> Scenario:
+def load_scenario(
+    name: Scenario | str | Path, overrides: Iterable[str] = (), plant: EngineName | None = None
+) -> Scenario:
     """Return the scenario of a file, or a shipped one by its name.
 
     Args:
-        name: A YAML file, or the name of a shipped scenario ("lift_box").
+        name: A YAML file, the name of a shipped scenario ("lift_box"), or a scenario itself.
         overrides: Values to replace, as "plant.object_mass_scale=1.2".
+        plant: Engine of the plant; the scenario's own by default.
 
     Raises:
         DescriptionError: If the file, one that it extends, or an override is refused; with every
             problem and its place.
         UnknownNameError: If there is neither such a file nor a shipped scenario of this name.
     """
-    document = with_overrides(read_yaml(find_scenario(name)), overrides)
-    return _anchored(decode(Scenario, document))
-
-
-def chosen_scenario(
-    scenario: Scenario | str | Path, plant: EngineName | None, overrides: Iterable[str]
-) -> Scenario:
-    """Return a scenario, given itself or by name, with overrides and a plant engine applied."""
-    if isinstance(scenario, Scenario):
-        scenario = scenario.changed(overrides)
+    if isinstance(name, Scenario):
+        scenario = name.changed(overrides)
     else:
-        scenario = load_scenario(scenario, overrides)
+        document = with_overrides(read_yaml(find_scenario(name)), overrides)
+        scenario = _anchored(decode(Scenario, document))
     return scenario.changed([f"plant.engine={plant}"]) if plant else scenario
 
 
