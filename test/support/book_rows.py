@@ -337,7 +337,6 @@ ROWS: dict[str, Row] = {
         "`{program}`: `Program.operation_counts`",
         (
             ("transform", "Transform.inverse_times", "E.inverse_times(item.angular) + r.cross(linear)", "E.inverse_times(item.angular) + r.cross(linear) + r.cross(linear * 1e-09)"),
-            ("transform", "Transform.__mul__", "r.cross(item.angular)", "r.cross(item.angular * 1.01)"),
         ),
     ),
     "A2": Row(
