@@ -276,7 +276,7 @@ def test_a_long_path_check_does_not_count_as_missing_joint_states(make, monkeypa
 
     def slow(q):
         passed[0] += 10.0 * PATIENCE_S
-        check(q)
+        return check(q)
 
     law.check_path = slow
     bench.moving(0.0)
@@ -328,7 +328,8 @@ def test_arms_are_held_while_their_path_is_checked(make):
     bench.live_until(lambda: bench.loop.safety.state is State.STOPPED)
     checks = threading.Event()
     law = bench.loop.law
-    law.check_path = lambda q: checks.wait(PATIENCE_S) and None
+    check = law.check_path
+    law.check_path = lambda q: checks.wait(PATIENCE_S) and check(q)
     preparation = bench.session.prepare()
     bench.live_until(lambda: preparation.poll() or preparation._check is not None)
     sent, beats = [], []
