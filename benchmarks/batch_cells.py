@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.batch_simulation import why_separate
-from robot_dynamics.app.run import chosen_scenario, make_plant
-from robot_dynamics.app.scenario import Scenario, build_system
+from robot_dynamics.app.batches.batch_simulation import why_separate
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
 
 _PERIODS = 32  # of a turn
 _LONG = 250  # of a turn in which cells run one after the other, with their reports
@@ -50,7 +51,7 @@ def main() -> None:
     ):
         batch = rd.BatchSimulation(options.scenario, n, parameters, threads=threads)
         torque = batch.control()
-        steps = _PERIODS * n * batch._plant.substeps
+        steps = _PERIODS * n * batch._cells.plant.substeps
         turns[f"plant steps, {name}, threads {threads}"] = stepping(batch, torque), steps
         turns[f"the same, call by call, {name}, threads {threads}"] = calling(batch, torque), steps
         turns[f"control periods, {name}, threads {threads}"] = running(batch), _PERIODS * n

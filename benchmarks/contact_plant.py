@@ -21,7 +21,7 @@ from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.steps import ContactSteps
+from robot_dynamics.simulation.contact.contact_engine import ContactEngine
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
@@ -63,9 +63,9 @@ def rows_of(name: str, rounds: int) -> list[Row]:
         settings = PlantSettings(command_delay_periods=0, step_s=PERIOD / STEPS)
         plant = EnginePlant(Scene(system, contacts, (FAR,)), q, PERIOD, settings)
         timing, p99 = _timed(plant, torque, rounds)
-        motion = plant.motion
-        assert isinstance(motion, ContactSteps)
-        worst = motion.steps.residual
+        motion = plant.engine
+        assert isinstance(motion, ContactEngine)
+        worst = motion.stepping.residual
         if not worst < TOLERANCE:
             raise AssertionError(f"{name}: the laws of contact are off by {worst:.1e}.")
         found.append(

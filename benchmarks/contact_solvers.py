@@ -67,7 +67,7 @@ def problems_of(scene: Scene) -> list[Problem]:
     """Return problems of a scene's first steps of 1 ms, as our engine meets them."""
     found: list[Problem] = []
     _, sim = simulation(scene, STEP)
-    motion = sim._plant.motion
+    motion = sim._plant.engine.stepping
     solver = motion._solver
     solve, mu = solver.run, np.array([touch.friction for touch in scene.touches])
 

@@ -208,7 +208,7 @@ def compare_quadrupeds(rounds: int) -> None:
 
 def two_arms_and_a_box() -> tuple[Callable[[float], Any], Callable[[Any, float], Array], str]:
     """Return what makes a simulation of a step, the torque at a time, and the box's name."""
-    motion: Any = rd.Simulation("tray")._plant.motion
+    motion: Any = rd.Simulation("tray")._plant.engine
     scene, start, box = motion.scene, motion.q, "tray"
     robot, system = rd.Robot(scene.model), scene.system
     material = Material(0.5)

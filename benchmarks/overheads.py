@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.compile.graph import Graph
 
@@ -65,14 +66,15 @@ def _of_safety() -> dict[str, float]:
     """Return what an instant of the safety layer of two arms costs, when all is well."""
     scenario = load_scenario("lift_box")
     system = build_system(scenario)
-    safety, q = control_loop(scenario, system).safety, make_plant(scenario, system).reset().q
+    loop, q = control_loop(scenario, system), make_plant(scenario, system).reset().q
     still, wrenches = np.zeros(q.size), np.zeros((len(system.arms), 6))
+    step, safety = loop.begin_law(q, still), loop.safety
     safety.observe(0, q, still, wrenches)
-    safety.start(0)
+    safety.start(0, step.torque)
 
     def instant() -> None:
         safety.observe(1, q, still, wrenches)
-        safety.command(1, still, closure=np.zeros(6))
+        safety.command(1, step, wrists=wrenches)
 
     return {"an instant of the safety layer": _best(instant)}
 

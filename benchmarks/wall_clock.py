@@ -99,14 +99,15 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
     import rclpy
 
     from benchmarks.bare_exchange import answered
-    from robot_dynamics.app.recording_files import load_recording
-    from robot_dynamics.app.scenario import build_system, load_scenario
+    from robot_dynamics.app.recordings.recording_files import load_recording
+    from robot_dynamics.app.scenarios.cell import build_system
+    from robot_dynamics.app.scenarios.scenario import load_scenario
     from robot_dynamics.nodes.drill.session import (
         CONTROLLER,
         GUARD,
         SIMULATOR,
+        DrillSession,
         NodeMonitor,
-        Session,
         start_ros,
     )
 
@@ -119,7 +120,7 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
     monitor = NodeMonitor(system, reads_commands=False)
     recorded = folder / "run.npz"
     try:
-        with Session(
+        with DrillSession(
             monitor,
             scenario,
             folder,

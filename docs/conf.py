@@ -7,7 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+
+from sphinx.application import Sphinx  # noqa: E402
 
 import robot_dynamics  # noqa: E402 - the checkout beside this file, installed or not
 
@@ -34,3 +36,16 @@ napoleon_use_ivar = True  # attributes of dataclasses are listed once
 
 html_theme = "furo"
 html_title = f"robot_dynamics {version}"
+
+
+def show_results(app: object, docname: str, source: list[str]) -> None:
+    """Add the results of the last run of the tests to the algorithms of the book."""
+    if docname == "book":
+        from support.book import page, recorded
+
+        source[0] = page(recorded())
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the functions of this file to Sphinx."""
+    app.connect("source-read", show_results)

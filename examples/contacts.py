@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A ball bounces, a block slides to a stop, a rattleback reverses its spin.
 
-python examples/contacts.py [PICTURE.png]
+python examples/contacts.py
 """
 
-import sys
-
+import matplotlib.pyplot as plt
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
 from robot_dynamics.contact import Material, PointContact, ellipsoid, vertices
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 
@@ -73,32 +71,19 @@ def rattleback(spin: float) -> tuple[np.ndarray, np.ndarray]:
     return np.array([s.time for s in seen]), np.array([s.qd[2] for s in seen])
 
 
-def main(picture: str = "") -> None:
-    """Run all three, and draw them if a file is named."""
-    ball, block = bouncing_ball(), sliding_block()
-    stones = {spin: rattleback(spin) for spin in (2.0, -2.0)}
-    for spin, (_, rates) in stones.items():
-        print(f"a rattleback that spins at {spin:+g} rad/s spins at {rates[-1]:+.1f} after 3 s")
-    if picture:
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
-        for ax, (t, y), title in zip(
-            axes, (ball, block, stones[-2.0]),
-            ("height of a ball [m]", "way of a block [m]", "spin of a rattleback [rad/s]"),
-            strict=True,
-        ):  # fmt: skip
-            ax.plot(t, y)
-            ax.set(title=title, xlabel="time [s]")
-            ax.grid(alpha=0.3)
-        axes[2].plot(*stones[2.0], "--")
-        axes[2].legend(["from -2 rad/s", "from +2 rad/s"], loc="center right")
-        figure.savefig(picture, dpi=110)
-        print(f"written: {picture}")
-
-
-if __name__ == "__main__":
-    try:
-        main(picture_argument(__doc__))
-    except rd.RobotDynamicsError as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
+ball, block = bouncing_ball(), sliding_block()
+stones = {spin: rattleback(spin) for spin in (2.0, -2.0)}
+for spin, (_, rates) in stones.items():
+    print(f"a rattleback that spins at {spin:+g} rad/s spins at {rates[-1]:+.1f} after 3 s")
+figure, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
+for ax, (t, y), title in zip(
+    axes, (ball, block, stones[-2.0]),
+    ("height of a ball [m]", "way of a block [m]", "spin of a rattleback [rad/s]"),
+    strict=True,
+):  # fmt: skip
+    ax.plot(t, y)
+    ax.set(title=title, xlabel="time [s]")
+    ax.grid(alpha=0.3)
+axes[2].plot(*stones[2.0], "--")
+axes[2].legend(["from -2 rad/s", "from +2 rad/s"], loc="center right")
+figure.savefig("contacts.png", dpi=110)

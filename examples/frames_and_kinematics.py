@@ -1,22 +1,22 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of two arms: poses, velocities, wrenches, and where joints have to be for given hands.
+"""Frames of two arms: poses, velocities, wrenches, and inverse kinematics.
 
-python examples/frames_and_kinematics.py [PICTURE.png]
+python examples/frames_and_kinematics.py
 """
 
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import film_file, picture_argument
 
-picture = picture_argument(__doc__, film_file)
+FILE = "package://robot_dynamics/urdf/dual_arm.urdf"
+PICTURE = ""  # "frames_and_kinematics.png" draws the arms, with the extra `view`
 
 np.set_printoptions(precision=3, suppress=True)
-robot = rd.load("package://robot_dynamics/urdf/dual_arm.urdf")
+robot = rd.load(FILE)
 start = np.tile([0.1, 0.5, -0.1, 1.2, 0.2, 0.9, 0.1], 2)
 
-# A frame of one's own, 5 cm in front of the left tool.
+# A new frame, 5 cm in front of the left tool.
 tip = np.eye(4)
 tip[2, 3] = 0.05
 robot = robot.with_frame("tip", "left_tool", tip)
@@ -28,7 +28,7 @@ print("its velocity:", robot.velocity("tip", start, qd, "aligned"))
 bias = robot.bias_acceleration("tip", start, qd, "aligned", classical=True)
 print("its acceleration at constant joint velocities:", bias[3:])
 
-# What 10 N on the tip ask of the joints of the left arm.
+# Joint torques under a force of 10 N on the tip.
 push = robot.external_forces(start, {"tip": [0.0, 0.0, 0.0, 0.0, 0.0, -10.0]}, "aligned")
 weight = robot.gravity(start)
 print(f"largest torque: {np.abs(weight).max():.2f} N m, {np.abs(weight - push).max():.2f} pushed")
@@ -42,15 +42,12 @@ print(found)
 rise = robot.center_of_mass(found.q) - robot.center_of_mass(start)
 print(f"the centre of mass rises by {1e3 * rise[2]:.1f} mm")
 
-if picture:  # from the start to there
-    from robot_dynamics.app.visual.render import Camera, render_still
-    from robot_dynamics.app.visual.scene import scene_of_robot
+if PICTURE:
+    from robot_dynamics.app.pictures.render import Camera, render_still, scene_of_robot
 
     names = robot.model.joint_names
-    scene = scene_of_robot(
-        "package://robot_dynamics/urdf/dual_arm.urdf", dict(zip(names, found.q, strict=True))
-    )
-    render_still(scene, picture, 0.0, size=(480, 270), camera=Camera())
+    scene = scene_of_robot(FILE, dict(zip(names, found.q, strict=True)))
+    render_still(scene, PICTURE, 0.0, size=(480, 270), camera=Camera())
 
-# Out of reach is no error: the distance that remains is returned.
+# A target out of reach is not an error: the result has the remaining distance.
 print(robot.inverse_kinematics("tip", [0.0, 0.0, 5.0], start))

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two finger tips on a box: what the grasp resists, and how hard it has to squeeze.
 
-python examples/grasps.py [FIGURE.webp]
+python examples/grasps.py
 """
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.command_arguments import picture_argument
-from robot_dynamics.errors import RobotDynamicsError
+import robot_dynamics as rd
 from robot_dynamics.manipulation.hybrid import (
     Contact,
     FrictionCone,
@@ -18,11 +18,8 @@ from robot_dynamics.manipulation.hybrid import (
 )
 from robot_dynamics.model import pose
 
-picture = picture_argument(__doc__)
-
-HALF = 0.2  # of the box, along y [m]
-MASS = 2.0  # [kg]
-FRICTION = 0.6
+HALF, MASS = 0.2, 2.0  # half the width of the box along y [m], its mass [kg]
+FRICTION, MARGIN = 0.6, 3.0  # coefficient of friction, distance from slip [N]
 
 
 def finger(kind: str, side: float) -> Contact:
@@ -37,27 +34,24 @@ for kind in ("soft finger", "frictional point"):
     try:
         require_closure(contacts, length=HALF, names=("left", "right"))
         print(f"two contacts of kind {kind}: hold the box against any wrench")
-    except RobotDynamicsError as error:
+    except rd.RobotDynamicsError as error:
         print(f"two contacts of kind {kind}: {error}")
 
-# Each finger carries half of the weight by friction, 3 N inside its cone.
-margin, load = 3.0, 0.5 * MASS * 9.81
-squeeze = (load + margin * np.hypot(1.0, FRICTION)) / FRICTION
+# Each finger carries half of the weight by friction, with a margin to its cone.
+load = 0.5 * MASS * 9.81
+squeeze = (load + MARGIN * np.hypot(1.0, FRICTION)) / FRICTION
 points = [finger("frictional point", side) for side in (-1.0, 1.0)]
 # x, y, z of each finger, in its own axes: y is down on the left, and up on the right.
 forces = np.array([0.0, -load, squeeze, 0.0, load, squeeze])
 print(f"a box of {MASS:g} kg needs a squeeze of {squeeze:.1f} N")
 print("distance from slip:", np.round(contact_margins(points, forces), 6), "N")
 
-if picture:
-    from matplotlib.figure import Figure
-
-    axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
-    tried = np.linspace(0.0, 2.0 * squeeze, 100)
-    each = np.array([contact_margins(points, [0, -load, f, 0, load, f])[0] for f in tried])
-    axes.plot(tried, each)
-    axes.axhline(0.0, color="gray", ls="--")
-    axes.plot(squeeze, margin, "o", label=f"{squeeze:.1f} N: a margin of {margin:g} N")
-    axes.set(xlabel="squeeze [N]", ylabel="distance from slip [N]")
-    axes.legend()
-    axes.figure.savefig(picture, dpi=80)
+axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+tried = np.linspace(0.0, 2.0 * squeeze, 100)
+each = np.array([contact_margins(points, [0, -load, f, 0, load, f])[0] for f in tried])
+axes.plot(tried, each)
+axes.axhline(0.0, color="gray", ls="--")
+axes.plot(squeeze, MARGIN, "o", label=f"{squeeze:.1f} N: a margin of {MARGIN:g} N")
+axes.set(xlabel="squeeze [N]", ylabel="distance from slip [N]")
+axes.legend()
+axes.figure.savefig("grasps.webp", dpi=80)

@@ -8,20 +8,21 @@ cross-entropy method looks for the pace and the squeeze with the least costs: 32
 each in eight cells of different boxes, in a vector environment of 256 cells. Grasps stay closed
 there: one slips where its measured force leaves the friction cone.
 
-    python examples/learn_squeeze.py [--plot squeeze.png]
+    python examples/learn_squeeze.py
 
-Needs Gymnasium: pip install 'robot_dynamics[learn]'. It takes a minute of processor time.
+Needs Gymnasium and Matplotlib: pip install 'robot_dynamics[learn,plot]'. It takes a minute of
+processor time.
 """
 
-import argparse
 import time
 
+import matplotlib.pyplot as plt
 import numpy as np
 
-from robot_dynamics.app.command_arguments import figure_file
-from robot_dynamics.app.learning import CellVectorEnv, Transition
+from robot_dynamics.app.batches.learning import CellVectorEnv, Transition
 
-FRICTION, BOXES, PAIRS, GENERATIONS = 0.8, 8, 32, 12
+PAIRS, GENERATIONS = 32, 12
+FRICTION, BOXES = 0.8, 8
 LIFT_M, LIFT_S = 0.4, 2.0  # the path at pace 1
 PATH = [
     f"reference.segments=[{{duration_s: {LIFT_S}, move: [0, 0, {LIFT_M}]}}]",
@@ -34,28 +35,28 @@ STEP_S = 0.04
 
 
 def slips(happened: Transition) -> np.ndarray:
-    """Return in which cells a palm slips; a box that is not lifted yet stands on a table."""
+    """Return the cells in which a palm slips; before the lift the box stands on a table."""
     force = happened.after.wrenches[:, :, 3:]  # by each arm, z into the box
     along = np.hypot(force[..., 0], force[..., 1])
     return (along > FRICTION * force[..., 2]).any(axis=1) & (happened.progress > 0.0)
 
 
 def reward(happened: Transition) -> np.ndarray:
-    """Return minus the costs of a step: time, squeeze, and what falls or stops the arms."""
+    """Return minus the costs of a step: time, squeeze, a lost box, stopped arms."""
     squeeze = happened.after.wrenches[:, 0, 5]
     lost = slips(happened) | happened.ended
     return -STEP_S * (1.0 + 0.5 * (squeeze / 50.0) ** 2) - 10.0 * lost
 
 
-def make(pairs: int) -> CellVectorEnv:
-    """Return the environment: groups of BOXES cells."""
+def make() -> CellVectorEnv:
+    """Return the environment: PAIRS groups of BOXES cells."""
     return CellVectorEnv(
         "lift_box",
-        pairs * BOXES,
+        PAIRS * BOXES,
         reward=reward,
         done=lambda happened: slips(happened) | (happened.progress >= 1.0),
         action="reference",
-        parameters={"plant.object_mass_scale": np.tile(MASSES, pairs)},
+        parameters={"plant.object_mass_scale": np.tile(MASSES, PAIRS)},
         overrides=PATH,
         episode_s=6.0,
         periods=round(STEP_S * 500),
@@ -65,7 +66,7 @@ def make(pairs: int) -> CellVectorEnv:
 
 
 def returns(envs: CellVectorEnv, pairs: np.ndarray, seed: int) -> np.ndarray:
-    """Return mean return and the part of cells that is lost (n, 2), of pace and squeeze (n, 2)."""
+    """Return the mean return and the share of lost cells (n, 2) of pairs (n, 2)."""
     seen, _ = envs.reset(seed=seed)
     wanted = np.repeat(pairs, BOXES, axis=0)
     total, lost = np.zeros((2, len(wanted)))
@@ -82,69 +83,42 @@ def returns(envs: CellVectorEnv, pairs: np.ndarray, seed: int) -> np.ndarray:
 
 
 def least_squeeze(pace: np.ndarray) -> np.ndarray:
-    """Return by Newton's law what the heaviest box needs [N]: the largest m (g + a) / (2 mu)."""
+    """Return the squeeze that the heaviest box needs [N]: the largest m (g + a) / (2 mu)."""
     fastest = 10.0 / np.sqrt(3.0) * LIFT_M / (LIFT_S / pace) ** 2  # of a path of fifth order
     return 10.0 * MASSES.max() * (9.81 + fastest) / (2.0 * FRICTION)
 
 
-def train(count: int, generations: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the pair that was found (2,), and what was tried with `returns` (n, 4)."""
-    envs, rng = make(count), np.random.default_rng(0)
-    mean, spread = np.array([1.0, 70.0]), np.array([0.5, 25.0])
-    history = []
-    for generation in range(generations):
-        begin = time.perf_counter()
-        pairs = np.clip(mean + spread * rng.normal(size=(count, 2)), [0.2, 0.0], LARGEST)
-        history.append(np.hstack([pairs, returns(envs, pairs, seed=generation)]))
-        gained = history[-1][:, 2]
-        best = pairs[np.argsort(gained)[-max(2, count // 4) :]]
-        mean, spread = best.mean(axis=0), best.std(axis=0) + np.array([0.01, 0.3])
-        print(
-            f"{generation + 1:3}: return {gained.max():7.3f} at best, {np.median(gained):7.3f} in "
-            f"the middle; pace {mean[0]:.2f}, squeeze {mean[1]:5.1f} N  "
-            f"({time.perf_counter() - begin:.1f} s)"
-        )
-    tried = np.vstack(history)
-    return tried[tried[:, 2].argmax(), :2], history
-
-
-def plot(history: list[np.ndarray], best: np.ndarray, path: str) -> None:
-    """Draw what was tried, by generation, and what Newton's law asks for."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    tried = np.vstack(history)
-    generation = np.repeat(np.arange(1, len(history) + 1), len(history[0]))
-    lost = tried[:, 3] > 0.0
-    axes.scatter(
-        *tried[lost, :2].T, c="0.75", marker="x", s=14, label="some boxes slip, or arms stop"
-    )
-    shown = axes.scatter(*tried[~lost, :2].T, c=generation[~lost], s=14, cmap="viridis")
-    pace = np.linspace(0.2, LARGEST[0], 100)
-    axes.plot(pace, least_squeeze(pace), "k--", lw=1, label="least squeeze, heaviest box")
-    axes.plot(*best, "r*", ms=12, label="found")
-    axes.set(xlabel="pace along the path", ylabel="squeeze [N]", ylim=(0, LARGEST[1] + 5))
-    axes.legend(loc="lower right")
-    figure.colorbar(shown, label="generation")
-    figure.savefig(path, dpi=110)
-
-
-def main() -> None:
-    """Train, and compare with what mechanics says."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", type=figure_file, help="file of a figure")
-    parser.add_argument("--pairs", type=int, default=PAIRS)
-    parser.add_argument("--generations", type=int, default=GENERATIONS)
-    options = parser.parse_args()
-    best, history = train(options.pairs, options.generations)
-    least = float(least_squeeze(best[0]))
+envs, rng = make(), np.random.default_rng(0)
+mean, spread = np.array([1.0, 70.0]), np.array([0.5, 25.0])
+history = []  # of each generation the pairs tried, with their returns (n, 4)
+for generation in range(GENERATIONS):
+    begin = time.perf_counter()
+    pairs = np.clip(mean + spread * rng.normal(size=(PAIRS, 2)), [0.2, 0.0], LARGEST)
+    history.append(np.hstack([pairs, returns(envs, pairs, seed=generation)]))
+    gained = history[-1][:, 2]
+    best = pairs[np.argsort(gained)[-max(2, PAIRS // 4) :]]
+    mean, spread = best.mean(axis=0), best.std(axis=0) + np.array([0.01, 0.3])
     print(
-        f"found: pace {best[0]:.2f}, squeeze {best[1]:.1f} N; at this pace the heaviest box needs "
-        f"{least:.1f} N"
+        f"{generation + 1:3}: return {gained.max():7.3f} at best, {np.median(gained):7.3f} in "
+        f"the middle; pace {mean[0]:.2f}, squeeze {mean[1]:5.1f} N  "
+        f"({time.perf_counter() - begin:.1f} s)"
     )
-    if options.plot:
-        plot(history, best, options.plot)
+tried = np.vstack(history)
+best = tried[tried[:, 2].argmax(), :2]
+print(
+    f"found: pace {best[0]:.2f}, squeeze {best[1]:.1f} N; at this pace the heaviest box needs "
+    f"{float(least_squeeze(best[0])):.1f} N"
+)
 
-
-if __name__ == "__main__":
-    main()
+figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+generation = np.repeat(np.arange(1, GENERATIONS + 1), PAIRS)
+lost = tried[:, 3] > 0.0
+axes.scatter(*tried[lost, :2].T, c="0.75", marker="x", s=14, label="some boxes slip, or arms stop")
+shown = axes.scatter(*tried[~lost, :2].T, c=generation[~lost], s=14, cmap="viridis")
+pace = np.linspace(0.2, LARGEST[0], 100)
+axes.plot(pace, least_squeeze(pace), "k--", lw=1, label="least squeeze, heaviest box")
+axes.plot(*best, "r*", ms=12, label="found")
+axes.set(xlabel="pace along the path", ylabel="squeeze [N]", ylim=(0, LARGEST[1] + 5))
+axes.legend(loc="lower right")
+figure.colorbar(shown, label="generation")
+figure.savefig("learn_squeeze.png", dpi=110)

@@ -2,39 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms lift a box: run the shipped scenario in this process, and print its figures.
 
-python examples/lift_box.py [FIGURE.png]
+python examples/lift_box.py
 """
-
-import sys
 
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
 
+run = rd.simulate("lift_box")
+print("good" if run.ok else "NOT good: " + " ".join(run.report["failures"]))
 
-def main(figure: str = "") -> None:
-    """Run the scenario, print some figures, and draw a plot if a file is named."""
-    run = rd.simulate("lift_box")
-    print("good" if run.ok else "NOT good: " + " ".join(run.report["failures"]))
+# The report has the figures ...
+print(f"largest position error: {1e3 * run.report['object_position_error_max_m']:.3f} mm")
 
-    # The report has the figures ...
-    print(f"largest position error: {1e3 * run.report['object_position_error_max_m']:.3f} mm")
+# ... and the recording everything they were computed from, one row a control period.
+recording = run.recording
+time = recording["time"]
+height = recording["object_pose"][:, 2]
+squeeze = recording["internal_force"][:, 0]
+for at in np.linspace(0, len(recording) - 1, 8, dtype=int):
+    print(f"{time[at]:5.2f} s  height {height[at]:.3f} m  squeeze {squeeze[at]:5.1f} N")
 
-    # ... and the recording everything they were computed from, one row a control period.
-    recording = run.recording
-    time = recording["time"]
-    height = recording["object_pose"][:, 2]
-    squeeze = recording["internal_force"][:, 0]
-    for at in np.linspace(0, len(recording) - 1, 8, dtype=int):
-        print(f"{time[at]:5.2f} s  height {height[at]:.3f} m  squeeze {squeeze[at]:5.1f} N")
-
-    if figure:
-        print(f"written: {run.plot(figure)}")
-
-
-if __name__ == "__main__":
-    try:
-        main(picture_argument(__doc__))
-    except rd.RobotDynamicsError as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
+print(f"written: {run.plot('lift_box.png')}")

@@ -1,18 +1,17 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A linear-quadratic regulator (LQR) of two arms without an object, as a controller of one's own.
+"""A linear-quadratic regulator (LQR) of two arms without an object, as a user's controller.
 
 The dynamics is linearised, exactly, at a target 0.01 rad from the start in each joint, and the
 algebraic Riccati equation gives the gains that bring the arms there.
 
-python examples/lqr.py [FIGURE.webp]
+python examples/lqr.py
 """
 
 import numpy as np
 from scipy.linalg import expm, solve_continuous_are
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
 
 
 class LQR(rd.Controller):
@@ -54,7 +53,6 @@ class LQR(rd.Controller):
 
 
 if __name__ == "__main__":
-    picture = picture_argument(__doc__)
     controller = LQR()
     # Without friction, ramp, delay and limit of the torque's rate, as the linear model has it.
     ideal = ["plant.friction_scale=0", "plant.damping_scale=0", "control.start.ramp_s=0"]
@@ -73,11 +71,10 @@ if __name__ == "__main__":
     print(f"after 0.2 s: {100 * np.abs(error).max():.1f} % of the step from the linear model")
     print(f"at the end: {1e3 * np.abs(q[-1] - controller.target).max():.3f} mrad from the target")
 
-    if picture:
-        from matplotlib.figure import Figure
+    from matplotlib.figure import Figure
 
-        axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
-        rows = time < 0.6
-        axes.plot(time[rows], 1e3 * (q[rows] - controller.target))
-        axes.set(xlabel="time [s]", ylabel="14 joints from the target [mrad]")
-        axes.figure.savefig(picture, dpi=80)
+    axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+    rows = time < 0.6
+    axes.plot(time[rows], 1e3 * (q[rows] - controller.target))
+    axes.set(xlabel="time [s]", ylabel="14 joints from the target [mrad]")
+    axes.figure.savefig("lqr.webp", dpi=80)

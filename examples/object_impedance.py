@@ -1,19 +1,18 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A law of one's own for two arms and an object: a spring and a damper hold the box.
+"""A controller for two arms and an object: a spring and a damper hold the box.
 
 The wrench of both arms on the object, about its origin, is h_E = K e + D e', with e the rotation
 vector and displacement from the object to its reference. A box that is heavier than modelled sinks
 by the weight over K. `control.law: impedance` is this as a shipped law, with the hands' own
-springs, limits and gains by axis; here one sees what it takes to write such a law.
+springs, limits and gains by axis; this program shows how to write one.
 
-python examples/object_impedance.py [FIGURE.webp]
+python examples/object_impedance.py
 """
 
 import numpy as np
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
 
 
 class ObjectSpring(rd.Controller):
@@ -47,7 +46,6 @@ class ObjectSpring(rd.Controller):
 
 
 if __name__ == "__main__":
-    picture = picture_argument(__doc__)
     ideal = ["reference={}", "acceptance={}", "plant.friction_scale=0"]
     heavy = [*ideal, "plant.object_mass_scale=1.2"]
     run = rd.simulate("lift_box", controller=ObjectSpring(), overrides=heavy, duration=2.5)
@@ -55,14 +53,11 @@ if __name__ == "__main__":
     z = run.recording["object_pose"][:, 2]
     print(f"stiffness: {0.2 * 10.0 * 9.81 / (z[0] - z[-1]):.1f} N/m measured, 5000 commanded")
 
-    if picture:
-        from matplotlib.figure import Figure
+    from matplotlib.figure import Figure
 
-        axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
-        axes.plot(run.recording["time"], 1e3 * (z - z[0]), label="box, 20 % too heavy")
-        axes.axhline(
-            -1e3 * 0.2 * 10.0 * 9.81 / 5000.0, color="gray", ls="--", label="weight over K"
-        )
-        axes.set(xlabel="time [s]", ylabel="height [mm]")
-        axes.legend()
-        axes.figure.savefig(picture, dpi=80)
+    axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+    axes.plot(run.recording["time"], 1e3 * (z - z[0]), label="box, 20 % too heavy")
+    axes.axhline(-1e3 * 0.2 * 10.0 * 9.81 / 5000.0, color="gray", ls="--", label="weight over K")
+    axes.set(xlabel="time [s]", ylabel="height [mm]")
+    axes.legend()
+    axes.figure.savefig("object_impedance.webp", dpi=80)

@@ -1,16 +1,17 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-r"""A controller of one's own: two arms hold a box by a servo of their joints.
+r"""A user's controller: two arms hold a box by a servo of their joints.
 
 The same file runs here, over topics and in the controller node of real arms:
 
-    python own_controller.py [PICTURE.png]
+    python own_controller.py
     robot_dynamics demo lift_box --set control.law=own_controller.py:Hold --allow-code \
         --set reference={}
 """
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import film_file, picture_argument
+
+PICTURE = ""  # "own_controller.png" draws the end, with the extra `view`
 
 
 class Hold(rd.Controller):
@@ -29,15 +30,13 @@ class Hold(rd.Controller):
 
 
 if __name__ == "__main__":
-    picture = picture_argument(__doc__, film_file)
     run = rd.simulate(
         "lift_box", controller=Hold(), overrides=["reference={}", "acceptance={}"], duration=1.0
     )
     moved = 1e3 * run.report["object_position_error_max_m"]
     print(f"the box moved by {moved:.3f} mm at most; {run.report['failures'] or 'no failures'}")
-    if picture:
-        from robot_dynamics.app.visual.render import Camera, render_still
-        from robot_dynamics.app.visual.scene import scene_of_recording
+    if PICTURE:
+        from robot_dynamics.app.pictures.render import Camera, render_still, scene_of_recording
 
         scene = scene_of_recording(run.recording)
-        render_still(scene, picture, 1.0, size=(480, 270), camera=Camera())
+        render_still(scene, PICTURE, 1.0, size=(480, 270), camera=Camera())

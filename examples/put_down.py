@@ -2,25 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms lift a box off a table, put it down, pick it up again; then one hand lets go.
 
-python examples/put_down.py [FILM.webp]
+python examples/put_down.py
 """
 
-import sys
 from dataclasses import replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import film_file, picture_argument
 from robot_dynamics.contact import Material, Solid, contacts_of
-from robot_dynamics.description.description import Description, Shape
-from robot_dynamics.description.load import load_description
-from robot_dynamics.description.world import Part, place
+from robot_dynamics.description import Part, Shape, place
 from robot_dynamics.model import pose
 
+FILM = ""  # "put_down.webp" makes a film, with the extra `view`
 URDF = "package://robot_dynamics/urdf/"
-X, HALF, TOP = 0.62, 0.15, 0.6  # where the box stands, half its height, height of the table [m]
+X, HALF, TOP = 0.62, 0.15, 0.6  # place of the box, half its height, height of the table [m]
 POSTURE = [-0.721279, -0.610955, 0.180993, 1.530891, 0.931656, 1.307267, 0.094625,
            -1.877575, 0.68289, -0.241464, -1.530891, -1.300354, -1.629367, 1.633493]  # fmt: skip
 # The z axes of the tools point into the box.
@@ -28,10 +25,10 @@ TURNS = {"left_tool": np.array([[-1.0, 0, 0], [0, 0, -1], [0, -1, 0]]),
          "right_tool": np.array([[0, -1.0, 0], [0, 0, 1], [-1, 0, 0]])}  # fmt: skip
 SIDES = {"left_tool": 1.0, "right_tool": -1.0}
 WEIGHT = 98.1  # of the box [N]
-PERIOD, RATE = 0.002, 15  # control period [s], pictures a second
-RESTING, FALLING = 2.2, 3.22  # when it stands and falls [s]
-# Time [s], height of the hands above their grasps on the table [m], how far each palm is from the
-# box [m], squeeze [N], and the part of the weight that the arms are to carry.
+PERIOD, RATE = 0.002, 15  # control period [s], pictures per second
+RESTING, FALLING = 2.2, 3.22  # times at which it stands, and falls [s]
+# Time [s], height of the hands above their grasps on the table [m], distance of each palm from the
+# box [m], squeeze [N], and the share of the weight that the arms carry.
 PLAN = np.array([
     (0.0, 0.0, 0.02, 0.02, 0, 0), (0.3, 0.0, 0.0, 0.0, 0, 0), (0.4, 0.0, 0.0, 0.0, 150, 0),
     (0.5, 0.0, 0.0, 0.0, 150, 1), (1.0, 0.2, 0.0, 0.0, 150, 1), (1.5, 0.0, 0.0, 0.0, 150, 1),
@@ -42,9 +39,9 @@ PLAN = np.array([
 ])  # fmt: skip
 
 
-def cell() -> Description:
-    """Return two arms and a box in one world, with a table to look at."""
-    arms, box = load_description(URDF + "dual_arm.urdf"), load_description(URDF + "box.urdf")
+def cell() -> rd.Description:
+    """Return two arms, a box and a table in one world."""
+    arms, box = (rd.load_description(URDF + name) for name in ("dual_arm.urdf", "box.urdf"))
     world = place([Part(arms), Part(box, xyz=(X, 0.0, TOP + HALF), carrier="floating")])
     top = pose((X, 0.0, TOP - 0.02))
     table = [
@@ -55,7 +52,7 @@ def cell() -> Description:
 
 
 def plan(arms: rd.Robot, time: np.ndarray) -> CubicSpline:
-    """Return the positions of the arms over time at which the palms are where they are wanted."""
+    """Return positions of the arms over time that bring the palms to their planned places."""
     of = PchipInterpolator(PLAN[:, 0], PLAN[:, 1:4])
     q, found = np.array(POSTURE), []
     for lift, *apart in of(time):
@@ -68,8 +65,8 @@ def plan(arms: rd.Robot, time: np.ndarray) -> CubicSpline:
     return CubicSpline(time, np.array(found))
 
 
-def main(film: str = "") -> None:
-    """Do it all, and make a film if a file is named."""
+def main() -> None:
+    """Lift, put down, lift again and drop the box."""
     world, arms = cell(), rd.load(URDF + "dual_arm.urdf")
     robot = rd.load(world)
     model = robot.model
@@ -111,17 +108,15 @@ def main(film: str = "") -> None:
     report("dropped", sim, speed)
     print(f"never more energy in the fall: {np.diff(energies).max() < 1e-6}")
 
-    if film:
-        from robot_dynamics.app.visual.render import Camera, render_film
-        from robot_dynamics.app.visual.scene import scene_of_robot
+    if FILM:
+        from robot_dynamics.app.pictures.render import Camera, render_film, scene_of_robot
 
         scene = scene_of_robot(world, np.array(shown), np.arange(len(shown)) / RATE)
-        render_film(scene, film, RATE, size=(400, 300), camera=Camera(35.0, 15.0))
-        print(f"written: {film}")
+        render_film(scene, FILM, RATE, size=(400, 300), camera=Camera(35.0, 15.0))
 
 
 def report(when: str, sim: rd.Simulation, speed: np.ndarray) -> None:
-    """Say whether the box rests on the table with its whole weight."""
+    """Print whether the box rests on the table with its whole weight."""
     force = sum(c.force[2] for c in sim.contacts if c.name.startswith("box on world"))
     rests = np.abs(speed).max() < 1e-6 and abs(force - WEIGHT) < 1e-6
     print(f"{when}: it rests on the table with its weight of {WEIGHT:.1f} N: {rests}")
@@ -133,7 +128,4 @@ def kinetic(speed: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    try:
-        main(picture_argument(__doc__, film_file))
-    except rd.RobotDynamicsError as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
+    main()

@@ -7,23 +7,21 @@ its torques. Base parameters, the combinations that torques depend on, are a lin
 parameters for each link that belong to positive masses are found in log-Cholesky coordinates, near
 those of the model where the torques do not tell.
 
-python examples/system_identification.py [FIGURE.webp]
+python examples/system_identification.py
 """
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.optimize import least_squares
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
 from robot_dynamics.dynamics.inertial_parameters import (
     from_log_cholesky,
     is_physical,
     log_cholesky,
 )
 
-picture = picture_argument(__doc__)
-
-NOISE = 0.05  # N m
+NOISE = 0.05  # standard deviation of the torques [N m]
 
 
 def motion(rng, n, samples=200):
@@ -77,14 +75,11 @@ for name, one in (("model", robot), ("identified", identified)):
     error = one.inverse_dynamics(*check) - arm.inverse_dynamics(*check)
     print(f"torques of another motion, {name}: off by {root_mean_square(error):.3f} N m")
 
-if picture:
-    from matplotlib.figure import Figure
-
-    axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
-    time, joint = np.linspace(0.0, 10.0, 200), 1
-    for name, one in (("true", arm), ("model", robot), ("identified", identified)):
-        style = "--" if name == "identified" else "-"
-        axes.plot(time, one.inverse_dynamics(*check)[:, joint], style, label=name)
-    axes.set(xlabel="time [s]", ylabel=f"torque of {robot.model.joint_names[joint]} [N m]")
-    axes.legend()
-    axes.figure.savefig(picture, dpi=80)
+axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
+time, joint = np.linspace(0.0, 10.0, 200), 1
+for name, one in (("true", arm), ("model", robot), ("identified", identified)):
+    style = "--" if name == "identified" else "-"
+    axes.plot(time, one.inverse_dynamics(*check)[:, joint], style, label=name)
+axes.set(xlabel="time [s]", ylabel=f"torque of {robot.model.joint_names[joint]} [N m]")
+axes.legend()
+axes.figure.savefig("system_identification.webp", dpi=80)

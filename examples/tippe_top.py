@@ -5,22 +5,19 @@
 It is a ball whose centre of mass is below its centre. Whatever force acts at its contact, the
 angular momentum along the way from the centre of mass to the contact stays as it is; energy falls.
 
-python examples/tippe_top.py [PICTURE.png]
+python examples/tippe_top.py
 """
-
-import sys
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
 from robot_dynamics.contact import Material, PointContact
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 
-RADIUS, MASS, BELOW = 0.02, 0.02, 0.006  # [m], [kg], and of the centre of mass [m]
+RADIUS, MASS, BELOW = 0.02, 0.02, 0.006  # [m], [kg], centre of mass below the centre [m]
 INERTIA = MASS * RADIUS**2 * np.diag([131.0 / 350.0, 131.0 / 350.0, 0.4])
-SPIN, TILT, FRICTION = 155.0, 0.1, 0.3  # about the vertical [rad/s], of its axis [rad], mu
+SPIN, TILT, FRICTION = 155.0, 0.1, 0.3  # about the vertical [rad/s], of the axis [rad], mu
 
 
 def spin(duration: float = 2.0, step: float = 2.5e-4) -> np.ndarray:
@@ -47,33 +44,24 @@ def spin(duration: float = 2.0, step: float = 2.5e-4) -> np.ndarray:
     return np.array(rows)
 
 
-def main(picture: str = "") -> None:
-    """Spin it, and draw its way if a file is named."""
+if __name__ == "__main__":
     time, tilt, own, jellett, energy = spin().T
     kept = np.abs(jellett / jellett[0] - 1.0).max()
     print(f"it stood {tilt[0]:.0f} degrees from upright, and stands {tilt[-1]:.0f}")
     print(f"its spin about its own axis went from {own[0]:.0f} to {own[-1]:.0f} rad/s")
     print(f"Jellett's constant is kept to a thousandth: {kept < 1e-3}")
     print(f"never more energy: {np.diff(energy).max() < 1e-12 * energy[0]}")
-    if picture:
-        import matplotlib.pyplot as plt
 
-        figure, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
-        axes[0].plot(time, tilt)
-        axes[1].plot(time, own)
-        axes[2].plot(time, jellett / jellett[0], label="Jellett's constant")
-        axes[2].plot(time, energy / energy[0], label="energy")
-        axes[2].legend()
-        titles = "tilt [deg]", "spin about its own axis [rad/s]", "over what it was"
-        for ax, title in zip(axes, titles, strict=True):
-            ax.set(title=title, xlabel="time [s]")
-            ax.grid(alpha=0.3)
-        figure.savefig(picture, dpi=100)
-        print(f"written: {picture}")
+    import matplotlib.pyplot as plt
 
-
-if __name__ == "__main__":
-    try:
-        main(picture_argument(__doc__))
-    except rd.RobotDynamicsError as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
+    axes[0].plot(time, tilt)
+    axes[1].plot(time, own)
+    axes[2].plot(time, jellett / jellett[0], label="Jellett's constant")
+    axes[2].plot(time, energy / energy[0], label="energy")
+    axes[2].legend()
+    titles = "tilt [deg]", "spin about its own axis [rad/s]", "over what it was"
+    for ax, title in zip(axes, titles, strict=True):
+        ax.set(title=title, xlabel="time [s]")
+        ax.grid(alpha=0.3)
+    figure.savefig("tippe_top.png", dpi=100)

@@ -6,19 +6,18 @@ The motion between two postures at rest is a spline of fifth degree; what is sou
 points. The cost is the mean square of torques, as parts of their limits. Its gradient by all
 control points takes one product with the derivatives of inverse dynamics at all times at once.
 
-python examples/trajectory_optimisation.py [FIGURE.webp]
+python examples/trajectory_optimisation.py
 """
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.interpolate import BSpline
 from scipy.optimize import check_grad, minimize
 
 import robot_dynamics as rd
-from robot_dynamics.app.command_arguments import picture_argument
 
-picture = picture_argument(__doc__)
-
-DURATION, POINTS, SAMPLES, DEGREE = 1.0, 14, 60, 5
+DURATION = 1.0  # [s]
+POINTS, SAMPLES, DEGREE = 14, 60, 5  # control points, times of the cost, degree of the spline
 
 robot = rd.load("package://robot_dynamics/urdf/arm.urdf")
 n, limit = robot.model.nv, robot.model.limits()["effort"]
@@ -61,14 +60,11 @@ print(
     f"it ends {np.abs(q[-1] - goal).max():.3f} rad from the goal, {np.abs(qd[-1]).max():.3f} rad/s"
 )
 
-if picture:
-    from matplotlib.figure import Figure
-
-    pair = Figure(figsize=(6.0, 3.4), layout="constrained").subplots(1, 2, sharey=True)
-    for axes, x, title in zip(pair, (straight, found.x), ("before", "after"), strict=True):
-        points = points_of(x)
-        tau = robot.inverse_dynamics(B @ points, Bd @ points, Bdd @ points)
-        axes.plot(times, 100.0 * tau / limit)
-        axes.set(title=title, xlabel="time [s]")
-    pair[0].set_ylabel("torques, % of the limits")
-    pair[0].figure.savefig(picture, dpi=80)
+pair = Figure(figsize=(6.0, 3.4), layout="constrained").subplots(1, 2, sharey=True)
+for axes, x, title in zip(pair, (straight, found.x), ("before", "after"), strict=True):
+    points = points_of(x)
+    tau = robot.inverse_dynamics(B @ points, Bd @ points, Bdd @ points)
+    axes.plot(times, 100.0 * tau / limit)
+    axes.set(title=title, xlabel="time [s]")
+pair[0].set_ylabel("torques, % of the limits")
+pair[0].figure.savefig("trajectory_optimisation.webp", dpi=80)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller, for the simulator or for real arms with torque commands.
 
-`robot:=NAME` takes scenario, facts and topics of real arms from config/robots/NAME, or from a
-folder of one's own.
+`robot:=NAME` takes scenario, parameters and topics of real arms from config/robots/NAME, or from
+your own folder.
 """
 
 from launch import LaunchDescription
@@ -12,7 +12,7 @@ from robot_dynamics.nodes.launching import CONTROLLER, declared, our_node, start
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the launch description that `ros2 launch` asks for."""
+    """Return the launch description for `ros2 launch`."""
     return LaunchDescription(
         [
             *declared(CONTROLLER, mode="wall_clock", use_sim_time="false"),

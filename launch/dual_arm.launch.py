@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated arms that hold an object, their controller, and RViz.
 
-`robot:=NAME` has the simulator replace the arms of config/robots/NAME, or of a folder of one's
-own. All nodes are checked before the first one starts, and if the simulator or the controller
-ends, all end: neither is of use without the other.
+With `robot:=NAME` the simulator replaces the arms of config/robots/NAME, or of your own folder.
+All nodes are checked before the first one starts. If the simulator or the controller ends, all
+nodes end: neither is useful without the other.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_dynamics.app.robot_folder import joint_state_topics, scenario_of
+from robot_dynamics.app.scenarios.robot_folder import joint_state_topics, scenario_of
 from robot_dynamics.nodes.launching import (
     CONTROLLER,
     PACKAGE,
@@ -28,13 +28,13 @@ from robot_dynamics.nodes.launching import (
     started,
 )
 
-# The two nodes would write the same file.
+# Both nodes would write the same file.
 _SIMULATOR = [name for name in SIMULATOR if name != "output"]
 _CONTROLLER = [name for name in CONTROLLER if name != "output"]
 
 
 def nodes(context: LaunchContext) -> list[Node]:
-    """Return simulator, controller and, if wanted, robot_state_publisher and RViz."""
+    """Return simulator, controller and, if requested, marker, robot_state_publisher and RViz."""
     drag = context.launch_configurations["drag"] == "true"
     follows = {"references": "topics"} if drag else {}
     found = [
@@ -50,9 +50,9 @@ def nodes(context: LaunchContext) -> list[Node]:
 
 def display(context: LaunchContext) -> list[Node]:
     """Return RViz, and a robot_state_publisher for each topic of joint states."""
-    # Here, because this takes seconds on a busy machine.
-    from robot_dynamics.app.robot_description import robot_description
-    from robot_dynamics.app.scenario import load_scenario
+    # Imported here, because it takes seconds on a busy machine.
+    from robot_dynamics.app.scenarios.robot_description import robot_description
+    from robot_dynamics.app.scenarios.scenario import load_scenario
 
     given = context.launch_configurations
     sim_time = {"use_sim_time": parameter("use_sim_time", given["use_sim_time"])}
@@ -79,7 +79,7 @@ def display(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the launch description that `ros2 launch` asks for."""
+    """Return the launch description for `ros2 launch`."""
     share = FindPackageShare("robot_dynamics")
     return LaunchDescription(
         [
@@ -88,9 +88,9 @@ def generate_launch_description() -> LaunchDescription:
                 mode="wall_clock",
                 use_sim_time="true",
                 autostart="always",
-                # Nothing here is in danger, and a desktop with RViz may stutter.
+                # No arms are in danger, and a desktop with RViz can stutter.
                 stale_after="0.1",
-                # Without a guard, which only drives that hold the last torque need.
+                # Without a guard, which is only needed by drives that hold the last torque.
                 on_command_timeout="brake",
                 guard="automatic",
             ),
@@ -104,8 +104,8 @@ def generate_launch_description() -> LaunchDescription:
                 "drag",
                 default_value="false",
                 choices=["true", "false"],
-                description="Drag the object by an interactive marker in RViz; the reference of "
-                "the scenario ends with the first drag.",
+                description="Drag the object by an interactive marker in RViz; the first drag "
+                "ends the reference of the scenario.",
             ),
             DeclareLaunchArgument(
                 "rviz_config",

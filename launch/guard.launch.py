@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guard, which supports the arms when the heartbeat of their controller stops.
 
-Start it apart from the controller: what ends a launch ends everything in it. Arguments are those
-of the controller, and have to be the same.
+Start it in a launch of its own: the end of a launch ends all of its nodes. Its arguments must be
+the same as the controller's.
 """
 
 from launch import LaunchDescription
@@ -12,7 +12,7 @@ from robot_dynamics.nodes.launching import GUARD, declared, our_node, started
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the launch description that `ros2 launch` asks for."""
+    """Return the launch description for `ros2 launch`."""
     return LaunchDescription(
         [
             *declared(GUARD, mode="wall_clock", use_sim_time="false"),

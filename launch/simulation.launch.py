@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator: arms that hold an object, with the topics of a real robot.
 
-`robot:=NAME` replaces the real arms of config/robots/NAME, or of a folder of one's own: on
-their topics, with drives that do what their files state.
+`robot:=NAME` replaces the real arms of config/robots/NAME, or of your own folder: on their
+topics, with drives that react as their files state.
 """
 
 from launch import LaunchDescription
@@ -12,7 +12,7 @@ from robot_dynamics.nodes.launching import SIMULATOR, declared, our_node, starte
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the launch description that `ros2 launch` asks for."""
+    """Return the launch description for `ros2 launch`."""
     return LaunchDescription(
         [
             *declared(SIMULATOR, mode="wall_clock"),

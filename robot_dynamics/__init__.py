@@ -24,14 +24,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robot_dynamics.app.batch_simulation import BatchSimulation
-    from robot_dynamics.app.recording import Recording
-    from robot_dynamics.app.run import Run, simulate
-    from robot_dynamics.app.scenario import Scenario, load_scenario
-    from robot_dynamics.app.simulation import Simulation
+    from robot_dynamics.app.batches.batch_simulation import BatchSimulation
+    from robot_dynamics.app.recordings.recording import Recording
+    from robot_dynamics.app.runs.run import Run, simulate
+    from robot_dynamics.app.runs.simulation import Simulation
+    from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
     from robot_dynamics.compile.parallel import in_parallel
+    from robot_dynamics.control.control_law import ControlLaw, LawStep
     from robot_dynamics.control.controller import Controller
     from robot_dynamics.description import Description, DescriptionError, load_description
+    from robot_dynamics.dynamics.closure_functions import ClosureFunction
     from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
     from robot_dynamics.model import Mechanism, Model, build
     from robot_dynamics.robot import Robot, load
@@ -39,26 +41,29 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ArgumentError": "errors",
-    "BatchSimulation": "app.batch_simulation",
+    "BatchSimulation": "app.batches.batch_simulation",
+    "ClosureFunction": "dynamics.closure_functions",
+    "ControlLaw": "control.control_law",
     "Controller": "control.controller",
     "Description": "description",
     "DescriptionError": "description",
+    "LawStep": "control.control_law",
     "Mechanism": "model",
     "Model": "model",
-    "Recording": "app.recording",
+    "Recording": "app.recordings.recording",
     "Robot": "robot",
     "RobotDynamicsError": "errors",
-    "Run": "app.run",
-    "Scenario": "app.scenario",
-    "Simulation": "app.simulation",
+    "Run": "app.runs.run",
+    "Scenario": "app.scenarios.scenario",
+    "Simulation": "app.runs.simulation",
     "UnknownNameError": "errors",
     "build": "model",
     "in_parallel": "compile.parallel",
     "integrate": "simulation.integrators.integrate",
     "load": "robot",
     "load_description": "description",
-    "load_scenario": "app.scenario",
-    "simulate": "app.run",
+    "load_scenario": "app.scenarios.scenario",
+    "simulate": "app.runs.run",
 }
 
 __all__ = [  # noqa: RUF022 - functions first
@@ -71,9 +76,12 @@ __all__ = [  # noqa: RUF022 - functions first
     "simulate",
     "ArgumentError",
     "BatchSimulation",
+    "ClosureFunction",
+    "ControlLaw",
     "Controller",
     "Description",
     "DescriptionError",
+    "LawStep",
     "Mechanism",
     "Model",
     "Recording",

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     use_one_thread()
     try:
-        from robot_dynamics.app.command_line import main as command
+        from robot_dynamics.app.command_line.main import main as command
         from robot_dynamics.reproductions.command import add_reproduce
 
         return command(arguments, [add_reproduce])

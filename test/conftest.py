@@ -32,6 +32,15 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
+
+def pytest_configure(config):
+    """Record the outcomes of tests with the marker `book`, for the documentation."""
+    if not hasattr(config, "workerinput"):  # with xdist in the controlling process alone
+        from support.book import Outcomes
+
+        config.pluginmanager.register(Outcomes())
+
+
 settings.register_profile(
     "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -15,8 +15,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.scenario import Scenario, build_system
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem

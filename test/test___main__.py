@@ -32,6 +32,6 @@ def test_interrupted_while_it_is_imported(monkeypatch, capsys):
     def interrupt(more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("robot_dynamics.app.command_line._parser", interrupt)
+    monkeypatch.setattr("robot_dynamics.app.command_line.main._parser", interrupt)
     assert __main__.main() == 130
     assert capsys.readouterr().err == "robot_dynamics: interrupted.\n"

@@ -32,10 +32,25 @@ FLOORS = (
     ("__main__",),
 )
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+# The products of `app`, likewise; modules at its top are tools that the products share.
+APP_FLOORS = (
+    "output_files",
+    "progress",
+    "node_process",
+    "scenarios",
+    "recordings",
+    "pictures",
+    "runs",
+    "batches",
+    "studies",
+    "command_line",
+)
 # What the package itself exports is for its users, and for the floors above all of it.
 EXPORTS = FLOOR["simulation"]
 # The compiler compiles any program, of mechanisms or not.
 MAY_ONLY_IMPORT = {"compile": {"scalar", "errors"}}
+# Class names that still have two meanings.
+KNOWN_DOUBLES = {"JointStates", "ObjectMotion", "Outcome"}
 # Circles that are still there, each as its modules.
 KNOWN_CIRCLES: set[frozenset[str]] = set()
 
@@ -69,6 +84,11 @@ def part_of(module: Path) -> str:
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
 
 
+def floor_in_app(dotted: str) -> int:
+    """Return the floor of a module of `app` among its products."""
+    return APP_FLOORS.index(dotted.split(".")[2])
+
+
 def imports_of(module: Path) -> Iterator[tuple[int, str]]:
     """Yield the line and the full dotted name of everything that `module` imports.
 
@@ -88,11 +108,16 @@ def imports_of(module: Path) -> Iterator[tuple[int, str]]:
 def violations(module: Path) -> list[str]:
     """Return what is wrong with the imports of `module`, each with its line."""
     part, found = part_of(module), []
+    own = module_name(module)
     narrow = MAY_ONLY_IMPORT.get(part, FLOOR)
     for line, name in imports_of(module):
         top, _, rest = name.partition(".")
         if top == "robot_dynamics":
             target = rest.partition(".")[0]
+            if part == "app" == target and own != "robot_dynamics.app":
+                if floor_in_app(name) > floor_in_app(own):
+                    found.append(f"{name_of(module)}:{line} imports {name}")
+                continue
             if part == "__init__" or target == part:
                 continue
             below = FLOOR.get(target, EXPORTS) < FLOOR[part]
@@ -108,6 +133,12 @@ def violations(module: Path) -> list[str]:
 def test_every_part_has_a_floor():
     """A new folder or root module must be given its floor above."""
     assert {part_of(module) for module in MODULES} - {"__init__"} <= FLOOR.keys()
+
+
+def test_every_product_has_a_floor():
+    """A new folder or module of `app` must be given its floor above."""
+    found = {path.stem for path in (PACKAGE / "app").iterdir() if path.name[0] not in "_."}
+    assert found == set(APP_FLOORS)
 
 
 def test_imports_point_downwards():
@@ -134,8 +165,13 @@ def test_imports_point_downwards():
         ("app", "from sensor_msgs.msg import JointState", False),
         ("app", "from robot_dynamics.reproductions.study import Study", False),
         ("nodes", "from robot_dynamics.reproductions.study import Study", False),
-        ("reproductions", "from robot_dynamics.app.figures import BLUE", True),
+        ("reproductions", "from robot_dynamics.app.pictures.figures import BLUE", True),
         ("nodes", "from sensor_msgs.msg import JointState", True),
+        ("app/runs", "from robot_dynamics.app.recordings.recording import Recording", True),
+        ("app/runs", "from robot_dynamics.app.runs.report import report_of", True),
+        ("app/runs", "from robot_dynamics.app import progress", True),
+        ("app/runs", "from robot_dynamics.app.studies.study import run_study", False),
+        ("app/recordings", "def f():\n    from robot_dynamics.app.runs import run", False),
     ],
 )
 def test_the_rule_is_sharp(tmp_path, monkeypatch, part, source, allowed):
@@ -214,6 +250,17 @@ def test_every_import_counts_for_circles(tmp_path, monkeypatch):
     graph = import_graph(package.glob("*.py"))
     assert graph["package.third"] == {"package.first"}
     assert circles(graph) == {frozenset({"package.first", "package.second"})}
+
+
+def test_a_class_name_has_one_meaning():
+    """No class, public or private, has the name of another one of the package."""
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(f"{name_of(path)}:{node.lineno}")
+    doubles = {name: places for name, places in homes.items() if len(places) > 1}
+    assert doubles.keys() <= KNOWN_DOUBLES, doubles
 
 
 def test_every_test_states_its_claim():

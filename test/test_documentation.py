@@ -17,8 +17,8 @@ from typing import NamedTuple
 import pytest
 from waiting import PATIENCE_S
 
-from robot_dynamics.app.command_line import _parser
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.command_line.main import _parser
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.reproductions.command import add_reproduce
 from robot_dynamics.reproductions.study import STUDIES
 
@@ -60,17 +60,17 @@ NOT_RUN = {
     "ROBOT_DYNAMICS_OPT_LEVEL=1": "is a test",
     "ssh": "needs another machine",
     "pytest": "is a test",
-    "python": "test/app/test_examples.py runs the examples",
-    "python3": "test/app/test_examples.py runs the examples",
+    "python": "test/test_examples.py runs the examples",
+    "python3": "test/test_examples.py runs the examples",
 }
 
 # Which commands of ours `test_a_command_runs` leaves out: what runs them instead, or why nothing.
 RUN_ELSEWHERE = {
     r"drill": "test/nodes/drill/test_process.py",
-    r"render (lift_box|tray|fold) --output \w+\.webp": "test/app/visual/test_render.py",
-    r"view": "test/app/visual/test_page.py",
+    r"render (lift_box|tray|fold) --output \w+\.webp": "test/app/pictures/test_render.py",
+    r"view": "test/app/pictures/test_page.py",
     r"view --topics": "test/nodes/test_viewer.py",
-    r".*\bhold\.(py|yaml)\b": "test/app/test_own_controller.py",
+    r".*\bhold\.(py|yaml)\b": "test/app/runs/test_own_controller.py",
     r"reproduce (?!--list)": "test/reproductions/test_command.py",
     r"(simulate|inspect) .*\b(my_cell|example-robot-data)\b": "test/test_documentation.py",
     r"\w+ .*\bmy_arms\b": "is about arms of the reader",
@@ -81,15 +81,15 @@ RUN_ELSEWHERE = {
 
 # What runs the commands of ours; here their options, scenarios and keys are checked.
 RUN_BY = {
-    "demo": "app/test_demo.py",
-    "simulate": "app/test_demonstrations.py",
+    "demo": "app/runs/test_demo.py",
+    "simulate": "app/runs/test_demonstrations.py",
     "benchmark": "test_benchmarks.py",
     "drill": "nodes/drill/test_process.py",
-    "inspect": "app/test_command_line.py",
-    "plot": "app/test_command_line.py",
-    "schema": "app/test_command_line.py",
-    "render": "app/visual/test_render.py",
-    "view": "app/visual/test_page.py",
+    "inspect": "app/command_line/test_command_line.py",
+    "plot": "app/command_line/test_command_line.py",
+    "schema": "app/command_line/test_command_line.py",
+    "render": "app/pictures/test_render.py",
+    "view": "app/pictures/test_page.py",
     "reproduce": "reproductions/test_command.py",
     "study": "app/studies/test_study.py",
 }
@@ -348,17 +348,20 @@ def test_python_is_valid(text):
             assert hasattr(importlib.import_module("robot_dynamics"), node.attr), node.attr
 
 
-@pytest.mark.parametrize("page", ["contact"])
+@pytest.mark.parametrize("page", ["README.md", "docs/first_steps.md", "docs/contact.md"])
 def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
     """Block after block, with the files that the page shows."""
-    pytest.importorskip("mujoco", reason="the extra `collision` is not installed")
+    needed = {"docs/first_steps.md": "matplotlib", "docs/contact.md": "mujoco"}
+    if page in needed:
+        pytest.importorskip(needed[page], reason=f"{needed[page]} is not installed")
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "urdf").symlink_to(ROOT / "urdf")  # as in the checkout
     known: dict = {}
-    for block in blocks(ROOT / "docs" / f"{page}.md"):
+    for block in blocks(ROOT / page):
         if block.file:
             (tmp_path / block.file).write_text(block.text, encoding="utf-8")
         elif block.language == "python":
-            exec(compile("\n" * (block.line - 1) + block.text, f"{page}.md", "exec"), known)
+            exec(compile("\n" * (block.line - 1) + block.text, page, "exec"), known)
 
 
 def anchors(page: Path) -> set[str]:

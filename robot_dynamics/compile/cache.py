@@ -135,9 +135,14 @@ def _check_folder(folder: Path) -> None:
 
 def _check_ownership(status: os.stat_result, what: str) -> None:
     if status.st_uid != os.geteuid():
-        raise PermissionError(f"{what} belongs to another user.")
+        raise PermissionError(
+            f"{what} belongs to user {status.st_uid}, expected user {os.geteuid()}."
+        )
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise PermissionError(f"{what} can be written by other users.")
+        raise PermissionError(
+            f"{what} has mode {stat.S_IMODE(status.st_mode):o}, expected no write access for "
+            "other users."
+        )
 
 
 def _read_own_file(path: Path) -> bytes | None:
@@ -149,7 +154,7 @@ def _read_own_file(path: Path) -> bytes | None:
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError("it is not a file.")
+            raise OSError("it is no regular file.")
         _check_ownership(status, "the file")
         content = file.read()
     with contextlib.suppress(OSError):
@@ -195,9 +200,9 @@ def _unpack(content: bytes) -> tuple[dict[str, Any], bytes]:
     start = len(_MAGIC)
     digest, body = content[start : start + 32], content[start + 32 :]
     if content[:start] != _MAGIC or hashlib.sha256(body).digest() != digest:
-        raise ValueError("it is damaged.")
+        raise ValueError("its content does not match its checksum.")
     length = int.from_bytes(body[:8], "little")
     metadata = json.loads(body[8 : 8 + length])
     if not isinstance(metadata, dict):
-        raise ValueError("its metadata are damaged.")
+        raise ValueError(f"its metadata are a {type(metadata).__name__}, expected a mapping.")
     return metadata, body[8 + length :]

@@ -45,7 +45,8 @@ class Chain:
         self.carried = tuple(name for name in inputs if name in outputs)
         if not self.carried or any(inputs[name] != outputs[name] for name in self.carried):
             raise ShapeError(
-                f"{ports.name}: expected outputs with the names and shapes of inputs, to carry on."
+                f"{ports.name}: inputs are {inputs} and outputs {outputs}, expected an output "
+                "with the name of an input, each with the same shape."
             )
         self._ports, self._step = ports, step
 
@@ -65,7 +66,9 @@ class Chain:
         ports = self._ports
         flat, batch = stack_inputs(ports, arrays)
         if batch:
-            raise ShapeError(f"{ports.name}: a chain takes one state, got a batch of {batch}.")
+            raise ShapeError(
+                f"{ports.name}: a chain got a batch of {batch} states, expected one state."
+            )
         # One row more than there are links: the first holds what the chain starts from.
         rows = [np.empty((count + 1, size)) for size in ports.output_sizes]
         names = [name for name, _ in ports.outputs]

@@ -34,7 +34,7 @@ from robot_dynamics.compile.graph import (
 )
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.repetition import Pieces, find_pieces
-from robot_dynamics.compile.schedule import Plan, plan
+from robot_dynamics.compile.schedule import EvaluationPlan, plan
 from robot_dynamics.compile.trigonometry import Arithmetic, write_sine_and_cosine
 from robot_dynamics.compile.writer import Lanes, Writer
 
@@ -58,7 +58,7 @@ class Module(ABC):
     def __init__(self, fma: bool, columns: int = 1) -> None:
         self.fma, self.columns = fma, columns
         self.functions: list[str] = []
-        self._plans: dict[int, Plan] = {}
+        self._plans: dict[int, EvaluationPlan] = {}
         self._tables: list[NDArray[np.int64]] = []
         self._table_size = 0
         self._constants: list[float] = []
@@ -69,7 +69,7 @@ class Module(ABC):
     def core(self, program: Program, lanes: Lanes, uniform: bool) -> str:
         """Return the name of the block core of a program, which is written if need be."""
 
-    def plan(self, program: Program) -> Plan:
+    def plan(self, program: Program) -> EvaluationPlan:
         """Return the decisions about a program, which all its cores share."""
         if id(program) not in self._plans:
             self._plans[id(program)] = plan(program)

@@ -293,7 +293,7 @@ def _number(value: Any) -> float | None:
 
 
 def _mixed() -> TraceError:
-    return TraceError("symbols of two different traced functions were mixed in one operation.")
+    return TraceError("an operation has symbols of two traced functions, expected symbols of one.")
 
 
 def _add(a: Symbol, b: Symbol) -> Any:

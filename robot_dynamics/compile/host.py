@@ -100,7 +100,11 @@ def find_host() -> Host | None:
     except (ImportError, OSError):
         return None  # not installed, or the system forbids code made at run time
     if binding.llvm_version_info[0] < _OLDEST_LLVM:
-        _logger.warning("llvmlite is too old for compiled kernels: 0.45 or later is needed.")
+        _logger.warning(
+            "llvmlite has LLVM %d, expected %d (llvmlite 0.45) or later: nothing is compiled.",
+            binding.llvm_version_info[0],
+            _OLDEST_LLVM,
+        )
         return None
     triple = binding.get_process_triple()
     name, features = binding.get_host_cpu_name(), binding.get_host_cpu_features()

@@ -180,7 +180,11 @@ class Kernel:
         ]
         if not all(fit):
             name, shape = ports[fit.index(False)]
-            raise ShapeError(f"{self.name}: expected a contiguous array {shape} of {name}.")
+            found = arrays[fit.index(False)]
+            raise ShapeError(
+                f"{self.name}: {name} is {found.dtype} of shape {found.shape}, expected a "
+                f"contiguous array of float64 of shape {shape}."
+            )
         if self._make_loop is None:
             return partial(self._make_function(block), *inputs, out=tuple(outputs))
         return self._make_loop(block).bind(arrays)
@@ -198,8 +202,7 @@ class Kernel:
         """
         if self.lanes > 1:
             raise CompilerError(
-                f"{self.name}: a chain takes one state after the other, expected a kernel of one "
-                f"lane, got {self.lanes}."
+                f"{self.name}: a chain has a kernel of {self.lanes} lanes, expected 1 lane."
             )
         block = self._block(parameters)
         make = self._make_loop or self._make_function
@@ -313,8 +316,8 @@ def _is_too_large(program: Program) -> bool:
     if program.size <= most:
         return False
     _logger.warning(
-        "%s has %d operations, more than %d (ROBOT_DYNAMICS_MOST_OPERATIONS): it is interpreted, "
-        "which needs no compilation and takes some hundred times as long a call.",
+        "%s has %d operations, expected at most %d (ROBOT_DYNAMICS_MOST_OPERATIONS): it is "
+        "interpreted, without compilation and with calls that take some hundred times as long.",
         program.name,
         program.size,
         most,
@@ -350,7 +353,7 @@ def _width(lanes: int | None, host: Host) -> int:
     if lanes is None:
         return host.lanes
     if lanes not in (1, 2, 4, 8):
-        raise CompilerError(f"expected 1, 2, 4 or 8 lanes, got {lanes}.")
+        raise CompilerError(f"lanes is {lanes}, expected 1, 2, 4 or 8.")
     return lanes
 
 

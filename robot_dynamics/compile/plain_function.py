@@ -105,7 +105,10 @@ class PlainFunction:
     ) -> tuple[list[Any], tuple[int, ...]]:
         """Return an array or None for every output, and the batch with their dimensions."""
         if positional and out is not None:
-            raise TypeError(f"{self._ports.name}: outputs given both by position and by name.")
+            raise TypeError(
+                f"{self._ports.name}: outputs are given both by position and as `out`, expected "
+                "one of them."
+            )
         given = out if out is not None else positional
         targets: list[Any] = list(given) if isinstance(given, (tuple, list)) else [given]
         if out is None:
@@ -118,7 +121,10 @@ class PlainFunction:
             if target is None:
                 continue
             if not isinstance(target, np.ndarray):
-                raise TypeError(f"{self._ports.name}: expected an array for the output {name}.")
+                raise TypeError(
+                    f"{self._ports.name}: output {name} is a {type(target).__name__}, expected an "
+                    "array."
+                )
             leading = target.shape[: target.ndim - len(shape)]
             if target.shape[len(leading) :] != shape or not _broadcasts_to(batch, leading):
                 self._refuse(name, (*batch, *shape), target.shape)

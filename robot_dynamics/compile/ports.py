@@ -163,7 +163,8 @@ def stack_inputs(
             for value, (name, shape) in zip(values, ports.inputs, strict=True)
         )
         raise ShapeError(
-            f"{ports.name}: leading dimensions do not broadcast: {leading_shapes}."
+            f"{ports.name}: leading dimensions are {leading_shapes}, expected dimensions that "
+            "broadcast."
         ) from None
     stacked = []
     for value, (_, shape) in zip(values, ports.inputs, strict=True):

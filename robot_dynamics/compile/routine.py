@@ -173,14 +173,20 @@ class Routine:
             if kind == "Call":
                 entry = getattr(given, "entry", None)
                 if entry is None:
-                    raise CompilerError(f"{self.__name__}: {name} is no function.")
+                    raise CompilerError(
+                        f"{self.__name__}: {name} is {given!r:.60}, expected a function."
+                    )
                 words += [*entry, *[0] * (len(_CALL) - len(entry))]
                 continue
             if kind in _ARRAYS:
                 _, element, rank = _ARRAYS[kind]
                 fits = isinstance(given, np.ndarray) and given.flags.c_contiguous
                 if not fits or given.dtype != element or given.ndim != rank:
-                    raise CompilerError(f"{self.__name__}: {name} is no contiguous {kind}.")
+                    array = isinstance(given, np.ndarray)
+                    found = f"{given.dtype} of shape {given.shape}" if array else repr(given)
+                    raise CompilerError(
+                        f"{self.__name__}: {name} is {found}, expected a contiguous {kind}."
+                    )
                 words += [given.__array_interface__["data"][0], *given.shape]
             elif kind == "float":
                 words += struct.unpack("<q", struct.pack("<d", given))
@@ -269,12 +275,17 @@ class Definition:
                 self.parameters.append((name, parameter.annotation.id))
         for name, kind in self.parameters:
             if kind not in (*_ARRAYS, *_SCALARS, "Call"):
-                raise CompilerError(f"{self._name}: {name} is no array, number or call.")
+                raise CompilerError(
+                    f"{self._name}: {name} is of type {kind}, expected an array, a number or a "
+                    "call."
+                )
 
     def flat(self, arguments: Sequence[Any], field: Callable[[Any, str], Any]) -> list[Any]:
         """Return the arguments that parameters stand for: of records the fields, one by one."""
         if len(arguments) != len(self._fields):
-            raise CompilerError(f"{self._name}: expected {len(self._fields)} arguments.")
+            raise CompilerError(
+                f"{self._name}: got {len(arguments)} arguments, expected {len(self._fields)}."
+            )
         found: list[Any] = []
         for given, fields in zip(arguments, self._fields, strict=True):
             found += [given] if fields is None else [field(given, name) for name in fields]
@@ -305,7 +316,8 @@ def _used(of: Routine, parameter: ast.arg, seen: set[tuple[Routine, str]]) -> li
             used.add(node.attr)
             if node.attr not in record._fields:
                 raise CompilerError(
-                    f"{of.__name__}: {record.__name__} has no field {node.attr!r}."
+                    f"{of.__name__}: {record.__name__} has no field {node.attr!r}, expected one "
+                    f"of {', '.join(record._fields)}."
                 )
     return [field for field in record._fields if field in used]
 
@@ -400,7 +412,10 @@ class _Body:
         self.text = "\n".join([head, "entry:", *locals_, *self._writer.lines, "}"])
 
     def _refuse(self, node: ast.AST) -> NoReturn:
-        raise CompilerError(f"{self._of.__name__}: a routine cannot have {ast.unparse(node)!r}.")
+        raise CompilerError(
+            f"{self._of.__name__}: a routine cannot have {ast.unparse(node)!r}, expected the "
+            "syntax listed in `compile.routine`."
+        )
 
     # Statements.
 
@@ -571,7 +586,7 @@ class _Body:
             return self._writer.emit(f"sitofp i64 {value[1]} to double")
         if (value[0], kind) == ("i1", "double"):
             return self._writer.emit(f"uitofp i1 {value[1]} to double")
-        raise CompilerError(f"{self._of.__name__}: expected {kind} where {value[0]} is.")
+        raise CompilerError(f"{self._of.__name__}: a value is {value[0]}, expected {kind}.")
 
     def _truth(self, value: Value) -> str:
         return self._as("i1", value)

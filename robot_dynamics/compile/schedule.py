@@ -21,7 +21,7 @@ _LARGE = 2000
 _FAR, _VERY_FAR = 120, 500
 
 
-class Plan(NamedTuple):
+class EvaluationPlan(NamedTuple):
     """The decisions about one program.
 
     Attributes:
@@ -35,10 +35,10 @@ class Plan(NamedTuple):
     together: dict[int, tuple[int, ...]]
 
 
-def plan(program: Program) -> Plan:
+def plan(program: Program) -> EvaluationPlan:
     """Return the decisions about a program."""
     fused, together = choose_fused_products(program), calls_together(program)
-    return Plan(fused, order_of_evaluation(program, fused, together), together)
+    return EvaluationPlan(fused, order_of_evaluation(program, fused, together), together)
 
 
 def calls_together(program: Program) -> dict[int, tuple[int, ...]]:

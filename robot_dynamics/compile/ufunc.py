@@ -142,7 +142,9 @@ def _hang_into(ufunc: Any, record: _Record) -> None:
         or head.doc != ctypes.addressof(record.shared[2])
         or head.obj is not None
     ):
-        raise RuntimeError("NumPy's ufunc objects are not laid out as its header file says.")
+        raise RuntimeError(
+            "NumPy's ufunc objects differ from ufuncobject.h, expected a supported NumPy."
+        )
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(record))
     head.obj = id(record)
 

@@ -243,8 +243,9 @@ class ContactAccelerations:
         found = impact_with_friction(self._solver, before, bounce, closed, _MISSED)
         if not (found.error <= _MISSED and found.approach <= _APPROACH):
             raise NoContactForces(
-                f"{named([self._contacts.names[i] for i in hit])}: no impulses satisfy the laws "
-                "of impact; expected contacts that can open."
+                f"{named([self._contacts.names[i] for i in hit])}: the best impulses violate the "
+                f"laws of impact by {max(found.error, found.approach):.3g}; expected contacts "
+                "that can open."
             )
         return found.impulse[self._b :].reshape(-1, 3), found.change
 

@@ -99,8 +99,8 @@ def copositive_complementarity(M: Array, d: Array) -> Array | None:
         return None
     if _astray(M / size @ z + d / large, z):
         raise RobotDynamicsError(
-            f"Lemke's method lost its accuracy on {len(d)} unknowns; expected fewer redundant "
-            "contacts."
+            f"Lemke's method for {len(d)} unknowns has an error above {_ASTRAY:g}; expected fewer "
+            "redundant contacts."
         )
     return z * (large / size)
 
@@ -136,7 +136,10 @@ def _lemke(M: Array, q: Array) -> Array | None:
         if not len(rows):
             return None
         row = _first(table, rows, column, basis, 2 * m)
-    raise RobotDynamicsError(f"Lemke's method did not end on {m} unknowns.")
+    raise RobotDynamicsError(
+        f"Lemke's method for {m} unknowns did not end in {_PIVOTS * m + 1} pivots; expected fewer "
+        "redundant contacts."
+    )
 
 
 def _first(

@@ -70,8 +70,8 @@ class Metric:
             self._lower = np.linalg.cholesky(H)
         except np.linalg.LinAlgError as failure:
             raise RobotDynamicsError(
-                f"{robot.model.name}: the joint-space inertia matrix is not positive definite: a "
-                "body that moves has no inertia."
+                f"{robot.model.name}: the joint-space inertia matrix is not positive definite "
+                "(a moving body has no inertia); expected masses of all moving bodies."
             ) from failure
         self._Q = np.zeros((len(H), 0))
         self._held = np.zeros(len(H))  # x that loops demand
@@ -185,8 +185,8 @@ def contact_equations(
             if abs(rate) > AT_REST:
                 raise ArgumentError(
                     f"contact {name!r} {'opens' if rate > 0.0 else 'closes'} at {abs(rate):.3g} "
-                    f"m/s or rad/s, expected {AT_REST:g} here, an impact, or those that stay "
-                    "closed as `closed`."
+                    f"m/s or rad/s; expected at most {AT_REST:g}: use `impact`, or name the "
+                    "contacts that stay closed in `closed`."
                 )
     metric = Metric(contacts.robot, q0, qd0)
     return equations_of(metric, terms, contacts.names, which, forces)
@@ -204,8 +204,8 @@ def equations_of(
     for i, size in zip(which, own, strict=True):
         if not size > _NOTHING * largest:
             raise ArgumentError(
-                f"contact {names[i]!r} moves nothing here, expected a normal along which joints "
-                "can move."
+                f"contact {names[i]!r} has a normal along which no joint can move at these "
+                "positions; expected a normal along which joints can move."
             )
     free = metric.free(tau)
     M, d = normals.T @ normals, normals.T @ free + drift
@@ -232,7 +232,7 @@ def contact_forces(
     """
     if not isinstance(equations, ContactEquations):
         raise ArgumentError(
-            f"equations are {equations!r:.60}, expected what `contact_equations` returns."
+            f"equations are {equations!r:.60}, expected a result of `contact_equations`."
         )
     M, d = equations.M, equations.d
     if method == "lcp":
@@ -245,7 +245,7 @@ def contact_forces(
         raise UnknownNameError("method", method, METHODS)
     if force is None:
         raise NoContactForces(
-            f"{named(_wedged(equations))}: no contact forces satisfy the laws, as their normals "
+            f"{named(_wedged(equations))}: no contact forces satisfy the laws, because normals "
             "oppose each other; expected contacts that can open."
         )
     x = equations.free + equations.normals @ force

@@ -94,7 +94,10 @@ def struck(robot: Robot, q: Vector, qd: Vector, impulses: Mapping[str, Vector]) 
     metric = Metric(robot, q0, qd0)
     u = robot.external_forces(q0, impulses, "aligned")
     if not np.isfinite(u).all():
-        raise ArgumentError("impulses on frames are not finite; expected numbers.")
+        raise ArgumentError(
+            f"impulses are {impulses!r:.120}, with a number that is not finite; expected finite "
+            "numbers."
+        )
     return np.asarray(qd0 + metric.motion(metric.of_force(u)))
 
 
@@ -135,8 +138,8 @@ def impact(
     if law == "stronge":
         if len(which) != 1:
             raise ArgumentError(
-                f"{len(which)} contacts under Stronge's law, expected one: simultaneous impacts "
-                "have no energetic law that is agreed on."
+                f"{len(which)} contacts take part in an impact with Stronge's law, expected one: "
+                "there is no accepted energetic law of simultaneous impacts."
             )
         rows = np.vstack([terms.T[:, which[0]], terms.along[which[0]]])
         push = metric.of_force(rows.T)
@@ -205,8 +208,8 @@ def _no_less(M: Array, d: Array) -> Array:
     found = linear_complementarity(M, d)
     if found is None:
         raise RobotDynamicsError(
-            "no impulses satisfy the laws of impact, as normals of contacts oppose each other; "
-            "expected contacts that can open."
+            f"no impulses of {len(d)} contacts satisfy the laws of impact, because normals oppose "
+            "each other; expected contacts that can open."
         )
     return found
 
@@ -528,7 +531,8 @@ def sticking_impact(
     for i in which:
         if not terms.axes[i].any():
             raise ArgumentError(
-                f"{contacts.names[i]!r} has no tangents, expected a point contact."
+                f"contact {contacts.names[i]!r} is an inequality, without tangents; expected a "
+                "point contact."
             )
     N = np.vstack([np.vstack([terms.T[:, i], terms.along[i]]) for i in which])
     push = metric.of_force(N.T)

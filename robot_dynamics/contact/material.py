@@ -75,20 +75,20 @@ class Material:
             for name in _OF_ELASTIC:
                 if (given := getattr(self, name)) != getattr(Material, name):
                     raise ArgumentError(
-                        f"{name} of a rigid material is {given:g}, expected a stiffness beside it."
+                        f"{name} of a rigid material is {given:g}, expected a finite stiffness."
                     )
         elif bool(self.damping) == bool(self.restitution):
             raise ArgumentError(
-                f"an elastic material, of stiffness {self.stiffness:g} N/m, has a damping of "
-                f"{self.damping:g} N s/m and a restitution of {self.restitution:g}, expected one "
-                "of them: each says what an impact loses."
+                f"an elastic material of stiffness {self.stiffness:g} N/m has damping "
+                f"{self.damping:g} N s/m and restitution {self.restitution:g}, expected exactly "
+                "one of them: each sets the energy lost in an impact."
             )
         elif not self.damping:
             dissipation(self.restitution, self.speed)
         if self.tangential_damping and not np.isfinite(self.tangential_stiffness):
             raise ArgumentError(
-                f"tangential_damping of a material is {self.tangential_damping:g} N s/m, expected "
-                "a tangential_stiffness beside it: without one nothing gives way."
+                f"tangential_damping of a material is {self.tangential_damping:g} N s/m without "
+                "tangential_stiffness, expected both: a rigid contact has no tangential damping."
             )
 
     @property
@@ -109,8 +109,8 @@ def require_material(contact: str, material: object) -> None:
         )
     if material.friction.torsion:
         raise ArgumentError(
-            f"contact {contact!r} has torsional friction of {material.friction.torsion:g} m, "
-            "expected none: only soft fingers of arms have it."
+            f"contact {contact!r} has torsional friction {material.friction.torsion:g} m, "
+            "expected 0: only soft fingers of arms have torsional friction."
         )
 
 
@@ -131,8 +131,8 @@ def dissipation(restitution: float, speed: float) -> float:
     e = restitution
     if not _LEAST <= e <= 1.0:
         raise ArgumentError(
-            f"an elastic contact has a restitution of {e:g}, expected {_LEAST:g} to 1: with less "
-            "its damping has no bound."
+            f"an elastic contact has restitution {e:g}, expected {_LEAST:g} to 1: its damping "
+            "grows without bound towards 0."
         )
     if e > 1.0 - _NEAR_ONE:
         return 1.5 * (1.0 - e) / speed

@@ -109,8 +109,8 @@ class PointContact:
         object.__setattr__(self, "radius", radius)
         if self.shape is not None and (self.radius or not isinstance(self.surface, Plane)):
             raise ArgumentError(
-                f"contact {self.name!r} has a shape and a radius or a surface that is not a "
-                "`plane`, expected a shape on a plane."
+                f"contact {self.name!r} has a shape with radius {self.radius:g} m on the surface "
+                f"{self.surface!r:.60}, expected a shape of radius 0 on a `plane`."
             )
         point = finite_vector(f"point of contact {self.name!r}", self.point, 3)
         object.__setattr__(self, "point", tuple(point.tolist()))
@@ -157,7 +157,7 @@ class _Disc:
         return across * (self.radius / sqrt(across.dot(across) + _FLAT))
 
 
-class Posture:
+class Configuration:
     """A mechanism at some positions, as functions of inequalities see it.
 
     Args:
@@ -192,6 +192,9 @@ class Posture:
         return of_successor.compose(of_predecessor.inverse())
 
 
+Posture = Configuration  #: Its former name, kept for `phi` of users.
+
+
 @dataclass(frozen=True)
 class Inequality:
     """A function of the positions that must not become negative, without friction.
@@ -205,7 +208,7 @@ class Inequality:
     """
 
     name: str
-    phi: Callable[[Posture], Scalar]
+    phi: Callable[[Configuration], Scalar]
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
@@ -233,14 +236,14 @@ class _Limit(NamedTuple):
     limit: float
     sign: float
 
-    def phi(self, posture: Posture) -> Scalar:
+    def phi(self, posture: Configuration) -> Scalar:
         return (posture.joint(self.joint) - self.limit) * self.sign
 
 
 def joint_limits(robot: Robot, restitution: float = 0.0) -> tuple[Inequality, ...]:
     """Return the position limits of a robot's description as inequalities."""
     if not isinstance(robot, Robot):
-        raise ArgumentError(f"limits of joints of {robot!r:.60}, expected a Robot.")
+        raise ArgumentError(f"robot is {robot!r:.60}, expected a Robot.")
     model, limits = robot.model, robot.model.limits()
     found: list[Inequality] = []
     for name, at in zip(model.joint_names, model.v_slices, strict=True):
@@ -297,7 +300,7 @@ class _Cable(NamedTuple):
     first: tuple[str, Sequence[float]]
     second: tuple[str, Sequence[float]]
 
-    def slack(self, posture: Posture) -> Scalar:
+    def slack(self, posture: Configuration) -> Scalar:
         between = posture.point(*self.first) - posture.point(*self.second)
         return self.length - sqrt(between.dot(between) + _FLAT * self.length * self.length)
 
@@ -307,7 +310,7 @@ class _Push(NamedTuple):
 
     loop: LoopJoint
 
-    def phi(self, posture: Posture) -> Scalar:
+    def phi(self, posture: Configuration) -> Scalar:
         kind, names = self.loop.type, [row.direction for row in self.loop.type.rows]
         return kind.residual(posture.placement(self.loop))[names.index("z")]
 
@@ -326,8 +329,8 @@ def push_only_loops(robot: Robot) -> tuple[Robot, tuple[Inequality, ...]]:
     for loop in pushing:
         if len(loop.type.rows) > 1:
             raise ArgumentError(
-                f"{model.name}: unilateral loop joint {loop.name!r} is of type "
-                f"{loop.type.name}, expected point_on_plane, or a PointContact with friction."
+                f"{model.name}: unilateral loop joint {loop.name!r} has type {loop.type.name}, "
+                "expected point_on_plane: or use a PointContact with friction."
             )
     if not pushing:
         return robot, ()
@@ -343,7 +346,7 @@ def vertices(contact: PointContact, points: ArrayLike) -> tuple[PointContact, ..
     Their names are numbered from 1.
     """
     if not isinstance(contact, PointContact):
-        raise ArgumentError(f"vertices of {contact!r:.60}, expected those of a PointContact.")
+        raise ArgumentError(f"contact is {contact!r:.60}, expected a PointContact.")
     array = points_array(f"points of contact {contact.name!r}", points)
     return tuple(
         replace(contact, name=f"{contact.name} {i + 1}", point=point)
@@ -368,7 +371,10 @@ def outline(points: ArrayLike) -> list[int]:
         along = off @ axes[0]
         return sorted({int(np.argmin(along)), int(np.argmax(along))})
     if rank > 2:
-        raise ArgumentError("points that are not in a plane have no outline, expected a face.")
+        raise ArgumentError(
+            f"{len(array)} points are up to {np.abs(off @ axes[2]).max():.3g} m from a plane, "
+            "expected points in a plane."
+        )
     try:
         return sorted(int(i) for i in ConvexHull(off @ axes[:2].T).vertices)
     except QhullError as error:  # pragma: no cover - ruled out by the rank
@@ -418,8 +424,7 @@ def placed(model: Model, contact: PointContact | Inequality) -> PlacedPoint | In
     base = WORLD if on is None else on.body
     if base == link.body:
         raise ArgumentError(
-            f"contact {contact.name!r} is between parts of one body, expected two that move "
-            "against each other."
+            f"contact {contact.name!r} is between parts of one body, expected parts of two bodies."
         )
     frame = None if on is None else on.placement
     # What the user wrote says whose it is if it fails.
@@ -609,7 +614,7 @@ def named_contacts(
         if not isinstance(item, (PointContact, Inequality, ShapeContact)):
             several = isinstance(item, (tuple, list))
             what = f"a {type(item).__name__} of {len(item)}" if several else f"{item!r:.60}"
-            star = "; several in a list are written with a star, *joint_limits(robot)"
+            star = ": unpack lists with a star, *joint_limits(robot)"
             raise ArgumentError(
                 f"contact {i + 1} of {len(found)} is {what}, expected {_CONTACTS}"
                 f"{star if several else ''}."
@@ -621,7 +626,9 @@ def named_contacts(
     ]
     for name in names:
         if names.count(name) > 1:
-            raise ArgumentError(f"two contacts are called {name!r}, expected one name each.")
+            raise ArgumentError(
+                f"{names.count(name)} contacts are named {name!r}, expected different names."
+            )
     return found
 
 
@@ -651,17 +658,17 @@ class Contacts:
         self, robot: Robot, items: Iterable[PointContact | Inequality | ShapeContact]
     ) -> None:
         if not isinstance(robot, Robot):
-            raise ArgumentError(f"contacts of {robot!r:.60}, expected those of a Robot.")
+            raise ArgumentError(f"robot is {robot!r:.60}, expected a Robot.")
         self.robot, found = robot, named_contacts(items)
         self.items = tuple(item for item in found if not isinstance(item, ShapeContact))
         if len(self.items) < len(found):
             raise ArgumentError(
-                "contacts of shapes are for the time steps of `rd.Simulation`, expected "
-                "PointContact and Inequality here."
+                f"{len(found) - len(self.items)} of {len(found)} contacts are ShapeContact, "
+                "expected PointContact and Inequality: contacts of shapes need `rd.Simulation`."
             )
         self.names = tuple(item.name for item in self.items)
         if not self.items:
-            raise ArgumentError("no contacts were given, expected at least one.")
+            raise ArgumentError("the list of contacts is empty, expected at least one.")
         materials = [item.material for item in self.items]
         self.restitution = np.array([m.restitution for m in materials])
         self.friction = np.array([m.friction.friction for m in materials])
@@ -778,12 +785,16 @@ def closed_contacts(
         gap = float(terms.gap[i])
         if closed is None and abs(gap) > TOUCHING:
             if isinstance(contacts.items[i], Inequality):
-                off, near = f"phi of {contacts.names[i]!r} is {gap:.3g}", f"{TOUCHING:g} at most"
+                off, near = f"phi of {contacts.names[i]!r} is {gap:.3g}", f"at most {TOUCHING:g}"
             else:
                 way = f"{distance(abs(gap))} {'apart' if gap > 0.0 else 'deep'}"
-                off, near = f"contact {contacts.names[i]!r} is {way}", f"{distance(TOUCHING)}"
+                off, near = (
+                    f"contact {contacts.names[i]!r} is {way}",
+                    f"at most {distance(TOUCHING)}",
+                )
             raise ArgumentError(
-                f"{off}, expected {near} here, or the places of those that touch as `closed`."
+                f"{off}, expected {near}: move the robot, or name the touching contacts in "
+                "`closed`."
             )
     return which
 
@@ -796,8 +807,8 @@ def require_rigid(item: PointContact | Inequality, where: str) -> None:
     """
     if item.material.elastic:
         raise ArgumentError(
-            f"contact {item.name!r} has a stiffness of {item.material.stiffness:g} N/m, expected "
-            f"a rigid one {where}; rd.Simulation has soft ones."
+            f"contact {item.name!r} has stiffness {item.material.stiffness:g} N/m, expected a "
+            f"rigid contact {where}: soft contacts need rd.Simulation."
         )
 
 
@@ -814,8 +825,8 @@ def require_normals(
     for item, fine, size in zip(items, good.tolist(), sizes.tolist(), strict=True):
         if not fine or (isinstance(item, PointContact) and abs(size - 1.0) > 1e-6):
             raise UndefinedContact(
-                f"contact {item.name!r} has a gap or a normal that is not finite here, expected a "
-                "surface with a gradient."
+                f"contact {item.name!r} has a gap or a normal that is not finite at these "
+                "positions, expected a surface with a gradient."
             )
 
 
@@ -825,7 +836,9 @@ def _gap_and_slope(
     """Return phi and d phi / dq over velocities (nv,)."""
 
     def phi(at: Sequence[Scalar]) -> Scalar:
-        return _called(f"phi of inequality {item.name!r}", item.phi, _PHI, Posture(model, at))
+        return _called(
+            f"phi of inequality {item.name!r}", item.phi, _PHI, Configuration(model, at)
+        )
 
     by_position = gradient(phi, q)
     traced = not all(isinstance(at, float) for at in q)

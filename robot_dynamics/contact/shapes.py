@@ -59,7 +59,9 @@ class Solid:
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in _SIZES:
-            raise ArgumentError(f"a {self.kind!r} on {self.link!r}, expected one of {[*_SIZES]}.")
+            raise ArgumentError(
+                f"a solid on {self.link!r} is of kind {self.kind!r}, expected one of {[*_SIZES]}."
+            )
         require_text(f"the link of a {self.kind}", self.link)
         try:
             size = tuple(positive_number("size", x) for x in self.size)
@@ -80,7 +82,7 @@ class Solid:
         ):  # fmt: skip
             raise ArgumentError(
                 f"the convex hull on {self.link!r} has points of shape {points.shape}, expected "
-                "(n, 3), four at least, finite and not in one plane."
+                "(n, 3): at least four finite points that are not in one plane."
             )
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "points", points)
@@ -153,11 +155,13 @@ class ShapeContact:
         if not (isinstance(self.first, Solid) and isinstance(self.second, Solid)):
             raise ArgumentError(
                 f"contact {self.name!r} is between {self.first!r:.40} and {self.second!r:.40}, "
-                "expected two of Solid."
+                "expected two objects of type Solid."
             )
         kinds = {self.first.kind, self.second.kind}
         if kinds == {"plane"}:
-            raise ArgumentError(f"contact {self.name!r} is between two planes, expected one.")
+            raise ArgumentError(
+                f"contact {self.name!r} is between two planes, expected at most one plane."
+            )
         require_material(self.name, self.material)
         usual = 1 if "sphere" in kinds else 2 if "capsule" in kinds else 4
         usual = _MOST_POINTS if kinds == {"box"} else usual
@@ -205,8 +209,7 @@ def seen_points(model: Model, contact: ShapeContact, first: int) -> list[SeenPoi
     body, base = (model.link(solid.link).body for solid in (contact.first, contact.second))
     if body == base:
         raise ArgumentError(
-            f"contact {contact.name!r} is between parts of one body, expected two that move "
-            "against each other."
+            f"contact {contact.name!r} is between parts of one body, expected parts of two bodies."
         )
     return [SeenPoint(body, base, first + i) for i in range(contact.points)]
 
@@ -229,12 +232,14 @@ def collision_solids(description: Description, link: str) -> tuple[Solid, ...]:
             problem.element == f"link {link!r}"
             and "the <collision> is left out" in problem.message
         ):
-            raise RobotDynamicsError(f"{problem.sentence()[:-1]}, expected all to touch with.")
+            raise RobotDynamicsError(
+                f"{problem.sentence()[:-1]}, expected all collision geometry of the link."
+            )
     shapes = [s for s in description.shapes if s.link == link and s.role == "collision"]
     if not shapes:
         raise RobotDynamicsError(
             f"link {link!r} of {description.mechanism.name!r} has no collision geometry, expected "
-            "some to touch with."
+            "at least one <collision>."
         )
     return tuple(_solid_of(description, shape) for shape in shapes)
 
@@ -263,12 +268,12 @@ def contacts_of(
     """
     _require_description(description)
     if not isinstance(pairs, Iterable):
-        raise ArgumentError(f"{pairs!r:.60} are to touch, expected pairs of links or solids.")
+        raise ArgumentError(f"pairs are {pairs!r:.60}, expected pairs of links or solids.")
     found: dict[str, list[tuple[Solid, Solid]]] = {}
     for pair in pairs:
         two = isinstance(pair, (tuple, list)) and len(pair) == 2
         if not two or not all(isinstance(side, (str, Solid)) for side in pair):
-            raise ArgumentError(f"{pair!r:.60} are to touch, expected pairs of links or solids.")
+            raise ArgumentError(f"a pair is {pair!r:.60}, expected two links or solids.")
         sides = [(p,) if isinstance(p, Solid) else collision_solids(description, p) for p in pair]
         name = " on ".join(p.link if isinstance(p, Solid) else p for p in pair)
         found.setdefault(name, []).extend((a, b) for a in sides[0] for b in sides[1])
@@ -283,7 +288,7 @@ def contacts_of(
 def _require_description(description: Description) -> None:
     if not isinstance(description, Description):
         raise ArgumentError(
-            f"a description is {description!r:.60}, expected what `load_description` returns."
+            f"description is {description!r:.60}, expected a result of `load_description`."
         )
 
 
@@ -295,12 +300,14 @@ def _solid_of(description: Description, shape: Shape) -> Solid:
         import trimesh
     except ImportError as error:
         raise RobotDynamicsError(
-            f"the mesh {shape.mesh!r} of link {shape.link!r} needs the package trimesh: "
-            "pip install 'robot_dynamics[collision]'."
+            f"the mesh {shape.mesh!r} of link {shape.link!r} cannot be read without trimesh, "
+            "expected it installed: pip install 'robot_dynamics[collision]'."
         ) from error
     path = description.locate(shape)
     try:
         points = trimesh.load(path, force="mesh").convex_hull.vertices
     except Exception as error:  # whatever the readers of so many formats raise
-        raise RobotDynamicsError(f"{path}: cannot be read as a mesh ({error}).") from error
+        raise RobotDynamicsError(
+            f"{path}: cannot be read ({error}), expected a mesh file that trimesh reads."
+        ) from error
     return Solid.convex(shape.link, np.asarray(points) * shape.size, shape.pose)

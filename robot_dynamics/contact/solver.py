@@ -187,7 +187,7 @@ def pyramid_impulses(
         RobotDynamicsError: If there is no solution.
     """
     if sides < 4:
-        raise ArgumentError(f"a pyramid of {sides} sides, expected four at least.")
+        raise ArgumentError(f"the friction pyramid has {sides} sides, expected at least 4.")
     b, n, k = holding, len(friction), sides
     into = np.linalg.solve(W[:b, :b], W[:b, b:]) if b else np.zeros((0, 3 * n))
     start = np.linalg.solve(W[:b, :b], c[:b]) if b else np.zeros(0)
@@ -205,7 +205,10 @@ def pyramid_impulses(
                   [np.diag(friction), -E.T, np.zeros((n, n))]])  # fmt: skip
     z = copositive_complementarity(M, np.concatenate([rows @ d, np.zeros(n)]))
     if z is None:
-        raise RobotDynamicsError("no impulses meet the laws of contact: something is wedged in.")
+        raise RobotDynamicsError(
+            f"no impulses of {n} contacts satisfy the laws of contact, because a body is wedged; "
+            "expected contacts that can open."
+        )
     P = rows.T @ z[: n + n * k]
     return np.concatenate([-start - into @ P, P])
 

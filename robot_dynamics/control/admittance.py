@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import expm
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.abilities import CommandsPositions
 from robot_dynamics.control.admittance_program import (
     RATE,
     ROW,
@@ -41,7 +42,7 @@ from robot_dynamics.control.gain_ramp import with_gains
 from robot_dynamics.control.gains import servo_gains
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
+from robot_dynamics.control.path_check import PathCheck, PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
@@ -52,8 +53,8 @@ from robot_dynamics.model.parameters import pack
 Array = NDArray[np.float64]
 
 _NEWTON = 20  # steps at the start: it is near
-_UNBOUNDED = 1e9  # of what has no limit
-_BRAKE_S = 0.1  # within the limits of e, its speed is at most what is left over this time
+_UNBOUNDED = 1e9  # limit of joints without one
+_BRAKE_S = 0.1  # the speed of e is at most its distance to the limit over this time
 _INSTANTS = 5  # of a path, at which the loop is checked
 _SURFACES = np.geomspace(0.01, 1.0, 7)  # of the stiffest one, for which the loop has to be stable
 
@@ -91,7 +92,7 @@ class WrenchEstimate:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew, with no wrench."""
+        """Reset, with no wrench."""
         self._about_center, self._momentum = np.zeros(6), np.zeros(6)
         self._last: int | None = None
 
@@ -100,8 +101,8 @@ class WrenchEstimate:
         last = self._last
         gone = 1 if last is None else max(tick - last, 1)
         self._about_center, self._momentum, h = self._kernel(
-            self._about_center, self._momentum, step.pose, step.twist, step.contact_wrench,
-            gone * self._period, 0.0 if last is None else 1.0,
+            self._about_center, self._momentum, step.pose, step.twist,
+            step.held_body_wrenches[0, :6], gone * self._period, 0.0 if last is None else 1.0,
         )  # fmt: skip
         self._last = tick
         return np.asarray(h)
@@ -158,7 +159,7 @@ class Compliance:
         self._step = self._advance.bind(np.array(block))
 
     def forget(self) -> None:
-        """Begin anew, at rest at the reference."""
+        """Reset, at rest at the reference."""
         self.state = np.zeros(18)
 
     def advance(self, h: Array | None) -> None:
@@ -216,7 +217,7 @@ class SetPoints:
     def begin(self, q: Array, pose: Array) -> None:
         """Begin at measured positions (na,), which are near to where a pose (7,) needs them.
 
-        What they are off vanishes in the ramp of the start.
+        Their offset vanishes in the ramp of the start.
         """
         self._at, self._off = self._system.positions(q), np.zeros(len(q))
         self._posture = np.array(q, dtype=float)
@@ -232,48 +233,93 @@ class SetPoints:
         return self._at[self._system.q_index] + (1.0 - ramp) * self._off
 
 
-class AdmittanceLaw(HybridLaw):
-    """The hybrid law on a reference that gives way to what is measured at the grasps.
+class CompliantReference:
+    """The reference that gives way to the wrench from outside, and set points that follow it.
+
+    Args:
+        law: The servo that follows it.
+
+    Attributes:
+        compliance: e, with M, D and K.
+        row: The row that is followed.
+        points: Set points of the arm joints; None for arms with internal closed chains.
+    """
+
+    def __init__(self, law: HybridLaw) -> None:
+        settings = law.settings.admittance
+        self.compliance = Compliance(settings, law.period)
+        self._outside = WrenchEstimate(law.hybrid_system, settings.wrench_bandwidth, law.period)
+        self.row: Array = np.zeros(0)
+        self.points: SetPoints | None = None
+        if law.system.internal_chains is None:
+            own = law.settings.posture
+            # As a servo of that bandwidth and damping goes there in the end.
+            rate = own.bandwidth / max(2.0 * own.damping_ratio, 1.0)
+            self.points = SetPoints(law.system, law.safety, law.grasp.contacts, law.period, rate)
+
+    def forget(self) -> None:
+        """Reset for a start."""
+        self.compliance.forget()
+        self._outside.forget()
+
+    def shift(self, row: Array) -> Array:
+        """Return the row to follow in the place of a row of the plan."""
+        self.row = self.compliance.shifted(row)
+        return self.row
+
+    def advance(self, tick: int, step: HybridStep, *, measured: bool, ramped: bool) -> Array:
+        """Go on by a period, and return the wrench from outside (6,).
+
+        Args:
+            tick: Control periods since the start.
+            step: The step of this period.
+            measured: Whether it is of measured grasp wrenches.
+            ramped: Whether the ramp of the start is over.
+        """
+        h = None
+        if not measured:
+            self._outside.forget()
+        elif ramped:
+            h = self._outside.update(tick, step)
+        self.compliance.advance(h)
+        return np.zeros(6) if h is None else h
+
+
+class AdmittanceLaw(HybridLaw, CommandsPositions):
+    """The hybrid law on a reference that gives way to the wrenches at the grasps.
 
     The wrench counts from the end of the ramp on. Without measured wrenches the reference comes to
     rest where it is displaced to; it does not come back, for the object may lean on something.
 
     Attributes:
-        inertia: Lambda (6, 6) where the path that was checked last begins, about the object's
-            origin, angular first; None before.
-        compliance: e, with M, D and K.
-        set_points: Positions of the arm joints (na,) with which they hold the object at what is
-            followed; None of arms with internal closed chains.
+        inertia: Lambda (6, 6) at the beginning of the path that was checked last, about the
+            object's origin, angular first; None before.
+        compliant: The reference that gives way.
     """
 
+    stiff = False
     inertia: Array | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        settings = self.settings.admittance
-        self.compliance = Compliance(settings, self.period)
-        self._outside = WrenchEstimate(self.hybrid_system, settings.wrench_bandwidth, self.period)
-        self._wanted: Array = np.zeros(0)  # the row that is followed
-        self._set_points: SetPoints | None = None
-        if self.system.internal_chains is None:
-            own = self.settings.posture
-            # As a servo of that bandwidth and damping goes there in the end.
-            rate = own.bandwidth / max(2.0 * own.damping_ratio, 1.0)
-            self._set_points = SetPoints(
-                self.system, self.safety, self.contacts, self.period, rate
-            )
+        self.compliant = CompliantReference(self)
+
+    @property
+    def compliance(self) -> Compliance:
+        """e, with M, D and K."""
+        return self.compliant.compliance
 
     @property
     def columns(self) -> dict[str, int]:
         """Width of each column that the law adds to a recording."""
         own = {"external_wrench": 6, "compliant_displacement": 6}
-        if self._set_points is not None:
+        if self.compliant.points is not None:
             own["position_command"] = len(self.system.joint_names)
         return {**super().columns, **own}
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit, order and meaning of the columns and of those of the references."""
+        """Unit, order and meaning of `columns` and `reference_columns`."""
         return {
             **super().units,
             "external_wrench": "N m, N: from outside on the object, about its origin, world "
@@ -291,37 +337,29 @@ class AdmittanceLaw(HybridLaw):
         chosen = {"inertia": c.M.tolist(), "damping": c.D.tolist(), "stiffness": c.K.tolist()}
         return {**super().metadata, "admittance": chosen}
 
-    @property
-    def moves_as_asked(self) -> bool:
-        """Whether the object follows the reference whatever pushes it: it gives way."""
-        return False
-
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
-        """Forget what was learned, and return what is seen; see `HybridLaw.start`."""
-        self.compliance.forget()
-        self._outside.forget()
+        """Reset the law, and return the step at rest; see `HybridLaw.start`."""
+        compliant = self.compliant
+        compliant.forget()
         step = super().start(q, qd, last)
-        self.compliance.take(self.settings.admittance)
+        compliant.compliance.take(self.settings.admittance)
         self.set_points = None
-        if self._set_points is not None:
-            self._set_points.begin(q, step.reference[POSE])
+        if compliant.points is not None:
+            compliant.points.begin(q, step.reference[POSE])
             self.set_points = q
         self._add(step, np.zeros(6), np.zeros(6))
         return step
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
-        """Return the step of a control instant and remember it; see `HybridLaw.update`."""
-        step, h = super().update(tick, q, qd, wrenches), None
-        followed = self.compliance.e
-        if wrenches is None:
-            self._outside.forget()
-        elif tick >= self._ramp_ticks:
-            h = self._outside.update(tick, step)
-        self.compliance.advance(h)
-        if self._set_points is not None:
-            ramp = min(tick / self._ramp_ticks, 1.0)
-            self.set_points = self._set_points.next(self._wanted[POSE], ramp)
-        self._add(step, np.zeros(6) if h is None else h, followed)
+        """Return the step of a control period; see `HybridLaw.update`."""
+        step, compliant = super().update(tick, q, qd, wrenches), self.compliant
+        followed = compliant.compliance.e
+        measured, ramped = wrenches is not None, tick >= self.ramp_ticks
+        h = compliant.advance(tick, step, measured=measured, ramped=ramped)
+        if compliant.points is not None:
+            ramp = min(tick / self.ramp_ticks, 1.0)
+            self.set_points = compliant.points.next(compliant.row[POSE], ramp)
+        self._add(step, h, followed)
         step.reference = self._followed.row(tick)
         return step
 
@@ -341,15 +379,14 @@ class AdmittanceLaw(HybridLaw):
         super().check_gains(settings)
 
     def _row(self, tick: int) -> Array:
-        self._wanted = self.compliance.shifted(super()._row(tick))
-        return self._wanted
+        return self.compliant.shift(super()._row(tick))
 
     def _take_gains(self, end: ControlSettings) -> None:
         super()._take_gains(end)
         self.compliance.take(self.settings.admittance)
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit, followed without wrenches.
+        """Return the margins of the plan, followed without wrenches.
 
         Raises:
             PreflightError: Also if the loop would chatter on a surface somewhere.
@@ -361,7 +398,7 @@ class AdmittanceLaw(HybridLaw):
             try:
                 check_compliance(wanted, inertia)
             except AdmittanceError as error:
-                raise PreflightError([Problem(time, "", str(error))]) from None
+                raise PreflightError([PathProblem(time, "", str(error))]) from None
         self.inertia = inertias[0]
         return check
 
@@ -433,7 +470,7 @@ def _on_a_surface(
 
 
 def _discretised(M: ArrayLike, D: ArrayLike, K: ArrayLike, period: float) -> Array:
-    """Return what e, e' and constant h make of e and e' in a period (..., 2, 3); exact."""
+    """Return the exact matrix from e, e' and constant h to e and e' after a period (..., 2, 3)."""
     M, D, K = np.broadcast_arrays(*(np.asarray(x, float) for x in (M, D, K)))
     rates = np.zeros((*M.shape, 3, 3))
     rates[..., 0, 1] = 1.0

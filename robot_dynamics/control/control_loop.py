@@ -17,6 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.abilities import (
+    AdjustsGrip,
+    FollowsPlan,
+    HoldsObject,
+    SensesObject,
+    TakesReferences,
+)
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.control_law import ControlLaw, LawStep
@@ -26,7 +33,7 @@ from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStre
 from robot_dynamics.control.joint_motion import LOOK_S, StillArms
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.link_distance import Proximity
-from robot_dynamics.control.path_check import PreflightError, Problem
+from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rotation_path import rotated
 from robot_dynamics.control.safety import SafetyLayer
@@ -130,17 +137,18 @@ class ControlLoop:
     ) -> None:
         self.law, self.clock, self.controller = law, clock, controller
         self.system = system = law.system
-        self._control, self._tilting = control, bool(law.soft_fingers)
+        self._control, self._ramp_ticks = control, control.ramp_ticks
+        held = law if isinstance(law, HoldsObject) else None
         self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
         self._arms = ArmModel(system)
-        self._laden = ArmModel(with_load_in_hand(system)) if law.holds_object else self._arms
+        self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
         self._proximity = proximity = Proximity(system, settings, object_box)
         bodies: tuple[WrenchResidual, ...] = ()
-        if wrist_sensors and law.holds_object:
+        if wrist_sensors and held:
             bodies = watched_bodies(system, settings, control.period, friction)
-            if law.held_bodies != len(bodies):
+            if held.grasp.bodies != len(bodies):
                 raise RobotDynamicsError(
-                    f"the law estimates the wrench of {law.held_bodies} body, expected a law that "
+                    f"the law estimates the wrench of {held.grasp.bodies} body, expected one that "
                     f"estimates it for each of the {len(bodies)} parts that are held."
                 )
         self.safety = SafetyLayer(
@@ -154,34 +162,34 @@ class ControlLoop:
                 system.limits["effort"],
                 system.arm_slices,
                 control.command_delay_periods,
-                law.firmer_grip,
+                self._firmer_grip,
             ),
             period=control.period,
             clock=clock,
             ramp_s=control.start.ramp_s,
             start_speed=control.start.velocity_limit,
             wrench_count=len(system.arms) if wrist_sensors else 0,
-            holds_object=law.holds_object,
+            holds_object=held is not None,
             rigid_object=system.object_joint is None,
             proximity=proximity,
             bodies=bodies,
-            soft_fingers=law.soft_fingers,
+            soft_fingers=held.grasp.soft_fingers if held else (),
         )
         # Everything that is needed in a fault is loaded now: nothing may be compiled then.
         self._support(system.posture, True)
         self._support(system.posture, False)
-        for held in (True, False):
-            self._inertia(system.posture, held)
+        for laden in (True, False):
+            self._inertia(system.posture, laden)
         self.step_time = self._try_step()
         self.intake: ReferenceIntake | None = None
-        if law.follows:
+        if isinstance(law, TakesReferences):
             self.intake = ReferenceIntake(
-                law, system, settings, self._arms.terms, proximity, control.period
+                law, system, settings, self._arms.terms, proximity, control
             )
         self.wrist_sensors = WristSensors(system)
         # Surfaces or people may stop arms that give way, one's own controller may let them stay.
         self._still_arms: StillArms | None = None
-        if law.moves_as_asked and controller is None:
+        if held and held.moves_as_asked and controller is None:
             self._still_arms = StillArms(system.arm_slices, control.object.bandwidth)
         self._grasps = [grasp[:3, 3] for grasp in system.grasps]
         self._looked, self._look_ticks = 0, max(1, round(LOOK_S / control.period))
@@ -220,7 +228,7 @@ class ControlLoop:
         }
         of_wrenches = [stream.watch for stream in self.wrenches.values()]
         self.object_pose: VectorStream | None = None
-        if self.law.senses:
+        if isinstance(self.law, SensesObject) and self.law.senses:
             self.object_pose = VectorStream("object pose", 13, stale_after_s, self.clock)
         of_object = [self.object_pose.watch] if self.object_pose is not None else []
         self._watches: list[StreamWatch] = [
@@ -312,7 +320,7 @@ class ControlLoop:
 
     def _sense(self) -> None:
         """Hand the measured pose of the object to the law."""
-        if self.object_pose is not None:
+        if self.object_pose is not None and isinstance(self.law, SensesObject):
             values = self.object_pose.values
             self.law.sense(pose=values[:7], twist=values[7:])
 
@@ -447,13 +455,13 @@ class ControlLoop:
             PreflightError: If the arms cannot follow the reference from there.
         """
         self._checked_start = None
-        motion = self.law.check_path(q)
-        if motion is not None:
+        if isinstance(self.law, FollowsPlan):
+            motion = self.law.check_path(q)
             poses = self.law.reference.rows(motion.times)[:, POSE]
             close = self._proximity.first_too_close(motion.q, poses)
             if close is not None:
                 row, joint, sentence = close
-                raise PreflightError([Problem(float(motion.times[row]), joint, sentence)])
+                raise PreflightError([PathProblem(float(motion.times[row]), joint, sentence)])
         self._checked_start = np.array(q, dtype=float)
 
     def start(self, now: int, tick: int) -> LawStep:
@@ -612,33 +620,22 @@ class ControlLoop:
         self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
     ) -> tuple[LawStep, Array | None]:
         """Return the law's step from a state that passed, and the torque after its checks."""
-        safety, law = self.safety, self.law
+        safety = self.safety
         if not safety.wrenches_usable:  # since this instant
             wrenches = None
         if safety.reference_held and not self._holding:
             self._holding = True
-            law.hold(tick)
+            if isinstance(self.law, FollowsPlan):
+                self.law.hold(tick)
         step = self.step_law(tick, q, qd, wrenches)
         intake = self.intake if self.intake is not None and self.intake.came else None
         if intake is not None:
             lost = intake.lost(self.clock.seconds(now))
             if lost is not None:
                 safety.trip(now, lost)
-        # Named only where it is too large; the comparison is false for what is no number.
-        support = None if step.support_torque_ratio <= 1.0 else step.support
-        torque = safety.command(
-            now,
-            step.torque,
-            closure=step.closure,
-            support=support,
-            error=step.error,
-            task_scale=step.task_scale if tick >= law.ramp_ticks else 1.0,
-            pose=step.pose,
-            wrenches=None if wrenches is None else step.held_body_wrenches,
-            tilts=step.tilts if self._tilting else None,
-            wrists=wrenches,
-        )
-        if tick - self._looked >= self._look_ticks and tick >= law.ramp_ticks:
+        ramped = tick >= self._ramp_ticks
+        torque = safety.command(now, step, wrists=wrenches, ramped=ramped)
+        if tick - self._looked >= self._look_ticks and ramped:
             self._looked = tick
             self._look_for_still_arms(q, step)
         self._last_step = step
@@ -654,7 +651,7 @@ class ControlLoop:
         asked = np.array([pose[:3] + rotated(pose[3:], grasp) for grasp in self._grasps])
         for i in self._still_arms.look(q, asked):
             arm = self.system.arms[i].name
-            self.safety.measurement.distrust(
+            self.safety.arms.measurement.distrust(
                 arm,
                 "it did not move although its grasp should have moved by 1 mm; expected new "
                 "measurements, not stale data under new time stamps, and an arm that is free to "
@@ -678,7 +675,15 @@ class ControlLoop:
 
     def _support(self, q: Array, held: bool) -> Array:
         """Return what holds the arms up at rest (na,), with the object or without it."""
-        return self.law.grip_support(q) if held else self._arms.support(q)
+        if not held:
+            return self._arms.support(q)
+        law = self.law
+        return law.grip_support(q) if isinstance(law, AdjustsGrip) else law.hold_support(q)
+
+    def _firmer_grip(self, q: Array) -> Array:
+        """Return the torque (na,) that makes the grip as firm as control may."""
+        law = self.law
+        return law.firmer_grip(q) if isinstance(law, AdjustsGrip) else np.zeros_like(q)
 
     def _inertia(self, q: Array, held: bool) -> Array:
         """Return the inertia of the arms (na, na), with their shares of the object or without."""
@@ -739,13 +744,17 @@ class ControlLoop:
         self.joint_states.complaints.clear()
         # A grasp that was lost is closed again where the arms agree about the object: without its
         # weight they would sink, and no start is allowed from motion.
-        if self.law.holds_object and not self.safety.object_held and self._is_grasped():
+        if (
+            isinstance(self.law, HoldsObject)
+            and not self.safety.object_held
+            and self._is_grasped()
+        ):
             self.safety.count_object()
 
     def _refuse_if_apart(self) -> None:
         """Refuse to trust a lost arm again that holds the object elsewhere than the others do."""
         safety, system = self.safety, self.system
-        q = safety.measurement.q
+        q = safety.arms.measurement.q
         held = safety.in_charge and safety.object_held and system.object_loop_joint is None
         if held and safety.lost_arms and np.isfinite(q).all():
             gap = disagreement(system, q)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.arm_model import ArmModel
-from robot_dynamics.control.control_law import ControlLaw, LawStep, ObjectPlan
+from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep, ObjectPlan
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
@@ -267,7 +267,9 @@ class RunningController:
         self, name: str, controller: Controller, law: ControlLaw, settings: ControlSettings
     ) -> None:
         self._name, self._controller, self._law = name, controller, law
-        self._period, self._count = settings.period, len(law.system.joint_names)
+        self._period, self._ramp_ticks = settings.period, settings.ramp_ticks
+        self._count = len(law.system.joint_names)
+        self._no_force = np.zeros(len(law.internal_force_names))
         task = ControlTask(law, settings)
         self._limits = task.effort_limits
         controller.task = task
@@ -309,9 +311,8 @@ class RunningController:
                 f"controller {self._name!r} returned an array of shape {torque.shape}; expected "
                 f"{self._count} torques, one for each arm joint."
             )
-        ramp_ticks = self._law.ramp_ticks
-        if tick < ramp_ticks:
-            ramped = step.support + tick / ramp_ticks * (torque - step.support)
+        if tick < self._ramp_ticks:
+            ramped = step.support + tick / self._ramp_ticks * (torque - step.support)
             # What is too large even so is refused with the number that the controller returned.
             if (abs(ramped) <= self._limits).all() or (abs(torque) <= self._limits).all():
                 torque = ramped
@@ -329,7 +330,7 @@ class RunningController:
             step.pose,
             step.twist,
             step.error,
-            step.internal_force,
+            step.internal_force if isinstance(step, HeldStep) else self._no_force,
             step.support,
             row[POSE],
             row[TWIST],

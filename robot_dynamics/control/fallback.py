@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The torque of arms whose control cannot go on, and which arms' state is not known meanwhile."""
+"""Torques of arms that the control law no longer moves."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.clock import Clock
+from robot_dynamics.control.faults import Response
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -19,6 +21,7 @@ Array = NDArray[np.float64]
 _FAST = 10.0  # speed that counts at most where a hold begins [rad/s or m/s]
 _NO_TORQUE = 0.1  # [N m or N]
 _HOLD_PER_DELAY = 0.05  # bandwidth of a joint hold times its delay: what a sampled loop bears
+_SETTLING_S = 0.05  # in which the torque rate leads from the law's torque to the fallback's
 
 
 def within_rate(torque: Array, last: Array, largest: float) -> Array:
@@ -211,9 +214,17 @@ class FallbackTorque:
             except RobotDynamicsError:  # as where a linkage cannot be
                 added = np.zeros_like(q)
             if np.isfinite(added).all():
-                torque += added
+                torque += self._share_within(torque, added) * added
             self._measured = torque, self._inertia_at(q, held=held)
             self._servo = None
+
+    def _share_within(self, torque: Array, added: Array) -> float:
+        """Return the largest share of `added` up to 1 that no drive limit cuts joint by joint.
+
+        A grip that one joint cuts is another wrench on the object, not a weaker grip.
+        """
+        room = np.maximum(self._effort - torque * np.sign(added), 0.0)
+        return float(min(1.0, *(room[added != 0.0] / np.abs(added[added != 0.0])), 1.0))
 
     def move_hold(self, arm: int, q: Array) -> None:
         """Hold an arm at other positions (n,) from now on, and find its load anew there."""
@@ -359,3 +370,127 @@ class FallbackTorque:
             return self._last_support.copy()
         self._last_support = tau
         return tau.copy()
+
+
+class Fallback:
+    """The fallback of all arms: where they are held, which are lost, which their drives hold.
+
+    Attributes:
+        torques: Torques of the configured fallback.
+        lost: Arms whose state is not known.
+        released: Names of the arms that must get no command any more: their drives hold them.
+        disproved: Response to a wrong model; a reset keeps it.
+
+    Args:
+        torques: Torques of the configured fallback.
+        arms: Names of the arms, in the order of vectors.
+        slices: Slice of each arm in vectors over the arm joints.
+        settings: End of lost arms.
+        clock: Meaning of times.
+        period: Control period [s].
+    """
+
+    def __init__(
+        self,
+        torques: FallbackTorque,
+        arms: Sequence[str],
+        slices: Sequence[slice],
+        settings: SafetySettings,
+        clock: Clock,
+        period: float,
+    ) -> None:
+        self.torques, self._arms, self._slices = torques, tuple(arms), tuple(slices)
+        self._period, self._settling = period, clock.count(_SETTLING_S)
+        self._end_after = clock.count(settings.lost_arm_end_after_s)
+        self._drives_hold = settings.lost_arm_end == "drive_hold"
+        self._braking: frozenset[int] = frozenset()
+        self._hold, self._holds_next = np.zeros(slices[-1].stop), False
+        self.disproved = Response.NONE
+        self.forget()
+
+    def forget(self) -> None:
+        """Take no arm for lost, and command all of them again."""
+        self.lost = LostArms(self._end_after)
+        self.released: tuple[str, ...] = ()
+
+    def note_drives(self, added: Callable[[Array], Array], braking: Collection[str] = ()) -> None:
+        """Take note of the torques and brakes that drives have by themselves.
+
+        Args:
+            added: Returns the torques that drives add to commands at positions (na,).
+            braking: Names of the arms whose drives brake when commands stop.
+        """
+        self.torques.drives_add = added
+        self._braking = frozenset(i for i, arm in enumerate(self._arms) if arm in braking)
+
+    def trust_model(self) -> None:
+        """Compute torques from the model from now on."""
+        self.disproved = Response.NONE
+        self.torques.trust_model()
+
+    def distrust_model(self, response: Response, q: Array, last: Array, *, held: bool) -> None:
+        """Hold joints without the model from now on; see `FallbackTorque.hold_joints`."""
+        if self.disproved is Response.NONE:
+            self.hold(q)
+            self.torques.hold_joints(q, last, held=held)
+        self.disproved = response
+
+    def hold(self, q: Array) -> None:
+        """Hold all joints at positions (na,)."""
+        self._hold = q.copy()
+
+    def hold_next(self) -> None:
+        """Hold all joints at the positions of the next torque: its samples are still to come."""
+        self._holds_next = True
+
+    def hold_arm(self, arm: int, q: Array) -> None:
+        """Hold an arm at the positions at which it comes back, of all joints (na,), if known."""
+        own = self._slices[arm]
+        if np.isfinite(q[own]).all():
+            self._hold[own] = q[own]
+            self.torques.move_hold(arm, q[own])
+
+    def torque(
+        self, now: int, q: Array, qd: Array, last: Array, *, held: bool, false: Collection[str]
+    ) -> Array:
+        """Return the torque (na,) to send now.
+
+        Args:
+            now: The present time.
+            q: Last good positions (na,).
+            qd: Last good velocities (na,).
+            last: Torque that was sent last (na,).
+            held: Whether the object is held, so that its weight counts.
+            false: Names of the arms whose samples will not be trusted before a reset.
+        """
+        if self._holds_next:
+            self._hold, self._holds_next = q.copy(), False
+        # The drive alone can brake an arm with false samples: as soon as the last torque that the
+        # arm got is the fallback's.
+        names = false if self._drives_hold else ()
+        hopeless = [i for i, arm in enumerate(self._arms) if arm in names]
+        self.lost.give_up(now, hopeless, self._settling)
+        ended: Collection[int] = self.lost.ended
+        if self._drives_hold:
+            self.released = tuple(self._arms[i] for i in ended)
+        if self.disproved is not Response.NONE:
+            ended = self._leave_to_drives(ended, last, q)
+        return self.torques.torque(
+            q, qd, self._hold, last, self._period, held=held, lost=self.lost, ended=ended
+        )
+
+    def _leave_to_drives(self, ended: Collection[int], last: Array, q: Array) -> Collection[int]:
+        """Release the arms that their drives hold by their own means; return who gets zero.
+
+        Brakes need no model. Without them joints are held by what is measured; if that drives
+        them, the commands are zero, and cease then: a drive may hold its last torque.
+        """
+        left = set(self._braking)
+        if self.disproved is Response.GIVE_UP:
+            ended = range(len(self._arms))
+            if self._drives_hold and self.torques.is_zero(last, q):
+                left.update(ended)
+        self.released = tuple(
+            arm for i, arm in enumerate(self._arms) if i in left or arm in self.released
+        )
+        return ended

@@ -105,7 +105,7 @@ class FaultLatch:
         law_runs: Whether the law's torque is what is sent.
         wrenches_usable: Whether force feedback may go on; a lost wrench taken as zero makes it
             push harder.
-        reference_held: Whether the law is to stay at rest where its reference was in `elapsed`.
+        reference_held: Whether the law must come to rest and stay there.
         in_charge: Whether arms rely on the torques that are sent. True from the first start on,
             also after a reset: who lets go of arms that hang on torques drops them.
     """
@@ -122,16 +122,11 @@ class FaultLatch:
         self.faults: tuple[tuple[int, Finding], ...] = ()
         self._began = 0
         self.reference_held = False
-        self._held_at = 0
 
     @property
     def cause(self) -> str:
         """The sentence of the first fault; empty without one."""
         return str(self.faults[0][1]) if self.faults else ""
-
-    def elapsed(self, now: int) -> int:
-        """Return the time since the start; it stands still while the pose is held."""
-        return (self._held_at if self.reference_held else now) - self._began
 
     def require_inactive(self) -> None:
         """Refuse a start in any other state; to be asked before anything is done for one.
@@ -171,8 +166,7 @@ class FaultLatch:
         self.faults += ((now, found),)
         self.response = max(self.response, found.cause.response)
         self.wrenches_usable &= found.cause not in (Cause.WRENCH_LOST, Cause.WRENCH_WRONG)
-        if not self.reference_held:
-            self.reference_held, self._held_at = True, now
+        self.reference_held = True
         if self.state is not State.STOPPED:
             stop = found.cause is Cause.STOP_REQUESTED
             self.state = State.STOPPED if stop else State.FALLBACK

@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The rows that a control law follows, by ticks: of a plan, a halt, or one after another.
+"""The rows that a control law follows, by ticks: of a plan, a halt, and plans that take over.
 
-Only what is still to come is kept, and the little that measured forces are compared with: plans
-may follow one another for as long as the law runs. Of a plan that takes over a part is looked up
-at a time, so that no control period waits for a long one.
+Only later rows are kept, and the few with which measured forces are compared, so that plans can
+follow one another for any time. A plan that takes over is looked up in parts, so that a long one
+does not delay a control period.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from robot_dynamics.errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-_AT_ONCE_S = 0.25  # of a plan that takes over, looked up at once
+_AT_ONCE_S = 0.25  # length of such a part
 
 
 class FollowedRows:
     """Rows of the reference, by ticks.
 
-    Those of an object of several bodies are that of the first body with the forces and what they
-    are compared with, then the motion (19,) of each of the others.
+    A row of an object of several bodies has the columns of the first body, with forces, and then
+    the motion (19,) of each other body.
 
     Args:
-        bodies: What each body is to do from the beginning on, the first with the forces.
-        columns: Where everything stands in the row of the first body; see `row_columns`.
-        period: Of control [s].
-        begin: The tick of the plan's time 0; its first row serves before.
+        bodies: First plan of each body, the first with the forces.
+        columns: Columns of the first body; see `row_columns`.
+        period: Control period [s].
+        begin: Tick of the plan's time 0; until then its first row is followed.
         delay: Control periods between a measurement and the command's action on it.
-        ahead: How much later the middle of the time is in which a command acts [s].
+        ahead: Time from a measurement to the middle of the action of its command [s].
         blend_s: Time over which one plan takes over from another [s].
 
     Raises:
@@ -70,7 +70,7 @@ class FollowedRows:
 
     @property
     def beginning(self) -> Array:
-        """The first row of the first plan, whatever is followed at present."""
+        """The first row of the first plan."""
         return np.asarray(self._original[1][0])
 
     def restart(self) -> None:
@@ -91,7 +91,7 @@ class FollowedRows:
         return self._rows[index]  # type: ignore[no-any-return]
 
     def hold(self, tick: int) -> None:
-        """Come to rest on the path from a tick on; forces stay what they are then."""
+        """Come to rest on the path from a tick on; forces stay as they are then."""
         index = self._index(tick)
         begin = (self._first + index - self._base) * self._period
         self._continue_with([Halt(body, begin) for body in self._bodies], begin, tick)
@@ -99,13 +99,12 @@ class FollowedRows:
     def follow(self, bodies: Sequence[Plan], tick: int) -> None:
         """Follow another plan from a tick on, without a jump.
 
-        Its time 0 is there. What it differs by from the old one, in pose, velocity, acceleration
-        and forces, fades over the time of blending, so that the torque has no jump. Surfaces that
-        are to be touched can be touched at once; those that are to be left are left when their
-        force has faded.
+        Its time 0 is at the tick. Differences from the old plan in pose, velocity, acceleration
+        and forces fade over the time of blending, so that the torque does not jump. Surfaces of
+        the new plan can be touched at once; others are left when their force has faded.
 
         Args:
-            bodies: What each body is to do, the first with the forces.
+            bodies: Plan of each body, the first with the forces.
             tick: Control periods since the start.
 
         Raises:
@@ -118,16 +117,15 @@ class FollowedRows:
     def depart(
         self, tick: int, seen: Array, error: Array, rate: Array, *, behind: bool = True
     ) -> Array:
-        """Take the path up from where the object is, come back to it smoothly; return the row.
+        """Return the row at the object's pose, from which later rows lead smoothly to the path.
 
-        A path that has ended behind the surface is not come back to: the object comes to rest
-        where it is.
+        If the path has ended behind the surface, the object comes to rest near its present pose.
 
         Args:
-            tick: When a surface is left.
+            tick: Tick at which a surface is left.
             seen: Pose of the object (7,).
-            error: What counts as its error (6,): that remains one.
-            rate: What its velocity is off the path's without being an error (6,).
+            error: Part of its distance to the path that remains an error (6,).
+            rate: Velocity relative to the path that is no error (6,).
             behind: Whether the path is behind the surface there.
         """
         index, width = self._index(tick), self._at["internal"].stop
@@ -172,7 +170,7 @@ class FollowedRows:
         return np.hstack([with_compared(rows[0], past, self._at, self._late), *rows[1:]])
 
     def _look_up_to(self, count: int) -> None:
-        """Look up what is followed as far as that many rows, or to its end."""
+        """Look up the plan as far as that many rows, or to its end."""
         known = len(self._rows)
         if known >= min(count, self._count):
             return
@@ -183,7 +181,7 @@ class FollowedRows:
         self._rows = np.vstack([self._rows, self._completed(rows, past)])
 
     def _continue_with(self, sources: Sequence[Plan], begin: float, tick: int) -> None:
-        """Follow sources from a tick on, smoothly; what is over is forgotten."""
+        """Follow sources from a tick on, smoothly, and forget earlier rows."""
         index = self._index(tick)
         forces = np.r_[self._at["contact"], self._at["internal"]]
         blend = self._count_of(self._blend_s)
@@ -221,13 +219,13 @@ def _duration(sources: Sequence[Plan]) -> float:
 def with_compared(rows: Array, before: Array, at: Mapping[str, slice], late: int) -> Array:
     """Return rows with the forces that measured ones are compared with.
 
-    A force that is measured is the answer to what was wanted some samples before.
+    A measured force is the effect of the desired one some samples before.
 
     Args:
         rows: Rows of a plan (N, 19 + 2 C + m).
         before: Rows that were followed before them (M, at least as wide); none at the start.
-        at: Where everything stands in a row; see `row_columns`.
-        late: How many samples.
+        at: Columns of a row; see `row_columns`.
+        late: Number of these samples.
     """
     width = rows.shape[1]
     past = np.vstack([before[:, :width], rows]) if len(before) else rows
@@ -239,12 +237,12 @@ def with_compared(rows: Array, before: Array, at: Mapping[str, slice], late: int
 def blended(
     rows: Array, last: Array, period: float, duration: float, forces: slice | NDArray[np.intp]
 ) -> Array:
-    """Return rows that begin with another one and become those that they are, smoothly.
+    """Return rows of a new plan with a smooth transition from the last row of another one.
 
-    What the plans differ by where the new one takes over, as curves of position and quaternion
-    (see `control.streamed.curve`), fades by a polynomial of fifth order: pose, velocity and
-    acceleration are continuous, and each is the rate of the one before.
-    Forces change by the same law.
+    The difference of the plans, as curves of position and quaternion (see
+    `control.streamed.curve`), fades by a polynomial of fifth order: pose, velocity and
+    acceleration are continuous, and each is the rate of the one before. Forces change by the same
+    law.
 
     Args:
         rows: Rows of the new plan (N, any); the last one is held where they are too few.

@@ -40,7 +40,7 @@ from robot_dynamics.control.hybrid.law_program import HybridLawProgram, ObjectCo
 from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.control.impedance_settings import ImpedanceSettings
-from robot_dynamics.control.path_check import PathCheck, PreflightError, Problem
+from robot_dynamics.control.path_check import PathCheck, PathProblem, PreflightError
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import is_moment
@@ -131,12 +131,13 @@ class ImpedanceLaw(HybridLaw):
     """
 
     program = ImpedanceProgram
+    stiff = False
     inertia: Array | None = None
     _inertias: Array = np.zeros((0, 6, 6))  # along the path that was checked last
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit, order and meaning of the columns and of those of the references."""
+        """Unit, order and meaning of `columns` and `reference_columns`."""
         return {
             **super().units,
             "spring_wrench": "N m, N: of springs and dampers on the object, about its origin, "
@@ -158,12 +159,12 @@ class ImpedanceLaw(HybridLaw):
         gains = super()._gains_of(settings, posture, damping)
         return replace(gains, integral=0.0, internal_integral=0.0)
 
-    def _block(self, gains: HybridGains) -> Array:
-        """Return the parameters of the kernel: those of the hybrid law, and the springs."""
-        return np.concatenate([super()._block(gains), *map(np.asarray, self._springs())])
+    def _more_parameters(self) -> list[Array]:
+        """Return the springs as parameters of the kernel."""
+        return [np.asarray(values, dtype=float) for values in self._springs()]
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit; springs are checked at instants of the motion.
+        """Return the margins of the plan; springs are checked at instants of the motion.
 
         Raises:
             PreflightError: Also if the sampled loop does not bear the springs somewhere.
@@ -172,24 +173,19 @@ class ImpedanceLaw(HybridLaw):
         times, inertias = self._load_inertias(check.rollout, _INSTANTS)
         fault = unstable_springs(self.settings, inertias)
         if fault is not None:
-            raise PreflightError([Problem(times[fault.instant], "", str(fault))])
+            raise PreflightError([PathProblem(times[fault.instant], "", str(fault))])
         self._inertias = inertias
         return check
-
-    @property
-    def moves_as_asked(self) -> bool:
-        """Whether the object follows the reference whatever pushes it: it gives way."""
-        return False
 
     def check_start(self, q: Array, qd: Array) -> None:
         """Refuse a start as `HybridLaw.check_start` does, and springs that cannot be borne there.
 
         Raises:
-            StartError: With what is worst, and by how much.
+            StartError: With the largest deviation.
             GainError: If the sampled loop does not bear the springs.
         """
         super().check_start(q, qd)
-        self.inertia = self.hybrid_system.load_inertia(self._joints(q), self.reference.start)
+        self.inertia = self.hybrid_system.load_inertia(self.kernel.joints(q), self.reference.start)
         wanted = self.settings if self._retuning is None else self._retuning.end
         check_springs(wanted, self.inertia[None])
 
@@ -229,7 +225,7 @@ def check_springs(settings: ControlSettings, inertias: Array) -> None:
 
 
 def unstable_springs(settings: ControlSettings, inertias: Array) -> SpringError | None:
-    """Return what is wrong with springs of the object; None if the sampled loop bears them.
+    """Return the error of springs with which the sampled loop is unstable; None if it is stable.
 
     It has to be stable with the command delay, and with one more period of it.
 
@@ -275,7 +271,7 @@ def _names(axis: int) -> tuple[str, str]:
 def _sentence(
     axis: int, given: tuple[float, float], found: Mapping[str, float], inertia: float
 ) -> str:
-    """Return which number of an axis is wrong, and what was expected instead."""
+    """Return the wrong number of an axis, and the expected one."""
     names = _names(axis)
     units = ("N m/rad", "N m s/rad") if axis < 3 else ("N/m", "N s/m")
     about = f"{'about' if axis < 3 else 'along'} {'xyz'[axis % 3]}"

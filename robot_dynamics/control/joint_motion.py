@@ -193,7 +193,8 @@ class JointMotion(NamedTuple):
         sentence = f"position of joint {joint!r} jumped by {jump:.3g} rad or m {how}"
         # A sample is close to another one if the motion of a few periods lies between them.
         close = 10.0 * DISAGREEMENT
-        if np.abs(np.radians(self.q[own]) - before.q[own]).max() < close:
+        told, was = np.radians(self.q[own]), before.q[own]
+        if np.abs(told - was).max() < close < np.abs(was).max():  # near zero nothing can be told
             return f"{sentence}: it seems to be in degrees."
         for other, their in enumerate(slices):
             same = len(before.q[their]) == len(before.q[own])

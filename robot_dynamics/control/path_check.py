@@ -27,7 +27,7 @@ SPACING_S = 0.01  # between the instants that are checked
 _RATE_SHARE = 0.5  # part of the torque rate that a reference alone may take
 
 
-class Problem(NamedTuple):
+class PathProblem(NamedTuple):
     """Something on a reference that the arms cannot or must not do.
 
     Attributes:
@@ -52,7 +52,7 @@ class PreflightError(RobotDynamicsError):
         others: A sentence for each but the first, which is the message.
     """
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[PathProblem]) -> None:
         self.problems = tuple(sorted(problems, key=lambda one: (not one.cause, one.time)))
         first = self.problems[0]
         self.others = tuple(f"also at {p.time:.2f} s: {p.sentence}" for p in self.problems[1:])
@@ -101,7 +101,7 @@ def check_path(
     *,
     contacts: Sequence[Contact] | None = None,
     switched: NDArray[np.bool_] | None = None,
-    problems: Iterable[Problem] = (),
+    problems: Iterable[PathProblem] = (),
     terms: Any = None,
     soft_fingers: Sequence[str] = (),
 ) -> PathCheck:
@@ -179,7 +179,7 @@ def _first(times: Array, wrong: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 def _motion_problems(
     system: GraspSystem, safety: SafetySettings, motion: Rollout
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     limits, names, times = system.limits, system.joint_names, motion.times
     model, every = system.model, system.model.limits()
     slices = zip(model.v_slices, model.joint_names, strict=True)
@@ -192,7 +192,7 @@ def _motion_problems(
         missed = lower[j] if q[i, j] < lower[j] else upper[j]
         at, _ = apart(q[i, j], missed, digits=4)
         name = every_name[system.every_v[j]]
-        yield Problem(
+        yield PathProblem(
             times[i],
             name,
             f"joint {name!r} would be at {at}, expected {lower[j]:.4g} to {upper[j]:.4g}.",
@@ -200,7 +200,7 @@ def _motion_problems(
     speed = limits["velocity"] * safety.velocity_fraction
     for i, j in _first(times, ~(np.abs(motion.qd) <= speed)):
         fastest, most = apart(float(np.max(np.abs(motion.qd[:, j]))), speed[j], digits=4)
-        yield Problem(
+        yield PathProblem(
             times[i],
             names[j],
             f"joint {names[j]!r} would have to move at up to {fastest} rad/s or m/s, expected "
@@ -213,13 +213,13 @@ def _torque_problems(
     safety: SafetySettings,
     motion: Rollout,
     switched: NDArray[np.bool_] | None,
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     names, times = system.joint_names, motion.times
     effort = system.limits["effort"] * safety.effort_fraction
     lacking = ~(np.abs(motion.support) <= effort)
     for i, j in _first(times, lacking):
         needed, most = apart(abs(motion.support[i, j]), effort[j], digits=4)
-        yield Problem(
+        yield PathProblem(
             times[i],
             names[j],
             f"joint {names[j]!r} would need {needed} N m to hold arm and object up, "
@@ -229,7 +229,7 @@ def _torque_problems(
     for i, j in _first(times, task):
         largest = float(np.max(np.abs(motion.torque[:, j])))
         needed, most = apart(largest, effort[j], digits=4)
-        yield Problem(
+        yield PathProblem(
             times[i],
             names[j],
             f"joint {names[j]!r} would need up to {needed} N m with squeeze and motion, "
@@ -243,7 +243,7 @@ def _torque_problems(
         usable = _RATE_SHARE * safety.torque_rate
         for i, j in _first(times[1:], ~(rate <= usable)):
             changed, most = apart(float(np.max(rate[:, j])), usable, digits=4)
-            yield Problem(
+            yield PathProblem(
                 times[i + 1],
                 names[j],
                 f"the torque of joint {names[j]!r} would change by up to {changed} N m/s, "
@@ -253,13 +253,13 @@ def _torque_problems(
 
 def _tilts(
     system: GraspSystem, safety: SafetySettings, motion: Rollout, soft_fingers: Sequence[str]
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     joints = {arm.name: arm.joints for arm in system.arms}
     limit = safety.tilt_limit_deg
     for i, j in _first(motion.times, ~(motion.tilt <= np.radians(limit))):
         arm = soft_fingers[j]
         largest, most = apart(float(np.degrees(np.max(motion.tilt[:, j]))), limit)
-        yield Problem(
+        yield PathProblem(
             motion.times[i],
             joints[arm][-1],
             f"the soft finger of arm {arm!r} would tilt by up to {largest} degrees on the "
@@ -321,14 +321,14 @@ def _singularities(
     motion: Rollout,
     start: Array,
     arms: _ArmJacobians,
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     times = motion.times
     if motion.failed_at is not None:
         worst = int(np.argmax(motion.gaps.sum(axis=1)))
         arm, (distance, angle) = system.arms[worst], motion.gaps[worst]
         q = motion.q[-1] if len(motion.q) else start
         joint = arms.straightening_joint(q, worst)
-        yield Problem(
+        yield PathProblem(
             motion.failed_at,
             joint,
             f"arm {arm.name!r} does not reach the object, {distance:.3g} m and "
@@ -341,7 +341,7 @@ def _singularities(
         i = int(np.argmax(low))
         worst = arms.weakest(motion.q[i])
         joint = arms.straightening_joint(motion.q[i], worst)
-        yield Problem(
+        yield PathProblem(
             times[i],
             joint,
             f"arm {system.arms[worst].name!r} would be at a singularity, relative pivot "
@@ -356,11 +356,11 @@ def _of(system: GraspSystem, q: Array, joint: str) -> float:
 
 def _collisions(
     distances: LinkDistances, safety: SafetySettings, times: Array, closest: Closest
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     least = safety.minimum_arm_distance_m
     close = ~(closest.distance >= least)
     if close.any():
         i = int(np.argmax(close))
         pair = int(closest.pair[i])
         sentence = distances.sentence(pair, float(closest.distance[i]), least)
-        yield Problem(times[i], distances.pairs[pair].first, sentence)
+        yield PathProblem(times[i], distances.pairs[pair].first, sentence)

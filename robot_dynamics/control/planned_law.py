@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What control laws of a held object share: plan and streamed references, start, gain changes."""
+"""Base class of laws for a held object: plan, streamed references, start check, gain changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.control_law import ControlLaw, ObjectPlan
+from robot_dynamics.control.abilities import FollowsPlan, TakesReferences, TunesGains
+from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.followed import FollowedRows
 from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, with_gains
 from robot_dynamics.control.gains import check_gains
@@ -25,28 +26,27 @@ from robot_dynamics.manipulation.system import GraspSystem
 Array = NDArray[np.float64]
 
 
-class PlannedLaw(ControlLaw):
+class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
     """A control law that follows a plan, and references that take over from it.
 
     Args:
-        system: Arms and object as they are believed to be.
+        system: Arms and object according to the model.
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
-        reference: What the object is to do.
-        row_columns: Where everything stands in its rows; see `reference.row_columns`.
-        ahead: How much later the middle of the time is in which a command acts [s].
+        reference: Plan of the object.
+        row_columns: Columns of its rows; see `reference.row_columns`.
+        ahead: Time from a measurement to the middle of the action of its command [s].
 
     Attributes:
         settings: With the gains at present.
         safety: Limits of torque and of its rate.
-        period: Of control [s].
-        row_columns: Where everything stands in a row of the reference.
+        period: Control period [s].
+        ramp_ticks: Number of control periods over which the task ramps in.
+        row_columns: Columns of a row of the reference.
 
     Raises:
         GainError: If the sampled loop with its delay does not bear the gains.
     """
-
-    follows = tunable = True
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class PlannedLaw(ControlLaw):
         self.system, self.settings, self.safety = system, settings, safety
         self.reference, self.row_columns = reference, row_columns
         self.period = settings.period
-        self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
+        self.ramp_ticks = settings.ramp_ticks
         self._followed = FollowedRows(
             self.bodies(reference, 0),
             row_columns,
             self.period,
-            begin=self._ramp_ticks,
+            begin=self.ramp_ticks,
             delay=settings.command_delay_periods,
             ahead=ahead,
             blend_s=settings.blend_s,
@@ -79,24 +79,19 @@ class PlannedLaw(ControlLaw):
         return self._followed.last
 
     @property
-    def ramp_ticks(self) -> int:
-        """Number of control periods over which the task ramps in."""
-        return self._ramp_ticks
+    def internal_columns(self) -> slice:
+        """Columns of the internal force in a row of the plan."""
+        return self.row_columns["internal"]
 
     @property
     def force_columns(self) -> dict[str, slice]:
-        """Where references that come while control runs stand in a row's forces."""
+        """Columns of forces among a row's columns of `FORCE`."""
         at, first = self.row_columns, FORCE.start
         return {
             name: slice(at[name].start - first, at[name].stop - first)
             for name in ("contact", "touch", "internal")
             if at[name].stop > at[name].start
         }
-
-    @property
-    def internal_columns(self) -> slice:
-        """Where a row of the reference has the internal force."""
-        return self.row_columns["internal"]
 
     def check_start(self, q: Array, qd: Array) -> None:
         """Refuse a start from afar or from motion; see `start_check.check_start`."""
@@ -108,7 +103,7 @@ class PlannedLaw(ControlLaw):
 
     @abstractmethod
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit from positions `q` (na,).
+        """Return the margins of the plan to each limit, from positions `q` (na,).
 
         Args:
             q: Positions of the arm joints at the start (na,).
@@ -119,9 +114,9 @@ class PlannedLaw(ControlLaw):
         """
 
     def hold(self, tick: int) -> None:
-        """Come to rest on the path from a tick on; forces stay what they are then.
+        """Come to rest on the path from a tick on; forces stay as they are then.
 
-        `start` begins the reference anew.
+        `start` follows the reference again.
 
         Args:
             tick: Control periods since the start.
@@ -131,14 +126,14 @@ class PlannedLaw(ControlLaw):
     def follow(self, plan: ObjectPlan, tick: int) -> None:
         """Follow another plan from a tick on, without a jump; see `FollowedRows.follow`.
 
-        `start` begins the first one anew.
+        `start` follows the first one again.
 
         Args:
-            plan: What the object is to do from now on; its time 0 is there.
+            plan: The plan; its time 0 is at the tick.
             tick: Control periods since the start.
 
         Raises:
-            ArgumentError: If its rows have another width than those of the law's reference.
+            ArgumentError: If its rows are not as wide as the rows of the law's reference.
         """
         self._followed.follow(self.bodies(plan, tick), tick)
 

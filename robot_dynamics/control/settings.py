@@ -170,7 +170,7 @@ CONTROLLERS = "robot_dynamics.controllers"
 
 @dataclass(frozen=True)
 class LawFacts:
-    """What a control law controls; `app/laws.py` makes the laws.
+    """What a control law controls; `app/scenarios/laws.py` makes the laws.
 
     Attributes:
         contacts: Whether arms may hold the object by contacts that are not rigid, and whether it
@@ -305,6 +305,11 @@ class ControlSettings:
     def period(self) -> float:
         """The control period [s]."""
         return 1.0 / self.rate_hz
+
+    @property
+    def ramp_ticks(self) -> int:
+        """Number of control periods over which control ramps in at a start."""
+        return max(1, round(self.start.ramp_s / self.period))
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ _OWN = 0.25  # part of a residual that a sensor need not explain
 _ALONG = 0.97  # cosine of the angle from a residual to a wrench that a sensor scales wrongly
 
 
-class ObjectMotion(NamedTuple):
+class ObjectDeviation(NamedTuple):
     """What joints tell about the object, which wrist sensors have no part in.
 
     Attributes:
@@ -161,7 +161,7 @@ class WrenchResidual:
         return minimum(excess, _LARGE * (state[10] * change - 1.0))
 
     def finding(
-        self, measured: Array, state: Array, motion: ObjectMotion, wrists: Array | None = None
+        self, measured: Array, state: Array, motion: ObjectDeviation, wrists: Array | None = None
     ) -> Finding:
         """Return what a residual beyond its limits says about sensors, grasp and contact.
 
@@ -232,7 +232,7 @@ class WrenchResidual:
             return f"its mass is {max(share, 0.0):.2g} times the stated one or {bound}"
         return "it is not what it was taken for"
 
-    def _displaced(self, state: Array, motion: ObjectMotion) -> bool:
+    def _displaced(self, state: Array, motion: ObjectDeviation) -> bool:
         """Return whether the object gives way as to a force that exists: one that does work."""
         lever = self.parameters[1]
         size = max(float(np.linalg.norm(state[3:6])), float(np.linalg.norm(state[:3])) / lever)
@@ -241,7 +241,7 @@ class WrenchResidual:
         return not motion.moved + lever * motion.turned <= _GIVES_WAY * size
 
     def warning(
-        self, measured: Array, state: Array, motion: ObjectMotion, wrists: Array | None = None
+        self, measured: Array, state: Array, motion: ObjectDeviation, wrists: Array | None = None
     ) -> str:
         """Return a sentence about a residual within its limits that is a warning.
 

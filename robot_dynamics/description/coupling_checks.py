@@ -78,7 +78,7 @@ def _check_group(
     diagnosis.warning(
         places.loop(binding[-1].name),
         f"coupling {binding[-1].name!r}",
-        f"{names} together leave joints {', '.join(map(repr, still))} no motion",
+        f"{names} together lock joints {', '.join(map(repr, still))}, expected fewer couplings",
     )
 
 
@@ -102,10 +102,10 @@ def _note_dependent(
         off = float(b[i] - factors @ b[kept])
         if abs(off) > _ROUNDING * max(1.0, float(np.abs(b).max())):
             diagnosis.error(
-                place, element, f"contradicts {names}, by {abs(off):.3g} in the offset"
+                place, element, f"contradicts {names}, its offset differs by {abs(off):.3g}"
             )
         else:
-            diagnosis.warning(place, element, f"follows already from {names}")
+            diagnosis.warning(place, element, f"is redundant, it follows from {names}")
 
 
 def _relations(group: list[CouplingElement], joints: list[str]) -> tuple[Array, Array]:

@@ -139,7 +139,9 @@ class Description(ByValue):
             RobotDynamicsError: If the shape is no mesh.
         """
         if shape.kind != "mesh":
-            raise RobotDynamicsError(f"a {shape.kind} has no file, expected a mesh.")
+            raise RobotDynamicsError(
+                f"a shape of link {shape.link!r} is a {shape.kind}, expected a mesh with a file."
+            )
         return locate_mesh(shape.mesh, shape.folder or self.folder)
 
     def with_loops(self, loops: Iterable[LoopElement]) -> Description:

@@ -34,7 +34,7 @@ from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.orientations import DEGREES_HINT, looks_like_degrees
 from robot_dynamics.description.tree_checks import Places
-from robot_dynamics.description.yaml_document import Node, decode
+from robot_dynamics.description.yaml_document import YamlNode, decode
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.elements import Array, JointElement, Limits, LinkElement, Mechanism, pose
 
@@ -91,7 +91,8 @@ class DHRow:
     def __post_init__(self) -> None:
         if self.lower > self.upper:
             raise RobotDynamicsError(
-                f"the lower limit {self.lower:g} is above the upper limit {self.upper:g}."
+                f"the lower limit is {self.lower:.10g} and the upper limit {self.upper:.10g}, "
+                "expected lower below upper."
             )
 
 
@@ -127,11 +128,13 @@ def dh_mechanism(
             f"the convention is {convention!r}, expected 'standard' or 'modified'."
         )
     if not rows:
-        raise RobotDynamicsError("the table has no rows, expected at least one.")
+        raise RobotDynamicsError(f"the table {name!r} has no rows, expected at least one.")
     names = [row.name for row in rows]
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
-        raise RobotDynamicsError(f"two rows are called {twice[0]!r}, expected different names.")
+        raise RobotDynamicsError(
+            f"{names.count(twice[0])} rows are named {twice[0]!r}, expected different names."
+        )
     links, joints = [LinkElement(base)], []
     parent = base
     for row in rows:
@@ -167,7 +170,7 @@ def dh_mechanism(
     return Mechanism(name, tuple(links), tuple(joints))
 
 
-def read_dh(node: Node) -> Description:
+def read_dh(node: YamlNode) -> Description:
     """Return the description of a document with a table.
 
     Raises:

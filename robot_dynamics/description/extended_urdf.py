@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.frames import rigid_piece
 from robot_dynamics.description.joint_names import ALIASES, known_type
-from robot_dynamics.description.yaml_document import Node, decode
+from robot_dynamics.description.yaml_document import YamlNode, decode
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.elements import LoopElement, Mechanism
 from robot_dynamics.model.joints import loop_joint_names
@@ -52,7 +52,7 @@ class ExtendedDocument:
             )
 
 
-def extended(mechanism: Mechanism, node: Node) -> tuple[Mechanism, tuple[str, ...] | None]:
+def extended(mechanism: Mechanism, node: YamlNode) -> tuple[Mechanism, tuple[str, ...] | None]:
     """Return a mechanism with what an Extended-URDF document adds, and the actuated joints.
 
     Args:

@@ -60,7 +60,7 @@ def read_bytes(path: str | Path, *, expected: str, limit: int) -> bytes:
         ) from error
     if len(data) > limit:
         raise refused(
-            path, f"is larger than {limit / 2**20:g} MiB, which {expected} should not be"
+            path, f"is larger than {limit / 2**20:g} MiB, expected {expected} of at most that size"
         )
     return data
 

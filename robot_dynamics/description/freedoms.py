@@ -43,11 +43,14 @@ def check_freedoms(entry: Any, kind: JointType | None, diagnosis: Diagnosis, ele
             diagnosis.error(
                 entry.place,
                 element,
-                f"{name} has {len(values)} values, a {kind.name} joint has {freedoms}",
+                f"{name} has {len(values)} values, expected {kind.nv}: a {kind.name} joint has "
+                f"{freedoms}",
             )
         elif kind.nv == 0 and name in FORCES and _stated(values):
             diagnosis.error(
-                entry.place, element, f"{name} acts on nothing, a {kind.name} joint does not move"
+                entry.place,
+                element,
+                f"{name} is given, expected none: a {kind.name} joint does not move",
             )
 
 

@@ -101,7 +101,7 @@ def check_loop_units(loops: Iterable[LoopElement], places: Places, diagnosis: Di
                 diagnosis.warning(
                     places.loop(loop.name),
                     f"loop joint {loop.name!r}",
-                    f"its origin is {distance:g} m from that of link {link!r}",
+                    f"its origin is {distance:g} m from link {link!r}",
                     _MILLIMETRES,
                 )
 
@@ -113,7 +113,7 @@ def _check_joint_units(joint: JointElement, place: str, diagnosis: Diagnosis) ->
         diagnosis.warning(
             place,
             element,
-            f"its origin is {distance:g} m from the parent's",
+            f"its origin is {distance:g} m from the parent link",
             _MILLIMETRES,
         )
     ends = [x for limits in joint.limits_of_each for x in (limits.lower, limits.upper)]
@@ -144,8 +144,9 @@ def _check_radius(link: LinkElement, size: float, place: str, diagnosis: Diagnos
         diagnosis.warning(
             place,
             element,
-            f"the inertia is too small for {link.mass:g} kg: not even a ball of solid metal has "
-            "so little",
+            f"the inertia has a trace of {trace:.3g} kg m^2, expected at least "
+            f"{3.0 * 0.4 * link.mass * ball**2:.3g} kg m^2 for {link.mass:g} kg, as of a ball of "
+            "solid metal",
             "check the units of mass and inertia",
         )
 

@@ -29,7 +29,7 @@ from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism, read_urdf
 from robot_dynamics.description.urdf_objects import read_urdf_object
 from robot_dynamics.description.xacro_files import SUFFIX, expand_xacro
-from robot_dynamics.description.yaml_document import Node, read_yaml
+from robot_dynamics.description.yaml_document import YamlNode, read_yaml
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import LoopElement, Mechanism
 
@@ -146,7 +146,7 @@ def _locked(saved: SavedModel, strict: bool, locked: Mapping[str, float] | None)
     return replace(saved, description=replace(description, mechanism=mechanism))
 
 
-def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> SavedModel:
+def _from_yaml(node: YamlNode, strict: bool, locked: Mapping[str, float] | None) -> SavedModel:
     if "rows" in node and DH_KEY not in node:
         message = (
             "is a DH table that does not say its convention, expected dh: standard or modified"
@@ -189,7 +189,7 @@ def _checked(description: Description, locked: Mapping[str, float]) -> Descripti
     return replace(description, mechanism=mechanism, diagnosis=diagnosis)
 
 
-def _closed(description: Description, node: Node, strict: bool) -> Description:
+def _closed(description: Description, node: YamlNode, strict: bool) -> Description:
     """Return a description with the loop joints, gears and drives of a YAML document."""
     mechanism, diagnosis = description.mechanism, Diagnosis()
     taken = {element.name for element in _closing(mechanism)}
@@ -243,7 +243,7 @@ def with_drives(mechanism: Mechanism, actuated: tuple[str, ...]) -> Mechanism:
 
 
 def _check_ends(
-    mechanism: Mechanism, loops: Iterable[LoopElement], node: Node, diagnosis: Diagnosis
+    mechanism: Mechanism, loops: Iterable[LoopElement], node: YamlNode, diagnosis: Diagnosis
 ) -> None:
     """Note loops between links that are fixed to each other, and names used twice."""
     carrier = {joint.child: joint for joint in mechanism.joints}

@@ -23,6 +23,7 @@ one value for all of its freedoms or a list with one for each; with a force in i
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ from robot_dynamics.description.orientations import (
     rotation_of_rpy,
     rpy_of_rotation,
 )
-from robot_dynamics.description.yaml_document import Node, decode, read_yaml
+from robot_dynamics.description.yaml_document import YamlNode, decode, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import Array, Limits, LoopElement, Mechanism, pose
@@ -85,7 +86,9 @@ class LoopEnd:
         if self.rpy is not None and self.quat_xyzw is not None:
             raise RobotDynamicsError("has both rpy and quat_xyzw, expected one of them.")
         if self.quat_xyzw is not None and not is_unit(self.quat_xyzw):
-            raise RobotDynamicsError("quat_xyzw is not of unit length.")
+            raise RobotDynamicsError(
+                f"quat_xyzw has length {math.hypot(*self.quat_xyzw):.10g}, expected 1."
+            )
 
     def pose(self) -> Array:
         """Return the pose (4, 4) of the joint's frame in the link."""
@@ -141,9 +144,11 @@ class CouplingEntry:
 
     def __post_init__(self) -> None:
         if bool(self.terms) == bool(self.joint or self.driver):
-            raise RobotDynamicsError("expected either joint and driver, or terms.")
+            found = "both `terms` and" if self.terms else "neither `terms` nor"
+            raise RobotDynamicsError(f"has {found} `joint` and `driver`, expected one of them.")
         if not self.terms and not (self.joint and self.driver):
-            raise RobotDynamicsError("expected both joint and driver.")
+            found = "joint" if self.joint else "driver"
+            raise RobotDynamicsError(f"has only `{found}`, expected both `joint` and `driver`.")
 
     def element(self) -> CouplingElement:
         """Return the relation as an element of a mechanism."""
@@ -168,10 +173,12 @@ class LoopDocument:
 
     def __post_init__(self) -> None:
         if not self.loops and not self.couplings and self.actuated is None:
-            raise RobotDynamicsError("expected loops, couplings or actuated joints.")
+            raise RobotDynamicsError(
+                "is empty, expected at least one of `loops`, `couplings` and `actuated`."
+            )
 
 
-def is_extended(document: Node) -> bool:
+def is_extended(document: YamlNode) -> bool:
     """Return whether a document has keys of Extended URDF."""
     return any(key in document for key in _EXTENDED)
 
@@ -210,15 +217,14 @@ def read_loops(path: str | Path, of: Mechanism | Description | None = None) -> L
         return checked_loops(read_yaml(path))
     if not isinstance(mechanism, Mechanism):
         raise ArgumentError(
-            f"{path}: its names cannot be checked against a {type(of).__name__}, expected a "
-            "mechanism or a description."
+            f"{path}: `of` is a {type(of).__name__}, expected a mechanism or a description."
         )
     links = [link.name for link in mechanism.links]
     return checked_loops(read_yaml(path), links, mechanism.movable_joints)
 
 
 def checked_loops(
-    node: Node,
+    node: YamlNode,
     links: Collection[str] | None = None,
     joints: Collection[str] | None = None,
     diagnosis: Diagnosis | None = None,

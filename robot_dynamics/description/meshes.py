@@ -41,7 +41,7 @@ def locate_mesh(address: str, folder: str | Path = "") -> Path:
         path = Path(folder) / unquote(address[len("file://") :])
     elif kind:
         raise ResourceNotFoundError(
-            address, "nothing is fetched from anywhere, expected package://, file:// or a path", ()
+            address, "files are not downloaded, expected package://, file:// or a path", ()
         )
     else:
         path = Path(folder) / address
@@ -64,5 +64,5 @@ def _in_package(rest: str, folder: str | Path) -> Path:
         if not tried:
             raise
         raise ResourceNotFoundError(
-            SCHEME + rest, "no place has such a file", (*tried, *error.searched)
+            SCHEME + rest, "there is no such file", (*tried, *error.searched)
         ) from error

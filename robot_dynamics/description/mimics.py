@@ -48,8 +48,8 @@ def mimic_couplings(
                 diagnosis.warning(
                     place,
                     element,
-                    f"mimics {other!r}, but joint {fixed[0]!r} is {joints[fixed[0]].type}; this "
-                    "means nothing and is ignored",
+                    f"mimics {other!r}, but joint {fixed[0]!r} is {joints[fixed[0]].type}, "
+                    "expected joints with one degree of freedom: the mimic is ignored",
                 )
             else:
                 if multiplier == 0.0:

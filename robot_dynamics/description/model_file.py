@@ -34,7 +34,7 @@ from robot_dynamics.description.diagnosis import Diagnosis, Problem
 from robot_dynamics.description.freedoms import UNLIMITED, check_freedoms, loop_types
 from robot_dynamics.description.joint_names import PARAMETER_UNITS, known_type
 from robot_dynamics.description.tree_checks import Places, check_tree
-from robot_dynamics.description.yaml_document import Node, decode, read_yaml
+from robot_dynamics.description.yaml_document import YamlNode, decode, read_yaml
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.builder import build
 from robot_dynamics.model.couplings import CouplingElement
@@ -177,7 +177,8 @@ class _Document:
     def __post_init__(self) -> None:
         if self.version != VERSION:
             raise RobotDynamicsError(
-                f"version is {self.version}, this release reads version {VERSION}."
+                f"version is {self.version}, expected {VERSION}: write the file again with this "
+                "release."
             )
 
 
@@ -206,7 +207,9 @@ def write_model(
         else:
             text = "".join(_lines(content))
     except ValueError as error:
-        raise RobotDynamicsError(f"{path}: a number of the model is not finite.") from error
+        raise RobotDynamicsError(
+            f"{path}: a number of the model is not finite ({error}), expected finite numbers."
+        ) from error
     Path(path).write_text(text, encoding="utf-8")
 
 
@@ -219,7 +222,7 @@ def read_model(path: str | Path) -> SavedModel:
     return read_model_node(read_yaml(path))
 
 
-def read_model_node(node: Node) -> SavedModel:
+def read_model_node(node: YamlNode) -> SavedModel:
     """Return the model of a YAML document.
 
     Raises:

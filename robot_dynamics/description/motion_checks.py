@@ -20,11 +20,11 @@ def check_motion(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> 
     if not found:
         return
     (first, link), *others = found.items()
-    more = f"; likewise of {counted(len(others), 'further joint')}" if others else ""
+    more = f"; and {counted(len(others), 'further joint')}" if others else ""
     diagnosis.warning(
         places.joint(first),
         f"joint {first!r}",
-        f"nothing that it moves has inertia, expected mass on link {link!r} or beyond it{more}",
+        f"it moves only links without inertia, expected mass on link {link!r} or beyond it{more}",
         "kinematics need none; forward dynamics do, unless joints are locked or in loops",
     )
 

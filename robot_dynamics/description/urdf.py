@@ -129,7 +129,7 @@ class _Reader:
         mechanism = self._checked_mechanism(transmissions, locked)
         self.diagnosis.raise_if_refused(strict=strict)
         if mechanism is None:
-            raise RobotDynamicsError(f"{self.file}: cannot be read.")
+            raise RobotDynamicsError(f"{self.file}: has no mechanism, expected links and joints.")
         return Description(
             mechanism,
             tuple(self.shapes),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -75,7 +76,7 @@ def read_pose(origin: Tag) -> Array:
         origin.error(f"<{origin.name}> has both rpy and quat_xyzw, expected one of them")
     quaternion = origin.numbers("quat_xyzw", 4, (0.0, 0.0, 0.0, 1.0))
     if not is_unit(quaternion):
-        origin.error("quat_xyzw is not of unit length")
+        origin.error(f"quat_xyzw has length {math.hypot(*quaternion):.10g}, expected 1")
         quaternion = [0.0, 0.0, 0.0, 1.0]
     return pose(translation, rotation_of_quaternion(quaternion))
 

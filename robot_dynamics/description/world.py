@@ -140,7 +140,8 @@ def chain_between(mechanism: Mechanism, tip: str, base: str = "") -> Sequence[Jo
         link = carrier[link].parent
     if base and link != base:
         raise RobotDynamicsError(
-            f"{mechanism.name}: link {tip!r} does not hang on {base!r}, expected a link beyond it."
+            f"{mechanism.name}: link {tip!r} is not beyond link {base!r}, expected a link that "
+            f"{base!r} carries."
         )
     return tuple(reversed(chain))
 
@@ -157,7 +158,7 @@ def _mechanism(part: Part) -> Mechanism:
             noun = "joints" if len(others) > 1 else "joint"
             raise RobotDynamicsError(
                 f"{mechanism.name}: {noun} {listed} can move but do not lead to "
-                f"{part.keep_to!r}; lock them at a position, for instance "
+                f"{part.keep_to!r}, expected locked joints, for instance "
                 f"locked: {{{others[0]}: 0.0}}."
             )
     return mechanism.prefixed(part.prefix)

@@ -35,10 +35,10 @@ from typing import Any, TypeVar, cast
 
 from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis
 from robot_dynamics.description.files import locate
-from robot_dynamics.description.yaml_nodes import Node, merged, parse_yaml, read_yaml
+from robot_dynamics.description.yaml_nodes import YamlNode, merged, parse_yaml, read_yaml
 from robot_dynamics.errors import RobotDynamicsError
 
-__all__ = ["Node", "decode", "merged", "parse_yaml", "read_yaml"]
+__all__ = ["YamlNode", "decode", "merged", "parse_yaml", "read_yaml"]
 
 Decoded = TypeVar("Decoded")
 _FAILED: Any = object()  # stands for a value whose problem has been noted
@@ -46,13 +46,13 @@ _NO_METADATA: Mapping[str, Any] = {}
 _WORDS_FOR_BOOLEANS = ("y", "n", "yes", "no", "on", "off")
 
 
-def decode(cls: type[Decoded], document: Node) -> Decoded:
+def decode(cls: type[Decoded], document: YamlNode) -> Decoded:
     """Return an instance of a dataclass with the values of a mapping.
 
     Types of fields may be float (whole numbers are taken), int, bool, str, `Literal`, nested
     dataclasses, `tuple[X, Y]` of fixed length, `tuple[X, ...]`, `dict[str, X]`, `Any` (the plain
-    value), `Node`, and unions of these with each other and None. A field without default must be
-    given. An error that `__post_init__` raises becomes a problem of the mapping.
+    value), `YamlNode`, and unions of these with each other and None. A field without default must
+    be given. An error that `__post_init__` raises becomes a problem of the mapping.
 
     Args:
         cls: The dataclass.
@@ -74,10 +74,10 @@ class _Decoder:
     def __init__(self) -> None:
         self.diagnosis = Diagnosis()
 
-    def value(self, kind: Any, node: Node, metadata: Mapping[str, Any]) -> Any:
+    def value(self, kind: Any, node: YamlNode, metadata: Mapping[str, Any]) -> Any:
         """Return the value of a node as `kind`, or `_FAILED` after noting why not."""
         origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-        if kind is Node:
+        if kind is YamlNode:
             return node
         if kind is Any:
             return node.plain()
@@ -101,7 +101,7 @@ class _Decoder:
             return None if node.value is None else self._wrong("nothing", node)
         raise TypeError(f"a YAML document cannot be decoded into {kind!r}.")
 
-    def _dataclass(self, cls: type, node: Node) -> Any:
+    def _dataclass(self, cls: type, node: YamlNode) -> Any:
         if not node.is_mapping:
             return self._wrong("a mapping (key: value)", node)
         kinds = _kinds(cls)
@@ -136,7 +136,7 @@ class _Decoder:
             self.diagnosis.error(node.place, node.path, str(error).rstrip("."))
             return _FAILED
 
-    def _union(self, kinds: tuple[Any, ...], node: Node, metadata: Mapping[str, Any]) -> Any:
+    def _union(self, kinds: tuple[Any, ...], node: YamlNode, metadata: Mapping[str, Any]) -> Any:
         if type(None) in kinds and node.value is None:
             return None
         kinds = tuple(kind for kind in kinds if kind is not type(None))
@@ -157,7 +157,7 @@ class _Decoder:
             return _FAILED
         return self._wrong(" or ".join(_words(kind, metadata) for kind in kinds), node)
 
-    def _choice(self, choices: tuple[Any, ...], node: Node) -> Any:
+    def _choice(self, choices: tuple[Any, ...], node: YamlNode) -> Any:
         for choice in choices:
             if type(choice) is type(node.value) and choice == node.value:
                 return choice
@@ -168,7 +168,7 @@ class _Decoder:
             return _FAILED
         return self._wrong("one of " + ", ".join(map(str, choices)), node)
 
-    def _tuple(self, kinds: tuple[Any, ...], node: Node, metadata: Mapping[str, Any]) -> Any:
+    def _tuple(self, kinds: tuple[Any, ...], node: YamlNode, metadata: Mapping[str, Any]) -> Any:
         many = len(kinds) == 2 and kinds[1] is Ellipsis
         if not isinstance(node.value, list):
             if many:
@@ -184,7 +184,7 @@ class _Decoder:
         )
         return _FAILED if any(value is _FAILED for value in values) else values
 
-    def _dictionary(self, kind: Any, node: Node, metadata: Mapping[str, Any]) -> Any:
+    def _dictionary(self, kind: Any, node: YamlNode, metadata: Mapping[str, Any]) -> Any:
         if not node.is_mapping:
             return self._wrong("a mapping (name: value)", node)
         units = metadata.get("units", {})
@@ -194,7 +194,7 @@ class _Decoder:
         }
         return _FAILED if any(value is _FAILED for value in values.values()) else values
 
-    def _number(self, kind: type, node: Node, metadata: Mapping[str, Any]) -> Any:
+    def _number(self, kind: type, node: YamlNode, metadata: Mapping[str, Any]) -> Any:
         value = node.value
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return self._wrong(_words(kind, metadata), node)
@@ -222,13 +222,13 @@ class _Decoder:
             return _FAILED
         return value
 
-    def _boolean(self, node: Node) -> Any:
+    def _boolean(self, node: YamlNode) -> Any:
         if isinstance(node.value, bool):
             return node.value
         meant = isinstance(node.value, str) and node.value.lower() in _WORDS_FOR_BOOLEANS
         return self._wrong("true or false", node, "write true or false" if meant else "")
 
-    def _string(self, node: Node, metadata: Mapping[str, Any]) -> Any:
+    def _string(self, node: YamlNode, metadata: Mapping[str, Any]) -> Any:
         if not isinstance(node.value, str):
             scalar = not isinstance(node.value, (dict, list)) and node.value is not None
             hint = f'put it in quotes: "{node.text}"' if scalar else ""
@@ -243,7 +243,7 @@ class _Decoder:
             self.diagnosis.extend(error.problems)
             return _FAILED
 
-    def _wrong(self, expected: str, node: Node, hint: str = "") -> Any:
+    def _wrong(self, expected: str, node: YamlNode, hint: str = "") -> Any:
         number = isinstance(node.value, str) and node.quoted and expected.startswith("a number")
         if number and not hint:
             hint = "numbers are written without quotes"
@@ -262,10 +262,10 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is missing and field.default_factory is missing
 
 
-def _has_shape(kind: Any, node: Node) -> bool:
+def _has_shape(kind: Any, node: YamlNode) -> bool:
     """Return whether a value of this kind is written like `node`: mapping, list or scalar."""
     origin = typing.get_origin(kind)
-    if kind in (Any, Node):
+    if kind in (Any, YamlNode):
         return True
     if dataclasses.is_dataclass(kind) or origin is dict:
         return node.is_mapping
@@ -298,7 +298,7 @@ def _words(kind: Any, metadata: Mapping[str, Any]) -> str:
     return "a text"
 
 
-def _found(node: Node) -> str:
+def _found(node: YamlNode) -> str:
     if node.is_mapping:
         return "a mapping"
     if isinstance(node.value, list):

@@ -39,7 +39,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class YamlNode:
     """A value of a document and where it stands.
 
     Attributes:
@@ -78,18 +78,18 @@ class Node:
         """Return where something in this value stands: "file:line", or what has no lines."""
         return f"{self.file}:{line}" if line else self.file
 
-    def __getitem__(self, key: str | int) -> Node:
-        node: Node = self.value[key]
+    def __getitem__(self, key: str | int) -> YamlNode:
+        node: YamlNode = self.value[key]
         return node
 
     def __contains__(self, key: str) -> bool:
         return self.is_mapping and key in self.value
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> YamlNode | None:
         """Return the node of a key, or None."""
         return self.value.get(key) if self.is_mapping else None
 
-    def items(self) -> Iterator[tuple[str, Node]]:
+    def items(self) -> Iterator[tuple[str, YamlNode]]:
         """Yield keys and nodes of a mapping."""
         yield from self.value.items()
 
@@ -101,7 +101,7 @@ class Node:
             found[item.path] = item.place_of(self.key_lines.get(key, item.line))
         return found
 
-    def without_lines(self, path: str = "") -> Node:
+    def without_lines(self, path: str = "") -> YamlNode:
         """Return the value and everything in it without line numbers.
 
         Args:
@@ -124,7 +124,7 @@ class Node:
         return self.value
 
 
-def read_yaml(path: str | Path) -> Node:
+def read_yaml(path: str | Path) -> YamlNode:
     """Return the document of a file, merged over the file that its key `extends` names.
 
     `extends: other.yaml` at the top is relative to the file that says it, or a `package://`
@@ -137,7 +137,7 @@ def read_yaml(path: str | Path) -> Node:
     return _read_extended(locate(path), ())
 
 
-def parse_yaml(text: str, name: str = "<text>") -> Node:
+def parse_yaml(text: str, name: str = "<text>") -> YamlNode:
     """Return the document of a text; `extends` is not followed.
 
     Raises:
@@ -146,7 +146,7 @@ def parse_yaml(text: str, name: str = "<text>") -> Node:
     return _Composer(text, name).document()
 
 
-def merged(base: Node, over: Node) -> Node:
+def merged(base: YamlNode, over: YamlNode) -> YamlNode:
     """Return `base` with the values of `over`: mappings merged by key, all else replaced."""
     if not (base.is_mapping and over.is_mapping):
         return over
@@ -156,7 +156,7 @@ def merged(base: Node, over: Node) -> Node:
     return replace(over, value=value, key_lines={**base.key_lines, **over.key_lines})
 
 
-def _read_extended(path: Path, chain: tuple[Path, ...]) -> Node:
+def _read_extended(path: Path, chain: tuple[Path, ...]) -> YamlNode:
     data = read_bytes(path, expected=_EXPECTED, limit=MAX_BYTES)
     node = parse_yaml(as_text(data, path), str(path))
     if not node.is_mapping:
@@ -184,11 +184,11 @@ class _Composer:
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
-        self.anchors: dict[str, Node] = {}
+        self.anchors: dict[str, YamlNode] = {}
         self.diagnosis = Diagnosis()
         self.nodes = 0
 
-    def document(self) -> Node:
+    def document(self) -> YamlNode:
         if len(self.text) > MAX_BYTES:
             raise refused(self.name, f"is larger than {MAX_BYTES / 2**20:g} MiB")
         self.events = yaml.parse(self.text, Loader=_LOADER)
@@ -202,12 +202,12 @@ class _Composer:
         self.diagnosis.raise_if_refused()
         return node
 
-    def _only_document(self) -> Node:
+    def _only_document(self) -> YamlNode:
         event = next(self.events)
         while not isinstance(event, (yaml.DocumentStartEvent, yaml.StreamEndEvent)):
             event = next(self.events)
         if isinstance(event, yaml.StreamEndEvent):
-            return Node(None, self.name, 1, 1)
+            return YamlNode(None, self.name, 1, 1)
         node = self._node(next(self.events), "", 0)
         next(self.events)  # the document's end
         after = next(self.events)
@@ -215,7 +215,7 @@ class _Composer:
             raise self._refused(after.start_mark.line + 1, "a second document starts here")
         return node
 
-    def _node(self, event: yaml.Event, path: str, depth: int) -> Node:
+    def _node(self, event: yaml.Event, path: str, depth: int) -> YamlNode:
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         if depth > MAX_DEPTH:
             raise self._too_deep(line)
@@ -230,7 +230,7 @@ class _Composer:
             self.diagnosis.error(
                 f"{self.name}:{line}", path, f"tag {event.tag!r} is not supported"
             )
-        node = Node(None, self.name, line, column, path)
+        node = YamlNode(None, self.name, line, column, path)
         if isinstance(event, yaml.ScalarEvent):
             quoted = event.style in ("'", '"', "|", ">") or event.tag is not None
             value = event.value if quoted else _scalar(event.value)
@@ -243,14 +243,14 @@ class _Composer:
             self.anchors[event.anchor] = node
         return node
 
-    def _sequence(self, node: Node, depth: int) -> Node:
-        value: list[Node] = []
+    def _sequence(self, node: YamlNode, depth: int) -> YamlNode:
+        value: list[YamlNode] = []
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
             value.append(self._node(event, f"{node.path}[{len(value)}]", depth + 1))
         return replace(node, value=value, size=1 + sum(item.size for item in value))
 
-    def _mapping(self, node: Node, depth: int) -> Node:
-        value: dict[str, Node] = {}
+    def _mapping(self, node: YamlNode, depth: int) -> YamlNode:
+        value: dict[str, YamlNode] = {}
         lines: dict[str, int] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             line = event.start_mark.line + 1

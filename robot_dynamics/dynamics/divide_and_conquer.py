@@ -28,7 +28,7 @@ Handle = tuple[int, bool]
 
 
 @dataclass(frozen=True)
-class Part:
+class ArticulatedPart:
     """A part of a mechanism, known at its handles: a = Phi f + b (7.4).
 
     Attributes:
@@ -60,8 +60,8 @@ class Halves:
         E: The joint's force on the handles (6 h, 6): plus on the successor, minus on the other.
     """
 
-    first: Part
-    second: Part
+    first: ArticulatedPart
+    second: ArticulatedPart
     joint: int
     Phi: Array
     b: Array
@@ -71,7 +71,9 @@ class Halves:
     E: Array
 
 
-def put_together(first: Part, second: Part, number: int, joint: BodyAndJoint) -> Part:
+def put_together(
+    first: ArticulatedPart, second: ArticulatedPart, number: int, joint: BodyAndJoint
+) -> ArticulatedPart:
     """Return two parts as one, with a joint between a handle of each (7.57 to 7.63).
 
     Args:
@@ -103,7 +105,9 @@ def put_together(first: Part, second: Part, number: int, joint: BodyAndJoint) ->
     PhiA = Phi - Phi @ G @ np.linalg.solve(Y, G.T @ Phi)
     bA = b + Phi @ G @ np.linalg.solve(Y, z)
     halves = Halves(first, second, number, Phi, b, G, Y, z, E)
-    return Part(tuple(handles[h] for h in rest), PhiA[np.ix_(keep, keep)], bA[keep], halves)
+    return ArticulatedPart(
+        tuple(handles[h] for h in rest), PhiA[np.ix_(keep, keep)], bA[keep], halves
+    )
 
 
 def divide_and_conquer(
@@ -131,12 +135,14 @@ def divide_and_conquer(
     joints = bodies_in_world(model, q, qd, tau, parameters, external)
     base = np.array([0.0, 0.0, 0.0, *-parameters.gravity], dtype=float)
 
-    def single(body: int) -> Part:
+    def single(body: int) -> ArticulatedPart:
         """Return one body, or the base, whose acceleration is known."""
         attached: list[Handle] = [(i, False) for i in model.tree.children(body)]
         if body == WORLD:
             size = 6 * len(attached)
-            return Part(tuple(attached), np.zeros((size, size)), np.tile(base, len(attached)))
+            return ArticulatedPart(
+                tuple(attached), np.zeros((size, size)), np.tile(base, len(attached))
+            )
         attached.append((body, True))
         try:
             Phi = np.linalg.inv(joints[body].I)
@@ -145,9 +151,9 @@ def divide_and_conquer(
                 f"{model.name}: link {model.bodies[body].name!r} has no inertia, expected some."
             ) from None
         b, count = -Phi @ joints[body].p, len(attached)
-        return Part(tuple(attached), np.tile(Phi, (count, count)), np.tile(b, count))
+        return ArticulatedPart(tuple(attached), np.tile(Phi, (count, count)), np.tile(b, count))
 
-    def assembled(bodies: frozenset[int]) -> Part:
+    def assembled(bodies: frozenset[int]) -> ArticulatedPart:
         """Return connected bodies as one part."""
         if len(bodies) == 1:
             return single(next(iter(bodies)))
@@ -159,7 +165,7 @@ def divide_and_conquer(
 
     qdd = np.zeros(model.nv)
 
-    def taken_apart(part: Part, f: Array) -> None:
+    def taken_apart(part: ArticulatedPart, f: Array) -> None:
         """Find the joints' accelerations inside a part from the forces on its handles."""
         halves = part.halves
         if halves is None:

@@ -146,8 +146,8 @@ def articulated_bodies(
         D = factor(matrix)
         if is_zero(D.smallest_pivot):  # a constant: no value of q would change that
             raise RobotDynamicsError(
-                f"nothing that joint {body.joint.name!r} moves has inertia, expected mass on link "
-                f"{body.name!r} or beyond it."
+                f"joint {body.joint.name!r} moves no inertia, expected mass on link {body.name!r} "
+                "or beyond it."
             )
         Ia = IA[i]
         for column, scaled in zip(U, _times_inverse(U, D), strict=True):

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a guess to joint positions at which the arms' tools meet the grasps of the object."""
+"""Joint positions at which all tools meet their grasps on the object."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
-_OFF = 0.01  # of the largest gap, from which an arm counts as out of reach as well
+_OFF = 0.01  # fraction of the largest gap from which an arm counts as out of reach too
 
 
 class ReachError(RobotDynamicsError):
     """No joint positions were found at which every arm's tool meets its grasp.
 
     Attributes:
-        arm: Name of the arm that is farthest off.
-        arms: Names of all arms that are, that one first.
-        position_gap: Distance [m] that remains of it.
-        rotation_gap: Angle [rad] that remains of it.
+        arm: Name of the arm with the largest gap.
+        arms: Names of all arms out of reach, largest gap first.
+        position_gap: Remaining distance of `arm` [m].
+        rotation_gap: Remaining angle of `arm` [rad].
     """
 
     def __init__(self, gaps: Mapping[str, Gap]) -> None:
@@ -60,21 +60,21 @@ def closed_configuration(
 ) -> Array:
     """Return positions (nq,) with the object at a pose and all grasps closed.
 
-    An object with a joint is as its parts are put together: the frames of the joint coincide.
+    The two parts of a jointed object are placed so that the frames of their joint coincide.
 
-    The smallest steps that close the loops are taken from the guess on, so that the freedom that
-    an arm has left stays near it; steps end at the joint limits.
+    From the guess, the search takes the smallest steps that close the loops: the self-motion of a
+    redundant arm stays near the guess. Steps end at the joint limits.
 
     Args:
         system: Arms and object.
         object_pose: x y z qx qy qz qw of the object's body frame in the world (7,).
         guess: Arm positions to start from (na,); the arms' postures by default.
-        tolerance: Largest error left [m and rad].
-        iterations: Steps after which to give up.
+        tolerance: Largest remaining error [m and rad].
+        iterations: Largest number of steps.
         terms: `Robot.constraint_terms` of the system, if the caller has it already.
 
     Raises:
-        ReachError: If an arm does not get there; it names the arm and the gap.
+        ReachError: If an arm does not reach its grasp; it names the arm and the gap.
     """
     terms = terms or Robot(system.model).constraint_terms
     q = system.positions(system.posture if guess is None else guess)
@@ -102,7 +102,7 @@ def closed_configuration(
     except AssemblyError as error:
         gaps = {arm.name: error.gaps[system.model.loops[arm.loop].name] for arm in system.arms}
         sizes = {name: gap.position + length * gap.rotation for name, gap in gaps.items()}
-        # Arms that reach their grasps are there long before the search is given up.
+        # Arms that can reach their grasps have closed them long before the last step.
         off = [name for name in sizes if sizes[name] > _OFF * max(sizes.values())]
         first = sorted(off, key=lambda name: -sizes[name])
         raise ReachError({name: gaps[name] for name in first}) from error
@@ -110,7 +110,7 @@ def closed_configuration(
 
 
 def _carried(pose: Array, relative: Array) -> Array:
-    """Return the pose (7,) of what has a pose (4, 4) relative to a pose (7,)."""
+    """Return the pose (7,) of a frame from its relative pose (4, 4) and the base pose (7,)."""
     turned = Rotation.from_quat(pose[3:])
     moved = pose[:3] + turned.apply(relative[:3, 3])
     return np.concatenate([moved, (turned * Rotation.from_matrix(relative[:3, :3])).as_quat()])

@@ -12,7 +12,7 @@ from robot_dynamics.errors import ArgumentError
 Triple = tuple[float, float, float]
 Wrench = tuple[float, float, float, float, float, float]
 
-#: What an arm's contact is called in files, and in `manipulation.hybrid.KINDS`.
+#: Kinds of contact: name in files, name in `manipulation.hybrid.KINDS`.
 CONTACT_KINDS = {
     "rigid": "rigid",
     "soft_finger": "soft finger",
@@ -21,7 +21,7 @@ CONTACT_KINDS = {
     "pin": "pin",
     "line": "line",
 }
-#: How many forces a surface exerts on the part of the object that touches it.
+#: Number of forces by a surface on the object, by kinds of surface and touching part.
 SURFACE_ROWS = {
     "plane": {"point": 1, "edge": 2, "face": 3},
     "sphere": {"point": 1},
@@ -31,7 +31,7 @@ SURFACE_ROWS = {
     "hinge": {"axis": 5},
 }
 
-#: Metadata of angles in fields: degrees are too large for them.
+#: Metadata of angles; the bounds catch values in degrees.
 ANGLES = {"unit": "rad", "minimum": -6.2832, "maximum": 6.2832}
 
 
@@ -42,24 +42,23 @@ def number(default: float | None, unit: str, **bounds: Any) -> Any:
 
 @dataclass(frozen=True)
 class ContactSettings:
-    """How a tool holds the object.
+    """Contact of a tool with the object.
 
     Attributes:
-        kind: "rigid"; "soft_finger", "point" and "frictionless_point", which can only push, along
-            the tool's z axis into the object, and slip; "pin", which turns about z; "line", which
-            rolls about x; "own" with `directions`.
+        kind: "rigid"; "soft_finger", "point" and "frictionless_point", which can slip and only
+            push, along the tool's z axis into the object; "pin", which turns about z; "line",
+            which rolls about x; "own" with `directions`.
         friction: Coulomb's coefficient of a point or a soft finger.
-        torsional_friction: What a soft finger holds about its normal, per force that it presses
-            with [m].
+        torsional_friction: Largest moment of a soft finger about its normal, per normal force [m].
         directions: Wrenches that a contact of the kind "own" can exert, each as moments x y z
             [N m], then forces x y z [N], in the grasp's frame.
-        pad: Half lengths of a soft finger's pad along x and y of the grasp's frame [m]: it lies
-            flat on the object, and in the plant a moment turns it back when it tips. By default
-            the radius of an evenly pressed disc with that torsional friction, 3/2 of it over the
-            friction, within the face.
-        pad_stiffness: Of that pad along its normal, for its moments alone [N/m].
-        face: Half lengths of the object's face along x and y of the grasp's frame [m]: beyond its
-            edge a contact that slips has nothing to touch. Without end by default.
+        pad: Half lengths of a soft finger's pad along x and y of the grasp's frame [m]. The pad
+            lies flat on the object; in the plant a moment turns it back when it tips. The default
+            is the radius of an evenly pressed disc with this torsional friction, 3/2 of it over
+            the friction, within the face.
+        pad_stiffness: Stiffness of the pad along its normal [N/m]; it sets the moments only.
+        face: Half lengths of the object's face along x and y of the grasp's frame [m]. A contact
+            that slips beyond the edge is lost. Infinite by default.
     """
 
     kind: Literal["rigid", "soft_finger", "point", "frictionless_point", "pin", "line", "own"] = (
@@ -75,18 +74,18 @@ class ContactSettings:
     def __post_init__(self) -> None:
         if self.pad is not None and self.kind != "soft_finger":
             raise ArgumentError(
-                f"a contact of the kind {self.kind!r} with a pad; expected it for 'soft_finger' "
-                "alone."
+                f"a contact of kind {self.kind!r} has a pad; expected kind 'soft_finger', or no "
+                "pad."
             )
         if (self.kind == "own") != bool(self.directions):
             raise ArgumentError(
-                f"a contact of the kind {self.kind!r} with {len(self.directions)} directions; "
-                "expected some for the kind 'own', and none for any other."
+                f"a contact of kind {self.kind!r} has {len(self.directions)} directions; expected "
+                "at least one for kind 'own', and none for other kinds."
             )
         if self.kind == "soft_finger" and self.torsional_friction > 0.0 and not self.friction:
             raise ArgumentError(
-                f"a soft finger with torsional friction {self.torsional_friction:g} m and without "
-                "friction; expected both, or neither."
+                f"a soft finger has torsional_friction {self.torsional_friction:g} m and friction "
+                "0; expected both positive, or torsional_friction 0."
             )
 
     @property
@@ -100,12 +99,12 @@ class PartSettings:
     """The part of the object that touches a surface.
 
     Attributes:
-        kind: A "point"; an "edge" along x or a "face" across z, on planes; an "axis" along z, in
-            holes and hinges.
+        kind: A "point"; an "edge" along x or a "face" normal to z, on planes; an "axis" along z,
+            in holes and hinges.
         xyz: Position of its frame in the object [m].
         rpy: Orientation [rad]; the frame's z axis points out of the object.
-        size: Half lengths of an edge or a face along its x and y axes [m]: where the simulated
-            object touches.
+        size: Half lengths of an edge or a face along its x and y axes [m]: the contact points of
+            the simulated object.
     """
 
     kind: Literal["point", "edge", "face", "axis"] = "point"
@@ -129,27 +128,27 @@ class ResistanceSettings:
 
 @dataclass(frozen=True)
 class SurfaceSettings:
-    """Something in the world that the object may touch.
+    """A surface of the world that the object can touch.
 
     Attributes:
         name: Its name.
-        kind: A "plane" across the frame's z axis, which points into free space; a "sphere" about
-            its origin; a "cylinder" about its z axis; a "line" along z; a "hole" along z, which
-            points out of it; a "hinge" about z.
+        kind: A "plane" normal to the frame's z axis, which points into free space; a "sphere"
+            about its origin; a "cylinder" about its z axis; a "line" along z; a "hole" along z,
+            which points out of it; a "hinge" about z.
         xyz: Position of its frame in the world [m].
         rpy: Orientation of its frame [rad].
-        radius: Of a sphere, a cylinder or a hole [m].
+        radius: Radius of a sphere, a cylinder or a hole [m].
         inside: Whether the object is inside a sphere or a cylinder.
-        depth: Of a hole [m].
-        part: What of the object touches it.
+        depth: Depth of a hole [m].
+        part: The part of the object that touches it.
         friction: Coulomb's coefficient.
-        sticks: Whether a point is to stick to a plane by friction, and be pushed along it; else
-            the object slides. It adds the two forces along x and y of the surface's frame.
-        stiffness: Of the surface in the simulated plant [N/m]; infinite for a rigid one, as lines
-            and hinges always are.
-        restitution: Part of the speed of impact that is left afterwards, in the plant.
-        resistance: Of a hinge or a line against the motion that it leaves, in the plant; control
-            reckons with some of unknown size where there is any.
+        sticks: Whether a point sticks to a plane by friction and is pushed along it; else the
+            object slides. It adds the two forces along x and y of the surface's frame.
+        stiffness: Stiffness in the simulated plant [N/m]; infinite for a rigid surface. Lines and
+            hinges are always rigid.
+        restitution: Ratio of separating to approaching speed at an impact, in the plant.
+        resistance: Resistance of a hinge or a line to the motion that it leaves free, in the
+            plant. If there is any, control assumes a resistance of unknown size.
     """
 
     name: str
@@ -170,42 +169,42 @@ class SurfaceSettings:
         parts = SURFACE_ROWS[self.kind]
         if self.part.kind not in parts:
             raise ArgumentError(
-                f"surface {self.name!r} is a {self.kind} and touched by a part of the kind "
-                f"{self.part.kind!r}; expected {' or '.join(map(repr, parts))}."
+                f"surface {self.name!r} is a {self.kind} with a part of kind {self.part.kind!r}; "
+                f"expected {' or '.join(map(repr, parts))}."
             )
         for key, kinds in _SIZES.items():
             given, needed = getattr(self, key) is not None, self.kind in kinds
             if given != needed:
                 raise ArgumentError(
                     f"surface {self.name!r} is a {self.kind} {'with' if given else 'without'} a "
-                    f"{key}; expected it for {' and '.join(kinds)} alone."
+                    f"{key}; expected a {key} for {' and '.join(kinds)} only."
                 )
 
         if self.sticks and (self.kind, self.part.kind) != ("plane", "point"):
             raise ArgumentError(
-                f"surface {self.name!r}: a {self.part.kind} is to stick to a {self.kind}; "
+                f"surface {self.name!r}: `sticks` is set for a {self.part.kind} on a {self.kind}; "
                 "expected a point on a plane."
             )
 
         if self.resists and not self.holds:
             raise ArgumentError(
-                f"surface {self.name!r} is a {self.kind} with a resistance; expected it for line "
-                "and hinge alone, and `friction` for what is pushed on."
+                f"surface {self.name!r} is a {self.kind} with a resistance; expected `resistance` "
+                "for line and hinge only, `friction` for other kinds."
             )
 
     @property
     def resists(self) -> bool:
-        """Whether it resists the motion that it leaves."""
+        """Whether it resists the motion that it leaves free."""
         return self.resistance.friction > 0.0 or self.resistance.damping > 0.0
 
     @property
     def holds(self) -> bool:
-        """Whether it holds the object both ways, for good: what is on it stays on it."""
+        """Whether its forces have both signs, so that the object cannot leave it."""
         return self.kind in ("line", "hinge")
 
     @property
     def rows(self) -> int:
-        """How many forces it exerts on the object, and motions it blocks."""
+        """Number of forces by it on the object, and of motions that it blocks."""
         if self.sticks:
             return 3
         return SURFACE_ROWS[self.kind][self.part.kind]
@@ -213,12 +212,13 @@ class SurfaceSettings:
 
 @dataclass(frozen=True)
 class CoordinateSettings:
-    """A coordinate of the object that is controlled along surfaces: one of the user's own s_j.
+    """A coordinate of the object that is controlled along surfaces: an s_j of the user.
 
     Attributes:
-        along: A direction of the world: how far a point of the object is along it [m].
-        point: That point, in the object [m].
-        about: An axis of the world: how far the object is turned about it from the start [rad].
+        along: A direction of the world; the coordinate is the position of `point` along it [m].
+        point: A point of the object [m].
+        about: An axis of the world; the coordinate is the rotation of the object about it since
+            the start [rad].
     """
 
     along: Triple | None = None
@@ -229,15 +229,17 @@ class CoordinateSettings:
         given = [one for one in (self.along, self.about) if one is not None]
         if len(given) != 1:
             raise ArgumentError(
-                f"a coordinate with {'both `along` and' if given else 'neither `along` nor'} "
+                f"a coordinate has {'both `along` and' if given else 'neither `along` nor'} "
                 "`about`; expected one of them."
             )
         if not any(given[0]):
-            raise ArgumentError("the direction of a coordinate is zero; expected a direction.")
+            raise ArgumentError(
+                f"a coordinate has the direction {given[0]}; expected a vector that is not zero."
+            )
         if self.about is not None and any(self.point):
             raise ArgumentError(
-                "a coordinate `about` an axis with a `point`, which turns as all others do; "
-                "expected it for `along` alone."
+                "a coordinate `about` an axis has a `point`; expected `point` for `along` only: "
+                "all points turn alike."
             )
 
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How grasp wrenches add up to the wrench on the object, and what is left inside it.
+"""Grasp map: the wrench on the object and the internal force from the grasp wrenches.
 
-Wrenches are *by the arm on the object*. Those of the grasps are in the grasp frames on the object,
-angular first; all maps are constant, because the grasp frames are fixed to the object.
+Wrenches are *by the arm on the object*, angular first. Grasp wrenches are in the grasp frames on
+the object. These are fixed to the object, so that all maps are constant.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TRANSMITTED = ("twist", "bending y", "bending z", "squeeze", "shear y", "shear z
 
 
 def is_moment(name: str) -> bool:
-    """Return whether an internal force of a name is a moment."""
+    """Return whether the internal force with this name is a moment."""
     return name.startswith(("twist", "bending", "moment"))
 
 
 def internal_force_unit(names: Sequence[str]) -> str:
     """Return the names of internal forces in their order, each with its unit.
 
-    Those with numbers are coordinates of a basis that mixes forces and moments.
+    Numbered internal forces are coordinates of a basis that mixes forces and moments.
     """
     units = [
         "N, N m" if name.startswith("internal force") else "N m" if is_moment(name) else "N"
@@ -47,7 +47,7 @@ class GraspMap:
 
     Attributes:
         total: W (6, 6k): wrench on the object in its body frame from the stacked grasp wrenches.
-        distribution: W^# (6k, 6): grasp wrenches that make a wrench on the object, W W^# = 1.
+        distribution: W^# (6k, 6): grasp wrenches for a wrench on the object, W W^# = 1.
         internal: A (6k, 6(k-1)): grasp wrenches of an internal force, W A = 0.
         recovery: (6(k-1), 6k): the internal force of given grasp wrenches; recovery A = 1 and
             recovery W^# = 0.
@@ -68,9 +68,9 @@ class GraspMap:
 def transmitted_force_map(grasps: Sequence[Array], shares: Sequence[float]) -> GraspMap:
     """Return the maps for which the internal force is the wrench transmitted through the object.
 
-    Each grasp wrench is moved to a frame in the middle of the grasps; what remains of F_i after
-    the arm's share of the load is `F_i - a_i sum(F)`. For two arms this is one wrench,
-    `(1 - a_1) F_1 - a_1 F_2`, whose component x is the squeeze, positive inwards.
+    Each grasp wrench is moved to a frame in the middle of the grasps. Less the arm's share of the
+    load it is `F_i - a_i sum(F)`. For two arms this is one wrench, `(1 - a_1) F_1 - a_1 F_2`,
+    whose component x is the squeeze, positive inwards.
 
     Args:
         grasps: Pose (4, 4) of each grasp frame in the object's body frame.
@@ -82,7 +82,8 @@ def transmitted_force_map(grasps: Sequence[Array], shares: Sequence[float]) -> G
     k = len(grasps)
     if len(shares) != k or abs(sum(shares) - 1.0) > 1e-9:
         raise RobotDynamicsError(
-            f"the load shares {list(shares)} add up to {sum(shares):g}, expected 1 over {k} arms."
+            f"the {len(shares)} load shares {list(shares)} add up to {sum(shares):.10g}; expected "
+            f"{k}, one for each arm, with sum 1."
         )
     frame = middle_frame(grasps)
     to_middle = [force_transform(np.linalg.inv(frame) @ grasp) for grasp in grasps]
@@ -128,13 +129,13 @@ def middle_frame(grasps: Sequence[Array]) -> Array:
 
 
 def mean_grasp_distance(grasps: Sequence[Array]) -> float:
-    """Return the mean distance [m] of the grasp points from their middle: the declared length."""
+    """Return the mean distance of the grasp points from their mean point [m]."""
     points = np.array([np.asarray(grasp)[:3, 3] for grasp in grasps])
     return float(np.mean(np.linalg.norm(points - points.mean(axis=0), axis=1)))
 
 
 def force_transform(frame: Array) -> Array:
-    """Return the matrix (6, 6) that takes forces from a frame at a pose to the base."""
+    """Return the matrix (6, 6) that transforms wrenches from a frame with a pose to its base."""
     R, p = frame[:3, :3], frame[:3, 3]
     skew = np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
     return np.block([[R, skew @ R], [np.zeros((3, 3)), R]])

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a mechanism and what is to be known of its arms to the closed-loop system of a grasp."""
+"""Construction of the closed-loop grasp system from a mechanism and its arms."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 1e-4  # so far a posture of few digits may be beyond a limit [rad or m]
+_ROUNDING = 1e-4  # by which a posture, rounded to few digits, can exceed a limit [rad or m]
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class ArmGrasp:
     Attributes:
         name: Its name.
         tool: The link that holds the object.
-        grasp: Where it holds it, in the object's link (4, 4).
-        posture: Positions of its joints, or drives, where the search of the start begins.
-        load_share: Its part of the object's load.
-        drives: Names of the joints that move an arm with internal closed chains; all joints from
-            base to tool of an arm without.
-        passive_joints: By name, near to which positions the other joints of its loops are at the
-            posture; zero by default.
-        contact: What the grasp can exert; it is rigid by default.
+        grasp: Pose of the grasp in the object's link (4, 4).
+        posture: Initial guess of its joint positions, or its drives', for the start.
+        load_share: Its share of the object's load.
+        drives: Names of the joints that move an arm with internal closed chains; empty for other
+            arms, where all joints from base to tool have drives.
+        passive_joints: Approximate positions of the other joints of its loops at the posture, by
+            name; zero by default.
+        contact: Contact of its tool with the object; rigid by default.
         sensor_tool_mass: Mass of the tool that its wrist sensor carries [kg].
         sensor_tool_center: Centre of that mass in the tool link's frame [m].
         sensor_frame: The link in whose frame the sensor measures; the tool link if empty.
@@ -81,54 +81,56 @@ def grasp_system(
     *,
     any_posture: bool = False,
 ) -> GraspSystem:
-    """Return the closed-loop system of arms in a mechanism that hold one of its links.
+    """Return the closed-loop system of arms that hold a link of a mechanism.
 
     Args:
-        mechanism: Arms and the object, the object on a floating joint, everything else on the
-            base or part of an arm.
+        mechanism: Arms and the object. The object is on a floating joint; everything else is on
+            the base or part of an arm.
         object_link: The object's root link.
         arms: The arms; at least one.
         gravity: Acceleration of gravity [m/s^2].
-        joint: From the object's root link to that of a second part, which floats as well and is
-            held by the second arm; none of a rigid object.
-        any_posture: Whether postures may be beyond the limits of joints.
+        joint: Joint from the object's root link to the root link of a second part, which floats
+            too and is held by the second arm; None for a rigid object.
+        any_posture: Whether postures can exceed joint limits.
 
     Raises:
         RobotDynamicsError: If a joint belongs to no arm or to two, if a posture has the wrong
-            length or is beyond the limits of a joint, if the object, or a part, is not a single
-            floating body, or if an arm's loops do not close or its drives do not determine its
-            motion.
+            length or exceeds a joint limit, if the object, or a part, is not a single floating
+            body, if an arm's loops do not close, or if its drives do not determine its motion.
     """
     names = [arm.name for arm in arms]
     if len(set(names)) != len(names) or not names:
         raise RobotDynamicsError(
-            f"arms {names}: expected at least one arm, each with its own name."
+            f"the arms are named {names}; expected at least one arm, each with its own name."
         )
     links = [object_link] * len(arms)
     if joint is not None:
         if len(arms) != 2:
             raise RobotDynamicsError(
-                f"{len(arms)} arms hold an object of two parts, expected one for each part."
+                f"{len(arms)} arms hold an object of two parts; expected 2, one for each part."
             )
         links = [object_link, joint.successor]
     for link in links:
         carriers = [carrier for carrier in mechanism.joints if carrier.child == link]
         if not any(carrier.type == "floating" for carrier in carriers):
-            raise RobotDynamicsError(f"object link {link!r} is not on a floating joint.")
+            found = " and ".join(carrier.type for carrier in carriers) or "no"
+            raise RobotDynamicsError(
+                f"object link {link!r} is carried by {found} joint; expected a floating joint."
+            )
     loops = [
         LoopElement(f"{arm.name}_grasp", "fixed", arm.tool, link, np.eye(4), arm.grasp)
         for arm, link in zip(arms, links, strict=True)
     ]
     loops += [] if joint is None else [joint]
     variable = {*links, *(loop.name for loop in loops)}
-    # Grasps first: an arm's is found by its place.
+    # Grasps first: the index of an arm is the index of its grasp loop.
     internal_chains = len(loops) if mechanism.loops else None
     whole = replace(mechanism, loops=(*loops, *mechanism.loops))
     model = build(whole, gravity=gravity, variable=variable)
     if model.couplings:
         raise RobotDynamicsError(
-            f"coupling {model.couplings[0].name!r} gears joints of an arm, which the formulations "
-            "of manipulation do not support; lock its joints."
+            f"coupling {model.couplings[0].name!r} gears joints of an arm; expected arms without "
+            "couplings: lock its joints."
         )
     objects = []
     for link in dict.fromkeys(links):
@@ -136,9 +138,8 @@ def grasp_system(
         carrier = model.bodies[body]
         if carrier.parent != WORLD or carrier.placement != Transform.identity():
             raise RobotDynamicsError(
-                f"object link {link!r} floats relative to another frame than the world, "
-                "expected its joint at the world's origin: its positions are its pose in the "
-                "world."
+                f"object link {link!r} floats relative to another frame than the world's; "
+                "expected a floating joint on the world link, at its origin."
             )
         objects.append(body)
     owner: dict[int, str] = {}
@@ -149,12 +150,13 @@ def grasp_system(
             own = model.bodies[body].joint
             if own.type.nv != 1:
                 raise RobotDynamicsError(
-                    f"arm {arm.name!r}: joint {own.name!r} is {own.type.name}, expected "
-                    "joints with one degree of freedom between the base and the tool."
+                    f"arm {arm.name!r}: joint {own.name!r} is {own.type.name}; expected joints "
+                    "with one degree of freedom between base and tool."
                 )
             if body in owner:
                 raise RobotDynamicsError(
-                    f"joint {own.name!r} carries both arm {owner[body]!r} and arm {arm.name!r}."
+                    f"joint {own.name!r} carries both arm {owner[body]!r} and arm {arm.name!r}; "
+                    "expected arms without common joints: lock it."
                 )
             owner[body] = arm.name
         linkage = linkage_of(model, path, model.loops[len(loops) :])
@@ -162,7 +164,7 @@ def grasp_system(
             if owner.setdefault(body, arm.name) != arm.name:
                 raise RobotDynamicsError(
                     f"loops bind joint {model.bodies[body].joint.name!r} to both arm "
-                    f"{owner[body]!r} and arm {arm.name!r}; expected loops within one arm each."
+                    f"{owner[body]!r} and arm {arm.name!r}; expected each loop within one arm."
                 )
         driven = driven_bodies(model, arm.name, arm.drives, path, linkage)
         posture = np.asarray(arm.posture, dtype=float)
@@ -192,7 +194,8 @@ def grasp_system(
     for i, name in enumerate(model.joint_names):
         if i not in owner and i not in objects:
             raise RobotDynamicsError(
-                f"joint {name!r} belongs to no arm; lock it under 'locked' of its robot."
+                f"joint {name!r} belongs to no arm; expected joints of arms only: lock it under "
+                "'locked' of its robot."
             )
     system = GraspSystem(
         model, tuple(result), objects[0], None if joint is None else len(arms), internal_chains
@@ -217,7 +220,7 @@ def _require_posture(system: GraspSystem) -> None:
         at, _ = apart(posture[i], lower[i] if posture[i] < lower[i] else upper[i], digits=6)
         raise RobotDynamicsError(
             f"posture of joint {name!r} is {at}; expected {lower[i]:.6g} to "
-            f"{upper[i]:.6g} {'m' if kind == 'prismatic' else 'rad'}, its limits."
+            f"{upper[i]:.6g} {'m' if kind == 'prismatic' else 'rad'}, its joint limits."
         )
 
 
@@ -242,37 +245,40 @@ def driven_bodies(
     Args:
         model: The arms.
         arm: Name of the arm.
-        drives: Names of its drives; none of an arm without loops, where every joint has one.
+        drives: Names of its drives; empty for an arm without loops, where every joint has one.
         path: The bodies from the base to its tool.
-        linkage: Those of its loops.
+        linkage: The bodies of its loops.
 
     Raises:
-        RobotDynamicsError: If drives are missing, are there twice, or are not expected.
-        UnknownNameError: If one is no joint of the arm.
+        RobotDynamicsError: If drives are missing, duplicate, or given for an arm without loops.
+        UnknownNameError: If a drive is no joint of the arm.
     """
     if not drives and not linkage:
         return tuple(path)
     if not drives:
         raise RobotDynamicsError(
-            f"arm {arm!r} has internal closed chains, expected `drives`: the names of the joints "
-            "that "
-            "determine its motion."
+            f"arm {arm!r} has internal closed chains and no `drives`; expected the names of the "
+            "joints that determine its motion."
         )
     if not linkage:
         raise RobotDynamicsError(
-            f"arm {arm!r} has no internal closed chains, all of its joints are drives; expected "
-            "no "
-            "`drives`."
+            f"arm {arm!r} has no internal closed chains and {len(drives)} `drives`; expected "
+            "none: all of its joints have drives."
         )
     bodies = {model.bodies[body].joint.name: body for body in (*path, *linkage)}
     for name in drives:
         if name not in bodies:
             raise UnknownNameError("drive", name, bodies, f"arm {arm!r}")
-        if not model.bodies[bodies[name]].joint.type.nv == 1:
-            raise RobotDynamicsError(f"drive {name!r}: expected one degree of freedom.")
+        freedoms = model.bodies[bodies[name]].joint.type.nv
+        if freedoms != 1:
+            raise RobotDynamicsError(
+                f"drive {name!r} has {freedoms} degrees of freedom; expected a joint with one."
+            )
     if len(set(drives)) != len(drives):
         twice = next(name for i, name in enumerate(drives) if name in drives[:i])
-        raise RobotDynamicsError(f"arm {arm!r}: drive {twice!r} is there twice, expected once.")
+        raise RobotDynamicsError(
+            f"arm {arm!r}: drive {twice!r} is listed {drives.count(twice)} times; expected once."
+        )
     return tuple(bodies[name] for name in drives)
 
 
@@ -284,11 +290,11 @@ def assembled(
     Args:
         arms: The arms alone.
         drives: Positions of their drives, by name.
-        near: Positions of other joints, by name, near which these are sought; zero by default.
+        near: Approximate positions of other joints, by name; zero by default.
 
     Raises:
-        UnknownNameError: If a joint is not there.
-        AssemblyError: If the loops do not close near to there.
+        UnknownNameError: If the arms have no joint of a name.
+        AssemblyError: If the loops do not close near these positions.
     """
     guess = arms.neutral()
     for name, value in {**near, **drives}.items():
@@ -305,18 +311,18 @@ def hybrid_system(
     """Return arms, object, contacts and surfaces as one hybrid system.
 
     Args:
-        system: Arms and object; its grasps say where the tools hold the object.
-        contacts: How each arm holds it; those of the system by default.
-        environment: What the object touches; nothing by default.
+        system: Arms and object, with the grasp poses.
+        contacts: Contact of each arm with the object; the system's by default.
+        environment: Surfaces that the object touches; none by default.
 
     Raises:
-        ArgumentError: If there is not one contact for each arm.
+        ArgumentError: If the number of contacts differs from the number of arms.
     """
     if contacts is None:
         contacts = system.contacts
     if len(contacts) != len(system.arms):
         raise ArgumentError(
-            f"{len(system.arms)} arms have {len(contacts)} contacts, expected one each."
+            f"{len(contacts)} contacts for {len(system.arms)} arms; expected one for each arm."
         )
     body = system.model.bodies[system.object_body]
     mass, h = float(body.inertia.mass), np.array(list(body.inertia.h), dtype=float)

@@ -1,11 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms with internal closed chains: what their joints without drives do, traceable.
+"""Motion of the passive joints of arms with internal closed chains, traceable.
 
-The positions of the drives are measured, those of the other joints follow: Newton's method closes
-the loops, from where they were last. Velocities and accelerations follow by elimination,
+The positions of the drives are measured. Newton's method closes the loops from the last positions
+and gives the positions of the other joints. Velocities and accelerations follow by elimination,
 qd = G yd and qdd = G ydd + g (8.51 of Featherstone's book), along pivots that are chosen
-beforehand, since programs do not branch. The arms' equation of motion is then that of the drives.
+beforehand, since programs do not branch. The arms' equation of motion is then over the drives.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ from robot_dynamics.spatial import Motion, Scalar, Transform
 Array = NDArray[np.float64]
 Matrix = list[list[Scalar]]
 
-# Newton steps from a control period ago; each squares what is left. Drives at 2 rad/s and 500 Hz
-# leave rounding, at 10 rad/s 1e-10 m.
+# Newton steps from the positions a control period ago; each squares the error. With drives at
+# 2 rad/s and 500 Hz the error is rounding, at 10 rad/s 1e-10 m.
 _STEPS = 3
-# From further away drives are moved by this much at a time [rad or m], or by half of that, and so
-# on, until linkages move by less than this part of what they are off their dead points: so they
-# stay assembled as they are.
+# Over longer distances drives are moved in strides. A stride is halved until passive joints move
+# by less than a fraction of the pivot, so that linkages keep their assembly mode. Longest stride
+# [rad or m], the shortest as a fraction of it, and the fraction of the pivot.
 _STRIDE, _SHORTEST, _CERTAIN = 0.05, 1e-6, 0.5
-_FARTHEST = 20.0  # that drives are moved in this way [rad or m]
-# What is left open counts as closed [m or rad]: far above rounding, far below what loops leave
-# that cannot be closed.
+_FARTHEST = 20.0  # longest distance that drives are moved in strides [rad or m]
+# Largest error of closed loops [m or rad]: far above rounding, far below the error of loops that
+# cannot be closed.
 _CLOSED = 1e-9
-#: How far off their dead points drives must be, as `DrivenMotion.pivot` has it: motions of other
-#: joints are up to a thousand times theirs there.
+#: Least `DrivenMotion.pivot` of drives that are not at a dead point: other joints then move up to
+#: a thousand times as far as the drives.
 DEAD_POINT = 1e-3
 
 
 class DrivenMotion(NamedTuple):
-    """How all joints of arms move with their drives, traceable: qdd = G ydd + g.
+    """Motion of all joints of arms with their drives, traceable: qdd = G ydd + g.
 
     Attributes:
-        columns: Those of G (n of length nv).
+        columns: Columns of G (n of length nv).
         g: Accelerations (nv,) at ydd = 0.
-        pivot: The smallest of the elimination: 0 where the drives do not determine the motion,
+        pivot: Smallest pivot of the elimination: 0 where the drives do not determine the motion,
             negative beyond; 1 at most.
-        opening: The largest error that the loops are left with [m or rad].
-        moved: By how much joints without drives were moved to close the loops, displacements over
-            a length of the arms [rad].
+        opening: Largest remaining error of the loops [m or rad].
+        moved: Largest correction of a passive joint that closed the loops, displacements over a
+            length of the arms [rad].
     """
 
     columns: Matrix
@@ -73,28 +73,28 @@ class DrivenMotion(NamedTuple):
 
     @property
     def checked(self) -> list[Scalar]:
-        """Opening, pivot and motion (3,), which show whether the linkages stay assembled."""
+        """Opening, pivot and correction (3,), which show whether linkages keep their assembly."""
         return [self.opening, self.pivot, self.moved]
 
     def equation(self, H: Matrix, C: Sequence[Scalar]) -> tuple[Matrix, list[Scalar]]:
-        """Return M (n, n) and h (n,) of the drives for H (nv, nv) and C (nv,) of all joints."""
+        """Return M (n, n) and h (n,) over the drives for H (nv, nv) and C (nv,) of all joints."""
         return reduced_equation(self.columns, self.g, H, C)
 
     def jacobian(self, J: Matrix) -> Matrix:
-        """Return the Jacobian (d, n) over the drives for one over all joints (d, nv): J G."""
+        """Return the Jacobian J G (d, n) over the drives for J (d, nv) over all joints."""
         return [times(self.columns, row) for row in J]
 
 
 @dataclass(frozen=True)
 class PassiveJoints:
-    """What the joints of arms do, from what their drives do.
+    """Motion of all joints of arms from the motion of their drives.
 
     Attributes:
         model: The arms. Each of their joints has one degree of freedom.
-        drives: Indices (n,) of the velocities that are those of drives, ascending.
-        pivots: Which constraint each of the other joints follows from; none without loops.
-        assembled: Positions (nq,) that close the loops; the way in which the linkages are put
-            together, and the pivots' sizes and signs are of there.
+        drives: Indices (n,) of the drives in the velocities, ascending.
+        pivots: The constraint that determines each passive joint; empty without loops.
+        assembled: Positions (nq,) that close the loops: they define the assembly mode, and sizes
+            and signs of the pivots.
     """
 
     model: Model
@@ -104,17 +104,17 @@ class PassiveJoints:
 
     @classmethod
     def of_tree(cls, model: Model) -> PassiveJoints:
-        """Return those of arms without loops: every joint has a drive."""
+        """Return the passive joints of arms without loops: every joint has a drive."""
         return cls(model, tuple(range(model.nv)), (), tuple(model.neutral()))
 
     @classmethod
     def of(cls, model: Model, drives: Sequence[int], assembled: ArrayLike) -> PassiveJoints:
-        """Return those of arms with loops.
+        """Return the passive joints of arms with loops.
 
         Args:
             model: The arms.
-            drives: Indices of the velocities that are those of drives.
-            assembled: Positions (nq,) that close all loops, in general position.
+            drives: Indices of the drives in the velocities.
+            assembled: Positions (nq,) that close all loops, away from dead points.
 
         Raises:
             ArgumentError: If a joint has several degrees of freedom, or is geared to another one,
@@ -123,17 +123,17 @@ class PassiveJoints:
         """
         if model.nq != model.nv or model.couplings:
             raise ArgumentError(
-                f"{model.name}: control that closes internal chains expects joints with one "
-                "degree of freedom each, and no gears between them."
+                f"{model.name}: the arms have internal closed chains, and "
+                f"{len(model.couplings)} couplings or joints with several degrees of freedom; "
+                "expected joints with one degree of freedom each, and no couplings."
             )
         q = np.asarray(assembled, dtype=float)
         require_length("assembled", q.tolist(), model.nq, "one for each joint of the arms")
         _, _, K, _, error, _ = Robot(model).constraint_terms(q, np.zeros(model.nv))
         if not np.all(np.abs(error) <= _CLOSED):
             raise ArgumentError(
-                f"{model.name}: the internal closed chains of the arms are open by "
-                f"{np.abs(error).max():.3g} m or "
-                "rad at `assembled`, expected positions that close them."
+                f"{model.name}: internal closed chains are open by {np.abs(error).max():.3g} m or "
+                f"rad at `assembled`; expected at most {_CLOSED:g}."
             )
         names = coordinate_names(model)
         indices = sorted(set(drives))
@@ -152,8 +152,8 @@ class PassiveJoints:
 
         Args:
             y: Positions of the drives (n,).
-            near: Positions of the other joints nearby; see `indices`.
-            parameters: Of the model.
+            near: Nearby positions of the passive joints; see `indices`.
+            parameters: Parameters of the model.
         """
         q = self._placed(y, near)
         for _ in range(_STEPS if self.pivots else 0):
@@ -166,7 +166,7 @@ class PassiveJoints:
     def velocities(
         self, Xup: list[Transform], yd: Sequence[Scalar], parameters: Parameters
     ) -> list[Scalar]:
-        """Return velocities (nv,) of all joints for those of the drives (n,): G yd."""
+        """Return velocities G yd (nv,) of all joints for velocities yd (n,) of the drives."""
         if not self.pivots:
             return list(yd)
         K = self._at_rest(Xup, parameters).K
@@ -182,15 +182,15 @@ class PassiveJoints:
         q: Sequence[Scalar],
         near: Sequence[Scalar],
     ) -> DrivenMotion | None:
-        """Return how all joints move with the drives; None of arms without loops.
+        """Return the motion of all joints with the drives; None for arms without loops.
 
         Args:
-            Xup: From each body's parent to the body.
+            Xup: Transforms from each body's parent to the body.
             v: Velocities of the bodies, in body coordinates.
-            avp: Their velocity-product accelerations, with minus gravity in them.
-            parameters: Of the model.
+            avp: Their velocity-product accelerations, minus gravity included.
+            parameters: Parameters of the model.
             q: Positions of all joints (nq,).
-            near: From where those without drives were moved there; see `closed`.
+            near: Positions of the passive joints before the loops were closed; see `closed`.
         """
         if not self.pivots:
             return None
@@ -205,19 +205,19 @@ class PassiveJoints:
         return DrivenMotion(form.columns, form.g, form.signed, opening, moved)
 
     def positions(self, y: ArrayLike, near: Array | None = None) -> Array:
-        """Return positions (nq,) of all joints for those of the drives (n,).
+        """Return positions (nq,) of all joints for positions of the drives (n,).
 
-        The linkages stay as they are assembled: the drives are taken there in steps that are small
-        against what is left to dead points, along a straight line.
+        The linkages keep their assembly mode: the drives move along a straight line, in strides
+        that are short against the distance to dead points.
 
         Args:
             y: Positions of the drives.
-            near: Positions (nq,) that close the loops, from which drives are moved; where the
-                arms are assembled by default.
+            near: Positions (nq,) that close the loops, where the line starts; `assembled` by
+                default.
 
         Raises:
-            RobotDynamicsError: If the loops cannot be closed there, or on the way, or if there is
-                a dead point.
+            RobotDynamicsError: If the loops cannot be closed at `y` or on the way, or reach a dead
+                point.
         """
         y = np.asarray(y, dtype=float)
         if y.shape != (len(self.drives),):
@@ -228,10 +228,10 @@ class PassiveJoints:
         at = assembled if near is None else near
         begin = at[drives]
         away = np.abs(y - begin).max()
-        if not away <= _FARTHEST:  # so that what is no number is refused
+        if not away <= _FARTHEST:  # refuses NaN, too
             raise RobotDynamicsError(
-                f"a drive of arms with loops is {away:.3g} rad or m from where they are known to "
-                f"close, expected at most {_FARTHEST:g}."
+                f"a drive of arms with internal closed chains is {away:.6g} rad or m from closed "
+                f"positions; expected at most {_FARTHEST:g}."
             )
         now = self._kernel(begin, at[others])
         longest = min(1.0, _STRIDE / away) if away else 1.0
@@ -250,25 +250,23 @@ class PassiveJoints:
                 f"{names[i]} {value:.4g}" for i, value in zip(self.drives, y.tolist(), strict=True)
             ]
             raise RobotDynamicsError(
-                f"internal closed chains of the arms reach a dead point {100.0 * done:.0f} % of "
-                "the way to "
-                f"drives at {', '.join(where)}; expected positions that the linkages can take as "
-                "they are assembled."
+                f"internal closed chains reach a dead point {100.0 * done:.0f} % of the way to "
+                f"drives at {', '.join(where)}; expected positions within their assembly mode."
             )
         return np.asarray(self._kernel(y, now[0][others])[0])  # to rounding
 
     def _assembled(self, found: Any) -> bool:
-        """Whether loops are closed, in the way in which they were put together."""
+        """Return whether loops are closed, in their assembly mode."""
         _, left, _, pivot = found
         return bool(np.abs(left).max() <= _CLOSED and pivot >= DEAD_POINT)
 
     def _certain(self, now: Any, then: Any) -> bool:
-        """Whether a step is too short to have led from one assembly to another."""
+        """Return whether a stride is too short to have changed the assembly mode."""
         moved = np.abs(then[0] - now[0])[list(self.indices)] * self._turns
         return bool(moved.max() <= _CERTAIN * now[3] and then[3] >= _CERTAIN * now[3])
 
     def rates(self, q: Array, yd: Array) -> Array:
-        """Return velocities (nv,) at positions (nq,) of all joints for the drives' (n,)."""
+        """Return velocities (nv,) at positions (nq,) for velocities of the drives (n,)."""
         if not self.pivots:
             return yd
         drives, others, _ = self._places
@@ -277,18 +275,18 @@ class PassiveJoints:
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-        """Where drives and other joints stand (n,), (nq - n,); positions as assembled (nq,)."""
+        """Indices of drives (n,) and passive joints (nq - n,); assembled positions (nq,)."""
         indices = [np.array(at, dtype=np.intp) for at in (self.drives, self.indices)]
         return indices[0], indices[1], np.array(self.assembled)
 
     @cached_property
     def _turns(self) -> list[float]:
-        """What makes motions of joints without drives comparable: rotations as they are."""
+        """Factors that make motions of passive joints comparable: 1 for rotations [rad]."""
         length = tree_length(self.model)
         return (coordinate_scales(self.model, length)[list(self.indices)] / length).tolist()
 
     def _placed(self, y: Sequence[Scalar], others: Sequence[Scalar]) -> list[Scalar]:
-        """Return positions (nq,) of drives and other joints in the order of the model."""
+        """Return positions (nq,) of drives and passive joints in the order of the model."""
         q: list[Scalar] = [0.0] * self.model.nq
         for index, value in zip((*self.drives, *self.indices), (*y, *others), strict=True):
             q[index] = value

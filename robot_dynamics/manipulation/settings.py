@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user states about a work cell: robots, arms, and the object they hold."""
+"""Settings of a work cell: robots, arms, and the object that they hold."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class PoseSettings:
 
 @dataclass(frozen=True)
 class RobotSettings:
-    """A robot description and where it stands.
+    """A robot description and its place in the world.
 
     Attributes:
         urdf: File, relative to the scenario or as package://NAME/PATH.
-        prefix: Put before the names of its links and joints.
+        prefix: Prefix of the names of its links and joints.
         xyz: Position of its root link in the world [m].
         rpy: Orientation of its root link in the world [rad].
         locked: Fixed positions of joints [rad or m], by name without the prefix.
@@ -54,10 +54,9 @@ class DriveSettings:
     """Behaviour of an arm's drives; defaults are parameters of the nodes.
 
     Attributes:
-        compensates_gravity: Whether it holds the arm up on its own, so that commands leave that
-            torque out.
-        without_commands: What it does when commands stop: brake, zero torque, or hold the last
-            torque for ever.
+        compensates_gravity: Whether it adds the gravity torque, which commands then exclude.
+        without_commands: Reaction when commands stop: brake, zero torque, or hold the last torque
+            without end.
     """
 
     compensates_gravity: bool | None = None
@@ -66,10 +65,10 @@ class DriveSettings:
 
 @dataclass(frozen=True)
 class SensorToolSettings:
-    """The tool that a wrist sensor carries, as far as its driver does not subtract the weight.
+    """The tool that a wrist sensor carries, if its driver does not subtract the weight.
 
-    The tool is part of the robot's description all the same. Its weight is subtracted as at rest;
-    what its acceleration takes is not.
+    The tool must be part of the robot's description as well. Its weight at rest is subtracted,
+    its inertial force is not.
 
     Attributes:
         mass: Its mass [kg].
@@ -85,21 +84,22 @@ class ArmSettings:
     """An arm and its grasp.
 
     Attributes:
-        name: Its name, which is that of its topics.
+        name: Its name, also in its topics.
         tool: The link that holds the object, prefix included.
         grasp: Pose of the tool link in the object while it is held.
-        posture: Joint positions [rad or m], base to tip, or of the drives in their order, from
-            which the start configuration is found; the arms then stay near where they start.
-        load_share: Part of the object's load that this arm carries; the shares add up to 1.
-        contact: What the grasp can exert; "rigid" by default.
-        drive: What its drive does by itself.
-        sensor_frame: The link in whose frame its wrist sensor measures, prefix included, where its
+        posture: Initial guess of the start configuration [rad or m]: joint positions base to tip,
+            or positions of the drives in their order. The self-motion is pulled to the start
+            configuration.
+        load_share: Share of the object's load that this arm carries; the shares add up to 1.
+        contact: Contact of its tool with the object; "rigid" by default.
+        drive: Behaviour of its drives.
+        sensor_frame: The link in whose frame its wrist sensor measures, prefix included, if its
             messages name none; `tool` by default.
         sensor_tool: The tool that its wrist sensor carries; none by default.
         drives: Joints that move an arm with internal closed chains, in the order of its topics,
-            prefix included; all joints of an arm without.
-        passive_joints: About where other joints of its loops are at the posture [rad or m], by
-            name; zero by default. They select the assembly mode of a linkage.
+            prefix included; empty for other arms, where all joints have drives.
+        passive_joints: Approximate positions of the other joints of its loops at the posture
+            [rad or m], by name; zero by default. They select the assembly mode of a linkage.
     """
 
     name: str
@@ -122,8 +122,8 @@ class ObjectJointSettings:
     At the start the joint's frames coincide: the second part's link is where the joint is.
 
     Attributes:
-        type: "fixed" is a rigid joint, whose force is controlled all the same.
-        urdf: File with the second part, one rigid body; its link's frame is that of the joint.
+        type: Type of the joint; the force in a "fixed" joint is controlled too.
+        urdf: File with the second part, one rigid body; its link frame is the joint frame.
         xyz: Position of the joint in the first part [m].
         rpy: Orientation of its frame there [rad].
         axis: Axis of a revolute, prismatic or cylindrical joint in its frame; the axes of a
@@ -138,7 +138,10 @@ class ObjectJointSettings:
 
     def __post_init__(self) -> None:
         if not any(self.axis):
-            raise ArgumentError("the axis of the object's joint is zero; expected a direction.")
+            raise ArgumentError(
+                f"the axis of the object's joint is {self.axis}; expected a vector that is not "
+                "zero."
+            )
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ class ObjectSettings:
         urdf: File with one rigid body.
         xyz: Position of its root link at the start [m].
         rpy: Orientation at the start [rad].
-        mass: Replaces the file's mass [kg], the inertia scaled alike; of both parts together.
+        mass: Mass of both parts together [kg], instead of the files'; the inertia is scaled too.
         joint: Joint to a second part; a rigid object has none.
     """
 
@@ -166,12 +169,12 @@ class CellSettings:
 
     Attributes:
         robots: The robot descriptions.
-        arms: Which of their links hold the object, and how.
+        arms: The arms and their grasps.
         object: The object.
         gravity: Acceleration of gravity in the world [m/s^2].
-        surfaces: What of the world the object may touch.
-        coordinates: What is controlled along the surfaces, six less the forces of all surfaces;
-            none by default, which leaves the choice to the law.
+        surfaces: Surfaces of the world that the object can touch.
+        coordinates: Coordinates that are controlled along the surfaces: six less the forces of
+            all surfaces. By default the law chooses them.
     """
 
     robots: tuple[RobotSettings, ...]
@@ -186,11 +189,11 @@ class CellSettings:
         for name in names:
             if names.count(name) > 1:
                 raise ArgumentError(
-                    f"two surfaces are called {name!r}; expected a name for each of its own."
+                    f"{names.count(name)} surfaces are named {name!r}; expected different names."
                 )
         left = 6 - sum(surface.rows for surface in self.surfaces)
         if self.coordinates and len(self.coordinates) != left:
             raise ArgumentError(
-                f"{len(self.coordinates)} coordinates beside surfaces with {6 - left} forces; "
-                f"expected {left}, which make six together, or none: then the law chooses."
+                f"{len(self.coordinates)} coordinates with surfaces of {6 - left} forces; "
+                f"expected {left} coordinates, or none: the law then chooses them."
             )

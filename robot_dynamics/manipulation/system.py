@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms, object and grasps as one closed-loop model, and where each stands in its vectors."""
+"""Grasp system: arms, object and grasps as one closed-loop model, and indices of its vectors."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class Arm:
 
     Attributes:
         name: Its name.
-        joints: Names of its joints, base to tip; of an arm with internal closed chains, those of
-            its drives; the others are neither measured nor commanded.
-        q_index: Where they stand in the model's positions.
-        v_index: Where they stand in the model's velocities.
+        joints: Names of its joints, base to tip; for an arm with internal closed chains, of its
+            drives only, since passive joints are neither measured nor commanded.
+        q_index: Indices of `joints` in the model's positions.
+        v_index: Indices of `joints` in the model's velocities.
         tool: The link that holds the object.
         loop: Index of its grasp among the model's loop joints.
-        load_share: Its part of the object's load.
-        posture: Positions where the search of the start begins (n,).
-        passive_joints: Names of the joints without drives, of an arm with internal closed chains.
-        contact: How its tool holds the object: kind, directions and limits; rigidly by default.
-            Its frame is that of the grasp, see `GraspSystem.contacts`.
+        load_share: Its share of the object's load.
+        posture: Initial guess of its joint positions at the start (n,).
+        passive_joints: Names of the passive joints of an arm with internal closed chains.
+        contact: Contact of its tool with the object: kind, directions and limits; rigid by
+            default. Its frame is set by `GraspSystem.contacts`.
         sensor_tool_mass: Mass of the tool that its wrist sensor carries [kg].
         sensor_tool_center: Centre of that mass in the tool link's frame [m].
         sensor_frame: The link in whose frame the sensor measures; the tool link if empty.
@@ -67,21 +67,21 @@ class Arm:
 
 @dataclass(frozen=True)
 class GraspSystem:
-    """Arms that hold one object: a model with a floating object and one grasp loop an arm.
+    """Arms that hold one object: a model with a floating object and one grasp loop per arm.
 
-    An object of two parts has a joint between them, a loop joint of its own: the first arm holds
-    the first part, the second arm the other.
+    The joint of a jointed object is a further loop joint: the first arm holds the first part, the
+    second arm the second part.
 
     Attributes:
         model: Arms, object, and for each arm a loop joint "<arm>_grasp" from its tool to the
             object; the object's inertia and the grasps are variable parameters.
         arms: The arms, in the order of stacked vectors.
-        object_body: Index of the object's body, of its first part if it has two.
-        object_joint: Index of the loop joint between its parts; None of a rigid object.
-        internal_chains: Where the internal closed chains of the arms begin among the model's loop
-            joints; None without.
-        assembled: Positions of the arms' model (see `arms_alone`) that close their internal closed
-            chains, at the postures; empty without loops.
+        object_body: Index of the object's body, or of its first part.
+        object_joint: Index of the loop joint between the parts; None for a rigid object.
+        internal_chains: Index of the first internal closed chain of the arms in the model's loop
+            joints; None without internal closed chains.
+        assembled: Positions of `arms_alone` that close the internal closed chains at the postures;
+            empty without them.
     """
 
     model: Model
@@ -93,18 +93,18 @@ class GraspSystem:
 
     @property
     def object_loop_joint(self) -> LoopJoint | None:
-        """The joint between the object's parts, from the first to the second, if it has any."""
+        """The joint from the object's first to its second part; None for a rigid object."""
         return None if self.object_joint is None else self.model.loops[self.object_joint]
 
     @cached_property
     def arms_alone(self) -> Model:
-        """The arms without the object and without grasps; their internal closed chains stay."""
+        """Model of the arms without object and grasps, with their internal closed chains."""
         own = () if self.internal_chains is None else self.model.loops[self.internal_chains :]
         return arms_of(self.model, self.object_bodies, own)
 
     @cached_property
     def passive_joints(self) -> PassiveJoints:
-        """What the arms' joints without drives do, from their drives in the order of the model."""
+        """Motion of the passive joints from the drives, in the order of the model."""
         arms = self.arms_alone
         if self.internal_chains is None:
             return PassiveJoints.of_tree(arms)
@@ -113,15 +113,15 @@ class GraspSystem:
 
     @cached_property
     def every_q(self) -> IntArray:
-        """Where all joints of the arms stand in the model's positions, those without drives too.
+        """Indices of all joints of the arms in the model's positions, passive joints included.
 
-        Arm by arm without loops, else in the order of `arms_alone`.
+        Arm by arm without internal closed chains, else in the order of `arms_alone`.
         """
         return self.q_index if self.internal_chains is None else self._of_arms(self.model.q_slices)
 
     @cached_property
     def every_v(self) -> IntArray:
-        """Where all joints of the arms stand in the model's velocities, likewise."""
+        """Indices of the joints of `every_q` in the model's velocities."""
         return self.v_index if self.internal_chains is None else self._of_arms(self.model.v_slices)
 
     def _of_arms(self, slices: Sequence[slice]) -> IntArray:
@@ -131,15 +131,15 @@ class GraspSystem:
     def positions(self, q: ArrayLike, near: Array | None = None) -> Array:
         """Return positions (nq,) of the model with arm joints at `q` (na,).
 
-        The object is at its zero. Joints without drives follow those with one.
+        The object is at its zero position. Passive joints follow the drives.
 
         Args:
             q: Positions of the arm joints.
-            near: Positions (nq,) nearby that close the internal closed chains of the arms; at
-                their postures by default.
+            near: Nearby positions (nq,) that close the internal closed chains; `assembled` by
+                default.
 
         Raises:
-            RobotDynamicsError: If the internal closed chains of the arms do not close there.
+            RobotDynamicsError: If the internal closed chains do not close at `q`.
         """
         at = self._neutral.copy()
         at[self.q_index] = q
@@ -154,14 +154,14 @@ class GraspSystem:
 
     @cached_property
     def _drives(self) -> IntArray:
-        """Where the drives of `passive_joints` stand in the model's positions."""
+        """Indices of the drives of `passive_joints` in the model's positions."""
         return self.every_q[list(self.passive_joints.drives)]
 
     def motions(self, at: Array) -> Array:
-        """Return what all joints do (na, nv) if one arm joint after the other moves by one.
+        """Return velocities (na, nv) of all joints for a unit velocity of each arm joint.
 
         Args:
-            at: Positions (nq,) of the model, the internal closed chains of the arms closed.
+            at: Positions (nq,) of the model that close the internal closed chains.
         """
         found = np.zeros((len(self.v_index), self.model.nv))
         if self.internal_chains is None:
@@ -183,16 +183,16 @@ class GraspSystem:
         """Refuse arms with internal closed chains.
 
         Args:
-            what: What does not support them.
+            what: The formulation that does not support them, for the message.
 
         Raises:
-            RobotDynamicsError: If there are any.
+            RobotDynamicsError: If an arm has an internal closed chain.
         """
         if self.internal_chains is not None:
             name = self.model.loops[self.internal_chains].name
             raise RobotDynamicsError(
-                f"loop {name!r} is an internal chain of an arm, which {what} does not support; "
-                "expected arms without loops, or `law: hybrid`."
+                f"loop {name!r} is an internal closed chain of an arm; {what} expected arms "
+                "without loops: use `law: hybrid`."
             )
 
     @property
@@ -209,9 +209,9 @@ class GraspSystem:
 
     @property
     def internal_axes(self) -> tuple[str, ...]:
-        """What the components of the force within the object are: moments "rx", forces "x" ...
+        """Axes of the internal force: "rx", "ry", "rz" for moments, "x", "y", "z" for forces.
 
-        Those that its joint transmits, or six for each arm but the last.
+        Axes along which the object's joint transmits force, or six for each arm but the last.
         """
         joint = self.object_loop_joint
         if joint is None:
@@ -220,10 +220,10 @@ class GraspSystem:
 
     @property
     def internal_force_names(self) -> tuple[str, ...]:
-        """Names of the components of `internal_axes`, which laws of contacts have other ones for.
+        """Names of the components of `internal_axes`; laws of contacts have names of their own.
 
-        Moments and forces in the object's joint; of two grasps `TRANSMITTED`, of more arms these
-        for each but the last.
+        Moments and forces in the object's joint; for two arms `TRANSMITTED`; for more arms these
+        for each arm but the last.
         """
         if self.object_loop_joint is not None:
             return tuple(
@@ -236,12 +236,12 @@ class GraspSystem:
 
     @cached_property
     def q_index(self) -> IntArray:
-        """Where the arm joints stand in the model's positions, arm by arm."""
+        """Indices of the arm joints in the model's positions, arm by arm."""
         return np.concatenate([arm.q_index for arm in self.arms])
 
     @cached_property
     def v_index(self) -> IntArray:
-        """Where the arm joints stand in the model's velocities, arm by arm."""
+        """Indices of the arm joints in the model's velocities, arm by arm."""
         return np.concatenate([arm.v_index for arm in self.arms])
 
     @cached_property
@@ -251,23 +251,23 @@ class GraspSystem:
 
     @cached_property
     def passive_joint_names(self) -> tuple[str, ...]:
-        """Names of the joints without drives, of arms with loops, arm by arm."""
+        """Names of the passive joints, arm by arm."""
         return tuple(name for arm in self.arms for name in arm.passive_joints)
 
     @cached_property
     def arm_slices(self) -> tuple[slice, ...]:
-        """Where each arm stands in a vector over the arm joints."""
+        """Slice of each arm in vectors over the arm joints."""
         ends = np.cumsum([0, *(len(arm.joints) for arm in self.arms)])
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     @cached_property
     def object_q(self) -> slice:
-        """Where the object's pose stands in the model's positions."""
+        """Slice of the object's pose in the model's positions."""
         return self.model.q_slices[self.object_body]
 
     @cached_property
     def object_v(self) -> slice:
-        """Where the object's velocity stands in the model's velocities."""
+        """Slice of the object's velocity in the model's velocities."""
         return self.model.v_slices[self.object_body]
 
     @cached_property
@@ -284,7 +284,7 @@ class GraspSystem:
     def grasps(self) -> list[Array]:
         """Pose (4, 4) of each grasp frame in the object's body frame.
 
-        Of an object with a joint they are those where the joint's frames coincide.
+        For a jointed object, the poses at which the joint's frames coincide.
         """
         own = [pose_of(self.model.loops[arm.loop].successor_placement) for arm in self.arms]
         if self.object_loop_joint is not None:
@@ -293,13 +293,13 @@ class GraspSystem:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """How each arm holds the object, its frame at the arm's grasp on the object."""
+        """Contact of each arm with the object, its frame at the grasp."""
         pairs = zip(self.arms, self.grasps, strict=True)
         return tuple(arm.contact.at(grasp) for arm, grasp in pairs)
 
     @property
     def second_part(self) -> Array:
-        """Pose (4, 4) of the second part in the first where the frames of their joint coincide."""
+        """Pose (4, 4) of the second part in the first at which the joint's frames coincide."""
         joint = self.object_loop_joint
         if joint is None:
             return np.eye(4)
@@ -311,14 +311,18 @@ class GraspSystem:
     ) -> GraspSystem:
         """Return the system with another object inertia, or its own scaled to a mass [kg].
 
-        A mass is that of the whole object, an inertia that of its only, or its first, body.
+        Args:
+            mass: Mass of the whole object.
+            inertia: Inertia of its only body, or of its first part.
         """
         inertias: dict[str, Inertia] = {}
         if inertia is not None:
             inertias[self.model.bodies[self.object_body].name] = inertia
         if mass is not None:
             if not (np.isfinite(mass) and mass > 0.0):
-                raise RobotDynamicsError(f"object mass {mass!r} kg: expected a positive number.")
+                raise RobotDynamicsError(
+                    f"the object mass is {mass!r} kg; expected a positive number."
+                )
             factor = mass / self.object_mass
             for index in self.object_bodies:
                 body = self.model.bodies[index]
@@ -327,7 +331,11 @@ class GraspSystem:
         return replace(self, model=self.model.replace(inertia=inertias)) if inertias else self
 
     def with_grasp_error(self, errors: dict[str, Array]) -> GraspSystem:
-        """Return the system with displaced grasps: by arm a pose (4, 4) in its grasp frame."""
+        """Return the system with displaced grasps.
+
+        Args:
+            errors: Displacement (4, 4) in the grasp frame, by the name of the arm.
+        """
         moved = {}
         for name, error in errors.items():
             arm = self.arm(name)
@@ -336,10 +344,10 @@ class GraspSystem:
         return replace(self, model=self.model.replace(successor_placement=moved))
 
     def arm(self, name: str) -> Arm:
-        """Return an arm by its name.
+        """Return the arm with a name.
 
         Raises:
-            UnknownNameError: If there is none of this name.
+            UnknownNameError: If no arm has this name.
         """
         for arm in self.arms:
             if arm.name == name:
@@ -348,12 +356,12 @@ class GraspSystem:
 
 
 def arms_of(model: Model, objects: Collection[int], loops: Sequence[LoopJoint]) -> Model:
-    """Return a model without the bodies of objects, which carry nothing, and with some loops only.
+    """Return the model of the arms alone, without the bodies of objects.
 
     Args:
         model: Arms and objects.
-        objects: Indices of the objects' bodies.
-        loops: Those of the arms.
+        objects: Indices of the objects' bodies, which must carry no other bodies.
+        loops: The loop joints of the arms, which stay.
     """
 
     def moved(index: int) -> int:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Wrist sensors: frames in which they measure, and the weight of the tools that they carry."""
+"""Wrist sensors: measuring frames, and weights of the tools that they carry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SensorFrames:
         system: Arms and object.
 
     Raises:
-        RobotDynamicsError: If the sensor frame of an arm is no link that is fixed to its tool.
+        RobotDynamicsError: If the sensor frame of an arm is not fixed to its tool.
     """
 
     def __init__(self, system: GraspSystem) -> None:
@@ -35,13 +35,13 @@ class SensorFrames:
                 raise RobotDynamicsError(f"wrist sensor of arm {arm.name!r}: {error}") from None
 
     def default(self, arm: str) -> str:
-        """Return the frame in which an arm's sensor measures if nothing else is said."""
+        """Return the default measuring frame of an arm's sensor."""
         return self._arms[arm][1]
 
     def to_tool(self, arm: str, frame: str) -> Array | None:
-        """Return the matrix (6, 6) that takes wrenches, moment first, to an arm's tool frame.
+        """Return the matrix (6, 6) that transforms wrenches, moment first, to an arm's tool frame.
 
-        Of a frame with axes R and origin p in the tool frame, a force f and a moment m are there
+        With axes R and origin p of the frame in the tool frame, a force f and a moment m become
         R f and R m + p x R f.
 
         Args:
@@ -52,20 +52,20 @@ class SensorFrames:
             The matrix; None if the frames coincide.
 
         Raises:
-            ArgumentError: If there is no such link, or it moves relative to the tool.
+            ArgumentError: If no link has this name, or it moves relative to the tool.
         """
         tool, default = self._arms[arm]
         try:
             own, given = (self._model.link(name) for name in (tool, frame or default))
         except UnknownNameError:
             raise ArgumentError(
-                f"its frame is {frame or default!r}, and no link has this name; expected {tool!r} "
-                "or a link that is fixed to it."
+                f"its frame {frame or default!r} is no link; expected {tool!r} or a link fixed to "
+                "it."
             ) from None
         if given.body != own.body:
             raise ArgumentError(
-                f"its frame is {given.name!r}, which moves relative to the tool; expected "
-                f"{tool!r} or a link that is fixed to it."
+                f"its frame {given.name!r} moves relative to the tool; expected {tool!r} or a "
+                "link fixed to it."
             )
         at = np.linalg.solve(pose_of(own.placement), pose_of(given.placement))
         if np.allclose(at, np.eye(4), rtol=0.0, atol=1e-12):
@@ -78,13 +78,13 @@ class SensorFrames:
 
 
 class ToolWeights:
-    """What wrist sensors measure of the weight of their tools.
+    """Weights of tools as their wrist sensors measure them at rest.
 
-    With a tool of mass m and centre c in its link's frame, at rest the arm exerts on it the force
-    f = -R^T m g and the moment c x f; R are the axes of that link in the world.
+    On a tool of mass m and centre c in its link's frame the arm exerts the force f = -R^T m g and
+    the moment c x f, with R the axes of the link in the world.
 
     Attributes:
-        any: Whether a sensor carries a tool of stated mass.
+        any: Whether a sensor carries a tool with a mass.
 
     Args:
         system: Arms and object.

@@ -24,30 +24,32 @@ def beam(
 ) -> Mechanism:
     """Return a uniform slender beam along x that bends about one axis.
 
-    Each joint stands for the bending of a piece of the length around it, so that the two outer
-    segments are half as long as the others. Frequencies are then those of a beam with an error
-    that falls with the square of the number of joints.
+    Each joint represents the bending of a piece of the beam around it, so that the two outer
+    segments are half as long as the others. The error of the natural frequencies then falls with
+    the square of the number of joints.
 
-    Its links are NAME0 (the root: join it to the support of the beam) to NAMEn, whose
-    frame is half a piece before the tip, and NAME_tip; its joints are NAME_bend1 to NAME_bendn.
+    Links are NAME0 (the root, for the support of the beam) to NAMEn, whose frame is half a piece
+    before the tip, and NAME_tip. Joints are NAME_bend1 to NAME_bendn.
 
     Args:
-        name: Before the names of links and joints.
-        length: Of the beam [m].
-        mass: Of the beam [kg].
-        bending_stiffness: E I [N m^2].
-        joints: How many joints it has.
-        axis: What it bends about, "y" or "z".
-        damping_time: Damping of a joint as a part of its stiffness [s]. Damping of tree joints is
+        name: Prefix of the names of links and joints.
+        length: Length of the beam [m].
+        mass: Mass of the beam [kg].
+        bending_stiffness: Bending stiffness E I [N m^2].
+        joints: Number of joints.
+        axis: Axis of bending, "y" or "z".
+        damping_time: Damping of a joint over its stiffness [s]. Damping of tree joints is
             friction: the caller who integrates the motion adds it to the joint forces.
 
     Raises:
-        ArgumentError: If a number is not positive, or the axis is another one.
+        ArgumentError: If a number is not positive, or the axis is neither "y" nor "z".
     """
     numbers = {"length": length, "mass": mass, "bending_stiffness": bending_stiffness}
-    for what, value in {**numbers, "joints": joints}.items():
+    for quantity, value in {**numbers, "joints": joints}.items():
         if not (np.isfinite(value) and value > 0.0):
-            raise ArgumentError(f"beam {name!r}: {what} is {value!r}, expected a positive number.")
+            raise ArgumentError(
+                f"beam {name!r}: {quantity} is {value!r}, expected a positive number."
+            )
     if axis not in _BENDS_ABOUT:
         raise ArgumentError(f"beam {name!r}: axis is {axis!r}, expected 'y' or 'z'.")
     piece = length / joints

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From named elements to a numbered model: merged links, turned frames, chosen tree."""
+"""Conversion of named elements to a numbered model: merged links, turned frames, chosen tree."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from robot_dynamics.spatial import Inertia, Rotation, Symmetric3, Transform, Vec
 # link, come from rounding of placements; made exact, they fold away in traced programs.
 _SNAP = 1e-12
 
-# What acts in a degree of freedom.
+# Forces in a degree of freedom.
 _FORCES = ("stiffness", "damping", "active")
 
 #: Choices of the spanning tree.
@@ -48,7 +48,7 @@ class _Arc:
     """A joint of the graph of links: its type, and its frames on two links.
 
     Attributes:
-        element: The joint or loop joint it comes from.
+        element: The joint or loop joint.
         kind: Its type.
         predecessor: Name of the link it comes from.
         successor: Name of the link it goes to.
@@ -116,18 +116,18 @@ def build(
         gravity: Acceleration of gravity [m/s^2].
         variable: Bodies and loop joints whose values are parameters of compiled code.
         joint_friction: Whether damping and Coulomb friction of the joints are part of the
-            dynamics; otherwise they are data, which the caller applies if they are to act.
+            dynamics; otherwise they are data, which the caller can apply.
         spanning_tree: "described": tree joints are tree joints and must form a tree. "minimum
-            depth": every body as few joints from the base as can be, and among equals a joint
-            with a drive before one without. Otherwise the names of joints that are to be in the
-            tree, which is made complete with minimum depth. By default the described tree if
-            the tree joints form one, minimum depth if some close loops.
-        root: Name of the link that is the fixed base, if the tree joints do not tell.
+            depth": the number of joints from the base to each body is minimal, and among equals
+            a joint with a drive is preferred. Names of joints: a tree with these joints, completed
+            with minimum depth. By default the described tree if the tree joints form one,
+            otherwise minimum depth.
+        root: Name of the link that is the fixed base; by default the root of the tree joints.
 
     Raises:
         ArgumentError: If `joint_friction` is neither True nor False.
-        RobotDynamicsError: If an element is impossible (a negative mass, a placement that is no
-            rotation, a number that is none), the tree joints do not form a tree, a name is
+        RobotDynamicsError: If an element has a fault (a negative mass, an orientation that is no
+            rotation, a number that is not finite), the tree joints do not form a tree, a name is
             unknown or given twice, or an axis is zero.
     """
     require_possible(mechanism)
@@ -141,9 +141,9 @@ def build(
         spanning_tree = DESCRIBED if _is_tree(root, elements, arcs) else MINIMUM_DEPTH
     if spanning_tree != DESCRIBED:
         required = set(() if spanning_tree == MINIMUM_DEPTH else spanning_tree)
-        # A coupling is one of positions, which only joints of the tree have.
+        # A coupling relates positions, which only joints of the tree have.
         required |= {joint for coupling in mechanism.couplings for joint, _ in coupling.terms}
-        # The inertia matrix of the tree is where rotors are.
+        # The inertia of rotors is part of the inertia matrix of the tree.
         required |= {joint.name for joint in mechanism.joints if np.any(joint.armature)}
         arcs, loops = _chosen(mechanism, root, [*arcs, *loops], frozenset(required))
     length = _length([*arcs, *loops])
@@ -167,7 +167,7 @@ def build(
 
 
 def _length(arcs: Sequence[_Arc]) -> float:
-    """Return the length [m] of a typical link, as far as joints tell."""
+    """Return the typical length [m] of a link, from the frames of joints."""
     frames = [f for arc in arcs for f in (arc.predecessor_frame, arc.successor_frame)]
     return typical_length(float(np.linalg.norm(frame[:3, 3])) for frame in frames)
 
@@ -228,21 +228,23 @@ def _tree(
         place(arc.successor, index, on_child)
     lost = [link for link in elements if link not in links]
     if lost:
-        raise RobotDynamicsError(f"{name}: link {lost[0]!r} is not connected to {root!r}.")
+        raise RobotDynamicsError(
+            f"{name}: link {lost[0]!r} is not connected to {root!r}, expected a joint."
+        )
     return [replace(body, inertia=merged[i]) for i, body in enumerate(bodies)], links
 
 
 def _chosen(
     mechanism: Mechanism, root: str, arcs: Sequence[_Arc], required: frozenset[str]
 ) -> tuple[list[_Arc], list[_Arc]]:
-    """Return the joints of a spanning tree, from parent to child, and those that close loops."""
+    """Return the joints of a spanning tree, from parent to child, and the loop joints."""
     able = [arc for arc in arcs if arc.carries]
     for name in required:
         if name not in (names := [arc.name for arc in able]):
             raise UnknownNameError("joint that can carry a body", name, names, mechanism.name)
 
     def length(arc: _Arc) -> float:
-        # A free joint constrains nothing: it is taken for bodies that nothing else holds.
+        # A free joint has no constraints: it carries only bodies without another joint.
         return 0.0 if arc.welds else 1.0 if arc.kind.nv < 6 else float(len(arcs) + 1)
 
     graph = [
@@ -271,7 +273,9 @@ def _arc_of_joint(joint: JointElement, links: Iterable[str]) -> _Arc:
             raise UnknownNameError("link", end, links, place)
     kind = joint_type(joint.type, place, **joint.parameters)
     if not kind.carries:
-        raise RobotDynamicsError(f"{place}: a {kind.name} joint can only close a loop.")
+        raise RobotDynamicsError(
+            f"{place}: a {kind.name} joint can only close a loop, not carry a body."
+        )
     turned = axis_frame(joint, kind)
     return _Arc(joint, kind, joint.parent, joint.child, joint.placement @ turned, turned)
 
@@ -287,11 +291,14 @@ def _arc_of_loop(loop: LoopElement, links: Iterable[str]) -> _Arc:
     )
     if kind.nv == 0 and any(np.any(getattr(loop, name)) for name in _FORCES):
         raise RobotDynamicsError(
-            f"{place}: a {kind.name} joint has no freedom in which a spring, a damper or a "
-            "drive could act."
+            f"{place}: a {kind.name} joint has no freedom for a spring, damper or drive, "
+            "expected another type."
         )
     if loop.unilateral and all(row.direction != "z" for row in kind.rows):
-        raise RobotDynamicsError(f"{place}: a {kind.name} joint has no force along z to push.")
+        raise RobotDynamicsError(
+            f"{place}: a {kind.name} joint cannot be unilateral, expected a "
+            "type with a constraint along z."
+        )
     return arc
 
 
@@ -356,7 +363,7 @@ def _loop_joint(arc: _Arc, links: dict[str, Link], length: float) -> LoopJoint:
     if p == s:
         raise RobotDynamicsError(
             f"loop joint {arc.name!r}: {arc.predecessor!r} and {arc.successor!r} are on the same "
-            "body."
+            "body, expected different bodies."
         )
     unilateral = isinstance(arc.element, LoopElement) and arc.element.unilateral
     return LoopJoint(arc.name, arc.kind, p, s, X_P, X_S, unilateral, **_of_freedoms(arc))

@@ -17,7 +17,7 @@ class CouplingElement:
     Attributes:
         name: Its name.
         terms: Pairs of a joint's name and its coefficient; each joint once.
-        offset: What the sum is [the unit of the first joint times its coefficient].
+        offset: Value of the sum [unit of the first joint times its coefficient].
     """
 
     name: str
@@ -32,7 +32,7 @@ class CouplingElement:
         return cls(name, ((joint, 1.0), (driver, -ratio)), offset)
 
     def prefixed(self, prefix: str) -> CouplingElement:
-        """Return the same relation with `prefix` before its name and those of its joints."""
+        """Return the same relation with `prefix` before its name and the names of its joints."""
         terms = tuple((prefix + joint, factor) for joint, factor in self.terms)
         return replace(self, name=prefix + self.name, terms=terms)
 
@@ -45,7 +45,7 @@ class Coupling:
         name: Its name.
         terms: Pairs of the index of a body, whose joint has one degree of freedom, and the
             coefficient of that joint's position.
-        offset: What the sum of coefficient times position is.
+        offset: Value of the sum of coefficient times position.
         rotational: Whether the first joint turns, so that the multiplier is a moment.
     """
 
@@ -58,15 +58,15 @@ class Coupling:
 def substituted(
     couplings: Sequence[CouplingElement], positions: Mapping[str, float]
 ) -> tuple[tuple[CouplingElement, ...], dict[str, float]]:
-    """Return the couplings when some joints are locked, and all joints that are locked then.
+    """Return the couplings of free joints when some joints are locked, and all locked joints.
 
-    A relation in which a single joint is left free locks that joint as well; one with none left
-    is dropped: positions of locked joints are the caller's choice and need not satisfy the
+    A relation with a single free joint locks that joint too; a relation without free joints is
+    dropped: positions of locked joints are the caller's choice and need not satisfy the
     couplings.
 
     Args:
         couplings: The relations.
-        positions: Where joints are locked, by name [rad or m].
+        positions: Positions of locked joints by name [rad or m].
     """
     locked = dict(positions)
     left = list(couplings)
@@ -88,14 +88,14 @@ def substituted(
 
 
 def require_terms(coupling: CouplingElement, joints: Mapping[str, int]) -> None:
-    """Check that a relation is one between joints with one degree of freedom.
+    """Check that a relation has a coefficient, and joints with one degree of freedom, each once.
 
     Args:
         coupling: The relation.
-        joints: The number of degrees of freedom of each joint.
+        joints: Degrees of freedom of each joint.
 
     Raises:
-        RobotDynamicsError: If it is not; names the joint.
+        RobotDynamicsError: If it does not; names the joint.
     """
     place = f"coupling {coupling.name!r}"
     names = [joint for joint, _ in coupling.terms]
@@ -103,7 +103,9 @@ def require_terms(coupling: CouplingElement, joints: Mapping[str, int]) -> None:
     if twice:
         raise RobotDynamicsError(f"{place}: joint {twice[0]!r} is named twice, expected once.")
     if not any(factor for _, factor in coupling.terms):
-        raise RobotDynamicsError(f"{place}: no joint has a coefficient other than zero.")
+        raise RobotDynamicsError(
+            f"{place}: all coefficients are zero, expected one other than zero."
+        )
     for joint in names:
         if joints[joint] != 1:
             raise RobotDynamicsError(

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What makes an element impossible, in every file format and in mechanisms made by programs."""
+"""Checks of elements: masses, inertias, placements, limits and numbers that no machine has."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _AMOUNTS = (*_AT_LEAST_ZERO, "stiffness", "rest")
 
 
 def require_possible(mechanism: Mechanism) -> None:
-    """Check all elements of a mechanism, and that no two share a name.
+    """Check all elements of a mechanism, and that their names are unique.
 
     Raises:
-        RobotDynamicsError: With every fault, a sentence each.
+        RobotDynamicsError: If there are faults; it has one sentence for each.
     """
     found: list[str] = []
     for link in mechanism.links:
@@ -53,13 +53,15 @@ def require_possible(mechanism: Mechanism) -> None:
         ("joint", [*(j.name for j in mechanism.joints), *(x.name for x in mechanism.loops)]),
         ("coupling", [coupling.name for coupling in mechanism.couplings]),
     ):
-        found += (f"{kind} {name!r}: the name is given twice" for name in _twice(names))
+        found += (
+            f"{kind} {name!r}: the name is given twice, expected once" for name in _twice(names)
+        )
     if found:
         raise RobotDynamicsError(f"{mechanism.name}: " + ".\n".join(found) + ".")
 
 
 def link_faults(link: LinkElement) -> Iterator[str]:
-    """Yield why a link cannot be: a mass or an inertia that no body has."""
+    """Yield the faults of a link: a mass or an inertia that no body has."""
     inertia = np.asarray(link.inertia, dtype=float)
     if inertia.shape != (3, 3) or len(link.center) != 3:
         yield f"the inertia has the shape {inertia.shape}, expected (3, 3) and a centre of three"
@@ -74,16 +76,19 @@ def link_faults(link: LinkElement) -> Iterator[str]:
         (distance, FARTHEST, f"the centre of mass is {distance:g} m from the link's origin"),
         (moment, _LARGEST, f"the inertia has {moment:g} kg m^2"),
     ):
-        if not value <= most:  # neither is what is no number
+        if not value <= most:  # also for nan
             yield f"{words}, expected at most {most:g}"
             beyond = True
     if beyond:
         return
     if any(math.isnan(x) for x in link.center):
-        yield "the centre of mass is no number"
+        yield f"the centre of mass is {tuple(link.center)}, expected finite numbers"
     lopsided = float(np.abs(inertia - inertia.T).max())
     if lopsided > _LOPSIDED * moment:
-        yield f"the inertia is not symmetric, by {lopsided:.4g} kg m^2"
+        yield (
+            f"the inertia differs from its transpose by {lopsided:.4g} kg m^2, expected a "
+            "symmetric matrix"
+        )
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -_NEGATIVE * float(np.abs(moments).max()) - _ROUNDING:
         yield (
@@ -93,22 +98,22 @@ def link_faults(link: LinkElement) -> Iterator[str]:
 
 
 def joint_faults(joint: JointElement) -> Iterator[str]:
-    """Yield why a joint cannot be: its placement, its limits, a number."""
-    yield from _frame_faults(joint.placement, "the parent's")
+    """Yield the faults of a joint: its placement, its limits, a number."""
+    yield from _frame_faults(joint.placement, "the parent link")
     yield from _number_faults(joint)
     if not all(map(math.isfinite, joint.axis)):
-        yield "the axis is no direction, expected a unit vector"
+        yield f"the axis is {tuple(joint.axis)}, expected a unit vector"
 
 
 def loop_faults(loop: LoopElement) -> Iterator[str]:
-    """Yield why a loop joint cannot be."""
-    yield from _frame_faults(loop.predecessor_pose, f"that of link {loop.predecessor!r}")
-    yield from _frame_faults(loop.successor_pose, f"that of link {loop.successor!r}")
+    """Yield the faults of a loop joint."""
+    yield from _frame_faults(loop.predecessor_pose, f"link {loop.predecessor!r}")
+    yield from _frame_faults(loop.successor_pose, f"link {loop.successor!r}")
     yield from _number_faults(loop)
 
 
 def coupling_faults(coupling: CouplingElement) -> Iterator[str]:
-    """Yield why a coupling cannot be: coefficients that are zero, or that no gear has."""
+    """Yield the faults of a coupling: coefficients that are zero, or that no gear has."""
     sizes = [abs(factor) for _, factor in coupling.terms if factor]
     if not sizes:
         yield "all its coefficients are zero, expected one other than zero"
@@ -131,8 +136,8 @@ def _frame_faults(frame: Array, whose: str) -> Iterator[str]:
     R = frame[:3, :3]
     error = float(np.abs(R @ R.T - np.eye(3)).max())
     if not (error <= _TURNED and np.linalg.det(R) > 0.0):
-        words = f"its orientation relative to {whose} is no rotation"
-        yield f"{words}, R R^T differs from one by {error:.2g}"
+        words = f"its orientation relative to {whose} is no rotation matrix"
+        yield f"{words}: R R^T differs from the identity by {error:.2g}"
 
 
 def _number_faults(joint: JointElement | LoopElement) -> Iterator[str]:
@@ -150,7 +155,7 @@ def _number_faults(joint: JointElement | LoopElement) -> Iterator[str]:
             yield f"the lower limit {limits.lower:g} is above the upper {limits.upper:g}"
         for name in ("velocity", "effort"):
             value = getattr(limits, name)
-            if not value >= 0.0:  # zero: a joint that nothing drives
+            if not value >= 0.0:  # zero: a joint without a drive
                 yield f"the limit of {name} is {value:g}, expected at least zero"
 
 

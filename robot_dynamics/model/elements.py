@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The elements of a description: links, joints and loops by name, as a file states them.
+"""The elements of a description: links, joints and loops by name, as in a file.
 
-Readers return a `Mechanism`; it can be placed, prefixed and joined with others. It has names and
-link frames; `builder.build` makes a `Model` of it, which has indices.
+Readers return a `Mechanism`, with names and link frames; it can be placed, prefixed and joined
+with others. `builder.build` makes a `Model` of it, with indices.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class LinkElement(ByValue):
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one degree of freedom; infinite where none is stated.
+    """Limits of one degree of freedom; infinite by default.
 
     Attributes:
         lower: Lowest position [rad or m].
@@ -66,7 +66,7 @@ class Limits:
         velocity: Largest speed [rad/s or m/s].
         effort: Largest torque or force [N m or N].
         acceleration: Largest acceleration [rad/s^2 or m/s^2].
-        deceleration: Largest deceleration, a positive number, likewise.
+        deceleration: Largest deceleration, a positive number [rad/s^2 or m/s^2].
         jerk: Largest rate of the acceleration [rad/s^3 or m/s^3].
     """
 
@@ -85,7 +85,7 @@ class SafetyController:
 
     Attributes:
         lower: Position below which the drive pushes back [rad or m].
-        upper: Position above which it does.
+        upper: Position above which the drive pushes back [rad or m].
         k_position: Gain from the distance to a soft limit to the largest speed [1/s].
         k_velocity: Gain from the excess of speed to the largest effort [N m s/rad or N s/m].
     """
@@ -106,17 +106,17 @@ class JointElement(ByValue):
         parent: Name of the parent link.
         child: Name of the child link, whose frame is the joint frame at position zero.
         placement: Pose of the joint frame in the parent link (4, 4).
-        axis: Unit vector of the axis in the joint frame; unused by joints without one axis, which
-            lie in the joint frame as their type says.
+        axis: Unit vector of the axis in the joint frame; unused by types without one axis,
+            whose docstrings define their axes in the joint frame.
         limits: Limits, one for all degrees of freedom or a tuple with one each.
-        damping: Viscous friction, likewise [N m s/rad or N s/m].
-        friction: Coulomb friction, likewise [N m or N].
-        active: Whether a drive can act, likewise; None for all but floating joints.
-        parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
-        armature: Reflected inertia of a geared rotor, likewise [kg m^2 or kg].
-        safety: The soft limits of its drive, if any are stated.
-        stiffness: Of a spring, one for all degrees of freedom or one each [N m/rad or N/m].
-        rest: Coordinate at which the spring is at rest, likewise [rad or m].
+        damping: Viscous friction of each freedom [N m s/rad or N s/m].
+        friction: Coulomb friction of each freedom [N m or N].
+        active: Whether a drive can act on each freedom; None for all but floating joints.
+        parameters: Parameters of the type: `pitch` [m/rad] of a helical joint, `radius` [m] ...
+        armature: Reflected inertia of a geared rotor in each freedom [kg m^2 or kg].
+        safety: Soft limits of its drive, or None.
+        stiffness: Stiffness of the spring of each freedom [N m/rad or N/m].
+        rest: Coordinate of each freedom at which its spring is relaxed [rad or m].
     """
 
     name: str
@@ -137,7 +137,7 @@ class JointElement(ByValue):
 
     @property
     def limits_of_each(self) -> tuple[Limits, ...]:
-        """The limits as they are given: one, or one for each degree of freedom."""
+        """The limits as given: one, or one for each degree of freedom."""
         return self.limits if isinstance(self.limits, tuple) else (self.limits,)
 
 
@@ -150,17 +150,17 @@ class LoopElement(ByValue):
         type: A name of `joints.JOINT_TYPES`, or "reversed " and such a name; "floating" for
             forces without a constraint.
         predecessor: Name of the link it comes from.
-        successor: Name of the link it goes to; constraint forces are those on this link.
+        successor: Name of the link it goes to; constraint forces act on this link.
         predecessor_pose: Pose of the loop joint's frame in the predecessor link (4, 4).
         successor_pose: Pose of the loop joint's frame in the successor link (4, 4).
-        parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
+        parameters: Parameters of the type: `pitch` [m/rad] of a helical joint, `radius` [m] ...
         unilateral: Whether it can only push, along z of the loop joint.
         limits: Limits, one for all degrees of freedom or a tuple with one each.
-        damping: Viscous friction, likewise [N m s/rad or N s/m].
-        friction: Coulomb friction, likewise [N m or N]; the dynamics leave it out.
-        active: Whether a drive can act, likewise.
-        stiffness: Of a spring, likewise [N m/rad or N/m].
-        rest: Coordinate at which the spring is at rest, likewise [rad or m].
+        damping: Viscous friction of each freedom [N m s/rad or N s/m].
+        friction: Coulomb friction of each freedom [N m or N]; the dynamics leave it out.
+        active: Whether a drive can act on each freedom.
+        stiffness: Stiffness of the spring of each freedom [N m/rad or N/m].
+        rest: Coordinate of each freedom at which its spring is relaxed [rad or m].
     """
 
     name: str
@@ -184,7 +184,8 @@ class Mechanism:
     """Links, tree joints, loop joints and couplings of joints by name.
 
     Raises:
-        RobotDynamicsError: From `root` and `joined` if names collide or there is no single root.
+        RobotDynamicsError: From `root` and `joined`: if names collide, or there is not exactly one
+            root.
     """
 
     name: str
@@ -236,13 +237,13 @@ class Mechanism:
         )
 
     def locked(self, positions: dict[str, float]) -> Mechanism:
-        """Return the mechanism with joints of one degree fixed where `positions` [rad, m] says.
+        """Return the mechanism with joints of one degree of freedom fixed at `positions` [rad, m].
 
-        Joints that are coupled to locked ones only are locked at the position that follows.
+        A joint whose coupling has no other free joint is locked at the position that follows.
 
         Raises:
             UnknownNameError: If there is no joint of a name.
-            RobotDynamicsError: If a joint has not one degree of freedom.
+            RobotDynamicsError: If a joint does not have one degree of freedom.
         """
         joints_by_name = {joint.name: joint for joint in self.joints}
         for name in sorted(positions):
@@ -321,7 +322,10 @@ def axis_frame(joint: JointElement, kind: JointType) -> Array:
     if not kind.has_axis:
         return np.eye(4)
     if not np.linalg.norm(joint.axis) > 0.0:
-        raise RobotDynamicsError(f"joint {joint.name!r}: the axis is zero or no number.")
+        raise RobotDynamicsError(
+            f"joint {joint.name!r}: the axis is {tuple(joint.axis)}, expected a vector other than "
+            "zero."
+        )
     return pose(rotation=_frame_with_z_along(joint.axis))
 
 

@@ -13,12 +13,13 @@ from robot_dynamics.spatial import Inertia, Symmetric3, Vector3
 def simplified_inertias(model: Model) -> Model:
     """Return a model whose bodies have fewer parameters, with the same equation of motion.
 
-    What a joint does not let the motion tell apart goes from its body to the parent: of a revolute
-    joint masses on its axis, of a prismatic one all rotational inertia, of a spherical one the
-    mass, as a particle. Other types keep what they have. Compiled programs get shorter.
+    Inertia that a joint moves in the same way on either side of it goes from its body to the
+    parent: masses on the axis of a revolute joint, all rotational inertia of a prismatic joint,
+    and the mass of a spherical joint, as a particle. Other types keep their inertia. Compiled
+    programs get shorter.
 
-    Joint forces, accelerations and the inertia matrix stay what they are. What belongs to single
-    bodies does not: momentum, centre of mass, energy of gravity, forces in bearings. Masses may be
+    Joint forces, accelerations and the inertia matrix do not change. Quantities of single bodies
+    do: momentum, centre of mass, energy of gravity, forces in bearings. Masses may be
     negative, so that such a model cannot go through the checks of a description.
 
     Args:
@@ -41,7 +42,7 @@ def simplified_inertias(model: Model) -> Model:
 
 
 def _indistinguishable(kind: JointType, inertia: Inertia) -> Inertia:
-    """Return what a joint moves in the same way on either side of it, as much as there is."""
+    """Return the largest inertia that a joint moves in the same way on either side of it."""
     I, none = inertia.I, Symmetric3.zero()
     if type(kind) is Revolute:
         return Inertia(

@@ -35,8 +35,8 @@ class _Freedoms:
                 require_length(what, values, self.type.nv, "one for each degree of freedom")
         if self.elastic and not self.type.has_coordinates:
             raise RobotDynamicsError(
-                f"joint {self.name!r}: a {self.type.name} joint has no coordinates that a spring "
-                "could act on."
+                f"joint {self.name!r}: a {self.type.name} joint has no coordinates for a "
+                "spring, expected no stiffness."
             )
 
     def of_each_freedom(self, values: Freedoms | tuple[Freedoms, ...]) -> tuple[Freedoms, ...]:
@@ -73,12 +73,13 @@ class Joint(_Freedoms):
         name: Its name.
         type: Its joint type.
         limits: Limits, one for all degrees of freedom or a tuple with one each.
-        damping: Viscous friction, likewise [N m s/rad or N s/m].
-        friction: Coulomb friction, likewise [N m or N].
-        active: Whether a drive can act, likewise; a joint may have active and passive freedoms.
-        armature: Reflected inertia of a geared rotor, likewise [kg m^2 or kg].
-        stiffness: Of a spring, likewise [N m/rad or N/m].
-        rest: Coordinate at which the spring is at rest, likewise [rad or m].
+        damping: Viscous friction of each freedom [N m s/rad or N s/m].
+        friction: Coulomb friction of each freedom [N m or N].
+        active: Whether a drive can act on each freedom; a joint may have active and passive
+            freedoms.
+        armature: Reflected inertia of a geared rotor in each freedom [kg m^2 or kg].
+        stiffness: Stiffness of the spring of each freedom [N m/rad or N/m].
+        rest: Coordinate of each freedom at which its spring is relaxed [rad or m].
     """
 
     name: str
@@ -98,18 +99,18 @@ class LoopJoint(_Freedoms):
 
     Attributes:
         name: Its name.
-        type: Its joint type; a floating one constrains nothing.
+        type: Its joint type; a floating one has no constraints.
         predecessor: Index of the body it comes from; `WORLD` for the fixed base.
         successor: Index of the body it goes to; constraint forces are those on this body.
         predecessor_placement: X_P, from the predecessor's body frame to the loop joint's frame.
         successor_placement: X_S, from the successor's body frame to the loop joint's frame.
         unilateral: Whether it can only push, along z: the multiplier of that row is not negative.
         limits: Limits, one for all degrees of freedom or a tuple with one each.
-        damping: Viscous friction, likewise [N m s/rad or N s/m].
-        friction: Coulomb friction, likewise [N m or N]; the dynamics leave it out.
-        active: Whether a drive can act, likewise.
-        stiffness: Of a spring, likewise [N m/rad or N/m].
-        rest: Coordinate at which the spring is at rest, likewise [rad or m].
+        damping: Viscous friction of each freedom [N m s/rad or N s/m].
+        friction: Coulomb friction of each freedom [N m or N]; the dynamics leave it out.
+        active: Whether a drive can act on each freedom.
+        stiffness: Stiffness of the spring of each freedom [N m/rad or N/m].
+        rest: Coordinate of each freedom at which its spring is relaxed [rad or m].
     """
 
     name: str

@@ -19,7 +19,7 @@ from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints.base import JointType
 from robot_dynamics.spatial import Inertia, Scalar, Transform
 
-#: What is found of joints and their connection, which `Model.replace` leaves alone.
+#: Properties of joints and their connection, which `Model.replace` keeps.
 _OF_STRUCTURE = (
     "nq", "nv", "constraint_count", "holonomic", "turning_constraints", "turning_freedoms",
     "unilateral", "tree", "clusters", "constraint_blocks", "q_slices", "v_slices", "joint_names",
@@ -89,12 +89,13 @@ class Model:
     Attributes:
         name: The mechanism's name.
         bodies: The moving bodies.
-        links: All named frames, those of the fixed base included.
+        links: All named frames, also of the fixed base.
         loops: The loop joints.
         gravity: Acceleration of gravity in the world (3,) [m/s^2].
         variable: Names of bodies and loop joints whose inertia or placements are parameters of
             compiled code: models that differ only there, and in gravity, share machine code.
-        couplings: Linear relations between joints; their constraints follow those of the loops.
+        couplings: Linear relations between joints; their constraints follow the loops'
+            constraints.
         joint_friction: Whether damping and friction of the joints are part of the dynamics,
             as damping of loop joints always is; otherwise they are data.
         precision: Unit of the last decimal of placements that were rounded [m, rad]; 0.0 if they
@@ -178,14 +179,15 @@ class Model:
     def constraint_blocks(self) -> tuple[ConstraintBlock, ...]:
         """The blocks of K, by their first rows; everything outside of them is zero (8.9).
 
-        They are the minimal clusters of loops, except that a coupling joins those that it reaches.
+        They are the minimal clusters of loops, except that a coupling joins the clusters of its
+        joints.
         """
         groups: list[tuple[Sequence[int], Sequence[int]]] = []
         start = 0
         for loop in self.loops:
             rows = range(start, start + len(loop.type.rows))
             start = rows.stop
-            if rows:  # a joint without constraints joins nothing
+            if rows:  # a joint without constraints connects no bodies
                 groups.append((rows, self.tree.loop_bodies(loop.predecessor, loop.successor)))
         for row, coupling in enumerate(self.couplings, start):
             groups.append(((row,), [body for body, _ in coupling.terms]))
@@ -199,12 +201,12 @@ class Model:
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
-        """Where each body's joint stands in `q`."""
+        """Slices of `q`, one for each body's joint."""
         return _slices([body.joint.type.nq for body in self.bodies])
 
     @cached_property
     def v_slices(self) -> tuple[slice, ...]:
-        """Where each body's joint stands in `qd`, `qdd` and `tau`."""
+        """Slices of `qd`, `qdd` and `tau`, one for each body's joint."""
         return _slices([body.joint.type.nv for body in self.bodies])
 
     @cached_property
@@ -282,7 +284,7 @@ class Model:
     def loop_drives(self) -> tuple[tuple[int, int], ...]:
         """Which freedoms of loop joints have a drive: index of the loop joint, and of the freedom.
 
-        Drives of the tree's joints are not among them: see `active`.
+        `active` has the drives of the tree's joints.
         """
         return tuple(
             (number, freedom)
@@ -293,7 +295,7 @@ class Model:
 
     @cached_property
     def loop_drive_names(self) -> tuple[str, ...]:
-        """Names of the drives in loop joints, as `coordinate_names` has those of the tree."""
+        """Names of the drives in loop joints; `coordinate_names` has the names in the tree."""
         return tuple(self.loops[loop].freedom_names[freedom] for loop, freedom in self.loop_drives)
 
     @cached_property
@@ -424,7 +426,7 @@ class Model:
         same_friction = changed.joint_friction == self.joint_friction
         if same_friction and {*inertia, *before, *after} <= self.variable:
             kept.add("structure_key")
-        # What follows from the structure alone is known already, and stays as it is.
+        # Properties that depend on the structure alone are kept.
         vars(changed).update((name, vars(self)[name]) for name in kept & vars(self).keys())
         return changed
 
@@ -432,7 +434,7 @@ class Model:
     def structure_key(self) -> bytes:
         """Bytes that are equal for two models exactly if compiled code of one serves the other.
 
-        Names and limits do not matter to it, nor do gravity and the parts named in `variable`.
+        It does not depend on names, limits, gravity, or the parts named in `variable`.
         """
 
         def numbers(transform: Transform) -> list[str]:

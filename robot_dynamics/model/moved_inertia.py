@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether every motion of a kinematic tree moves some inertia."""
+"""Check that every motion of a kinematic tree moves some inertia."""
 
 from __future__ import annotations
 
@@ -14,37 +14,36 @@ from robot_dynamics.spatial import ArticulatedInertia, Inertia, Motion, Transfor
 
 Array = NDArray[np.float64]
 
-# A joint has no inertia of its own if this much or less of what it seems to move remains once
-# the joints beyond it are free to give way.
+# A joint moves no inertia if the articulated-body inertia along it is at most this part of the
+# composite inertia.
 _RELATIVE = 1e-10
 _ABSOLUTE = 1e-15  # kg m^2 or kg: far below the inertia of a watch's smallest wheel
 
 
 def require_inertia(model: Model) -> None:
-    """Check that every joint of the tree moves some inertia, as its forward dynamics need it.
+    """Check that every joint of the tree moves some inertia, as forward dynamics need.
 
     Raises:
-        RobotDynamicsError: If one does not; it names the link that lacks it.
+        RobotDynamicsError: If a joint does not; names the link that lacks inertia.
     """
     for index in joints_without_inertia(model):
         body = model.bodies[index]
         lacks = "rotational inertia" if body.inertia.mass > 0.0 else "mass"  # points just turn
         raise RobotDynamicsError(
-            f"nothing that joint {body.joint.name!r} moves has inertia, expected {lacks} on link "
+            f"joint {body.joint.name!r} moves no inertia, expected {lacks} on link "
             f"{body.name!r} or beyond it."
         )
 
 
 def joints_without_inertia(model: Model) -> tuple[int, ...]:
-    """Return the bodies whose joint can move without moving any inertia.
+    """Return the bodies whose joints move no inertia.
 
     The inertia matrix of a model is singular exactly if some D = S^T I^A S of the articulated-body
-    algorithm is (Featherstone 2008, 7.3). D is computed at one generic configuration: a body on
-    the axis of its own joint is found there, while masses that line up at a special
-    configuration only are not taken for nothing.
+    algorithm is (Featherstone 2008, 7.3). D is computed at one generic configuration: it finds a
+    body on the axis of its own joint, but not masses that line up at a special configuration.
 
     Args:
-        model: A model of a kinematic tree; its loops are not looked at.
+        model: A model of a kinematic tree; its loops are ignored.
 
     Returns:
         Indices of bodies; empty for a model that can be simulated.
@@ -81,7 +80,7 @@ def joints_without_inertia(model: Model) -> tuple[int, ...]:
 
 
 def _generic_positions(model: Model) -> list[list[float]]:
-    """Return each joint's positions at a configuration without luck."""
+    """Return each joint's positions at a generic configuration."""
     random = np.random.default_rng(20080)
     kinds = [body.joint.type for body in model.bodies]
     return [k.integrate(k.neutral(), random.uniform(0.3, 0.9, k.nv).tolist()) for k in kinds]

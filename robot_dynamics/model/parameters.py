@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a model that algorithms read, and the packed block that kernels take."""
+"""Parameters of a model for algorithms, and their packed block for kernels."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _INERTIA_SIZE, _TRANSFORM_SIZE = 10, 12
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the dynamics of a model depend on besides its structure.
+    """Parameters of the dynamics: everything except the structure of the model.
 
     Attributes:
         gravity: Acceleration of gravity in the world [m/s^2].
-        inertias: One inertia a body, in the body frame.
-        loops: For each loop joint X_P and X_S.
-        block: The block that they were read from, for programs that are called with it.
+        inertias: Inertia of each body, in the body frame.
+        loops: X_P and X_S of each loop joint.
+        block: The block that they were read from, for programs that take it as an argument.
     """
 
     gravity: Vector3
@@ -51,7 +51,7 @@ def block_size(model: Model) -> int:
 
 
 def pack(model: Model) -> NDArray[np.float64]:
-    """Return the parameter block: gravity, then what `model.variable` names, in model order."""
+    """Return the parameter block: gravity, then the variable parts, in model order."""
     values: list[float] = list(model.gravity)
     for body in model.bodies:
         if body.name in model.variable:

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How exactly the placements of a mechanism are known, by the decimals they are written with.
+"""Precision of the placements of a mechanism, from the decimals of their numbers.
 
-A length of 0.3 m is exact; one of 0.31623 m, or an angle of 1.5708 rad, was rounded by whoever
-wrote it down. A number with all the digits that a computer has tells nothing.
+A length of 0.3 m is exact; a length of 0.31623 m, or an angle of 1.5708 rad, was rounded when it
+was written. A number with all digits of double precision gives no precision.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from robot_dynamics.model.elements import Array, Mechanism
 
-# Numbers with fewer digits and decimals are taken as exact. Angles and components of axes are
-# hardly ever round numbers.
+# Numbers with fewer digits and decimals count as exact. Angles and components of axes are rarely
+# round numbers.
 _LENGTH_DIGITS, _ANGLE_DIGITS = 5, 3
 _MOST_DECIMALS = 11
 _ROUNDING = 1e-14  # of angles that are computed back from a matrix
@@ -24,7 +24,7 @@ _ROUNDING = 1e-14  # of angles that are computed back from a matrix
 def placement_precision(mechanism: Mechanism) -> float:
     """Return the unit of the last decimal of rounded placements [m, rad]; 0.0 if all are exact.
 
-    It is the coarsest that is found among origins, angles (roll, pitch and yaw) and axes.
+    The coarsest unit of origins, angles (roll, pitch and yaw) and axes counts.
     """
     units = [0.0]
     for joint in mechanism.joints:
@@ -51,7 +51,7 @@ def _unit_of_pose(frame: Array) -> float:
 
 
 def _unit(values: Iterable[float], digits: int) -> float:
-    """Return the coarsest unit of numbers with so many digits; 0.0 if one has them all."""
+    """Return the coarsest unit of numbers with `digits` digits or more; 0.0 if one has all."""
     unit = 0.0
     for value in values:
         for decimals in range(_MOST_DECIMALS + 1):

@@ -17,11 +17,11 @@ class Arc:
 
     Attributes:
         name: The joint's name.
-        predecessor: The node it comes from.
-        successor: The node it goes to.
+        predecessor: The node at its start.
+        successor: The node at its end.
         length: Depth that it adds to the bodies it carries: 1 for a joint, 0 for a weld.
-        required: Whether it has to be in the tree.
-        favoured: Whether it comes before others that lead as near to the root.
+        required: Whether it must be in the tree.
+        favoured: Whether it is preferred to others of the same depth.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Branch:
     Attributes:
         arc: Index of the arc.
         parent: The node nearer to the root.
-        child: The node that it carries.
+        child: The node farther from the root.
         reversed: Whether the child is the arc's predecessor.
     """
 
@@ -52,10 +52,10 @@ class Branch:
 def spanning_tree(root: str, arcs: Sequence[Arc]) -> tuple[Branch, ...]:
     """Return a spanning tree of the nodes that can be reached from a root, parents first.
 
-    Without required arcs it is a tree of minimum depth: every node is as near to the root as the
-    graph lets it be, which keeps the numbers well conditioned (section 10.2). With required arcs,
-    nodes that these connect are entered at the nearest of them. Among equals a favoured
-    arc wins, and then the earlier one.
+    Without required arcs it is a tree of minimum depth: every node is as near to the root as
+    possible, which keeps the numbers well conditioned (section 10.2). A group of nodes connected
+    by required arcs is entered at its nearest node. Among equals a favoured arc wins, then the
+    earlier arc.
 
     Args:
         root: The node that becomes the fixed base.
@@ -91,7 +91,7 @@ def spanning_tree(root: str, arcs: Sequence[Arc]) -> tuple[Branch, ...]:
 
 
 def _groups(arcs: Sequence[Arc]) -> dict[str, str]:
-    """Return, for each node on a required arc, one node that stands for all it is tied to."""
+    """Return, for each node on a required arc, one node that represents its connected group."""
     leader: dict[str, str] = {}
 
     def find(node: str) -> str:
@@ -105,9 +105,9 @@ def _groups(arcs: Sequence[Arc]) -> dict[str, str]:
         a, b = find(arc.predecessor), find(arc.successor)
         if a == b:
             raise RobotDynamicsError(
-                f"joint {arc.name!r} closes a loop with others that are to be in the spanning "
-                "tree, expected no loop among those that are asked for, welded, in a coupling or "
-                "with the armature of a rotor."
+                f"joint {arc.name!r} closes a loop with other joints that must be in the spanning "
+                "tree, expected no loop of joints that are required by name, welded, in a "
+                "coupling or with the armature of a rotor."
             )
         leader[b] = a
     return {node: find(node) for node in leader}

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The length of a typical link, against which what is short is measured."""
+"""Typical length of a link, the unit for negligible distances."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEGLIGIBLE = 1e-9
 
 
 def typical_length(distances: Iterable[float]) -> float:
-    """Return the median of distances [m] that are not next to nothing; 1 m if all are."""
+    """Return the median of the distances [m] that are not negligible; 1 m if all are."""
     values = np.array(list(distances), dtype=float)
     apart = values[values > _NEGLIGIBLE * np.max(values, initial=0.0)]
     return float(np.median(apart)) if len(apart) else 1.0

@@ -1,14 +1,14 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Background work, such as recordings and displays: its errors do not end the node."""
+"""Background work, such as recordings and displays, whose errors do not end the node."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.recording_files import BackgroundSaving
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.recordings.recording_files import BackgroundSaving
 from robot_dynamics.errors import sentence_of
 from robot_dynamics.nodes.process import Reporter, RunError
 
@@ -30,10 +30,10 @@ class BackgroundWork:
         return next(iter(self._errors.values()), "")
 
     def do(self, task: str, work: Callable[[], None]) -> None:
-        """Run a task; its name stands in the report of an error.
+        """Run a task and report its error with its name.
 
         Raises:
-            RunError: If the task finds that the run cannot go on.
+            RunError: If the task ends the run.
         """
         try:
             work()
@@ -43,7 +43,7 @@ class BackgroundWork:
             self.add_error(task, error)
 
     def add_error(self, task: str, error: Exception) -> None:
-        """Report an error of a task, unless it has had one before."""
+        """Report the first error of a task."""
         if task not in self._errors:
             self._errors[task] = f"{task}: {sentence_of(error)}"
             self._report(self._errors[task])
@@ -75,7 +75,7 @@ class RecordingFile(BackgroundSaving):
         return f"no recording: {self.failure}" if self.failure else ""
 
     def save(self, make: Callable[[], Recording] | None, **figures: Any) -> None:
-        """Start writing the recording of a run that is over.
+        """Start writing the recording of a completed run.
 
         Args:
             make: Returns the recording; None if there is none.
@@ -100,7 +100,7 @@ class RecordingFile(BackgroundSaving):
             raise RunError(self.warning)
 
     def close(self, make: Callable[[], Recording] | None) -> None:
-        """Write the recording of a run that was interrupted, and return when it is written.
+        """Write the recording of an interrupted run, and return when it is written.
 
         Args:
             make: Returns the recording; None if there is none.

@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import CommandWriter, read_command
@@ -31,17 +31,17 @@ Array = NDArray[np.float64]
 # Key and value in a controller's diagnostics that identify its process.
 PROCESS_KEY = "process"
 PROCESS = f"{os.getpid()} on {socket.gethostname()}"
-# A publisher whose node has not been discovered yet; rcl's names.
+# rcl's names of a publisher whose node has not been discovered yet.
 UNKNOWN = ("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_", "")
 _NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
-DUPLICATE_S = 2.5  # within which a running node is discovered and publishes its diagnostics
+DUPLICATE_S = 2.5  # time in which a running node is discovered and publishes its diagnostics
 
 
 class CommandTopics:
-    """Publishers of torque commands, one for each arm, and what the drives got last.
+    """Publishers of torque commands, one for each arm, and the last commands of any node.
 
-    A subscription of each topic keeps the last command, of this node or of another one, as the
-    guard. It is read only while this node withholds its commands.
+    A subscription of each topic keeps the last command, of this node or of another one, such as
+    the guard. It is read only while this node withholds its commands.
 
     Attributes:
         names: Full names of the topics.
@@ -50,8 +50,8 @@ class CommandTopics:
         node: The node that commands.
         system: The arms.
         to_commands: Converts joint torques (na,) to commands (na,).
-        in_lockstep: Whether a simulator waits for a message to every arm; arms that are left to
-            their drives then get an empty one.
+        in_lockstep: Whether a simulator waits for a message to every arm; released arms then get
+            an empty one.
         positions: Whether there are topics of joint positions as well.
     """
 
@@ -96,7 +96,7 @@ class CommandTopics:
             self._last[own] = command
 
     def last(self) -> Array:
-        """Return the last commands on the topics (na,), whoever sent them; NaN for none."""
+        """Return the last commands of any node on the topics (na,); NaN before the first."""
         self._inbox.read()
         return self._last.copy()
 
@@ -104,7 +104,7 @@ class CommandTopics:
         """Publish joint torques (na,) in answer to a tick, except to released arms.
 
         Returns:
-            Whether anything was published: nothing is if a number is not finite. The safety layer
+            Whether the commands were published: not if a number is not finite. The safety layer
             prevents that; this is the last check before the drives.
         """
         command = self._to_commands(torque)
@@ -120,7 +120,7 @@ class CommandTopics:
     def send_positions(self, tick: int, points: Array, released: tuple[str, ...]) -> None:
         """Publish joint positions (na,) in answer to a tick, except to released arms.
 
-        Drives that take them hold the last ones when none come.
+        Drives with position control hold the last positions when messages stop.
         """
         for name, own, _, writer in self._arms:
             if name in self._positions and name not in released:
@@ -145,9 +145,8 @@ class OtherPublisherError(RobotDynamicsError):
 class CommandPublisherMonitor:
     """Finds publishers of commands that are neither this node nor its guard.
 
-    A process that was killed stays in the graph for about 20 s. If it had this node's name, its
-    entry is distinguished from a running duplicate by the diagnostics, which a running node
-    publishes once a second.
+    A killed process stays in the graph for about 20 s. If it had this node's name, diagnostics
+    distinguish it from a running duplicate, which publishes them once a second.
 
     Args:
         node: The node that commands.
@@ -163,10 +162,10 @@ class CommandPublisherMonitor:
         self._duplicate_runs = False
 
     def require_none(self) -> bool:
-        """Refuse a start with another publisher; return whether it is known that there is none.
+        """Refuse a start with another publisher; return whether the search is complete.
 
         Raises:
-            OtherPublisherError: With node and topic.
+            OtherPublisherError: If another node publishes; with node and topic.
         """
         found = list(self._others())
         for topic, node, _ in found:
@@ -205,7 +204,7 @@ class CommandPublisherMonitor:
 
     @property
     def warning(self) -> str:
-        """A sentence about another publisher of commands; empty if there is none."""
+        """Warning of another publisher of commands; empty if there is none."""
         found = list(self._others())
         duplicates = sum(count for _, node, count in found if node == self._full_name)
         self._dead_duplicates = min(self._dead_duplicates, duplicates)
@@ -241,7 +240,8 @@ class CommandPublisherMonitor:
     def _sentence(self, topic: str, node: str) -> str:
         what = "another node of this name" if node == self._full_name else f"the node {node!r}"
         return (
-            f"{what} publishes on {topic!r} as well; expected this controller and its guard alone."
+            f"{what} publishes on {topic!r}; expected only this controller and its guard: end "
+            "other publishers."
         )
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:

@@ -10,28 +10,39 @@ from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.node import Node
 
 from robot_dynamics.app.progress import seconds_since_process_start
-from robot_dynamics.app.recorders import ControlRecorder
-from robot_dynamics.app.recording import MEASURED, Recording
-from robot_dynamics.app.run import progress_of
-from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.control.control_law import LawStep
+from robot_dynamics.app.recordings.recording import MEASURED, Recording
+from robot_dynamics.app.runs.recorders import ControlRecorder
+from robot_dynamics.app.runs.run import progress_of
+from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.control.abilities import HoldsObject, MonitorsSlip
+from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
 from robot_dynamics.control.controller import of_observer
 from robot_dynamics.control.faults import State
 from robot_dynamics.control.start_check import disagreement
 from robot_dynamics.nodes.background_work import RecordingFile
-from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
+from robot_dynamics.nodes.command_topics import CommandPublisherMonitor
+from robot_dynamics.nodes.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    Diagnostics,
+    Durations,
+    SentenceLog,
+    fault_figures,
+)
 from robot_dynamics.nodes.process import Reporter
 
 Array = NDArray[np.float64]
 
 PROGRESS_S = 0.1  # wall-clock time between reports
-_ROOM = 100_000  # control periods to make room for at once
+_ROOM = 100_000  # control periods for which memory is allocated at once
 _CLOSURE = "closure error [m or rad]"
 _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
-# Further ones of the hybrid law.
+# Further scales of the hybrid law.
 _MORE_SCALES = ("contact force scale", "lost acceleration [m/s^2]", "posture scale")
 
 
@@ -48,7 +59,7 @@ class ControlRecord:
         reporter: Reports to a launcher.
         output: File for the recording; empty for none.
         ticks: Control periods of the run.
-        topics: Names of the topics as the node has them, by those of `topic_names`.
+        topics: Resolved names of the topics, by their names in `topic_names`.
     """
 
     def __init__(
@@ -88,7 +99,7 @@ class ControlRecord:
             )
 
     def write(self, tick: int, outcome: Outcome) -> None:
-        """Record what was sent at a tick; the last tick ends the run."""
+        """Record the commands of a tick; the last tick ends the run."""
         torque, began = outcome.torque, self._loop.began
         if torque is None or began is None:
             return
@@ -120,7 +131,7 @@ class ControlRecord:
             self._file.save(self._recording())
 
     def _measured(self) -> dict[str, Array]:
-        """Return what the sensors measured last, so that a recording can be replayed."""
+        """Return the last measurements, with which a recording can be replayed."""
         loop = self._loop
         found = dict(zip(MEASURED, loop.joint_states.state(), strict=False))
         if loop.wrenches:
@@ -145,13 +156,13 @@ class ControlRecord:
         self._file.poll()
 
     def end(self) -> None:
-        """End a run that is interrupted: the stop that follows is no fault of it."""
+        """End an interrupted run before its stop, which is no fault of the run."""
         if not self.done:
             self.done = True
             self._interrupted = self._recording()
 
     def close(self) -> None:
-        """Return when the recording is written, also that of an interrupted run.
+        """Return when the recording is written, also of an interrupted run.
 
         Raises:
             RunError: If it could not be written.
@@ -160,13 +171,13 @@ class ControlRecord:
         self._file.close(self._interrupted)
 
     def _recording(self) -> Callable[[], Recording] | None:
-        """Return what makes the recording; a run that begins meanwhile does not change it."""
+        """Return a function that creates the recording, unaffected by a run that begins later."""
         recorder, loop = self._recorder, self._loop
         if recorder is None or not recorder.recorder.count:
             return None
         metadata: dict[str, object] = {"start_to_first_torque_s": self._first_torque_s}
         if loop.safety.faults:
-            # Without a tick of its own the fault came after the last period.
+            # A fault without a tick came after the last period.
             tick = self._last_tick if self._fault_tick is None else self._fault_tick
             at = tick * self._scenario.control.period
             metadata["fault_time_s"] = at
@@ -182,6 +193,54 @@ class ControlRecord:
         figures = progress_of(tick, self._ticks, period, step, law)
         self._reporter.report("progress", **{**vars(figures), "torque_fraction": self._largest})
         self._largest = 0.0
+
+
+class ControlDiagnostics:
+    """Diagnostics and log of a configured controller.
+
+    Attributes:
+        refusal: Why the last start was refused; empty if it was not.
+        durations: Durations of the control cycles.
+
+    Args:
+        node: The node.
+        diagnostics: Its diagnostics.
+        loop: The control loop.
+    """
+
+    def __init__(self, node: Node, diagnostics: Diagnostics, loop: ControlLoop) -> None:
+        self._diagnostics, self._loop, self._log = diagnostics, loop, SentenceLog(node)
+        self.durations = Durations(loop.clock.period)
+        self.refusal = self._logged = self._other_publisher = ""
+
+    def publish(
+        self,
+        warning: str,
+        publisher_monitor: CommandPublisherMonitor,
+        values: Callable[[], Mapping[str, object]],
+    ) -> None:
+        """Publish diagnostics once a second and on change.
+
+        Args:
+            warning: About missing publishers, guard or recording; empty if there is none.
+            publisher_monitor: Finds other publishers of commands; asked once a second.
+            values: Returns the figures.
+        """
+        if self._diagnostics.due:
+            self._other_publisher = publisher_monitor.warning
+        level, message = condition(self._loop, self.refusal, warning, self._other_publisher)
+        if self._diagnostics.update(level, message, values) and level != OK:
+            self.complain(message, level)
+
+    def complain(self, sentence: str, level: bytes = ERROR) -> None:
+        """Log a sentence, unless it was logged last."""
+        if sentence != self._logged:
+            self._log(level, sentence)
+        self._logged = sentence
+
+    def close(self) -> None:
+        """Take the scenario's name out of the diagnostics."""
+        self._diagnostics.set_hardware("controller")
 
 
 def condition(
@@ -222,15 +281,21 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
         loop: The control loop.
         step: The last step of the law.
     """
-    safety = loop.safety
+    safety, law = loop.safety, loop.law
     found = fault_figures(safety)
     if step is not None:
-        # A law has the first of them, or all.
+        # A law has the first scales, or all.
         found |= zip((*_SCALES, *_MORE_SCALES), step.scales.tolist(), strict=False)
+    if isinstance(step, HeldStep):
         found[_CLOSURE] = float(np.max(np.abs(step.closure), initial=0.0))
-        margins = zip(loop.law.slip_contacts, step.slip_margins.tolist(), strict=True)
+    if isinstance(law, MonitorsSlip) and step is not None:
+        margins = zip(law.slip_contacts, law.slip_margins.tolist(), strict=True)
         found |= {f"{name} slip margin [N]": size for name, size in margins if isfinite(size)}
-    if safety.state is State.INACTIVE and loop.complete and loop.law.rigid_grasps:
+    if (
+        safety.state is State.INACTIVE
+        and loop.complete
+        and (isinstance(law, HoldsObject) and law.grasp.rigid)
+    ):
         # Shows before a start whether the grasps are closed.
         found[_CLOSURE] = disagreement(loop.system, loop.joint_states.state()[0])
     intake = loop.intake

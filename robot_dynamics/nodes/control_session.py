@@ -1,10 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A configured controller: its cycle from samples to commands, and its start, stop and reset."""
+"""A configured controller: control cycle from samples to commands, start, stop and reset."""
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -13,47 +12,42 @@ from typing import Any
 
 from rclpy.node import Node
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.controllers import anchored
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.scenario import Scenario, anchored
+from robot_dynamics.control.abilities import HoldsObject
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.control_loop import ControlLoop, Outcome, Streams
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.control.taring import Taring
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
-from robot_dynamics.nodes.command_topics import (
-    PROCESS,
-    PROCESS_KEY,
-    CommandPublisherMonitor,
-    CommandTopics,
-)
-from robot_dynamics.nodes.control_report import ControlRecord, condition, figures
-from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics, Durations, SentenceLog
-from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
-from robot_dynamics.nodes.heartbeat import GuardLink
+from robot_dynamics.nodes.command_output import CommandOutput
+from robot_dynamics.nodes.command_topics import PROCESS, PROCESS_KEY
+from robot_dynamics.nodes.control_report import ControlDiagnostics, ControlRecord, figures
+from robot_dynamics.nodes.diagnostics import Diagnostics
+from robot_dynamics.nodes.drives import DriveProperties
 from robot_dynamics.nodes.inputs import Action, ReferenceTopics, SampleIntake
 from robot_dynamics.nodes.object_topics import ObjectTopics, resolved_topics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
 from robot_dynamics.nodes.start_preparation import CheckThread, StartConditions, StartPreparation
-from robot_dynamics.nodes.timeouts import CommandTimeout, SilenceMonitor
+from robot_dynamics.nodes.timeouts import SilenceMonitor
 from robot_dynamics.nodes.topics import Inbox, MissingPublishers
 
-_SILENT_STEPS = 1000  # steps of the law for which the simulator may send nothing
-_CHECK_S = 10.0  # that the check of a path may take at least, also on a busy machine
-_CHECK_CLOSE_S = 1.0  # wait for a running check when the session ends
-CLOSE_S = 0.2  # for which last commands are sent, and timeout of their delivery
+_SILENT_STEPS = 1000  # steps of the law that lengthen the silence limit of the simulator
+_CHECK_S = 10.0  # least time limit of a path check, for a busy machine
+_CHECK_CLOSE_S = 1.0  # longest wait for a running check when the session ends
+CLOSE_S = 0.2  # time in which last commands are sent, and timeout of their delivery
 
 
 class ControlSession:
     """The state of the controller node between `configure` and `cleanup`.
 
     Attributes:
-        loop: The control loop, which knows nothing of ROS.
-        due: In wall-clock mode when `on_period` is called unless samples come, by the steady
-            clock [s]; None in lockstep.
-        start_wanted: Whether control is to start with the first complete state.
+        loop: The control loop, which is independent of ROS.
+        due: Time of the next call of `on_period`, unless samples come before, by the steady clock
+            [s]; None in lockstep.
+        start_wanted: Whether control must start with the first complete state.
 
     Args:
         node: The node.
@@ -61,7 +55,7 @@ class ControlSession:
         diagnostics: The diagnostics of the node.
         scenario: The scenario.
         values: The node's parameters.
-        given: Names of those that were set.
+        given: Names of the parameters that were set.
         reporter: Reports to a launcher.
         activate: Makes the transition of the node that calls `start`.
 
@@ -81,9 +75,9 @@ class ControlSession:
         activate: Callable[[], None],
     ) -> None:
         self._node, self._inbox, self._scenario = node, inbox, scenario
-        self._diagnostics, self._activate = diagnostics, activate
-        self._period = period = scenario.control.period
+        self._activate = activate
         lockstep = values["mode"] == "lockstep"
+        period = scenario.control.period
         self._clock: Clock = LockstepClock(period) if lockstep else WallClock(period)
         self._has_launcher = bool(values["progress"] or values["output"])
         self.start_wanted = values["autostart"] == "always" or (
@@ -101,7 +95,7 @@ class ControlSession:
             ),
             allow_code=anchored(values["allow_code"], scenario.source),
         )
-        loop = self.loop
+        loop, joint_state_topics = self.loop, values["joint_state_topics"]
         limited = lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(loop.law.reference, values["duration"] or None)
         self._record = ControlRecord(
@@ -110,63 +104,39 @@ class ControlSession:
             reporter,
             values["output"],
             ticks if limited else sys.maxsize,
-            resolved_topics(node, loop, values["joint_state_topics"]),
+            resolved_topics(node, loop, joint_state_topics),
         )
-        facts = DriveProperties(scenario.cell.arms, values, given)
-        gravity = DriveGravityCompensation(
-            loop.system, facts.compensate_gravity, lambda: loop.joint_states.state()[0]
-        )
-        # In lockstep no time passes without commands.
-        loop.safety.note_drives(gravity.added, () if lockstep else facts.braking)
-        self._gravity = gravity
         self._outcome: Outcome | None = None
         self._ran = False  # whether the law ran in the last control cycle
-        self._durations = Durations(period)
         self._starting = False
         self._preparation: StartPreparation | None = None
         self._checks = CheckThread()
-        self._log = SentenceLog(node)
-        self._logged = self._refusal = self._other_publisher = ""
-        self._background = BackgroundWork(self._complain)
-        self._intake = SampleIntake(inbox, loop, values["joint_state_topics"], self._background)
-        # Both sides are slow without a code generator.
+        self._report = ControlDiagnostics(node, diagnostics, loop)
+        self._background = BackgroundWork(self._report.complain)
+        self._intake = SampleIntake(inbox, loop, joint_state_topics, self._background)
+        # Controller and simulator are both slow without a code generator.
         slowness = _SILENT_STEPS * loop.step_time
         silence = values["silence_limit"] + slowness
         self._check_limit = _CHECK_S + 10.0 * slowness
         self._silence = SilenceMonitor(
             loop, silence, values["patience"] if self._has_launcher else None
         )
-        self._commands = CommandTopics(
-            node,
-            loop.system,
-            gravity.to_commands,
-            in_lockstep=lockstep,
-            positions=loop.law.set_points is not None,
-        )
-        timeout = math.inf if lockstep else max(values["command_timeout"], 2.0 * period)
-        self._pace = CommandTimeout(loop, facts.without_commands, timeout)
-        self._publisher_monitor = CommandPublisherMonitor(node, self._commands.names)
+        drives = DriveProperties(scenario.cell.arms, values, given)
+        self._output = CommandOutput(node, inbox, loop, drives, values)
         self._objects = ObjectTopics(
             node,
             scenario,
             loop,
             in_real_time=not lockstep,
-            joint_state_topics=values["joint_state_topics"],
-        )
-        guard = facts.guard(values["guard"])
-        timeout = values["silence_limit" if lockstep else "heartbeat_timeout"]
-        self._link = (
-            None
-            if guard == "none"  # else its reports are read first of all
-            else GuardLink(node, inbox, loop, timeout, required=guard == "required")
+            joint_state_topics=joint_state_topics,
         )
         self._conditions = StartConditions(
             node,
             loop,
-            self._link,
-            self._publisher_monitor,
-            facts,
-            values["joint_state_topics"],
+            self._output.link,
+            self._output.publisher_monitor,
+            drives,
+            joint_state_topics,
             lambda: self._intake.received_at,
         )
         self._intake.subscribe_to_sensors()
@@ -174,18 +144,19 @@ class ControlSession:
             ReferenceTopics(node, inbox, loop, self._message_time)
         self._intake.subscribe_to_joint_states()
         self._missing_publishers = MissingPublishers(
-            node, [*values["joint_state_topics"], *map(topics.wrench, loop.wrenches)]
+            node, [*joint_state_topics, *map(topics.wrench, loop.wrenches)]
         )
         diagnostics.set_hardware(scenario.name)
         node.get_logger().info(
             f"configured: {scenario.name}, {scenario.control.law} law at "
             f"{scenario.control.rate_hz:g} Hz, {values['mode'].replace('_', ' ')}; "
-            f"guard: {guard}; without commands: {_words(facts.without_commands)}"
+            f"guard: {drives.guard(values['guard'])}; "
+            f"without commands: {_words(drives.without_commands)}"
             + ("" if self.start_wanted else "; waits for the service controller/start")
         )
 
     def close(self) -> None:
-        """Send last commands of the fallback, and save the recording."""
+        """Send last commands of the fallback and save the recording."""
         loop = self.loop
         commanding = loop.safety.in_charge and not (self._clock.lockstep and self._record.done)
         self._record.end()
@@ -193,35 +164,28 @@ class ControlSession:
             outcome = loop.fall_back(
                 self._clock.now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
             )
-            self._send(self._clock.tick, outcome)
+            self._output.send(self._clock.tick, outcome)
             # The torque changes to that of the fallback at a limited rate, over several commands.
             until = time.monotonic() + (0.0 if self._clock.lockstep else CLOSE_S)
             while time.monotonic() < until:
-                time.sleep(self._period)
+                time.sleep(self._clock.period)
                 self._inbox.read()
-                self._send(self._clock.tick, loop.cycle_without_samples(self._clock.now()))
-            if self._link is not None:
-                self._link.say_goodbye()
-            self._commands.wait_for_delivery(CLOSE_S)
-            if self._link is not None:
-                self._link.wait_for_delivery(CLOSE_S)
+                self._output.send(self._clock.tick, loop.cycle_without_samples(self._clock.now()))
+            self._output.close(CLOSE_S)
         self._record.close()
         self._checks.close(_CHECK_CLOSE_S)
 
     def destroy(self) -> None:
         """Destroy publishers and subscriptions."""
-        self._diagnostics.set_hardware("controller")
+        self._report.close()
         self._inbox.clear()
-        self._publisher_monitor.destroy()
         self._objects.destroy()
-        if self._link is not None:
-            self._link.destroy()
-        self._commands.destroy()
+        self._output.destroy()
 
     # -- samples and commands -----------------------------------------------------------------
 
     def _message_time(self) -> int:
-        """Return the present time of messages: simulated in lockstep, else that of ROS [ns]."""
+        """Return the present time of messages [ns]: simulated in lockstep, else ROS time."""
         return self._clock.message_time(int(self._node.get_clock().now().nanoseconds))
 
     @property
@@ -235,19 +199,19 @@ class ControlSession:
         if action is Action.WAIT:
             return
         tick = self._intake.tick
-        # A start has answered its tick, of which some messages may come after it.
+        # A start has answered its tick; further messages of this tick can come later.
         answered = action is Action.REPEAT or (self._ran and self.loop.safety.law_runs)
         if answered and self._outcome is not None and tick == self._clock.tick:
-            self._send(tick, self._outcome)
+            self._output.send(tick, self._outcome)
             return
         if self._clock.lockstep and tick == 0 < self._clock.tick and not self.loop.safety.law_runs:
             # The simulator was reset after a stop or fault: its time waits for the next start.
             self.loop.let_go()
-            self._intake.reset()  # refused, because time has jumped; it will come again
+            self._intake.reset()  # refused because time has jumped; the state will be repeated
         self._cycle(tick)
 
     def _cycle(self, tick: int) -> None:
-        """Compute and send what belongs to a tick."""
+        """Compute and send the answer to a tick."""
         begin = time.perf_counter()
         clock, loop = self._clock, self.loop
         if clock.lockstep:
@@ -257,7 +221,7 @@ class ControlSession:
                 self._starting = False
             clock.tick = tick
         now = clock.now()
-        self._pace.check(now)
+        self._output.timeout.check(now)
         outcome = loop.cycle(now, tick)
         clock.tick, self._ran = tick, loop.safety.law_runs
         self._expect_samples(1.5)
@@ -265,47 +229,28 @@ class ControlSession:
             self._outcome = None
             return
         self._outcome = outcome
-        self._send(tick, outcome)
+        self._output.send(tick, outcome)
         self._intake.latency.sent()
         step = outcome.step
         self._background.do("recording", lambda: self._record.write(tick, outcome))
         if step is not None:
-            stamp = stamp_of(tick, self._period)
+            stamp = stamp_of(tick, clock.period)
             self._background.do("topics of the object", lambda: self._objects.publish(stamp, step))
-        self._durations.add(time.perf_counter() - begin)
-
-    def _send(self, tick: int, outcome: Outcome) -> None:
-        if outcome.torque is None:
-            return
-        link = self._link
-        may = link is None or link.may_command(self._clock.now())
-        if not (may and self._commands.send(tick, outcome.torque, outcome.released)):
-            self._depart_from_acting()
-            return
-        points = self.loop.law.set_points
-        if self.loop.safety.law_runs and points is not None:
-            self._commands.send_positions(tick, points, outcome.released)
-        self._pace.command_sent()
-        if link is not None:
-            link.beat_with_command()
-
-    def _depart_from_acting(self) -> None:
-        """Let the torque rate count from what the drives got last, from this node or another."""
-        self.loop.safety.depart_from(self._gravity.to_torques(self._commands.last()))
+        self._report.durations.add(time.perf_counter() - begin)
 
     def on_period(self) -> None:
-        """Command the arms also while no joint states come (wall clock)."""
+        """Command the arms while no joint states come (wall clock)."""
         now, safety = self._clock.now(), self.loop.safety
         self._expect_samples(1.0)
-        self._pace.check(now)
+        self._output.timeout.check(now)
         if safety.in_charge and not (safety.law_runs and self.loop.joint_states.known(now)):
             self._outcome = self.loop.cycle_without_samples(now)
-            self._send(self._clock.tick, self._outcome)
+            self._output.send(self._clock.tick, self._outcome)
 
     def _expect_samples(self, periods: float) -> None:
-        """Set `due` to some control periods from now."""
+        """Set `due` to a number of control periods from now."""
         if not self._clock.lockstep:
-            self.due = time.monotonic() + periods * self._period
+            self.due = time.monotonic() + periods * self._clock.period
 
     def on_error(self, error: Exception) -> None:
         """Report an unexpected error once; the fallback takes over if the law runs."""
@@ -319,7 +264,7 @@ class ControlSession:
     # -- start, stop, reset -------------------------------------------------------------------
 
     def _start_automatically(self) -> None:
-        """Start control when the preparation is done; a refused start is not repeated."""
+        """Start control when the preparation is complete; a refused start is not repeated."""
         try:
             if not self._clock.lockstep:
                 if self._preparation is None:
@@ -332,51 +277,54 @@ class ControlSession:
             self.start_wanted = False
             if self._has_launcher:
                 raise RefusedError(str(error)) from error
-            self._refusal = str(error)
-            self._complain(self._refusal)
+            self._report.refusal = str(error)
+            self._report.complain(self._report.refusal)
 
     def prepare(self) -> StartPreparation:
-        """Begin the preparation of a start, which is done when its `poll` returns true."""
+        """Begin the preparation of a start, which is complete when its `poll` returns true."""
         known = partial(self._conditions.require_known, time.monotonic())
-        waits = self._beat if self._clock.lockstep else None  # simulated time does
-        limit = self._check_limit
-        self._preparation = StartPreparation(self.loop, known, self._checks, limit, waits)
+        # In lockstep simulated time waits for the check.
+        meanwhile = self._output.beat_when_idle if self._clock.lockstep else None
+        self._preparation = StartPreparation(
+            self.loop, known, self._checks, self._check_limit, meanwhile
+        )
         return self._preparation
 
     def start(self) -> None:
-        """Start control from where the arms are; prepare that now if it was not done before.
+        """Start control from the present positions, after a preparation if none is complete.
 
         Raises:
-            RobotDynamicsError: If that is refused; one sentence says why.
+            RobotDynamicsError: If the start is refused.
         """
         loop = self.loop
         self.start_wanted = False
         preparation, self._preparation = self._preparation, None
         if preparation is None or not preparation.done:
             self._catch_up()
-            now = self._conditions.require
-            StartPreparation(loop, now, self._checks, self._check_limit).finish(self._beat)
+            conditions, limit = self._conditions.require, self._check_limit
+            preparation = StartPreparation(loop, conditions, self._checks, limit)
+            preparation.finish(self._output.beat_when_idle)
         tick = max(self._clock.tick if self._clock.lockstep else self._intake.tick, 0)
-        if self._link is not None and self._link.hands_back:
-            self._depart_from_acting()
+        if self._output.link is not None and self._output.link.hands_back:
+            self._output.depart_from_acting()
         loop.start(self._clock.now(), tick)
-        self._pace.reset()
+        self._output.timeout.reset()
         self._silence.reset()  # no message was read while the path was checked
-        self._refusal = ""
+        self._report.refusal = ""
         self._background.do("recording", self._record.begin)
         unseen = ""
-        if loop.wrenches and loop.law.holds_object and not loop.wrist_sensors.tared:
+        if loop.wrenches and isinstance(loop.law, HoldsObject) and not loop.wrist_sensors.tared:
             unseen = (
-                "; the wrist sensors were not tared here: a bias along the squeeze cannot be seen "
-                "while the object is held"
+                "; the wrist sensors were not tared: while the object is held a bias along the "
+                "squeeze cannot be detected"
             )
         self._node.get_logger().info(f"control starts{unseen}")
         if self._outcome is None and not self._starting:
-            self._cycle(tick)  # simulated time waits for it
+            self._cycle(tick)  # simulated time waits for its commands
 
     def refuse(self, sentence: str) -> None:
         """Store why a start was refused, for the diagnostics."""
-        self._refusal, self._preparation = sentence, None
+        self._report.refusal, self._preparation = sentence, None
 
     def pause(self) -> None:
         """Hand over to the fallback until the next start."""
@@ -397,41 +345,38 @@ class ControlSession:
         """
         self._catch_up()
         self.loop.reset(self._clock.now())
-        self._intake.reset()  # a state that comes again may have been refused
+        self._intake.reset()  # a repeated state can have been refused
         self._objects.reset()
         self._background.reset()
-        self._refusal = ""
-        if self._link is not None:  # a guard may be reset right after this
-            self._link.beat(commanding=self._link.may_command(self._clock.now()))
-        return "faults are forgotten; the fallback goes on until the next start"
+        self._report.refusal = ""
+        link = self._output.link
+        if link is not None:  # a guard can be reset right after this
+            link.beat(commanding=link.may_command(self._clock.now()))
+        return "faults are cleared; the fallback stays in charge until the next start"
 
     def taring(self) -> Taring:
         """Begin to tare the wrist sensors.
 
         Raises:
-            SafetyError: If that is refused; one sentence says why.
+            SafetyError: If taring is refused.
         """
         return Taring(self.loop, self._scenario.control.start.velocity_tolerance)
 
     def _catch_up(self) -> None:
-        """Read messages that arrived before a service call: the simulator may have been reset."""
+        """Read messages that arrived before a service call, such as a simulator's reset."""
         if not self._starting and self._inbox.read():
             self.on_messages()
 
     def _guard_allows_start(self) -> bool:
         """Return whether the guard allows a start; store why it does not."""
-        self._refusal = self._conditions.guard_refusal()
-        return not self._refusal
-
-    def _beat(self) -> None:
-        if self._link is not None:
-            self._link.beat_when_idle(self._clock.now())
+        self._report.refusal = self._conditions.guard_refusal()
+        return not self._report.refusal
 
     # -- idle work -------------------------------------------------------------------------
 
     def on_idle(self) -> None:
         """Send heartbeats, start automatically, check the simulator, publish and save."""
-        self._beat()
+        self._output.beat_when_idle()
         if self.start_wanted and not self._clock.lockstep:
             preparing = self._preparation is not None
             if preparing or (self.loop.complete and self._guard_allows_start()):
@@ -450,36 +395,29 @@ class ControlSession:
 
     def _watch_simulator(self) -> None:
         if self._preparation is not None:
-            self._silence.reset()  # simulated time may wait for the start
+            self._silence.reset()  # simulated time can wait for the start
         outcome = self._silence.check(self._intake.received_at)
         if outcome is not None:
-            self._send(self._clock.tick, outcome)
+            self._output.send(self._clock.tick, outcome)
             if self._has_launcher:
                 raise RunError(f"tick {self._clock.tick}: {self._silence.sentence}")
 
     def _publish_diagnostics(self) -> None:
-        if self._diagnostics.due:
-            self._other_publisher = self._publisher_monitor.warning
-        guard = "" if self._link is None else self._link.warning
-        warning = self._missing_publishers.warning or guard or self._inbox.refusal
-        warning = warning or self._record.warning or self._background.warning
-        level, message = condition(self.loop, self._refusal, warning, self._other_publisher)
-        if self._diagnostics.update(level, message, self._figures) and level != OK:
-            self._complain(message, level)
+        link = self._output.link
+        warning = self._missing_publishers.warning or ("" if link is None else link.warning)
+        warning = warning or self._inbox.refusal or self._record.warning
+        self._report.publish(
+            warning or self._background.warning, self._output.publisher_monitor, self._figures
+        )
 
     def _figures(self) -> dict[str, object]:
         found = figures(self.loop, self._record.step) | self._intake.latency.figures()
-        found |= {"tick": self._clock.tick, **self._durations.figures("control cycle")}
+        found |= {"tick": self._clock.tick, **self._report.durations.figures("control cycle")}
         return found | {PROCESS_KEY: PROCESS}
-
-    def _complain(self, sentence: str, level: bytes = ERROR) -> None:
-        if sentence != self._logged:
-            self._log(level, sentence)
-        self._logged = sentence
 
 
 def _words(without_commands: Mapping[str, str]) -> str:
-    """Return what the drives do when commands stop, once if it is the same for all arms."""
+    """Return the reactions of drives when commands stop, once if all arms have the same."""
     if len(set(without_commands.values())) == 1:
         return next(iter(without_commands.values()))
     return ", ".join(f"{arm} {does}" for arm, does in without_commands.items())

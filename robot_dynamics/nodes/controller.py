@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller node: joint states and wrenches in, torques out, the safety layer in between.
 
-It is a managed node. `configure` reads the scenario, compiles and checks everything; `activate`
-starts control from where the arms are; `deactivate` hands over to the fallback; `cleanup` leaves
-the arms. Active means that the control law runs: a fault makes the node inactive, and the fallback
-holds the arms.
+It is a managed node. `configure` reads the scenario, compiles and checks everything. `activate`
+starts control from the present positions. `deactivate` hands over to the fallback. `cleanup`
+releases the arms. The node is active while the control law runs: a fault makes it inactive, and
+the fallback holds the arms.
 """
 
 from __future__ import annotations
 
-if __name__ == "__main__":  # by `python -m`: a signal during the imports below ends it as well
+if __name__ == "__main__":  # by `python -m`: a signal during the imports below ends it, too
     from robot_dynamics.nodes.entry_points import controller
 
     controller()
@@ -21,8 +21,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.app.recorders import unbounded_drives
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.runs.recorders import unbounded_drives
+from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.abilities import TunesGains
 from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
@@ -33,17 +34,17 @@ from robot_dynamics.nodes.lifecycle import (
     StagedNode,
     TransitionError,
 )
-from robot_dynamics.nodes.parameters import CONTROLLER, GainParameters, Parameters
+from robot_dynamics.nodes.parameters import CONTROLLER, GainParameters, NodeParameters
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import NextCycle, retry_while, serve
 from robot_dynamics.nodes.start_preparation import PATIENCE_S
 from robot_dynamics.nodes.topics import Inbox
 
-TARE_S = 0.5  # over which samples of wrist sensors are averaged
+TARE_S = 0.5  # time over which samples of wrist sensors are averaged
 
 
-class Controller(SessionLoop[ControlSession]):
+class ControllerNode(SessionLoop[ControlSession]):
     """Node `controller`.
 
     Attributes:
@@ -64,7 +65,7 @@ class Controller(SessionLoop[ControlSession]):
         self._reporter = reporter
         self._session = None
         self._gains: GainParameters | None = None
-        self._parameters = Parameters(node, CONTROLLER)
+        self._parameters = NodeParameters(node, CONTROLLER)
         reporter.enabled = self._parameters.values["progress"]
         self._diagnostics = Diagnostics(node, "controller")
         for name, action in (
@@ -80,7 +81,7 @@ class Controller(SessionLoop[ControlSession]):
     # -- transitions --------------------------------------------------------------------------
 
     def configure(self) -> None:
-        """Read the scenario, compile and check everything, and listen."""
+        """Read the scenario, compile and check everything, and subscribe."""
         values = self._parameters.values
         scenario = described_by_topics(
             self.node, load_scenario(values["scenario"]), values["robot_description_topics"]
@@ -100,12 +101,12 @@ class Controller(SessionLoop[ControlSession]):
         for sentence in (*scenario.warnings(), *unbounded_drives(session.loop.system)):
             self.node.get_logger().warning(sentence)
         law = session.loop.law
-        if law.tunable and session.loop.controller is None:
+        if isinstance(law, TunesGains) and session.loop.controller is None:
             gains.connect(law.retune, law.check_gains)
         self._parameters.freeze(True)
 
     async def prepare(self) -> None:
-        """Check the conditions of a start, while the fallback goes on.
+        """Check the conditions of a start, while the fallback is in charge.
 
         Raises:
             RobotDynamicsError: If the start is refused.
@@ -117,14 +118,15 @@ class Controller(SessionLoop[ControlSession]):
                 await NextCycle()
                 if session is not self._session:
                     raise TransitionError(
-                        "start refused: the controller was cleaned up meanwhile."
+                        "start refused: the controller was cleaned up meanwhile; expected it "
+                        "configured: configure it and start again."
                     )
         except RobotDynamicsError as error:
             session.refuse(str(error))
             raise
 
     def activate(self) -> None:
-        """Start control from where the arms are, without a jump of the torque."""
+        """Start control from the present positions, without a jump of the torque."""
         session = self._configured()
         try:
             session.start()
@@ -133,7 +135,7 @@ class Controller(SessionLoop[ControlSession]):
             raise
 
     def deactivate(self) -> None:
-        """Hand over to the fallback, unless it has the arms already."""
+        """Hand over to the fallback, unless it is in charge already."""
         self._configured().pause()
 
     def cleanup(self) -> None:
@@ -154,7 +156,8 @@ class Controller(SessionLoop[ControlSession]):
     def _configured(self) -> ControlSession:
         if self._session is None:
             raise TransitionError(
-                f"the controller is {self.node.condition}; expected it to be configured."
+                f"the controller is {self.node.condition}; expected inactive or active: configure "
+                "it."
             )
         return self._session
 
@@ -181,7 +184,10 @@ class Controller(SessionLoop[ControlSession]):
         while time.monotonic() < until:
             await NextCycle()
             if session is not self._session:
-                raise TransitionError("taring refused: the controller was cleaned up meanwhile.")
+                raise TransitionError(
+                    "taring refused: the controller was cleaned up meanwhile; expected it "
+                    "configured: configure it and tare again."
+                )
             taring.collect(session.loop.clock.now())
         largest = np.abs(taring.finish()).max(axis=0)
         return (
@@ -190,7 +196,7 @@ class Controller(SessionLoop[ControlSession]):
         )
 
     def _follow_law(self) -> None:
-        """Deactivate the node when the law does not run any more."""
+        """Deactivate the node when the law has stopped."""
         session = self._session
         if session is None or session.loop.safety.law_runs:
             return
@@ -207,4 +213,4 @@ class Controller(SessionLoop[ControlSession]):
 
 def main() -> None:
     """Run the node `controller`."""
-    sys.exit(run("controller", Controller, entries=CONTROLLER))
+    sys.exit(run("controller", ControllerNode, entries=CONTROLLER))

@@ -26,12 +26,17 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
-from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
-from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.recordings.bags.messages import (
+    quaternion_of,
+    twist_of,
+    vector_of,
+    wrench_of,
+)
+from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.description.orientations import rotation_of_quaternion
-from robot_dynamics.nodes.serialized import CdrReader, Layout, Reader, Writer
+from robot_dynamics.nodes.serialized import CdrReader, MessageLayout, MessageWriter, Reader
 
 Array = NDArray[np.float64]
 
@@ -49,7 +54,7 @@ def read_time(time: Time) -> int:
 
 
 def doubles(values: Array) -> array[float]:
-    """Return an array in the type that messages take without a check of every element."""
+    """Return an array in the type that messages accept without a check of every element."""
     return array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
 
 
@@ -63,7 +68,7 @@ class JointStateWriter:
     def __init__(self, joints: Sequence[str]) -> None:
         n = len(joints)
         self.message = JointState(name=list(joints))
-        self._writer = Writer(lambda stamp, x: self.fill(stamp, x[:n], x[n:]))
+        self._writer = MessageWriter(lambda stamp, x: self.fill(stamp, x[:n], x[n:]))
 
     def fill(self, stamp: int, q: Array, qd: Array, effort: Array | None = None) -> JointState:
         """Return the message of an instant; the same object every time."""
@@ -85,8 +90,8 @@ class JointSample(NamedTuple):
     Attributes:
         stamp: Its time [ns].
         names: Names of the joints.
-        position: Positions; the message may hold another number of them.
-        velocity: Velocities, likewise.
+        position: Positions, of any number.
+        velocity: Velocities, of any number.
     """
 
     stamp: int
@@ -96,7 +101,7 @@ class JointSample(NamedTuple):
 
 
 def joint_state_reader() -> Reader[JointSample]:
-    """Return a reader of serialized joint states; efforts are left out."""
+    """Return a reader of serialized joint states without efforts."""
 
     def read(message: JointState) -> JointSample:
         stamp, names = read_time(message.header.stamp), list(message.name)
@@ -104,7 +109,7 @@ def joint_state_reader() -> Reader[JointSample]:
             stamp, names, np.asarray(message.position), np.asarray(message.velocity)
         )
 
-    def layout(message: JointState) -> Layout:
+    def layout(message: JointState) -> MessageLayout:
         n, end = len(message.position), len(message.position) + len(message.velocity)
 
         def fill(stamp: int, numbers: Array) -> JointState:
@@ -113,7 +118,7 @@ def joint_state_reader() -> Reader[JointSample]:
             message.effort = doubles(numbers[end:])
             return message
 
-        return Layout(fill, end + len(message.effort))
+        return MessageLayout(fill, end + len(message.effort))
 
     def make(like: JointSample, stamp: int, numbers: Array) -> JointSample:
         n, end = len(like.position), len(like.position) + len(like.velocity)
@@ -127,7 +132,7 @@ class CommandWriter:
 
     def __init__(self) -> None:
         self.message = Float64MultiArray()
-        self._writer = Writer(self.fill, counted=True)
+        self._writer = MessageWriter(self.fill, counted=True)
 
     def fill(self, tick: int, torque: Array) -> Float64MultiArray:
         """Return the message with the torques (n,) of an arm; the same object every time."""
@@ -148,10 +153,10 @@ def read_command(message: Float64MultiArray) -> tuple[int, Array]:
 def command_reader() -> Reader[tuple[int, Array]]:
     """Return a reader of serialized commands: tick, modulo 2^32, and torques (n,)."""
 
-    def layout(message: Float64MultiArray) -> Layout:
+    def layout(message: Float64MultiArray) -> MessageLayout:
         writer = CommandWriter()
         writer.message = message
-        return Layout(writer.fill, len(message.data), counted=True)
+        return MessageLayout(writer.fill, len(message.data), counted=True)
 
     def make(like: tuple[int, Array], number: int, torque: Array) -> tuple[int, Array]:
         return number, torque
@@ -160,12 +165,12 @@ def command_reader() -> Reader[tuple[int, Array]]:
 
 
 def answers(number: int, tick: int) -> bool:
-    """Return whether the number of a command is that of a tick."""
+    """Return whether a command with a number answers a tick."""
     return number == tick % _SEQUENCE_NUMBERS
 
 
 def is_ahead(number: int, tick: int) -> bool:
-    """Return whether the number of a command is that of a later tick."""
+    """Return whether a command with a number answers a later tick."""
     return 0 < (number - tick) % _SEQUENCE_NUMBERS < _SEQUENCE_NUMBERS // 2
 
 
@@ -198,7 +203,7 @@ class WrenchWriter:
     def __init__(self, frame: str) -> None:
         self.message = WrenchStamped()
         self.message.header.frame_id = frame
-        self._writer = Writer(self.fill)
+        self._writer = MessageWriter(self.fill)
 
     def fill(self, stamp: int, wrench: Array) -> WrenchStamped:
         """Return the message of a wrench (6,), angular first; the same object every time."""
@@ -217,7 +222,7 @@ class WrenchSample(NamedTuple):
 
     Attributes:
         stamp: Its time [ns].
-        wrench: At the origin of the frame, in its axes (6,), angular first.
+        wrench: Wrench at the origin of the frame, in its axes (6,), angular first.
         frame: Name of the frame.
     """
 
@@ -233,8 +238,8 @@ def wrench_reader() -> Reader[WrenchSample]:
         header = message.header
         return WrenchSample(read_time(header.stamp), wrench_of(message.wrench), header.frame_id)
 
-    def layout(message: WrenchStamped) -> Layout:
-        return Layout(WrenchWriter(message.header.frame_id).fill, 6)
+    def layout(message: WrenchStamped) -> MessageLayout:
+        return MessageLayout(WrenchWriter(message.header.frame_id).fill, 6)
 
     def make(like: WrenchSample, stamp: int, wrench: Array) -> WrenchSample:
         return WrenchSample(stamp, wrench, like.frame)
@@ -324,26 +329,29 @@ class TrajectorySample(NamedTuple):
 def read_trajectory(text: bytes) -> TrajectorySample:
     """Return the content of a serialized MultiDOFJointTrajectory.
 
-    It is read field by field: rclpy would convert all of it in one call, during which no other
-    thread runs.
+    It is read field by field: rclpy would convert it in one call, during which no other thread
+    runs.
 
     Raises:
-        TrajectoryError: If a point has not one pose, or has more or fewer velocities or
-            accelerations than others, or the message is cut short or is not plain CDR.
+        TrajectoryError: If a point has not one pose, or not one velocity or acceleration while
+            others do, or the message is cut short or is not plain CDR.
     """
     if text[:2] != b"\x00\x01":
-        raise TrajectoryError("it is not serialized as little-endian CDR.")
+        raise TrajectoryError(
+            f"its header is {text[:2].hex(' ') or 'empty'}; expected 00 01, little-endian CDR."
+        )
     cdr = CdrReader(text)
     poses: list[tuple[float, ...]] = []
     rates: dict[str, list[list[tuple[float, ...]]]] = {"velocity": [], "acceleration": []}
     try:
         stamp, frame = cdr.integer() * SECOND + cdr.count(), cdr.string()
         bodies = [cdr.string() for _ in range(cdr.count())]
-        times = []
+        times: list[float] = []
         for _ in range(cdr.count()):
-            if cdr.count() != 1:
+            transforms = cdr.count()
+            if transforms != 1:
                 raise TrajectoryError(
-                    "expected one transform, that of the object, in every point."
+                    f"point {len(times)} has {transforms} transforms; expected one, of the object."
                 )
             poses.append(cdr.doubles(7))
             for found in rates.values():
@@ -351,17 +359,24 @@ def read_trajectory(text: bytes) -> TrajectorySample:
                 found.append([cdr.doubles(6) for _ in range(size)])
             times.append(cdr.integer() + cdr.count() / SECOND)
     except (struct.error, UnicodeDecodeError) as error:
-        raise TrajectoryError(f"the message cannot be read ({error}).") from None
+        raise TrajectoryError(
+            f"the message of {len(text)} bytes cannot be read ({error}); expected a complete "
+            "MultiDOFJointTrajectory."
+        ) from None
     twists, accelerations = (_one_each(what, found) for what, found in rates.items())
     return TrajectorySample(stamp, frame, bodies, times, poses, twists, accelerations)
 
 
 def _one_each(what: str, found: Sequence[Sequence[Sequence[float]]]) -> Array | None:
-    """Return six-vectors of messages, linear first, as angular first (n, 6); None of none."""
+    """Return six-vectors (n, 6), angular first, from messages, linear first; None if empty."""
     if not any(found):
         return None
-    if any(len(part) != 1 for part in found):
-        raise TrajectoryError(f"expected one {what} in every point or none.")
+    for point, part in enumerate(found):
+        if len(part) != 1:
+            raise TrajectoryError(
+                f"point {point} has {len(part)} values of {what}; expected one in every point, or "
+                "none in any."
+            )
     return np.array([part[0] for part in found])[:, [3, 4, 5, 0, 1, 2]]
 
 
@@ -425,6 +440,6 @@ def point_of(values: Array) -> Point:
 
 
 def in_body_axes(pose: Array, twist: Array) -> Array:
-    """Return a twist (6,) of a body at a pose (7,), given in world axes, in axes of the body."""
+    """Return a twist (6,) in body axes from world axes, for a body at a pose (7,)."""
     R = rotation_of_quaternion(pose[3:].tolist())
     return np.concatenate([twist[:3] @ R, twist[3:] @ R])

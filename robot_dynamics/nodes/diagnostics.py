@@ -17,8 +17,8 @@ from robot_dynamics.control.faults import FaultLatch
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 INTERVAL_S = 1.0
-_NUMBER = re.compile(r"(?<!\w)\d[\d.]*(e[+-]?\d+)?")  # but no digits of names
-_MOST_KINDS = 100  # of sentences that are remembered
+_NUMBER = re.compile(r"(?<!\w)\d[\d.]*(e[+-]?\d+)?")  # not the digits of names
+_MOST_KINDS = 100  # largest number of remembered sentences
 
 
 class Diagnostics:
@@ -61,10 +61,10 @@ class Diagnostics:
             level: OK, WARN or ERROR.
             message: One sentence.
             values: Returns the figures.
-            at_once: Whether to publish it in any case.
+            at_once: Whether to publish even without a change.
 
         Returns:
-            Whether level or message have changed.
+            Whether level or message has changed.
         """
         changed = self._last != (level, message)
         if not (changed or self.due or at_once):
@@ -81,10 +81,10 @@ class Diagnostics:
 
 
 class Durations:
-    """Statistics of the duration of something, over its last repetitions.
+    """Statistics of the last durations of a repeated task.
 
     Args:
-        limit_s: Duration above which it counts as an overrun [s].
+        limit_s: Duration above which a repetition counts as an overrun [s].
         window: Number of repetitions.
     """
 
@@ -115,9 +115,9 @@ class Durations:
 
 
 class Latency:
-    """Age of the samples at the time when the commands that answer them are sent.
+    """Age of samples when the commands that answer them are sent.
 
-    It is measured from the publication of the samples by the machine's clock, and includes
+    The age counts from the publication of the samples by the machine's clock and includes
     transport and computation; with two machines also the difference of their clocks.
     """
 
@@ -131,7 +131,7 @@ class Latency:
             self._sampled[source] = published
 
     def sent(self) -> None:
-        """Note that a command was sent; the oldest of its samples counts."""
+        """Note that a command was sent, and the age of its oldest sample."""
         if self._sampled:
             self._ages.append(1e-3 * (time.time_ns() - min(self._sampled.values())))
 
@@ -144,7 +144,7 @@ class Latency:
 
 
 class SentenceLog:
-    """Logs sentences; of those that differ in numbers alone one a second.
+    """Logs sentences, at most one a second if they differ only in numbers.
 
     Args:
         node: The node that logs.
@@ -155,7 +155,7 @@ class SentenceLog:
         self._logged_at: dict[str, float] = {}
 
     def __call__(self, level: bytes, sentence: str) -> None:
-        """Log the sentence of a status: an error as such, anything else as a warning."""
+        """Log the sentence of a status as an error or, for other levels, as a warning."""
         now, kind = time.monotonic(), _NUMBER.sub("#", sentence)
         if now < self._logged_at.get(kind, -math.inf) + INTERVAL_S:
             return
@@ -164,15 +164,15 @@ class SentenceLog:
         self._logged_at[kind] = now
         if level == ERROR:
             self._node.get_logger().error(sentence)
-        else:  # on another line, because rclpy allows one severity per line of code
+        else:  # on a line of its own: rclpy allows one severity per line of code
             self._node.get_logger().warning(sentence)
 
 
 def fault_figures(safety: FaultLatch) -> dict[str, object]:
     """Return the faults since the last reset as values of a status, and the time of the first.
 
-    The time is a control tick in lockstep, else that of the machine's steady clock [ns], which
-    all processes share.
+    The time is a control tick in lockstep, else the machine's steady clock [ns], which all
+    processes share.
     """
     if not safety.faults:
         return {}

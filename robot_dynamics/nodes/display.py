@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Markers for RViz: the object and where it is to be, wrenches, surfaces, and the paths.
+"""Markers for RViz: object and reference, wrenches, surfaces, and paths.
 
-Everything is in the frame "world", at the newest transform there is. A wrench is drawn where it
-acts, as an arrow by the arm on the object, and by the object on a surface.
+All markers are in the frame "world", at the newest transform. A wrench is an arrow at its point of
+action, by the arm on the object or by the object on a surface.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics.app.topic_names import WORLD
-from robot_dynamics.app.visual.shapes import (
+from robot_dynamics.app.pictures.shapes import (
     FORCE_COLOR,
     FORCE_SCALE,
     GHOST_ALPHA,
@@ -29,6 +28,7 @@ from robot_dynamics.app.visual.shapes import (
     surface_shape,
     visual_shapes,
 )
+from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import quaternion_of_rotation, rotation_of_quaternion
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings
@@ -38,7 +38,7 @@ from robot_dynamics.nodes.conversions import point_of, write_pose
 Array = NDArray[np.float64]
 
 PATH_STEP = 0.002  # [m] between points of the actual path
-PATH_POINTS = 2000  # of the actual path; beyond that every second one is dropped
+PATH_POINTS = 2000  # largest number of points of the actual path; then every second is dropped
 _PATH, _REFERENCE = (0.1, 0.55, 0.2, 1.0), (0.4, 0.4, 0.4, 0.8)
 
 
@@ -46,11 +46,10 @@ class Display:
     """The markers of a run.
 
     Args:
-        bodies: Shapes of each of the object's bodies, in its own frame: one, or two parts.
-        grasps: Pose (4, 4) of each grasp frame: in the object, or in the part that the arm holds,
-            the first arm the first one.
+        bodies: Shapes of each of the object's bodies, one or two parts, in the body's frame.
+        grasps: Pose (4, 4) of each grasp frame in the object or the part that the arm holds.
         reference: Positions of the object, or its first part, along its reference (N, 3).
-        surfaces: The surfaces that the object may touch.
+        surfaces: The surfaces that the object can touch.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class Display:
 
         Args:
             poses: Pose of each of the object's bodies, x y z qx qy qz qw (7,).
-            target: Reference pose of the first one (7,).
+            target: Reference pose of the first body (7,).
             wrenches: Grasp wrenches by the arms on the object (k, 6), angular first, in the
                 grasp frames; None if they are not measured.
             contact_force: Forces by the object on all surfaces (C,), in the order of
@@ -111,7 +110,7 @@ class Display:
             if len(self._path) > PATH_POINTS:
                 del self._path[1::2]
         self._actual_path.points = self._path
-        # A strip of one point is an error to RViz.
+        # RViz rejects a strip of one point.
         for strip in (self._actual_path, self._reference_path):
             strip.action = Marker.ADD if len(strip.points) > 1 else Marker.DELETE
         return self._message
@@ -138,7 +137,7 @@ def _thinned(positions: Array) -> Array:
 
 
 _ARROW = (0.012, 0.024, 0.0)  # diameters of shaft and head, length of the head (0: by RViz) [m]
-_SHORTEST = 1e-3  # [m]; RViz complains of an arrow of no length
+_SHORTEST = 1e-3  # length below which an arrow is hidden: RViz rejects zero length [m]
 
 _KINDS = {
     "box": Marker.CUBE,
@@ -150,7 +149,7 @@ _KINDS = {
 
 
 def shape_marker(namespace: str, number: int, shape: Shape, alpha: float = 1.0) -> Marker:
-    """Return the marker of a shape in its colour, its opacity times `alpha`, without a pose."""
+    """Return the marker of a shape without a pose; `alpha` scales its opacity."""
     marker = _marker(namespace, number, _KINDS[shape.kind])
     size = shape.size
     if shape.kind == "box":
@@ -179,16 +178,16 @@ def arrow(namespace: str, number: int, color: Sequence[float]) -> Marker:
 
 
 def point_arrow(marker: Marker, tip: Array, along: Array) -> None:
-    """Draw an arrow with its tip at the point (3,) where the force acts; hide it if it is short.
+    """Draw an arrow with its tip at the point of action; hide it if it is short.
 
     Args:
         marker: The arrow.
-        tip: Position of the tip [m].
+        tip: Position of the tip (3,) [m].
         along: Vector from tail to tip [m].
     """
     visible = bool(np.linalg.norm(along) > _SHORTEST)
     marker.action = Marker.ADD if visible else Marker.DELETE
-    # A force is drawn as a push, from outside to the point where it acts.
+    # A force is drawn as a push, from outside to its point of action.
     marker.points = [point_of(tip - along), point_of(tip)]
 
 
@@ -225,7 +224,7 @@ def line(namespace: str, color: Sequence[float]) -> Marker:
 def _marker(namespace: str, number: int, kind: int) -> Marker:
     marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
     marker.header.frame_id = WORLD
-    marker.header.stamp = Time()  # the newest transform there is
+    marker.header.stamp = Time()  # the newest transform
     marker.pose.orientation.w = 1.0
     return marker
 
@@ -267,7 +266,7 @@ class SurfaceMarkers:
         Args:
             body: Pose (4, 4) of the object.
             contact_force: Its forces on all surfaces (C,), in the order of `SURFACE_ROWS`; None
-                if they are not known.
+                if they are unknown.
         """
         first = 0
         for i, push in enumerate(self._pushes):

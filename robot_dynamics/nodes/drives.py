@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The drives of the arms: what they add to commands, and what they do without commands."""
+"""The drives of the arms: gravity compensation, and reaction when commands stop."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Array = NDArray[np.float64]
 
 SIMULATOR = "simulator"  # the node whose drives are known
 Behaviour = Literal["brake", "zero", "hold"]
-_SILENT_PERIODS = 5  # without a command, after which an arm does not hold up the others
+_SILENT_PERIODS = 5  # without a command, after which other arms do not wait for an arm
 
 
 class DriveProperties:
-    """What the drive of each arm does, by the scenario, else by the parameters of the node.
+    """Properties of the drives of each arm, from the scenario or else the node's parameters.
 
     Attributes:
-        compensate_gravity: Names of the arms whose drives hold them up on their own.
-        without_commands: What each arm's drive does when commands stop, by the arm's name.
+        compensate_gravity: Names of the arms whose drives compensate gravity.
+        without_commands: Reaction of each arm's drives when commands stop, by the arm's name.
 
     Args:
         arms: The arms of the scenario.
@@ -59,7 +59,7 @@ class DriveProperties:
 
     @property
     def any_holds(self) -> bool:
-        """Whether a drive holds its last torque for ever."""
+        """Whether a drive holds its last torque without a timeout."""
         return "hold" in self.without_commands.values()
 
     @property
@@ -71,14 +71,15 @@ class DriveProperties:
         """Return whether control needs a guard: none, wanted or required.
 
         Args:
-            setting: One of these, or automatic: required if a drive holds its last torque.
+            setting: None, wanted, required, or automatic: required if a drive holds its last
+                torque.
         """
         if setting == "automatic":
             return "required" if self.any_holds else "none"
         return setting
 
     def require_known(self, node: Node, topics: Sequence[str]) -> bool:
-        """Refuse joint states of real arms while a property of their drives is not stated.
+        """Refuse joint states of real arms while a property of their drives is unknown.
 
         Args:
             node: The node that subscribes.
@@ -88,7 +89,7 @@ class DriveProperties:
             Whether all publishers on them are known.
 
         Raises:
-            SafetyError: If another node than a simulator publishes, and a property is missing.
+            SafetyError: If a node other than a simulator publishes and a property is unknown.
         """
         known = True
         for topic in map(node.resolve_topic_name, topics if self._unknown else ()):
@@ -98,22 +99,22 @@ class DriveProperties:
                 elif source.node_name != SIMULATOR:
                     arms = sorted({arm for names in self._unknown.values() for arm in names})
                     raise SafetyError(
-                        f"start refused: joint states on {topic} come from {source.node_name!r}; "
-                        f"expected the parameters {', '.join(self._unknown)}, or drive of the "
-                        f"arms {', '.join(arms)} in the scenario, to say what the drives of real "
-                        "arms do."
+                        f"start refused: joint states on {topic} come from {source.node_name!r}, "
+                        f"no simulator; expected the parameters {', '.join(self._unknown)}, or "
+                        f"`drive` of the arms {', '.join(arms)} in the scenario."
                     )
         return known
 
 
 class DriveGravityCompensation:
-    """The gravity torque that drives add to commands on their own.
+    """The gravity torque that drives add to commands.
 
     Torques inside the package, limits and recordings included, are the whole torque of a joint.
-    What the drives add is subtracted where commands are published and added where they are read.
+    The torque of the drives is subtracted where commands are published and added where they are
+    read.
 
     Args:
-        system: The arms; the drives know nothing of what they hold.
+        system: The arms; the drives compensate their weight without the object.
         compensated: Names of the arms whose drives compensate gravity.
         positions: Returns the last good positions of the arms (na,).
     """
@@ -145,7 +146,7 @@ class DriveGravityCompensation:
         return commands if self._arms is None else commands + self.added(self._positions())
 
     def to_arm_torques(self, arm: str, command: Array) -> Array:
-        """Return the joint torques of an arm's command; one of the wrong size is unchanged."""
+        """Return the joint torques of an arm's command; a command of wrong size is unchanged."""
         own = self._slices[arm]
         if self._arms is None or len(command) != own.stop - own.start:
             return command
@@ -153,7 +154,7 @@ class DriveGravityCompensation:
 
 
 class CommandError(RobotDynamicsError):
-    """A command that a drive must not take.
+    """A command that a drive must not accept.
 
     Attributes:
         arm: Name of the arm.
@@ -167,7 +168,7 @@ class CommandError(RobotDynamicsError):
 class CommandGate:
     """Collects the commands of all arms for a control period of the simulator.
 
-    An empty command leaves the arm to its drive: its last torque stays.
+    An empty command releases the arm to its drive, which keeps the last torque.
 
     Attributes:
         torque: The last commands (na,).
@@ -200,7 +201,7 @@ class CommandGate:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the commands of some arms have arrived and those of others have not."""
+        """Whether commands of some arms, but not of all, have arrived."""
         return 0 < len(self._missing) < len(self._slices)
 
     @property
@@ -214,16 +215,16 @@ class CommandGate:
         return tuple(i for i, arm in enumerate(self._slices) if arm not in self._missing)
 
     def offer(self, arm: str, number: int | None, torque: Array) -> None:
-        """Take a command, unless it answers another tick, which is a repetition.
+        """Accept a command, unless it is a repetition, which answers another tick.
 
         Args:
             arm: Name of the arm.
-            number: The tick that it answers, modulo 2^32; None takes it for any tick.
-            torque: Torques of the arm's joints (n,), or none.
+            number: The tick that it answers, modulo 2^32; None for any tick.
+            torque: Torques of the arm's joints (n,), or empty.
 
         Raises:
-            CommandError: If the number of torques is wrong or one is not finite; the whole
-                command is refused then.
+            CommandError: If the number of torques is wrong or one is not finite. The whole command
+                is then refused.
         """
         if number is not None and not answers(number, self.tick):
             return
@@ -231,7 +232,7 @@ class CommandGate:
         if torque.size:
             if torque.shape != (own.stop - own.start,):
                 raise CommandError(
-                    arm, f"{torque.size} torques, expected {own.stop - own.start} or none."
+                    arm, f"{torque.size} torques; expected {own.stop - own.start} or none."
                 )
             if not np.isfinite(torque).all():
                 at = int(np.argmin(np.isfinite(torque)))
@@ -244,15 +245,15 @@ class SimulatedDrives:
     """Torques of simulated drives for every control period on the wall clock.
 
     Before the first command the brakes hold. An arm without a new command keeps its last torque
-    until the timeout; then its behaviour sets in. Brakes hold all arms, and stay on until `reset`;
-    the other behaviours take a new command at once.
+    until the timeout; then its reaction sets in. Brakes hold all arms and stay on until `reset`;
+    the other reactions end with a new command.
 
     Attributes:
         braked: Whether the brakes hold the arms.
 
     Args:
         arms: The slice of each arm in vectors over the arm joints.
-        behaviours: What each arm's drive does after the timeout.
+        behaviours: Reaction of each arm's drives after the timeout.
         timeout_periods: The timeout in control periods without a command.
     """
 
@@ -264,14 +265,14 @@ class SimulatedDrives:
         self.reset()
 
     def reset(self) -> None:
-        """Put the brakes on and forget all commands."""
+        """Put the brakes on and discard all commands."""
         self._torque = np.zeros(self._arms[-1].stop)
         self._ages = [0] * len(self._arms)
         self.braked = True
 
     @property
     def timed_out(self) -> bool:
-        """Whether an arm is without commands for longer than the timeout."""
+        """Whether an arm has had no command for longer than the timeout."""
         return any(age > self._timeout for age in self._ages)
 
     def is_silent(self, arm: int) -> bool:
@@ -304,11 +305,11 @@ class SimulatedDrives:
 
 
 class EarlierRunFilter:
-    """Recognises commands of the run before a reset, which are for arms at another place.
+    """Recognises commands of the run before a reset, computed for other positions of the arms.
 
-    A controller or guard that goes on after the reset numbers its commands by the tick that it
-    has answered last: a tick that is still to come, and the same one until it follows the new
-    run. Publishers that do not number commands send zeros, which pass.
+    A controller or guard that continues after the reset numbers its commands by the last tick that
+    it has answered: a later tick, and always the same one until it follows the new run. Publishers
+    without numbers send zeros, which pass.
     """
 
     def __init__(self) -> None:
@@ -316,7 +317,7 @@ class EarlierRunFilter:
 
     @property
     def number(self) -> int | None:
-        """A number that was refused; None if there is none."""
+        """A refused number; None if there is none."""
         return next(iter(self._numbers.values()), None)
 
     def refuses(self, arm: str, number: int, tick: int) -> bool:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of the nodes: a signal during their imports ends them too.
 
-Importing a node's modules takes a second; `process.py` among them installs the signal handlers.
-Therefore nothing that takes time is imported here.
+Importing a node's modules takes a second; `process.py`, one of them, installs the signal handlers.
+This module therefore imports only what is fast.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def start(module: str) -> None:
-    """Import a node's module and run its `main`; end with status 0 on a signal before."""
+    """Import a node's module and run its `main`; end with status 0 on an earlier signal."""
     received = False
 
     def take(number: int, frame: FrameType | None) -> None:
         nonlocal received
         received = True
-        # `ros2 launch` sends another one, which would kill an interpreter that ends.
+        # `ros2 launch` sends a second signal, which would kill an interpreter that ends.
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     for number in _SIGNALS:
-        # By `nohup` SIGHUP is ignored and stays so.
+        # `nohup` ignores SIGHUP, and it stays ignored.
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, take)
     use_one_thread()
     try:
         main = importlib.import_module(module).main
-    except BaseException:  # an import that is broken off may end in an error of its own
+    except BaseException:  # an interrupted import can raise an error of its own
         if received:
             _leave()
         raise
-    if received:  # and some import has taken it for its own
+    if received:  # an import has caught the interrupt
         _leave()
     main()
 
 
 def _leave() -> None:
-    # An interrupt inside of an `exec`, as imports have them, makes Python end by SIGINT after all.
+    # An interrupt inside an `exec`, as in imports, would make Python end by SIGINT.
     os._exit(0)
 
 

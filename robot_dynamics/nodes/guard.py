@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The guard node: holds the arms up when the heartbeat of their controller stops."""
+"""The guard node, which holds the arms up when the heartbeat of their controller stops."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, locked_joints
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import build_system, locked_joints
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, tick_of
 from robot_dynamics.control.fallback import FallbackTorque
@@ -60,18 +61,19 @@ from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import retry_while, serve
 from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers, sample_quality
+from robot_dynamics.wording import apart
 
-RESET_TIMEOUT_S = 1.0  # for a heartbeat of a controller that was reset, and for joint states
+RESET_TIMEOUT_S = 1.0  # longest wait of a reset for a heartbeat and joint states
 
 Array = NDArray[np.float64]
 
 
 class Guard:
-    """A configured guard. It takes over arms only while the node is active.
+    """A configured guard, which takes over arms only while the node is active.
 
     Attributes:
-        due: When to check the heartbeat next, by the steady clock [s].
-        incomplete: Always false: every message is acted on by itself.
+        due: Time of the next heartbeat check, by the steady clock [s].
+        incomplete: Always false: messages do not wait for one another.
 
     Args:
         node: The node `guard`.
@@ -113,7 +115,7 @@ class Guard:
             DriveProperties(scenario.cell.arms, values, ()).compensate_gravity,
             lambda: self._loop.joint_states.state()[0],
         )
-        self._loop.safety.note_drives(self._gravity.added)
+        self._loop.safety.fallback.note_drives(self._gravity.added)
         self._cycle_at = 0.0
         self._takeovers = 0
         self._error = ""
@@ -128,19 +130,20 @@ class Guard:
         )
 
     def activate(self) -> None:
-        """Watch the heartbeat from now on, and take over when it stops."""
+        """Watch the heartbeat, and take over when it stops."""
         self._active = True
         self._report()
 
     def deactivate(self) -> None:
-        """Take over no more.
+        """Stop watching.
 
         Raises:
-            GuardError: While the guard is in charge of the arms.
+            GuardError: If the guard is in charge of the arms.
         """
         if self._monitor.state is not GuardState.WATCHING:
             raise GuardError(
-                "deactivate refused: the guard is in charge; expected its reset before."
+                "deactivate refused: the guard is in charge; expected a watching guard: call its "
+                "reset first."
             )
         self._active = False
         self._report()
@@ -155,7 +158,7 @@ class Guard:
         )
         self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
         self._report_writer = NumberWriter(GuardReport._fields)
-        # Heartbeats are read first: everything else depends on them.
+        # Heartbeats are read first: all decisions depend on them.
         self._inbox.subscribe(
             UInt64MultiArray, topics.HEARTBEAT, self._on_beat, STREAM, awaited=False
         )
@@ -178,7 +181,7 @@ class Guard:
                 reader=joint_state_reader(),
                 overridable=True,
             )
-        # Also its own.
+        # Its own reports included.
         self._inbox.subscribe(
             UInt64MultiArray, topics.GUARD, self._on_report, STREAM, awaited=False, reader=len
         )
@@ -198,7 +201,7 @@ class Guard:
             self._loop.release()
             self._node.get_logger().info("handed back to the controller")
             self._reporter.report("handed back")
-        # A controller that was suspended waits for this report.
+        # A suspended controller waits for this report.
         if handed_back or silence > 0.5 * self._monitor.timeout:
             self._report()
 
@@ -213,9 +216,8 @@ class Guard:
     def _on_joints(self, topic: str, sample: JointSample) -> None:
         stamp, names, position, velocity = sample
         tick = tick_of(stamp, self._period)
-        # Commands of the guard after a fault keep the number of the run that the fault ended, as
-        # those of the controller do: a simulator that is reset then keeps its brakes on until
-        # guard and controller are reset as well.
+        # After a fault, commands of guard and controller keep the number of the run that the fault
+        # ended: a simulator that was reset keeps its brakes on until both are reset as well.
         clock = self._clock
         if clock.lockstep or tick > clock.tick or self._loop.safety.state is State.INACTIVE:
             clock.tick = tick
@@ -248,13 +250,13 @@ class Guard:
         beat, monitor = self._monitor.beat, self._monitor
         # Before the first command, in case the controller is still running.
         self._report()
-        sentence = {
-            "heartbeat": f"no heartbeat for {monitor.silence:.3g} s; expected one within "
-            f"{monitor.timeout:g} s.",
-            "command": f"heartbeats, but no command for {monitor.silence:.3g} s; expected one "
-            f"within {monitor.command_timeout:g} s.",
-            "controller": "it has ended; expected another one to hold the arms.",
-        }[monitor.missing]
+        ends, commands = monitor.missing == "controller", monitor.missing == "command"
+        limit = monitor.command_timeout if commands else monitor.timeout
+        silence, expected = apart(monitor.silence, limit)
+        missing = "heartbeats, but no command" if commands else "no heartbeat"
+        sentence = f"{missing} for {silence} s; expected one within {expected} s."
+        if ends:
+            sentence = "it has ended; expected another one to hold the arms."
         self._loop.take_over(self._clock.now(), sentence, held=beat is None or beat.held)
         self._takeovers += 1
         self._cycle()
@@ -271,11 +273,11 @@ class Guard:
 
     async def _reset(self) -> str:
         if self._monitor.state is not GuardState.IN_CHARGE:
-            self._monitor.reset(time.monotonic())  # raises that there is nothing to reset
+            self._monitor.reset(time.monotonic())  # raises its error
         return await retry_while(self._hand_back, (GuardError, StaleStreamError), RESET_TIMEOUT_S)
 
     def _hand_back(self) -> str:
-        """Hand back the arms as soon as the controller commands; return the service's message.
+        """Hand back the arms when the controller commands; return the service's message.
 
         Raises:
             RobotDynamicsError: If no controller runs, it has a fault, or joint states are stale.
@@ -288,10 +290,10 @@ class Guard:
             self._monitor.state = state
             raise
         self._report()
-        return "the guard goes on until the controller commands"
+        return "the guard stays in charge until the controller commands"
 
     def on_error(self, error: Exception) -> None:
-        """Log an unexpected error and go on: no other process holds the arms."""
+        """Log an unexpected error and continue: no other process holds the arms."""
         sentence = sentence_of(error)
         if sentence != self._error:
             self._log(ERROR, sentence)
@@ -332,13 +334,13 @@ class Guard:
         why = f": {missing}" if missing else ""
         trouble = arms.complaint or self._inbox.refusal or self._error
         if not trouble and self._other_guard.is_there(now):
-            trouble = "another guard reports as well; expected one alone"
+            trouble = "another guard reports; expected only one"
         if not trouble and not arms.all_heard:
-            trouble = f"cannot take over before joint states of every arm have come{why}"
+            trouble = f"no joint states of some arm, so that a takeover is impossible{why}"
         elif not trouble and monitor.beat is None:
             trouble = f"no heartbeat has come{why}"
         elif not trouble and monitor.has_conflict(now):
-            trouble = "another controller commands as well; expected one alone"
+            trouble = "another controller commands; expected only one"
         elif not trouble and monitor.age(now) > monitor.timeout:
             trouble = (
                 "the heartbeat of the controller that commands the arms is late"
@@ -371,14 +373,14 @@ class GuardLoop:
     Attributes:
         system: Model of arms and object.
         safety: Checks the measurements, and holds the fallback and its latch.
-        arms: The streams of joint states.
+        joint_states: The streams of joint states.
 
     Args:
         scenario: The scenario.
-        clock: What times mean.
-        ignored_joints: Names that joint states may hold besides those of the arms.
+        clock: The clock, which defines the times.
+        ignored_joints: Further joint names that joint states can have.
         stale_after_s: Time without a sample after which an arm counts as lost [s]; 0 for the
-            number of periods that the scenario states.
+            number of periods in the scenario.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -426,22 +428,22 @@ class GuardLoop:
             self.safety.monitor(watch, Cause.ARM_LOST)
         self._slices = dict(zip(arms, system.arm_slices, strict=True))
         self._commanded: dict[str, Array] = {}
-        # Loads the kernels now: nothing may be compiled during a takeover.
+        # Loads the kernels: a takeover must not wait for the compiler.
         for held in (True, False):
             self._support(system.posture, held)
 
     def take_command(self, arm: str, torque: Array) -> None:
-        """Note the torques (n,) that an arm was commanded last: a takeover starts from there."""
+        """Note the last commanded torques (n,) of an arm, from which a takeover starts."""
         own = self._slices[arm]
         if torque.shape == (own.stop - own.start,) and np.isfinite(torque).all():
             self._commanded[arm] = np.clip(torque, -self._effort[own], self._effort[own])
 
     def take_over(self, now: int, sentence: str, *, held: bool) -> None:
-        """Command the arms from now on; every arm must have brought a sample.
+        """Command the arms; there must have been a sample of every arm.
 
         Args:
             now: The present time.
-            sentence: What happened to the controller and what was expected.
+            sentence: Cause of the takeover, with the expected behaviour of the controller.
             held: Whether the object is assumed to be held.
         """
         self.joint_states.now = now
@@ -464,7 +466,7 @@ class GuardLoop:
         return self.safety.command(now)
 
     def reset(self, now: int) -> None:
-        """Clear faults; the fallback goes on until `release`.
+        """Clear faults; the fallback stays in charge until `release`.
 
         Raises:
             SafetyError: If a stream of joint states is stale.
@@ -486,20 +488,20 @@ class GuardLoop:
 def _timeouts(values: Mapping[str, Any]) -> tuple[float, float]:
     """Return the times without heartbeat and without command after which the guard takes over [s].
 
-    Commands that stop are no sign while their heartbeats may still be on their way.
+    The second is at least the first: missing commands are no sign before missing heartbeats.
     """
     beats, commands = values["heartbeat_timeout"], values["command_timeout"]
     return beats, max(commands, beats) if commands > 0.0 else np.inf
 
 
 def _raised(values: Mapping[str, Any]) -> str:
-    """Return the sentence on a `command_timeout` that is raised; empty if it is not."""
+    """Return the warning of a raised `command_timeout`; empty if it is not raised."""
     given, taken = values["command_timeout"], _timeouts(values)[1]
     if not 0.0 < given < taken:
         return ""
     return (
-        f"command_timeout of {given:g} s is shorter than heartbeat_timeout, expected {taken:g} s "
-        "or more; it is that now."
+        f"command_timeout is {given:g} s; expected at least heartbeat_timeout, {taken:g} s, which "
+        "is used instead."
     )
 
 

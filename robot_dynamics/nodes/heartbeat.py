@@ -1,26 +1,25 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol between controllers and the guard: which process commands the arms.
+"""Protocol between controllers and the guard, which decides who commands the arms.
 
 A controller publishes a heartbeat with its commands, several within the timeout of the guard and
-at once when a field changes, and every 20 ms when it has nothing to command. The guard takes over
-when heartbeats stop, or commands although heartbeats say that arms rely on them, and at once when
-the last heartbeat says that the controller ends. It commands the arms until it is reset; its
-reports say so. Two processes must not both send torques for longer
-than a message takes:
+at once when a field changes, and every 20 ms while it sends no commands. The guard takes over when
+heartbeats stop, when commands stop although heartbeats say that arms rely on them, and at once
+after a heartbeat that says that the controller ends. It commands the arms until it is reset, and
+its reports say so. Two processes must not both send torques for longer than a message takes:
 
-- While the guard watches, it publishes no command.
-- A controller that hears that the guard is in charge publishes none.
-- A controller that was suspended for longer than the timeout does not know what has happened
-  meanwhile, and reports that it reads next may be older. It publishes no command until a report
-  answers a heartbeat that it has sent since, or until no report has come for `REPORT_S`.
-- After a reset the guard goes on until a heartbeat says that a controller commands.
+- A watching guard publishes no command.
+- A controller publishes no command after a report of a guard in charge.
+- A controller that was suspended for longer than the timeout does not know the state of the guard,
+  and the reports that it reads next can be older. It publishes no command until a report answers a
+  heartbeat sent since, or until no report has come for `REPORT_S`.
+- After a reset the guard stays in charge until a heartbeat says that a controller commands.
 
-There may be several controllers, as a second one on standby. Each heartbeat names its sender. The
-guard watches the first sender that commands, and takes over when that one stops, whatever others
-send. A controller that hears that the guard watches another one publishes no command either.
+There can be several controllers, such as a second one on standby. Each heartbeat names its sender.
+The guard watches the first sender that commands, and takes over when this sender stops, whatever
+others send. A controller publishes no command while reports say that the guard watches another.
 
-Times are seconds of a steady clock. Only `GuardLink` knows ROS.
+Times are seconds of a steady clock. Only `GuardLink` depends on ROS.
 """
 
 from __future__ import annotations
@@ -36,29 +35,29 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from std_msgs.msg import UInt64MultiArray
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import NumberWriter
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
-REPORT_S = 0.5  # without a report after which the guard counts as missing
-_COUNTED_S = 1.0  # over which a guard counts reports to find another one
-_SUSPENDED = 0.5  # part of the timeout after which the guard itself counts as suspended
-_IDLE_BEAT_S = 0.01  # since the last heartbeat, after which idle work sends one
-_BEAT_FRACTION = 0.1  # of the timeout, after which a heartbeat is sent with a command
+REPORT_S = 0.5  # time without a report after which the guard counts as missing
+_COUNTED_S = 1.0  # time over which a guard counts reports to find another guard
+_SUSPENDED = 0.5  # fraction of the timeout after which the guard itself counts as suspended
+_IDLE_BEAT_S = 0.01  # age of the last heartbeat after which idle work sends one
+_BEAT_FRACTION = 0.1  # age of the last heartbeat, in timeouts, after which a command sends one
 
 
 class GuardError(RobotDynamicsError):
-    """A reset of the guard, or a start beside it, that is refused."""
+    """A refused reset of the guard, or a start refused because of the guard."""
 
 
 class Beat(NamedTuple):
     """A heartbeat of a controller.
 
     Attributes:
-        number: Steady clock of the sender [ns]: increases with every heartbeat, also over
+        number: Steady clock of the sender [ns]; it increases with every heartbeat, even across
             restarts.
         sender: Identifies the controller; not 0, and new for every configuration of a controller.
         commanding: Whether the arms rely on torques that it sends.
@@ -95,9 +94,9 @@ class GuardReport(NamedTuple):
     """A report of the guard: 50 times a second, and at once when it changes.
 
     Attributes:
-        heard: Number of the last heartbeat of the sender that it watches, or of any sender while
-            it watches none; 0 before the first.
-        sender: The sender that it watches; 0 if none has commanded yet.
+        heard: Number of the last heartbeat of the watched sender, or of any sender if none is
+            watched; 0 before the first.
+        sender: The watched sender; 0 if none has commanded yet.
         state: Its state.
         able: Whether it has joint states of every arm, so that it can take over.
     """
@@ -117,21 +116,23 @@ class GuardReport(NamedTuple):
 
 
 class HeartbeatMonitor:
-    """The guard's side of the protocol: when to take over, and when to hand back.
+    """The guard's side of the protocol: times of taking over and handing back.
 
     Attributes:
         state: The state of the guard.
-        watches: Whether a controller has commanded, which the guard watches since.
-        beat: The last heartbeat of that controller, of any before; None before the first.
-        missing: What that controller had stopped to send when the guard took over last;
-            "controller" if it had said that it ends.
-        silence: For how long it had not sent it then [s].
+        watches: Whether a controller has commanded; the guard then watches this controller.
+        beat: The last heartbeat of the watched controller, or of any if none is watched; None
+            before the first.
+        missing: Cause of the last takeover: missing "heartbeat", missing "command", or
+            "controller" if the last heartbeat said that the controller ends.
+        silence: Time without the missing messages at the last takeover [s].
         conflicts: Number of heartbeats of controllers that commanded although the guard was in
             charge, or watched another controller.
 
     Args:
         timeout: Time without a heartbeat after which the guard takes over [s].
-        command_timeout: Likewise without a command while heartbeats say that arms rely on them.
+        command_timeout: Time without a command after which the guard takes over while heartbeats
+            say that arms rely on commands [s].
     """
 
     def __init__(self, timeout: float, command_timeout: float = math.inf) -> None:
@@ -141,15 +142,15 @@ class HeartbeatMonitor:
         self.beat: Beat | None = None
         self.missing, self.silence = "heartbeat", 0.0
         self.conflicts = 0
-        self._commanded_at = 0.0  # or when a heartbeat first said that arms rely on commands
+        self._commanded_at = 0.0  # or time of the first heartbeat that arms rely on commands
         self._received_at = self._awake_since = self._checked_at = 0.0
-        self._other: Beat | None = None  # the last of any other controller
+        self._other: Beat | None = None  # last heartbeat of any other controller
         self._other_at = 0.0
         self._conflict_at = -math.inf
 
     @property
     def sender(self) -> int:
-        """The sender that the guard watches; 0 for none."""
+        """The watched sender; 0 for none."""
         return self.beat.sender if self.watches and self.beat is not None else 0
 
     def age(self, now: float) -> float:
@@ -157,7 +158,7 @@ class HeartbeatMonitor:
         return now - self._received_at
 
     def has_conflict(self, now: float) -> bool:
-        """Return whether a controller has commanded lately that should not."""
+        """Return whether a controller has recently commanded without authority."""
         return now - self._conflict_at <= REPORT_S
 
     def receive(self, beat: Beat, now: float) -> bool:
@@ -183,10 +184,10 @@ class HeartbeatMonitor:
         self._commanded_at = now
 
     def check(self, now: float) -> bool:
-        """Return whether to take over now; to be called once a control period.
+        """Return whether to take over now; must be called once in a control period.
 
-        A guard that was suspended itself waits for another timeout: heartbeats that were sent
-        meanwhile may not have been read yet.
+        A guard that was itself suspended waits for another timeout: it has not read the heartbeats
+        sent meanwhile.
         """
         if now - self._checked_at > _SUSPENDED * self.timeout:
             self._awake_since = now
@@ -209,38 +210,40 @@ class HeartbeatMonitor:
         return False
 
     def reset(self, now: float) -> None:
-        """Hand back the arms as soon as a controller commands them.
+        """Hand back the arms when a controller commands them.
 
         Raises:
             GuardError: If the guard is not in charge, or no controller can take the arms.
         """
         if self.state is not GuardState.IN_CHARGE:
-            raise GuardError("reset refused: the guard is not in charge.")
+            raise GuardError(
+                f"reset refused: the guard is {self.state.name.lower().replace('_', ' ')}; "
+                "expected it in charge: there is nothing to reset."
+            )
         if self._is_gone(now) and self._other is not None:
-            # Another controller may get the arms.
+            # Another controller can get the arms.
             self.beat, self._received_at, self._other = self._other, self._other_at, None
         if self.beat is None or self._is_gone(now):
-            raise GuardError(
-                f"reset refused: no heartbeat for {self.age(now):.3g} s; expected a running "
-                "controller."
-            )
+            ended = self.beat is not None and self.beat.ends
+            silent = f"no heartbeat for {self.age(now):.3g} s"
+            found = "the controller has ended" if ended else silent
+            raise GuardError(f"reset refused: {found}; expected a running controller: start one.")
         if not self.beat.ready:
             raise GuardError(
-                "reset refused: a fault is latched in the controller; expected a call of its "
-                "reset before this one."
+                "reset refused: a fault is latched in the controller; expected a controller "
+                "without faults: call its reset first."
             )
         self.state = GuardState.HANDING_BACK
 
     def _is_gone(self, now: float) -> bool:
-        """Return whether the watched controller has ended, or sends no heartbeats."""
+        """Return whether the watched controller has ended or sends no heartbeats."""
         return self.age(now) > self.timeout or (self.beat is not None and self.beat.ends)
 
 
 class OtherGuard:
-    """Finds another guard: more reports are received than were sent.
+    """Finds another guard, because more reports are received than sent.
 
-    Reports do not say who sent them, and the graph of ROS lists processes for some time after they
-    were killed.
+    Reports do not name their sender, and the graph of ROS lists killed processes for some time.
     """
 
     def __init__(self) -> None:
@@ -256,7 +259,7 @@ class OtherGuard:
         self._received += 1
 
     def is_there(self, now: float) -> bool:
-        """Return whether another guard has reported lately."""
+        """Return whether another guard has reported recently."""
         if now - self._since >= _COUNTED_S:
             self._there = self._received > 1.5 * self._sent + 5
             self._sent = self._received = 0
@@ -265,12 +268,12 @@ class OtherGuard:
 
 
 class CommandAuthority:
-    """The controller's side of the protocol: whether it may command, and whether a guard is there.
+    """The controller's side of the protocol: permission to command, and presence of a guard.
 
     Attributes:
         sender: The sender of its heartbeats.
         report: The guard's last report; None before the first.
-        suspended_s: How long the controller did not run, when that was last found [s].
+        suspended_s: Duration of the controller's last suspension [s].
 
     Args:
         timeout: Time without a heartbeat after which the guard takes over [s].
@@ -295,18 +298,18 @@ class CommandAuthority:
             self._awaited = None
 
     def hands_back(self, now: float) -> bool:
-        """Return whether the guard commands the arms until a controller does."""
+        """Return whether the guard hands back: it commands until a controller does."""
         report = self.report
         recent = report is not None and now - self._report_at <= REPORT_S
         return recent and report is not None and report.state is GuardState.HANDING_BACK
 
     def guard_is_there(self, now: float) -> bool:
-        """Return whether a guard has reported lately that could take over."""
+        """Return whether a guard that could take over has reported recently."""
         report = self.report
         return report is not None and report.able and now - self._report_at <= REPORT_S
 
     def lost_to(self, now: float) -> str:
-        """Return which process has taken the arms; empty if none is known to have."""
+        """Return the process that has taken the arms; empty if none is known."""
         report = self.report
         if report is None or now - self._report_at > REPORT_S:
             return ""
@@ -316,7 +319,7 @@ class CommandAuthority:
         return "another controller" if watches and report.sender not in (0, self.sender) else ""
 
     def is_lost(self, now: float) -> bool:
-        """Return whether another process commands the arms, or may do so."""
+        """Return whether another process commands the arms or could do so."""
         if self._beat is not None and now - self._beat_at > self._timeout:
             self.suspended_s = now - self._beat_at
             self._awaited, self._awaited_since = round(now * 1e9), now
@@ -331,7 +334,7 @@ class CommandAuthority:
     def next_beat(
         self, now: float, commanding: bool, ready: bool, held: bool, ends: bool = False
     ) -> Beat:
-        """Return the heartbeat to send now; `is_lost` has to be called before."""
+        """Return the heartbeat to send now; `is_lost` must be called before."""
         self._beat = Beat(round(now * 1e9), self.sender, commanding, ready, held, ends)
         self._beat_at = now
         return self._beat
@@ -342,7 +345,7 @@ class GuardLink:
 
     Args:
         node: The controller's node.
-        inbox: Its subscriptions; the reports have to be the first of them.
+        inbox: Its subscriptions; reports must be the first.
         loop: The control loop.
         timeout: Time without a heartbeat after which the guard takes over [s].
         required: Whether control must not start without a guard.
@@ -367,7 +370,7 @@ class GuardLink:
         self._node.destroy_publisher(self._topic)
 
     def may_command(self, now: int) -> bool:
-        """Return whether torques may be sent; latch a fault if another process has taken over.
+        """Return whether the node can send torques; latch a fault if another process took over.
 
         Args:
             now: The present time of the safety layer.
@@ -377,7 +380,7 @@ class GuardLink:
         lost_to = authority.lost_to(clock)
         if lost_to and not self._lost_to:
             suspended = authority.suspended_s
-            why = f"; this process did not run for {suspended:.3g} s" if suspended else ""
+            why = f": this process did not run for {suspended:.3g} s" if suspended else ""
             self._loop.fall_back(
                 now,
                 Cause.TAKEN_OVER,
@@ -406,16 +409,16 @@ class GuardLink:
         self._topic.wait_for_all_acked(Duration(seconds=seconds))
 
     def beat_with_command(self) -> None:
-        """Send a heartbeat with a command if a field has changed or the last one is old.
+        """Send a heartbeat with a command if a field has changed or the last heartbeat is old.
 
-        Publishing takes a good part of a control period.
+        A heartbeat with every command would take much of a control period.
         """
         changed = self._sent != self._state(True)
         if changed or time.monotonic() - self._beat_at >= self._interval:
             self.beat(commanding=True)
 
     def beat_when_idle(self, now: int) -> None:
-        """Send a heartbeat if none was sent with a command lately."""
+        """Send a heartbeat if none was sent with a command recently."""
         commanding = self.may_command(now)
         if time.monotonic() - self._beat_at > _IDLE_BEAT_S:
             self.beat(commanding=commanding)
@@ -424,48 +427,52 @@ class GuardLink:
         """Return the fields `commanding`, `ready` and `held` of a heartbeat."""
         safety = self._loop.safety
         ready = safety.state not in (State.FALLBACK, State.STOPPED)
-        # Arms that are all left to their drives rely on no commands.
+        # Arms that are all released to their drives rely on no commands.
         relied = safety.in_charge and len(safety.released) < len(self._loop.system.arms)
         return commanding and relied, ready, safety.object_held
 
     def require_guard(self) -> None:
-        """Refuse a start while another process has the arms, or without a required guard.
+        """Refuse a start while another process is in charge, or without a required guard.
 
         Raises:
-            GuardError: If that is so.
+            GuardError: If the start is refused.
         """
         if self.refusal:
             raise GuardError(self.refusal)
 
     @property
     def hands_back(self) -> bool:
-        """Whether the guard commands the arms until this controller does."""
+        """Whether the guard hands back: it commands until this controller does."""
         return self._authority.hands_back(time.monotonic())
 
     @property
     def refusal(self) -> str:
         """Why a start is refused; empty if it is not."""
         if self._lost_to:
-            wanted = "a reset of it" if self._lost_to == "the guard" else "one controller alone"
+            wanted = "its reset" if self._lost_to == "the guard" else "only one controller"
             return f"start refused: {self._lost_to} is in charge; expected {wanted}."
         missing = self._missing() if self._required else ""
         return f"start refused: {missing}" if missing else ""
 
     @property
     def warning(self) -> str:
-        """A sentence about another process in charge or a missing guard; empty if all is well."""
+        """Warning of another process in charge or a missing guard; empty if all is well."""
         return f"{self._lost_to} is in charge" if self._lost_to else self._missing()
 
     def _missing(self) -> str:
-        """Return why no guard could take over; empty if one could."""
+        """Return why no guard can take over; empty if one can."""
         if self._authority.guard_is_there(time.monotonic()):
             return ""
         report = self._authority.report
         if report is not None and not report.able:
             return (
-                "the guard is inactive or lacks joint states of an arm, and could not take over."
+                "the guard is inactive or lacks joint states of an arm; expected one that can "
+                "take over."
             )
-        return "there is no guard; expected its reports, because nothing else holds the arms up."
+        return (
+            f"there is no guard, as no report came for {REPORT_S:g} s; expected one that can take "
+            "over: start it."
+        )
 
     def _on_report(self, message: UInt64MultiArray) -> None:
         report = GuardReport.of(message.data)

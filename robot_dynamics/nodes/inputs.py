@@ -1,12 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller subscribes to: joint states, wrenches, measured poses, and references.
+"""Subscriptions of a controller: joint states, wrenches, measured poses, and references.
 
 In lockstep the simulator publishes the state of tick n, stamped n times the period: a joint state
-and a wrench for each arm. It steps when the commands of all arms for that tick are there, and
-repeats the state when they are not after a while. The controller computes when all messages of a
-tick are there, and repeats its answer when a state is repeated. Nothing depends on the wall clock
-but when a message is repeated, and repetitions change nothing.
+and a wrench for each arm. It steps when the commands of all arms for this tick have arrived, and
+repeats the state if they are late. The controller computes when all messages of a tick have
+arrived, and repeats its answer when a state is repeated. Only the time of repetitions depends on
+the wall clock, and repetitions have no effect.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.messages import wrench_of
-from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.bags.messages import wrench_of
+from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND, stamp_of, tick_of
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, State
@@ -53,10 +53,10 @@ from robot_dynamics.nodes.topics import STREAM, Inbox, sample_quality
 
 Array = NDArray[np.float64]
 
-_PHASE_GAIN = 1.0 / 64.0  # of a sample in the filtered phase of the samples
-_EDGE = 0.4  # of a period from the phase, beyond which a sample is close to another tick
-_SAMPLES_AT_EDGE = 4  # one after the other, after which the phase is that of the last one
-LARGEST_TRAJECTORY_BYTES = 256 * MOST_POINTS  # 180 for a point with all that it may have
+_PHASE_GAIN = 1.0 / 64.0  # weight of a sample in the filtered phase of the samples
+_EDGE = 0.4  # distance from the phase beyond which a sample is close to another tick [periods]
+_SAMPLES_AT_EDGE = 4  # consecutive samples close to another tick that reset the phase
+LARGEST_TRAJECTORY_BYTES = 256 * MOST_POINTS  # a point with all its fields has 180
 
 
 class Action(Enum):
@@ -74,7 +74,7 @@ class StateGate:
         tick: The tick that is being collected.
 
     Args:
-        parts: Names of the messages that make a state.
+        parts: Names of the messages that form a state.
     """
 
     def __init__(self, parts: Sequence[str]) -> None:
@@ -82,7 +82,7 @@ class StateGate:
         self.reset()
 
     def reset(self) -> None:
-        """Take the next state as new, also if it is repeated."""
+        """Treat the next state as new, even if it is repeated."""
         self.tick = -1
         self._missing = set(self._parts)
         self._answered = self._again = False
@@ -112,8 +112,8 @@ class StateGate:
     def decide(self) -> Action:
         """Return the action after all messages have been read.
 
-        If a message is repeated before the others have come, those were lost or do not exist: the
-        answer is computed without them.
+        If a message is repeated before the others have arrived, these were lost or do not exist:
+        the answer is computed without them.
         """
         again, self._again = self._again, False
         if self._answered:
@@ -129,13 +129,13 @@ class SampleIntake:
 
     Attributes:
         tick: Tick of the last joint states, in lockstep of the last message; -1 before them.
-        received_at: When they came, by the steady clock [s].
-        latency: Age of samples when they are answered.
+        received_at: Time of arrival of these joint states, by the steady clock [s].
+        latency: Age of samples at their answer.
 
     Args:
         inbox: The node's subscriptions.
         loop: The control loop.
-        joint_state_topics: Where joint states come from.
+        joint_state_topics: Topics of joint states.
         background_work: Reports messages that could not be read.
     """
 
@@ -155,8 +155,8 @@ class SampleIntake:
             self._gate = StateGate([*joint_state_topics, *loop.wrenches, *sensed])
         self.tick, self.received_at, self.latency = -1, time.monotonic(), Latency()
         self._to_tool: dict[tuple[str, str], Array | None] = {}
-        self._phase = 0.0  # of samples within a control period [ns], on the wall clock
-        self._near_edge = 0  # samples one after the other that were close to another tick
+        self._phase = 0.0  # phase of samples within a control period [ns], on the wall clock
+        self._near_edge = 0  # consecutive samples close to another tick
 
     @property
     def incomplete(self) -> bool:
@@ -164,16 +164,15 @@ class SampleIntake:
         return self._gate is not None and self._gate.incomplete
 
     def reset(self) -> None:
-        """Take a repeated state as new: it may have been refused before."""
+        """Treat a repeated state as new: it can have been refused before."""
         if self._gate is not None:
             self._gate.reset()
 
     def decide(self) -> Action:
         """Return the action after all messages have been read.
 
-        In lockstep `StateGate` decides. On the wall clock an answer is computed once
-        every arm has something new, and not twice in a control period; before the start, time may
-        go back.
+        In lockstep `StateGate` decides. On the wall clock an answer is computed when every arm
+        has a new sample, at most once in a control period. Before the start time can go back.
         """
         if self._gate is not None:
             return self._gate.decide()
@@ -202,7 +201,7 @@ class SampleIntake:
             )
 
     def subscribe_to_joint_states(self) -> None:
-        """Listen to joint states, which come last in a period."""
+        """Subscribe to joint states, which arrive last in a period."""
         for topic in self._joint_state_topics:
             self._subscribe(
                 JointState, topic, self._on_joints, topic, joint_state_reader(), awaited=True
@@ -225,7 +224,7 @@ class SampleIntake:
         )
 
     def _shielded(self, take: Callable[[str, Any], None], source: str, message: Any) -> None:
-        """Take a message; an unexpected error ends in the fallback."""
+        """Take a message; an unexpected error hands over to the fallback."""
         try:
             take(source, message)
         except Exception as error:
@@ -250,14 +249,14 @@ class SampleIntake:
         self._loop.take_wrench(arm, stamp, wrench if to_tool is None else to_tool @ wrench, now)
 
     def _matrix_to_tool(self, arm: str, frame: str) -> Array | None:
-        """Return what takes a sensor's wrenches to the tool frame; warn if no frame is named."""
+        """Return the matrix from sensor to tool frame; warn if no frame is named."""
         frames = self._loop.wrist_sensors.frames
         to_tool = frames.to_tool(arm, frame)
         if not frame:
             default = frames.default(arm)
             self._background.add_error(
                 topics.wrench(arm),
-                ArgumentError(f"its frame_id is empty; it is taken as {default!r}."),
+                ArgumentError(f"frame_id is empty; expected a frame: {default!r} is assumed."),
             )
         return to_tool
 
@@ -283,7 +282,7 @@ class SampleIntake:
             self._note(topic)
             if self._is_new(topic, stamp):
                 arms.take(topic, stamp, names, position, velocity, now)
-        # Others than the arms may publish on the topic, with clocks of their own.
+        # Other devices can publish on the topic, with clocks of their own.
         elif arms.take(topic, stamp, names, position, velocity, now):
             self._note(topic)
             self.tick = self._tick_of(stamp)
@@ -295,8 +294,8 @@ class SampleIntake:
     def _tick_of(self, stamp: int) -> int:
         """Return the tick of an accepted sample, on the wall clock.
 
-        Samples come with some phase to multiples of the period. Ticks are counted from it, so
-        that a jitter of the stamps doubles or drops no tick whatever the phase is; it is filtered,
+        Samples have a phase relative to multiples of the period. Ticks are counted from this
+        phase, so that jitter of the stamps doubles or drops no tick. The phase is filtered,
         because the clock of the arms drifts.
         """
         period = self._clock.period
@@ -308,7 +307,7 @@ class SampleIntake:
         residual = stamp - stamp_of(tick, period) - self._phase
         near_edge = abs(residual) > _EDGE * period * SECOND
         self._near_edge = self._near_edge + 1 if near_edge else 0
-        # Where ticks begin and end, jitter puts samples on both sides: their mean says nothing.
+        # Samples with jitter at the edge of a tick fall on both sides: their mean is meaningless.
         lost = self._near_edge >= _SAMPLES_AT_EDGE
         self._phase += residual if lost else _PHASE_GAIN * residual
         return tick
@@ -322,9 +321,9 @@ class SampleIntake:
 
 
 class ReferenceTopics:
-    """Subscriptions of references, which the control loop follows from then on.
+    """Subscriptions of references, which the control loop follows.
 
-    A message that is refused is logged and changes nothing.
+    A refused message is logged and has no effect.
 
     Args:
         node: The node that subscribes.
@@ -340,7 +339,7 @@ class ReferenceTopics:
         self._body = loop.system.model.bodies[loop.system.object_body].name
         for kind, topic, take in (
             (WrenchStamped, topics.REFERENCE_INTERNAL_FORCE, self._take_internal_force),
-            # Before the forces: a surface that is not to be touched bears none.
+            # Before the forces: only a surface to be touched bears a force.
             (String, topics.REFERENCE_SURFACES, self._take_surfaces),
             (WrenchStamped, topics.REFERENCE_CONTACT_FORCE, self._take_contact_force),
         ):
@@ -372,7 +371,7 @@ class ReferenceTopics:
         return callback
 
     def _read_path(self, text: bytes) -> tuple[int, ObjectTrajectory] | TrajectoryError:
-        """Return the stamp [ns] and the path of a serialized trajectory, or why there is none."""
+        """Return the stamp [ns] and the path of a serialized trajectory, or its error."""
         try:
             sample = read_trajectory(text)
             _require("frame", sample.frame, ("", WORLD))
@@ -394,7 +393,7 @@ class ReferenceTopics:
         intake.take_path(clock.seconds(clock.now()), path, late=late)
 
     def _take_internal_force(self, message: WrenchStamped) -> None:
-        # The axes of the force in an object's joint are those of its components in the scenario.
+        # The force in an object's joint has the axes of its components in the scenario.
         jointed = self._loop.system.object_loop_joint is not None
         frames = ("",) if jointed else ("", topics.middle_frame(self._body))
         _require("frame", message.header.frame_id, frames)

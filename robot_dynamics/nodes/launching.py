@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the launch files share: their arguments, and the nodes that they start.
+"""Arguments and nodes that launch files share.
 
-Arguments that are left empty are as the files of the robot or the node have them. Values are
-checked before any node of a file is started, and a wrong one ends the launch in order: launch
-itself leaves the processes that run behind when a launch file raises.
+Empty arguments have the values of the robot's files or of the node. Values are checked before any
+node of a file is started, and a wrong value ends the launch in order: launch itself leaves running
+processes behind when a launch file raises.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import ExecutableInPackage
 
-from robot_dynamics.app.robot_folder import node_settings
+from robot_dynamics.app.scenarios.robot_folder import node_settings
 from robot_dynamics.errors import RobotDynamicsError
 
 PACKAGE = "robot_dynamics"
@@ -39,7 +39,7 @@ class Argument:
 
     Attributes:
         kind: The type of the parameter, so that a path that looks like a number stays text.
-        description: What it means, with the unit.
+        description: Its description, with the unit.
         choices: The valid texts; empty for any.
     """
 
@@ -50,28 +50,28 @@ class Argument:
 
 _YES_OR_NO = ("true", "false")
 ARGUMENTS = {
-    "robot": Argument(str, "Real arms: a name in config/robots, or a folder like those."),
+    "robot": Argument(str, "Real arms: a name in config/robots, or a folder of the same form."),
     "scenario": Argument(
         str,
-        "A YAML file, or the name of a scenario that the package ships; empty: that of the robot, "
+        "A YAML file, or the name of a scenario of the package; if empty the robot's scenario, "
         "else lift_box.",
     ),
     "allow_code": Argument(
-        str, "Code that the scenario may name as control.law, as MODULE:NAME; none if empty."
+        str, "Code that the scenario can name as control.law, as MODULE:NAME; none if empty."
     ),
     "mode": Argument(
         str,
-        "wall_clock runs in real time, as real arms do; lockstep waits for the command of each "
-        "step and is repeatable. The same for all nodes.",
+        "wall_clock: real time, as for real arms; lockstep: simulated time waits for the command "
+        "of each step, and runs are repeatable. The same for all nodes.",
         ("lockstep", "wall_clock"),
     ),
     "autostart": Argument(
         str,
-        "When control starts automatically; otherwise call the service ~/start.",
+        "Modes in which control starts automatically; else call the service ~/start.",
         ("in_lockstep", "always", "never"),
     ),
     "autoconfigure": Argument(
-        bool, "Configure at the start; false leaves it to a lifecycle manager.", _YES_OR_NO
+        bool, "Configure at the start; if false a lifecycle manager does.", _YES_OR_NO
     ),
     "drives_compensate_gravity": Argument(
         bool, "Whether the drives compensate gravity, so that commands exclude it.", _YES_OR_NO
@@ -82,11 +82,11 @@ ARGUMENTS = {
         ("brake", "zero", "hold"),
     ),
     "command_timeout": Argument(
-        float, "Time without commands until the drives react, and the guard [s]."
+        float, "Time without commands after which drives and guard react [s]."
     ),
     "guard": Argument(
         str,
-        "Whether control needs the guard; automatic: where drives hold.",
+        "Whether control needs the guard; automatic: if drives hold.",
         ("automatic", "none", "wanted", "required"),
     ),
     "heartbeat_timeout": Argument(
@@ -94,16 +94,16 @@ ARGUMENTS = {
     ),
     "stale_after": Argument(
         float,
-        "Time without a sample after which an arm counts as lost [s]; 0.0 for what the scenario "
-        "states.",
+        "Time without a sample after which an arm counts as lost [s]; 0.0 for the scenario's "
+        "value.",
     ),
     "realtime_priority": Argument(
         int,
-        "wall_clock: real-time priority of the processes (SCHED_FIFO), 1 to 99, which the system "
-        "must grant; 0 for none.",
+        "wall_clock: real-time priority of the processes (SCHED_FIFO), 1 to 99, if the system "
+        "grants it; 0 for none.",
     ),
     "faults": Argument(
-        str, "Faults from the start on: KIND [ARM] [SECONDS], with commas between."
+        str, "Faults from the start on: KIND [ARM] [SECONDS], separated by commas."
     ),
     "output": Argument(str, "File for the recording (.npz, .mcap); none if empty."),
     "use_sim_time": Argument(
@@ -122,8 +122,8 @@ def declared(names: Sequence[str], **defaults: str) -> list[DeclareLaunchArgumen
     """Return declarations of arguments, and of `robot` and `namespace`.
 
     Args:
-        names: Their names.
-        defaults: Default values; empty for others.
+        names: Names of the arguments.
+        defaults: Default values by name; empty by default.
     """
     found = []
     for name in ("robot", *names, "namespace"):
@@ -152,7 +152,7 @@ def started(create: Callable[[LaunchContext], list[Any]]) -> OpaqueFunction:
             return create(context)
         except (RobotDynamicsError, PackageNotFoundError, SubstitutionFailure) as error:
             get_logger(PACKAGE).error(str(error))
-            # With this `ros2 launch` ends with status 1; a Shutdown alone would be a success.
+            # This makes `ros2 launch` end with status 1; after a Shutdown alone it is 0.
             if context.asyncio_loop is not None:
                 context.asyncio_loop.call_exception_handler({"message": "launch refused"})
             return [Shutdown(reason=str(error))]
@@ -161,17 +161,17 @@ def started(create: Callable[[LaunchContext], list[Any]]) -> OpaqueFunction:
 
 
 def our_node(context: LaunchContext, executable: str, names: Sequence[str], **more: str) -> Node:
-    """Return a node of this package with the parameters that were given.
+    """Return a node of this package with the given parameters.
 
     Args:
         context: Holds the arguments.
         executable: The node.
-        names: Names of the arguments that are parameters of it.
-        more: Further parameters of it.
+        names: Names of the arguments that are its parameters.
+        more: Further parameters.
 
     Raises:
         LaunchError: If a value has the wrong type.
-        RobotDynamicsError: If there is no such robot, or a file of it is missing or wrong.
+        RobotDynamicsError: If the robot is unknown, or one of its files is missing or wrong.
     """
     given = context.launch_configurations
     files, topics = node_settings(given["robot"])
@@ -182,16 +182,16 @@ def our_node(context: LaunchContext, executable: str, names: Sequence[str], **mo
         executable,
         parameters=[*files, values, more] if more else [*files, values],
         remappings=topics,
-        # Whoever started this with other nodes must not be left with half of them.
+        # The end of one node ends all others.
         on_exit=Shutdown(reason=f"the {executable} ended"),
-        # Last commands and a long recording take longer than launch grants by itself.
+        # Last commands and a long recording take longer than the default timeouts.
         sigterm_timeout="30",
         sigkill_timeout="30",
     )
 
 
 def required_node(context: LaunchContext, package: str, executable: str, **how: Any) -> Node:
-    """Return a node, if its executable is there.
+    """Return a node after checking that its executable exists.
 
     Args:
         context: The context of the launch.
@@ -200,8 +200,8 @@ def required_node(context: LaunchContext, package: str, executable: str, **how: 
         how: Further arguments of the node.
 
     Raises:
-        PackageNotFoundError: If there is no such package.
-        SubstitutionFailure: If there is no such executable in it.
+        PackageNotFoundError: If the package does not exist.
+        SubstitutionFailure: If the package has no such executable.
     """
     ExecutableInPackage(executable, package).perform(context)
     return Node(
@@ -217,7 +217,7 @@ def parameter(name: str, text: str) -> ParameterValue:
     """Return the value of a parameter, in its type.
 
     Raises:
-        LaunchError: If the text is none of that type.
+        LaunchError: If the text is no value of this type.
     """
     kind = ARGUMENTS[name].kind
     if kind is bool:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A lifecycle node whose transitions can be refused, and that no request ends."""
+"""A lifecycle node that can refuse transitions, and that no request can end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rclpy.node import Node
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
-from robot_dynamics.nodes.parameters import Entry, Parameters
+from robot_dynamics.nodes.parameters import Entry, NodeParameters
 from robot_dynamics.nodes.process import LoopWork, Reporter, numeric_problem
 from robot_dynamics.nodes.topics import Inbox
 
@@ -24,17 +24,17 @@ UNCONFIGURED, INACTIVE, ACTIVE, FINALIZED = "unconfigured", "inactive", "active"
 
 
 class TransitionError(RobotDynamicsError):
-    """A transition that the present state of a node does not have."""
+    """A transition that the present state of a node does not allow."""
 
 
 class Stages(Protocol):
     """The transitions of a managed node; an error that one raises refuses the transition."""
 
     def configure(self) -> None:
-        """Create and check everything that is needed."""
+        """Create and check all that control needs."""
 
     async def prepare(self) -> None:
-        """Do what takes time before `activate`; the node's loop goes on meanwhile."""
+        """Do the lengthy work before `activate`, while the node's loop runs."""
 
     def activate(self) -> None:
         """Start to control."""
@@ -43,15 +43,15 @@ class Stages(Protocol):
         """Stop controlling."""
 
     def cleanup(self) -> None:
-        """Release what `configure` created, also where it failed halfway."""
+        """Release all that `configure` created, even if it failed halfway."""
 
 
 class StagedNode(LifecycleNode):
     """A lifecycle node whose transitions are the methods of a `Stages`.
 
     rclpy raises out of the executor when a requested transition does not start from the present
-    state, and hides the errors of transitions. This node must go on commanding its arms: it
-    refuses the request, and reports the error.
+    state, and hides the errors of transitions. This node must continue to command its arms: it
+    refuses the request and reports the error.
 
     Attributes:
         refusal: Why the last transition was refused; empty if it was not.
@@ -75,7 +75,7 @@ class StagedNode(LifecycleNode):
         return str(self._state_machine.current_state[1])
 
     def change(self, trigger: Callable[[], TransitionCallbackReturn]) -> None:
-        """Make a transition, as `change(node.trigger_configure)`.
+        """Make a transition, for instance `change(node.trigger_configure)`.
 
         Raises:
             RobotDynamicsError: If it is refused, or does not start from the present state.
@@ -85,12 +85,15 @@ class StagedNode(LifecycleNode):
             result = trigger()
         except RCLError as error:
             what = trigger.__name__.removeprefix("trigger_")
-            raise TransitionError(f"{what} refused: the node is {self.condition}.") from error
+            raise TransitionError(
+                f"{what} refused: the node is {self.condition}; expected a state with this "
+                "transition."
+            ) from error
         if result != TransitionCallbackReturn.SUCCESS:
             raise self._error or RobotDynamicsError(self.refusal)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Configure; clean up if that fails."""
+        """Configure; clean up after a failure."""
         result = self._attempt(self._stages.configure)
         if result != TransitionCallbackReturn.SUCCESS:
             refused = self._error
@@ -115,8 +118,8 @@ class StagedNode(LifecycleNode):
     def _attempt(self, action: Callable[[], None]) -> TransitionCallbackReturn:
         """Return success, or failure if the action raises an error, which is logged.
 
-        An unexpected error counts as a refusal too, not as an error of the state machine, which
-        would end control of the arms.
+        An unexpected error counts as a refusal too: an error of the state machine would end
+        control of the arms.
         """
         try:
             action()
@@ -155,7 +158,7 @@ class StagedNode(LifecycleNode):
             except RCLError:
                 self.get_logger().warning(
                     f"transition {wanted.label or wanted.id!r} refused: the node is "
-                    f"{self.condition}."
+                    f"{self.condition}; expected a state with this transition."
                 )
                 return response
 
@@ -169,7 +172,7 @@ class Session(LoopWork, Protocol):
         """Begin to act."""
 
     def deactivate(self) -> None:
-        """Cease to act; raises if that must not be."""
+        """Stop acting; raises an error to refuse."""
 
 
 S = TypeVar("S", bound=LoopWork)
@@ -184,7 +187,7 @@ class SessionLoop(Generic[S]):
 
     @property
     def due(self) -> float | None:
-        """When `on_period` is to be called, by the steady clock [s]; None: never."""
+        """Time of the next call of `on_period`, by the steady clock [s]; None for never."""
         return None if self._session is None else self._session.due
 
     @property
@@ -219,7 +222,7 @@ class SessionLoop(Generic[S]):
         self._diagnostics.update(ERROR if refusal else OK, message, dict)
 
     def on_error(self, error: Exception) -> None:
-        """Handle an unexpected error; it ends the node only before it is configured."""
+        """Handle an unexpected error, which ends only a node that is not configured."""
         if self._session is None:
             raise error
         self._session.on_error(error)
@@ -261,7 +264,7 @@ class SessionNode(SessionLoop[Session]):
         self.inbox = Inbox(node)
         self._create, self._reporter = create, reporter
         self._session = None
-        self._parameters = Parameters(node, entries)
+        self._parameters = NodeParameters(node, entries)
         reporter.enabled = self._parameters.values["progress"]
         self._diagnostics = Diagnostics(node, name)
         self._own = {*node.publishers, *node.services}

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node `marker`: RViz's interactive marker drives the object through streamed references.
 
-It is a server of interactive markers (visualization_msgs): RViz asks it for the marker, is told
-where that is, and tells where the mouse drags it. When the mouse is let go, a path from the
-present reference to there is sent to the controller, which checks it like any other.
+It is a server of interactive markers (visualization_msgs): it sends the marker and its pose to
+RViz, which returns the poses to which the mouse drags it. When the mouse button is released, the
+node sends a path from the present reference to this pose to the controller, which checks it like
+any other path.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from visualization_msgs.msg import (
 )
 from visualization_msgs.srv import GetInteractiveMarkers
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.messages import quaternion_of, vector_of
-from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.bags.messages import quaternion_of, vector_of
+from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import ReferenceWriter, write_pose, write_time
@@ -48,19 +49,19 @@ ENTRIES = (
     Entry("angular_speed", 0.3, "Largest angular speed [rad/s].", minimum=1e-3),
     Entry("scale", 0.4, "Size of the marker's handles [m].", minimum=0.01),
 )
-_UPDATES = QoSProfile(depth=100)  # reliable and volatile, as RViz asks for
-_PICTURE_S = 0.1  # between updates of the marker's pose
-_LATE_S = 1.0  # after the end of a path, from which the marker is where the reference is
-_MOVED = 1e-3  # [m or a quaternion's element] from which the marker is updated
-_PEAK = 1.875  # largest speed of a quintic from rest to rest, over its mean
-_SHORTEST_S = 1.0  # of a path
+_UPDATES = QoSProfile(depth=100)  # reliable and volatile, as RViz requests
+_PICTURE_S = 0.1  # time between updates of the marker's pose
+_LATE_S = 1.0  # time after the end of a path from which the marker follows the reference
+_MOVED = 1e-3  # least change of pose that updates the marker [m or a quaternion's element]
+_PEAK = 1.875  # largest speed of a quintic from rest to rest, relative to its mean
+_SHORTEST_S = 1.0  # shortest duration of a path
 _REST = np.zeros(6)
 # RViz moves along, and turns about, the x axis of a control: x, y and z of the object.
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (0.0, 1.0, 0.0)}
 
 
 class ObjectMarker:
-    """An interactive marker at the object, and the paths that it asks for.
+    """An interactive marker at the object, and the paths to its poses.
 
     Args:
         node: The node that serves it.
@@ -125,7 +126,7 @@ class ObjectMarker:
         )
 
     def _follow(self) -> None:
-        """Put the marker where the reference is, unless it is dragged or the object on its way."""
+        """Move the marker to the reference, unless it is dragged or the object is on its way."""
         marker, reference = self._marker, self._reference
         if marker is None or reference is None or self._dragged:
             return
@@ -153,7 +154,8 @@ class ObjectMarker:
         sane = np.isfinite(goal).all() and 0.5 < length < 2.0 and frame in ("", WORLD)
         if not sane or start is None or self._marker is None or self._writers is None:
             self._node.get_logger().warning(
-                f"a pose in {frame!r} was refused: expected finite numbers in the frame {WORLD!r}."
+                f"a pose in the frame {frame!r} was refused; expected finite numbers in the frame "
+                f"{WORLD!r}, after the first reference."
             )
             return
         goal[3:] /= length
@@ -182,7 +184,7 @@ def _values(pose: Pose) -> Array:
 
 
 def _marker(body: str, pose: Array, scale: float) -> InteractiveMarker:
-    """Return the marker: rings to turn the object and arrows to move it, along its own axes."""
+    """Return the marker: rings to turn the object and arrows to move it along its own axes."""
     marker = InteractiveMarker(name=body, description=body, scale=scale)
     marker.header.frame_id = WORLD
     write_pose(marker.pose, pose)

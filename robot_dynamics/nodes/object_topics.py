@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller publishes about the object: estimate, reference, forces, TF, markers."""
+"""Topics of the controller about the object: estimate, reference, forces, TF, markers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.recorders import common_metadata, control_units, reference_metadata
-from robot_dynamics.app.recording import FORMAT
-from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.recording import FORMAT
+from robot_dynamics.app.recordings.topic_names import WORLD
+from robot_dynamics.app.runs.recorders import common_metadata, control_units, reference_metadata
+from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.control.abilities import HoldsObject, TouchesSurfaces
 from robot_dynamics.control.clock import SECOND
-from robot_dynamics.control.control_law import LawStep
+from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.description.load import load_description
@@ -47,20 +48,20 @@ Array = NDArray[np.float64]
 MARKERS_S = 0.05  # wall-clock time between markers
 SUBSCRIBERS_S = 0.1  # wall-clock time between counts of the subscribers
 TF_S = 0.02  # message time between transforms
-_TF_QOS = QoSProfile(depth=100)  # as all publishers of TF: reliable, volatile
+_TF_QOS = QoSProfile(depth=100)  # reliable and volatile, as for all publishers of TF
 _PATH_SAMPLES = 500
 
 
 class ObjectTopics:
-    """Topics about the object; those without a subscriber cost nothing.
+    """Topics about the object; topics without a subscriber cost no time.
 
     Args:
         node: The node that publishes.
         scenario: Its scenario.
         loop: The control loop.
         joint_state_topics: The topics of joint states, for the metadata of the run.
-        in_real_time: Whether to read the shapes of the object now, because that would disturb
-            control later; else they are read for the first subscriber.
+        in_real_time: Whether to read the shapes of the object now, since reading them later would
+            disturb control; else they are read for the first subscriber.
     """
 
     def __init__(
@@ -95,8 +96,8 @@ class ObjectTopics:
         self._reference_writer = ReferenceWriter(bodies[0])
         self._force_writer = WrenchWriter(middle)
         self._internal = law.internal_columns
-        # The components of a wrench that internal forces of two arms are; None for other forces.
-        self._components = law.wrench_components
+        # Components of a wrench that are the internal forces of two arms; None for other forces.
+        self._components = law.grasp.wrench_components if isinstance(law, HoldsObject) else None
         self._wrench = np.zeros(6)
         self._display: Display | None = self._make_display() if in_real_time else None
         self._subscribed: set[object] = set()
@@ -112,7 +113,7 @@ class ObjectTopics:
         if self._reference in subscribed:
             message = self._reference_writer.fill(stamp, row[POSE], row[TWIST], row[ACCELERATION])
             self._reference.publish(message)
-        if self._components is not None:
+        if self._components is not None and isinstance(step, HeldStep):
             for publisher, force in (
                 (self._force, step.internal_force),
                 (self._force_reference, row[self._internal]),
@@ -134,12 +135,12 @@ class ObjectTopics:
             self._markers_at = now
             if self._display is None:
                 self._display = self._make_display()
-            wrenches = [stream.values for stream in loop.wrenches.values()]
+            law, wrenches = loop.law, [stream.values for stream in loop.wrenches.values()]
             message = self._display.fill(
                 step.poses,
                 step.reference[POSE],
                 np.stack(wrenches) if wrenches else None,
-                step.contact_force if step.contact_force.size else None,
+                law.contact_force if isinstance(law, TouchesSurfaces) and law.surfaces else None,
             )
             self._markers.publish(message)
 
@@ -164,9 +165,10 @@ class ObjectTopics:
 
 
 class ObjectFrame:
-    """Publishes the frames of the object's bodies, and that of internal forces, on /tf.
+    """Publishes the frames of the object's bodies and of internal forces on /tf.
 
-    Joint states cannot carry them. Without `tf2_msgs`, which is not on PyPI, nothing is published.
+    Joint states cannot carry them. Without `tf2_msgs`, which is not on PyPI, there are no
+    transforms.
 
     Attributes:
         publisher: The publisher; None without `tf2_msgs`.
@@ -204,7 +206,7 @@ class ObjectFrame:
         """Publish the frames, at most once in `TF_S`.
 
         Args:
-            stamp: The time [ns]; it may go back.
+            stamp: The time [ns]; it can go back.
             poses: x y z qx qy qz qw of each body (7,).
         """
         if self._stamp >= 0 and 0 <= stamp - self._stamp < TF_S * SECOND:
@@ -220,10 +222,10 @@ class ObjectFrame:
 def resolved_topics(
     node: Node, loop: ControlLoop, joint_state_topics: Sequence[str]
 ) -> dict[str, list[str]]:
-    """Return the names of topics with namespace and remapping, by those of `topic_names`.
+    """Return names of topics with namespace and remapping, by their names in `topic_names`.
 
     Args:
-        node: The node that has them.
+        node: The node of the topics.
         loop: The control loop.
         joint_state_topics: The topics of joint states.
     """
@@ -241,9 +243,9 @@ def resolved_topics(
 
 
 class RunMetadata:
-    """Publishes what the numbers of a run mean when it starts, as JSON on a latched topic.
+    """Publishes the metadata of a run when it starts, as JSON on a latched topic.
 
-    A bag of all topics can be read with it alone.
+    They are sufficient to read a bag of all topics.
 
     Args:
         node: The node that publishes.
@@ -258,7 +260,7 @@ class RunMetadata:
         self.publisher = node.create_publisher(String, topics.RUN_METADATA, LATCHED)
         self._scenario, self._loop = scenario, loop
         self._began: int | None = None
-        # Now, because it takes longer than a control period.
+        # Here, because it takes longer than a control period.
         self._common = {
             "format": FORMAT,
             "topics": resolved_topics(node, loop, joint_state_topics),

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the nodes: their declaration, checks, and gains that change while control runs."""
+"""Parameters of the nodes: declarations, checks, and gains that change while control runs."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Entry:
     Attributes:
         name: Its name.
         default: Its default, which determines its type: bool, float, str, a list of str or a tuple
-            of floats. An integer is taken as a float.
-        description: What it means, with the unit.
+            of floats. Integers are accepted as floats.
+        description: Its description, with the unit.
         choices: The valid texts; empty for any.
         minimum: The least value of a number, or of each number.
         maximum: The largest value of a number, or of each number.
-        changeable: Whether it may be set while the node runs.
+        changeable: Whether it can be set while the node runs.
         fixed: Whether a lifecycle node reads it when the process starts.
-        topics: Whether the texts of a list are names of topics, unique unless they may be empty.
+        topics: Whether the texts of a list are names of topics, unique unless they can be empty.
     """
 
     name: str
@@ -95,13 +95,13 @@ class Entry:
                 self._require_topics(value, all_named="" not in default)
             return list(value)
         if not isinstance(value, str):
-            raise ParameterError(self.name, value, "text; quote what looks like a number")
+            raise ParameterError(self.name, value, "text: quote texts that look like numbers")
         if self.choices and value not in self.choices:
             raise ParameterError(self.name, value, f"one of {', '.join(self.choices)}")
         return value
 
     def _require_topics(self, names: Sequence[str], *, all_named: bool) -> None:
-        """Refuse invalid names of topics, and duplicates if none may be empty."""
+        """Refuse invalid names of topics, and duplicates if no name can be empty."""
         for name in names:
             if name or all_named:
                 try:
@@ -109,7 +109,7 @@ class Entry:
                 # rclpy raises other errors for invalid Unicode and unknown substitutions.
                 except (InvalidTopicNameException, TypeError, ValueError) as error:
                     raise ParameterError(
-                        self.name, list(names), f"names of topics, which {name!r} is not"
+                        self.name, list(names), f"names of topics: {name!r} is none"
                     ) from error
         if all_named and len(set(names)) < len(names):
             raise ParameterError(self.name, list(names), "every topic once")
@@ -119,7 +119,7 @@ COMMON = (
     Entry(
         "scenario",
         "lift_box",
-        "Scenario: a YAML file, or the name of one that comes with the package.",
+        "Scenario: a YAML file, or the name of a scenario of the package.",
     ),
     Entry(
         "mode",
@@ -132,10 +132,10 @@ COMMON = (
     Entry(
         "duration",
         0.0,
-        "Simulated time of the run [s]; 0 for that of the start and the reference.",
+        "Simulated time of the run [s]; 0 for start and reference.",
         minimum=0.0,
     ),
-    Entry("progress", False, "Report on standard output, one JSON object a line.", fixed=True),
+    Entry("progress", False, "Report on standard output, one JSON object per line.", fixed=True),
     Entry(
         "silence_limit",
         0.8,
@@ -145,14 +145,14 @@ COMMON = (
     Entry(
         "patience",
         60.0,
-        "Wall-clock time to wait for the other node to appear, and for a run to go on [s].",
+        "Longest wall-clock wait for the other node to appear, and for a run to continue [s].",
         minimum=0.1,
     ),
     Entry(
         "realtime_priority",
         0.0,
-        "wall_clock: priority of this process before all ordinary ones (SCHED_FIFO), 1 to 99; "
-        "the system must grant it. 0: an ordinary process.",
+        "wall_clock: real-time priority of this process (SCHED_FIFO), 1 to 99, if the system "
+        "grants it; 0 for none.",
         minimum=0.0,
         maximum=99.0,
         fixed=True,
@@ -162,32 +162,32 @@ _ON_COMMAND_TIMEOUT = ("brake", "zero", "hold")
 _JOINT_STATE_TOPICS = Entry(
     "joint_state_topics",
     ["joint_states"],
-    "Topics with joint states: one for all arms, or several; of the simulator one for each.",
+    "Topics with joint states: one for all arms, or several; for the simulator one for each arm.",
     topics=True,
 )
 _DRIVE_GRAVITY = Entry(
     "drives_compensate_gravity",
     False,
-    "Whether the drives compensate gravity on their own, so that commands do not include it.",
+    "Whether the drives compensate gravity, so that commands exclude it.",
 )
 _COMMAND_TIMEOUT = Entry(
     "command_timeout",
     0.05,
-    "wall_clock: time without a command after which a drive acts on its own [s]. A controller "
-    "that has sent none for longer switches to the fallback, unless drives hold.",
+    "wall_clock: time without a command after which a drive reacts [s]. A controller that has "
+    "sent none for longer switches to the fallback, unless drives hold.",
     minimum=0.001,
 )
 FAULTS = Entry(
     "faults",
     "",
     "Faults of the simulated arms from now on, separated by commas: KIND [ARM] [SECONDS]; none "
-    "if empty. Kinds are those of plant.faults in a scenario.",
+    "if empty. The kinds are listed under plant.faults of scenarios.",
     changeable=True,
 )
 _AUTOCONFIGURE = Entry(
     "autoconfigure",
     True,
-    "Configure and activate when the process starts, and end it if that fails; else a lifecycle "
+    "Configure and activate when the process starts, and end it on failure; else a lifecycle "
     "manager does.",
     fixed=True,
 )
@@ -201,8 +201,8 @@ SIMULATOR = (
     Entry(
         "on_command_timeout",
         "brake",
-        "wall_clock: what a drive does then: brake until the simulator is reset, zero torque, or "
-        "hold the last torque for ever.",
+        "wall_clock: reaction of a drive without commands: brake until the simulator is reset, "
+        "zero torque, or hold the last torque without end.",
         choices=_ON_COMMAND_TIMEOUT,
     ),
 )
@@ -213,27 +213,27 @@ _OF_ARMS = (
         "robot_description_topics",
         [""],
         "Topics (std_msgs/String, latched) that describe the robots of the scenario, one for each "
-        "in its order, as robot_state_publisher and drivers have them; empty where the scenario's "
-        "file does. Links and joints must be those of the file, if it is there.",
+        "in its order, as from robot_state_publisher or drivers; empty if the scenario's file "
+        "describes the robot. Links and joints must be those of the file, if it exists.",
         topics=True,
     ),
     Entry(
         "ignored_joints",
         [""],
-        "Joints in joint states that belong to no arm and are ignored, as those of grippers.",
+        "Joints in joint states that belong to no arm and are ignored, such as gripper joints.",
     ),
     Entry(
         "stale_after",
         0.0,
         "wall_clock: time without a sample of an arm or sensor after which it counts as lost [s]; "
-        "0 for the number of periods that the scenario states.",
+        "0 for the number of periods in the scenario.",
         minimum=0.0,
     ),
     Entry(
         "heartbeat_timeout",
         0.1,
         "wall_clock: time without a heartbeat of the controller after which the guard takes over "
-        "[s]; the same for both. In lockstep it is silence_limit.",
+        "[s]; the same for both. In lockstep silence_limit is used.",
         minimum=0.01,
     ),
 )
@@ -243,15 +243,15 @@ CONTROLLER = (
     Entry(
         "allow_code",
         "",
-        "Code that control.law of the scenario may name: MODULE:NAME, FILE.py:NAME or the name of "
+        "Code that control.law of the scenario can name: MODULE:NAME, FILE.py:NAME or the name of "
         "an entry point of the group robot_dynamics.controllers; none if empty.",
         fixed=True,
     ),
     Entry(
         "autoconfigure",
         True,
-        "Configure when the process starts, and end it if that fails; else a lifecycle manager "
-        "does, and a failure leaves the node unconfigured.",
+        "Configure when the process starts, and end it on failure; else a lifecycle manager does, "
+        "and a failure leaves the node unconfigured.",
         fixed=True,
     ),
     Entry(
@@ -263,15 +263,15 @@ CONTROLLER = (
     Entry(
         "references",
         "scenario",
-        "Source of the references of object and forces: scenario, or topics, which replace those "
-        "of the scenario from the first message on.",
+        "Source of the references of object and forces: scenario, or topics, which replace the "
+        "scenario's from the first message on.",
         choices=("scenario", "topics"),
     ),
     Entry(
         "sample_rate_tolerance",
         0.2,
-        "wall_clock: part of the control rate by which joint states of an arm may come more "
-        "slowly; control does not start with slower ones.",
+        "wall_clock: fraction of the control rate by which joint states of an arm can be slower; "
+        "control does not start with slower ones.",
         minimum=0.0,
         maximum=1.0,
     ),
@@ -280,15 +280,15 @@ CONTROLLER = (
     Entry(
         "on_command_timeout",
         "brake",
-        "What the arms' drives do without commands: brake, zero torque, or hold the last torque "
-        "for ever. It must be what they do; see guard.",
+        "Reaction of the arms' drives without commands: brake, zero torque, or hold the last "
+        "torque without end. It must be true of the drives; see guard.",
         choices=_ON_COMMAND_TIMEOUT,
     ),
     Entry(
         "guard",
         "automatic",
         "Whether control needs the node guard: required refuses to start without it, wanted "
-        "warns, none sends no heartbeat; automatic is required where drives hold the last torque, "
+        "warns, none sends no heartbeat; automatic is required if drives hold the last torque, "
         "else none.",
         choices=("automatic", "none", "wanted", "required"),
     ),
@@ -306,7 +306,7 @@ GUARD = (
     ),
 )
 _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}
-# Gains of the controller, by group and field of the control settings; see `parameters.py`.
+# Gains of the controller, by group and field of the control settings.
 GAINS = {
     ("object", "bandwidth"): "Natural frequency of the servo of the object's pose [rad/s].",
     ("object", "damping_ratio"): "Its damping ratio.",
@@ -314,20 +314,20 @@ GAINS = {
     ("internal_force", "bandwidth"): "Bandwidth of the internal force [1/s].",
     ("posture", "bandwidth"): "Natural frequency of the arms' self-motion [rad/s].",
     ("posture", "damping_ratio"): "Its damping ratio.",
-    ("impedance", "stiffness"): "Of the object's position, along x y z of the world [N/m].",
-    ("impedance", "damping"): "Likewise [N s/m].",
-    ("impedance", "rotational_stiffness"): "Of its orientation, about x y z [N m/rad].",
-    ("impedance", "rotational_damping"): "Likewise [N m s/rad].",
-    ("impedance", "internal_stiffness"): "Of the distances between the hands [N/m].",
-    ("impedance", "internal_damping"): "Likewise [N s/m].",
-    ("impedance", "internal_rotational_stiffness"): "Of the angles between the hands [N m/rad].",
-    ("impedance", "internal_rotational_damping"): "Likewise [N m s/rad].",
-    ("admittance", "inertia"): "Of what gives way, along x y z of the world [kg].",
-    ("admittance", "damping"): "Likewise [N s/m].",
-    ("admittance", "stiffness"): "Likewise [N/m].",
-    ("admittance", "rotational_inertia"): "Of its rotation, about x y z [kg m^2].",
-    ("admittance", "rotational_damping"): "Likewise [N m s/rad].",
-    ("admittance", "rotational_stiffness"): "Likewise [N m/rad].",
+    ("impedance", "stiffness"): "Stiffness of the object's position, along world x y z [N/m].",
+    ("impedance", "damping"): "Damping of the object's position, along world x y z [N s/m].",
+    ("impedance", "rotational_stiffness"): "Stiffness of its orientation, about x y z [N m/rad].",
+    ("impedance", "rotational_damping"): "Damping of its orientation, about x y z [N m s/rad].",
+    ("impedance", "internal_stiffness"): "Stiffness of the distances between the hands [N/m].",
+    ("impedance", "internal_damping"): "Damping of the distances between the hands [N s/m].",
+    ("impedance", "internal_rotational_stiffness"): "Stiffness of angles between hands [N m/rad].",
+    ("impedance", "internal_rotational_damping"): "Damping of angles between hands [N m s/rad].",
+    ("admittance", "inertia"): "Virtual mass of the object, along world x y z [kg].",
+    ("admittance", "damping"): "Damping of its displacement, along world x y z [N s/m].",
+    ("admittance", "stiffness"): "Stiffness of its displacement, along world x y z [N/m].",
+    ("admittance", "rotational_inertia"): "Virtual rotational inertia, about x y z [kg m^2].",
+    ("admittance", "rotational_damping"): "Damping of its rotation, about x y z [N m s/rad].",
+    ("admittance", "rotational_stiffness"): "Stiffness of its rotation, about x y z [N m/rad].",
     ("jointed", "position_gain"): "K_p of the parts' motion [1/s^2].",
     ("jointed", "velocity_gain"): "K_v of the parts' motion [1/s].",
     ("jointed", "position_integral"): "K_i of the parts' motion [1/s^3]; 0 for none.",
@@ -353,17 +353,17 @@ def declare(node: Node, entries: Sequence[Entry], *, managed: bool = False) -> d
     Args:
         node: The node.
         entries: The parameters.
-        managed: Whether it is a lifecycle node, whose parameters may be changed while it is not
+        managed: Whether it is a lifecycle node, whose parameters can be changed until it is
             configured.
 
     Raises:
         ParameterError: If one has a wrong type or value.
-        UnknownNameError: If one was given that no node of this package has.
+        UnknownNameError: If no node of this package has a given parameter.
     """
     given = getattr(node, "_parameter_overrides", {})
     names = [entry.name for entry in entries]
     for name in given:
-        # One file may hold the parameters of all nodes.
+        # One file can hold the parameters of all nodes.
         if name not in _OF_ANY_NODE and name not in names and not _is_of_rclpy(name):
             names += [gain_name(*key) for key in GAINS] if managed else []
             raise UnknownNameError("parameter", name, names)
@@ -396,7 +396,7 @@ def descriptor(entry: Entry, *, read_only: bool) -> ParameterDescriptor:
 
 
 def help_text(name: str, entries: Sequence[Entry]) -> str:
-    """Return what `--help` of a node prints: how it is called, and its parameters.
+    """Return the text of a node's `--help`: usage and parameters.
 
     Args:
         name: The node.
@@ -423,12 +423,12 @@ def help_text(name: str, entries: Sequence[Entry]) -> str:
     return "\n".join(lines)
 
 
-class Parameters:
+class NodeParameters:
     """Parameters of a lifecycle node: changeable until it is configured.
 
     Attributes:
         values: Their values by name.
-        given: Names of those that were set.
+        given: Names of the parameters that were set.
 
     Args:
         node: The node.
@@ -436,7 +436,7 @@ class Parameters:
 
     Raises:
         ParameterError: If one has a wrong type or value.
-        UnknownNameError: If one was given that no node of this package has.
+        UnknownNameError: If no node of this package has a given parameter.
     """
 
     def __init__(self, node: Node, entries: Sequence[Entry]) -> None:
@@ -448,7 +448,7 @@ class Parameters:
         node.add_post_set_parameters_callback(self._take)
 
     def freeze(self, frozen: bool) -> None:
-        """Refuse changes from now on, or accept them again."""
+        """Refuse changes, or accept them again."""
         self._frozen = frozen
 
     def _check(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -458,8 +458,8 @@ class Parameters:
                 used = self._node.get_parameter("use_sim_time").value
                 if parameter.value != used:
                     reason = (
-                        f"parameter 'use_sim_time' is {str(used).lower()}; expected a cleanup "
-                        "before it is changed."
+                        f"parameter 'use_sim_time' is {str(used).lower()} while the node is "
+                        "configured; expected no change: clean up first."
                     )
                     return SetParametersResult(successful=False, reason=reason)
             entry = self._entries.get(parameter.name)
@@ -472,8 +472,8 @@ class Parameters:
             # `ros2 param load` of a dump sets all parameters: unchanged values are accepted.
             if self._frozen and not entry.changeable and value != self.values[entry.name]:
                 reason = (
-                    f"parameter {entry.name!r} is read by the transition configure; expected "
-                    "a cleanup before it is changed."
+                    f"parameter {entry.name!r} is {self.values[entry.name]!r} while the node is "
+                    "configured; expected no change: clean up first."
                 )
                 return SetParametersResult(successful=False, reason=reason)
         return SetParametersResult(successful=True)
@@ -493,10 +493,10 @@ def _is_of_rclpy(name: str) -> bool:
 
 
 class GainParameters:
-    """The gains of a configured controller, which may be changed while it runs.
+    """The gains of a configured controller, which can be changed while it runs.
 
     Attributes:
-        settings: The control settings with the gains that were set last.
+        settings: The control settings with the present gains.
 
     Args:
         node: The node.
@@ -532,11 +532,11 @@ class GainParameters:
         apply: Callable[[ControlSettings], None],
         check: Callable[[ControlSettings], None] = check_gains,
     ) -> None:
-        """Pass changes to the controller from now on; before they are refused.
+        """Pass changes to the controller; before this call they are refused.
 
         Args:
-            apply: Takes settings that were accepted.
-            check: Raises a `RobotDynamicsError` for settings that are not.
+            apply: Takes accepted settings.
+            check: Raises a `RobotDynamicsError` for settings to be refused.
         """
         self._apply, self._law_check = apply, check
 
@@ -575,7 +575,10 @@ class GainParameters:
         except RobotDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         if self._apply is None:
-            reason = "the control law takes gains from the scenario alone."
+            reason = (
+                "the gains of this control law are fixed while it is configured; expected them in "
+                "the scenario."
+            )
             return SetParametersResult(successful=False, reason=reason)
         return SetParametersResult(successful=True)
 
@@ -587,7 +590,7 @@ class GainParameters:
 
 
 def _entry(settings: ControlSettings, group: str, name: str) -> Entry:
-    """Return the parameter of a gain, with the bounds that the settings state."""
+    """Return the parameter of a gain, with the bounds of its setting."""
     own = getattr(settings, group)
     bounds = next(dict(field.metadata) for field in fields(own) if field.name == name)
     above = bounds.get("above")

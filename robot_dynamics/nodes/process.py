@@ -3,7 +3,7 @@
 """The process of a node: start, signals, loop, errors, exit status, real-time priority.
 
 A signal sets a flag and leaves the ROS context valid, so that a node can send last commands. A
-second signal, as `ros2 launch` adds to that of the terminal, has no further effect.
+second signal, such as the one that `ros2 launch` adds, has no further effect.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from robot_dynamics.nodes.parameters import Entry, help_text
 from robot_dynamics.nodes.services import ServiceExecutor
 from robot_dynamics.nodes.topics import Inbox
 
-BAD_INPUT = 2  # exit status for files and settings, as shells use it
+BAD_INPUT = 2  # exit status for wrong files and settings, as in shells
 FAILED = 1
-IDLE_PERIOD_S = 0.02  # of services, checks of the graph, and background work
+IDLE_PERIOD_S = 0.02  # period of services, checks of the graph, and background work
 TASKS = "/proc/self/task"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # SIGHUP: a terminal was lost
-_IDLE_DELAY_S = 0.005  # for which idle work waits for messages, to run after them
-# Python lets a thread run for 5 ms before another one may. Path checks and recordings run in
-# threads, and the control thread must not wait for them.
+_IDLE_DELAY_S = 0.005  # time that idle work waits for messages, to run after them
+# By default Python switches threads every 5 ms. Path checks and recordings run in threads, and the
+# control thread must not wait for them.
 _SWITCH_S = 1e-4
 
 
 class RunError(RobotDynamicsError):
-    """A run that cannot go on: the other node was lost, or a user has to intervene."""
+    """A run that cannot continue: the other node was lost, or a user must intervene."""
 
 
 class RefusedError(RunError):
@@ -61,18 +61,18 @@ class PriorityError(RobotDynamicsError):
 
 
 class LoopWork(Protocol):
-    """What the loop of `run` calls."""
+    """Methods that the loop of `run` calls."""
 
     @property
     def due(self) -> float | None:
-        """When `on_period` is to be called, by the steady clock [s]; None: never."""
+        """Time of the next call of `on_period`, by the steady clock [s]; None for never."""
 
     @property
     def incomplete(self) -> bool:
         """Whether some messages of an instant have arrived and others are awaited."""
 
     def on_messages(self) -> None:
-        """Act on the messages; called when all that have arrived have been read."""
+        """Act on the messages; called after all that have arrived were read."""
 
     def on_period(self) -> None:
         """Do periodic work, and set `due` to the time of the next call."""
@@ -81,7 +81,7 @@ class LoopWork(Protocol):
         """Do work that can wait, about every `IDLE_PERIOD_S`."""
 
     def publish_diagnostics(self) -> None:
-        """Publish diagnostics if that is due; called about every `IDLE_PERIOD_S`."""
+        """Publish diagnostics if due; called about every `IDLE_PERIOD_S`."""
 
     def on_error(self, error: Exception) -> None:
         """Handle an unexpected error of the methods above, or raise it to end the node."""
@@ -91,7 +91,7 @@ class LoopWork(Protocol):
 
 
 class ManagedNode(LoopWork, Protocol):
-    """What `run` needs of a node."""
+    """Interface of a node for `run`."""
 
     @property
     def node(self) -> Node:
@@ -121,7 +121,7 @@ class Reporter:
             print_event(event, **figures)
         except OSError:  # the launcher has ended
             self.enabled = False
-            # Python flushes standard output when it ends, which would fail again.
+            # Python flushes standard output at its end, which would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def launcher_has_ended(self) -> bool:
@@ -132,7 +132,7 @@ class Reporter:
 class _Signals:
     """Signals that end a node: an exception while it starts, a flag while it runs.
 
-    SIGHUP stays ignored where it is so already, as by `nohup`.
+    SIGHUP stays ignored if it is ignored already, for instance by `nohup`.
     """
 
     def __init__(self) -> None:
@@ -161,7 +161,7 @@ def run(
     Args:
         name: Name of the node, for messages.
         create: Creates the node.
-        arguments: The command line, ROS arguments included; that of the process by default.
+        arguments: The command line, ROS arguments included; the process's by default.
         entries: Its parameters, which `--help` prints.
     """
     if {"-h", "--help"} & set(sys.argv[1:] if arguments is None else arguments):
@@ -170,8 +170,8 @@ def run(
     signals = _Signals()
     reporter = Reporter()
     sys.setswitchinterval(_SWITCH_S)
-    # With the shared memory transport of Fast DDS, writers wait for up to a second for a reader
-    # that was stopped while it held a lock: a guard then took over a second late.
+    # With the shared memory transport of Fast DDS, writers wait up to a second for a reader that
+    # was stopped while it held a lock: a guard took over a second late.
     os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     managed: ManagedNode | None = None
     status = 0
@@ -202,21 +202,21 @@ def run(
     finally:
         signals.starting = False
         closed = _close(name, managed)
-        # Python restores the default handlers when it ends, and a late signal would kill it.
+        # Python restores the default handlers at its end, and a late signal would kill it.
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
     return status if closed else status or FAILED
 
 
 def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
-    # Python looks at the files of all modules when rclpy first asks where a log call stands, which
-    # would take several control periods.
+    # Python looks at the files of all modules when rclpy first asks for the place of a log call,
+    # which would take several control periods.
     inspect.getmodule(inspect.currentframe())
-    # A collection that looks at everything imported takes several control periods.
+    # A collection over all imported modules takes several control periods.
     gc.collect()
     gc.freeze()
     inbox, executor, clock = managed.inbox, ServiceExecutor(managed.node), time.monotonic
-    # One at a time: all three together take a good part of a control period.
+    # One at a time: all three together take much of a control period.
     idle_work = itertools.cycle((managed.on_idle, managed.publish_diagnostics, executor.run))
     idle_at = clock()
     try:
@@ -257,7 +257,7 @@ def _guarded(managed: ManagedNode, work: Callable[[], object]) -> bool:
 def _close(name: str, managed: ManagedNode | None) -> bool:
     """Close and destroy the node; return whether closing succeeded.
 
-    An error, as of writing the recording, is printed: it must not hide an earlier one.
+    An error, for instance of writing the recording, is printed: it must not hide an earlier one.
     """
 
     def attempt(action: Callable[[], object]) -> bool:
@@ -285,7 +285,7 @@ def numeric_problem(error: BaseException) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    """Return the message of an error; those of rcl repeat themselves over several lines."""
+    """Return the message of an error in one line; messages of rcl repeat themselves."""
     text = str(error)
     if isinstance(error, RCLError):
         text = text.partition(", at ")[0]
@@ -293,7 +293,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def _set_priority(node: Node) -> None:
-    """Set the real-time priority that the parameters ask for; warn if it is not granted."""
+    """Set the real-time priority of the parameters; warn if it is not granted."""
     if not node.has_parameter("realtime_priority"):
         return
     priority = int(node.get_parameter("realtime_priority").value)
@@ -305,10 +305,10 @@ def _set_priority(node: Node) -> None:
 
 
 def set_realtime_priority(priority: int) -> None:
-    """Let Linux schedule this process before all ordinary ones (SCHED_FIFO).
+    """Let Linux schedule this process before all ordinary processes (SCHED_FIFO).
 
-    The main thread and those of the middleware get the priority. Other threads of Python do not,
-    nor threads and processes that are started later: path checks and recordings stay ordinary.
+    The main thread and the threads of the middleware get the priority. Other threads of Python,
+    and threads and processes started later, do not: path checks and recordings stay ordinary.
 
     Args:
         priority: From 1 to 99, the most urgent.
@@ -327,7 +327,7 @@ def set_realtime_priority(priority: int) -> None:
             os.sched_setscheduler(task, policy, os.sched_param(priority))
     except (AttributeError, OSError) as error:
         raise PriorityError(
-            f"realtime_priority {priority} is not granted ({error}); expected Linux, and the "
-            "right to it, as of `rtprio` in /etc/security/limits.conf: this process goes on as "
-            "an ordinary one."
+            f"realtime_priority {priority} is not granted ({error}), and this process runs with "
+            "ordinary priority; expected Linux and the right to it, for instance `rtprio` in "
+            "/etc/security/limits.conf."
         ) from error

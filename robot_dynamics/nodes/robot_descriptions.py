@@ -12,7 +12,7 @@ from functools import partial
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.description.files import locate
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -20,38 +20,39 @@ from robot_dynamics.manipulation.settings import RobotSettings
 from robot_dynamics.model.elements import JointElement
 from robot_dynamics.nodes.topics import LATCHED, Inbox
 
-PATIENCE_S = 5.0  # for latched messages to come
-_LARGEST_BYTES = 1 << 26  # of a description
+PATIENCE_S = 5.0  # longest wait for latched messages
+_LARGEST_BYTES = 1 << 26  # largest size of a description
 
 
 class DifferentRobotError(RobotDynamicsError):
-    """A description on a topic that is of another robot than the scenario's file."""
+    """A description on a topic of a robot other than the scenario's file."""
 
 
 def described_by_topics(node: Node, scenario: Scenario, names: Sequence[str]) -> Scenario:
-    """Return a scenario whose robots are those that topics describe.
+    """Return a scenario with the robots that topics describe.
 
-    Masses, placements and limits are those of the topic, as of an arm that was calibrated. Where
-    the scenario's file is there too, both must have the same links and joints.
+    Masses, placements and limits come from the topic, for instance of a calibrated arm. If the
+    scenario's file exists too, both must have the same links and joints.
 
     Args:
         node: The node that subscribes.
         scenario: The scenario.
         names: A topic (`std_msgs/String`, latched) for each robot, in the scenario's order; empty
-            for one that its file describes. No topic at all: all are described by files.
+            for a robot that its file describes. Without any topic, files describe all robots.
 
     Raises:
-        ArgumentError: If there are not as many topics as robots.
+        ArgumentError: If the number of topics differs from the number of robots.
         DifferentRobotError: If a description is of another robot.
-        RobotDynamicsError: If none comes, or it is refused.
+        RobotDynamicsError: If a description is missing or refused.
     """
     if not any(names):
         return scenario
     robots = scenario.cell.robots
     if len(names) != len(robots):
         raise ArgumentError(
-            f"{len(names)} robot_description_topics, expected {len(robots)}: one for each robot "
-            "of the scenario, empty for one that its file describes."
+            f"parameter 'robot_description_topics' has {len(names)} entries; expected "
+            f"{len(robots)}: one for each robot of the scenario, empty for a robot that its file "
+            "describes."
         )
     texts = _texts(node, [name for name in names if name])
     found = [
@@ -81,7 +82,7 @@ def _texts(node: Node, names: Sequence[str]) -> dict[str, str]:
                 missing = next(name for name in names if name not in texts)
                 raise RobotDynamicsError(
                     f"no robot description on {node.resolve_topic_name(missing)} for "
-                    f"{PATIENCE_S:g} s; expected that of robot_state_publisher or a driver."
+                    f"{PATIENCE_S:g} s; expected one from robot_state_publisher or a driver."
                 )
             inbox.wait(left)
             inbox.read()
@@ -94,7 +95,7 @@ def _described(robot: RobotSettings, topic: str, text: str) -> RobotSettings:
     """Return a robot with the description of its topic."""
     if not text.strip():
         raise RobotDynamicsError(
-            f"{topic}: the description is empty; expected that of robot_state_publisher or of "
+            f"{topic}: the robot description is empty; expected one from robot_state_publisher or "
             "a driver."
         )
     try:
@@ -110,7 +111,7 @@ def _described(robot: RobotSettings, topic: str, text: str) -> RobotSettings:
 def _require_same(
     file: str, topic: str, stated: Sequence[JointElement], seen: Sequence[JointElement]
 ) -> None:
-    """Refuse joints that are not the same, or not between the same links."""
+    """Refuse joints with other names, types or links."""
     there = {joint.name: joint for joint in seen}
     for joint in stated:
         other = there.pop(joint.name, None)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fast serialization of messages in which only a stamp and some numbers change.
 
-rclpy converts every field of a message, every joint name, for each message that is published or
-read, which takes several times as long as a control law. Here a message is serialized once with
-marker values for the stamp and the numbers; later ones are written and read at the places of the
-markers. Messages of another layout are left to rclpy.
+rclpy converts every field and every joint name of each message, which takes several times as long
+as a control law. Here a message is serialized once with marker values for the stamp and the
+numbers; later messages are written and read at the places of the markers. rclpy handles messages
+with another layout.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 _NUMBER = struct.Struct("<d")
-_MARK = 1.2345678901e-89  # marker values that occur nowhere else, as those of the stamps below
+_MARK = 1.2345678901e-89  # a marker value that occurs nowhere else, like the stamps below
 _MARKED_TIME = 0x12345678 * SECOND + 0x1234567
 _MARKED_COUNT = 0x12345679
-_LAYOUTS = 4  # remembered per topic
-_LARGEST_LAYOUT = 1 << 13  # bytes; a layout of more takes longer to make than a control period
+_LAYOUTS = 4  # number of remembered layouts per topic
+_LARGEST_LAYOUT = 1 << 13  # bytes; creating a larger layout takes longer than a control period
 _SIZES = {"double": 8, "uint64": 8, "int32": 4, "uint32": 4}
 
 
@@ -38,7 +38,7 @@ class LayoutError(RobotDynamicsError):
     """A type of message that does not hold a stamp and numbers unchanged."""
 
 
-class Layout:
+class MessageLayout:
     """The places of a stamp and of numbers in serialized messages that are equal otherwise.
 
     Args:
@@ -58,7 +58,7 @@ class Layout:
         message = fill(stamp, marks)
         text = bytes(serialize_message(message))
         fields = _checked_fields(message, text)
-        # The buffer may be longer than the message, with arbitrary content at its end.
+        # The buffer can be longer than the message, with arbitrary content at its end.
         used = text[: fields[-1][1]]
         self._stamp_at = _only(used, self._stamp.pack(*self._parts(stamp)))
         at = _places(used, marks)
@@ -72,7 +72,9 @@ class Layout:
         self._constant = _joined(field for field in fields if field[0] not in free)
         written = self.write(0, np.arange(size))
         if deserialize_message(written, type(message)) != fill(0, np.arange(float(size))):
-            raise LayoutError("a message has to hold a stamp and numbers unchanged.")
+            raise LayoutError(
+                f"a {type(message).__name__} changes stamp or numbers; expected them unchanged."
+            )
 
     def write(self, stamp: int, numbers: ArrayLike) -> bytes:
         """Return the serialized message of a stamp and numbers (n,)."""
@@ -83,7 +85,7 @@ class Layout:
     def read(self, text: bytes) -> tuple[int, Array] | None:
         """Return stamp and numbers (n,) of a serialized message; None if it has another layout."""
         own = self._bytes
-        if len(text) < len(own):  # it may be longer: see above
+        if len(text) < len(own):  # it can be longer: see above
             return None
         if any(text[a:b] != own[a:b] for a, b in self._constant):
             return None
@@ -98,17 +100,17 @@ class Layout:
         return np.frombuffer(text, "<f8", self._count, self._first if self._count else 0)
 
 
-class Writer:
+class MessageWriter:
     """Serializes messages of a stamp and numbers; one layout for each number of numbers.
 
     Args:
-        fill: As for `Layout`.
+        fill: As for `MessageLayout`.
         counted: Likewise.
     """
 
     def __init__(self, fill: Callable[[int, Array], Any], *, counted: bool = False) -> None:
         self._fill, self._counted = fill, counted
-        self._layouts: dict[int, Layout | None] = {}
+        self._layouts: dict[int, MessageLayout | None] = {}
 
     def __call__(self, stamp: int, numbers: Array) -> bytes:
         """Return the serialized message of a stamp and numbers (n,)."""
@@ -116,7 +118,7 @@ class Writer:
         if size not in self._layouts:
             self._layouts[size] = None
             with suppress(LayoutError):
-                self._layouts[size] = Layout(self._fill, size, counted=self._counted)
+                self._layouts[size] = MessageLayout(self._fill, size, counted=self._counted)
         layout = self._layouts[size]
         if layout is not None:
             return layout.write(stamp, numbers)
@@ -138,11 +140,11 @@ class Reader(Generic[T]):
         self,
         kind: Any,
         read: Callable[[Any], T],
-        layout: Callable[[Any], Layout],
+        layout: Callable[[Any], MessageLayout],
         make: Callable[[T, int, Array], T],
     ) -> None:
         self._kind, self._read, self._layout, self._make = kind, read, layout, make
-        self._known: list[tuple[Layout, T]] = []
+        self._known: list[tuple[MessageLayout, T]] = []
 
     def __call__(self, text: bytes) -> T:
         """Return the content of a serialized message."""
@@ -152,7 +154,7 @@ class Reader(Generic[T]):
                 return self._make(like, *found)
         message = deserialize_message(text, self._kind)
         result = self._read(message)
-        # A few publishers of a topic may each have their own layout.
+        # Each of a few publishers of a topic can have its own layout.
         if len(self._known) < _LAYOUTS and len(text) <= _LARGEST_LAYOUT:
             with suppress(LayoutError):
                 self._known.append((self._layout(message), result))
@@ -174,7 +176,7 @@ class CdrReader:
         return self._integer("<i")
 
     def count(self) -> int:
-        """Return a uint32, as the length of a sequence."""
+        """Return a uint32, such as the length of a sequence."""
         return self._integer("<I")
 
     def string(self) -> str:
@@ -197,19 +199,24 @@ class CdrReader:
 
 
 def _only(text: bytes, part: bytes) -> int:
-    """Return the place of a part that has to occur once."""
+    """Return the place of a part that must occur once."""
     if text.count(part) != 1:
-        raise LayoutError("a message has to hold a stamp and numbers once, unchanged.")
+        raise LayoutError(
+            f"a stamp occurs {text.count(part)} times in a serialized message; expected once."
+        )
     return text.index(part)
 
 
 def _places(text: bytes, marks: Array) -> NDArray[np.intp]:
-    """Return the places of numbers (n,) that have to occur once each, aligned as in CDR."""
+    """Return the places of numbers (n,) that must occur once each, aligned as in CDR."""
     words = np.frombuffer(text, "<f8", (len(text) - 4) // _NUMBER.size, 4)
     found = np.flatnonzero(np.isin(words, marks))
     order = np.argsort(words[found])
     if not np.array_equal(words[found[order]], marks):
-        raise LayoutError("a message has to hold a stamp and numbers once, unchanged.")
+        raise LayoutError(
+            f"{len(found)} of {len(marks)} numbers occur in a serialized message; expected each "
+            "once."
+        )
     return np.asarray(4 + _NUMBER.size * found[order], dtype=np.intp)
 
 
@@ -222,16 +229,16 @@ def _checked_fields(message: Any, text: bytes) -> list[tuple[int, int]]:
     last, found = 4, [(0, 4)]
     for begin, end, known in _fields(message, last):
         if begin - last >= 8 or known not in (None, text[begin:end]):
-            raise LayoutError("a message has to be serialized as plain CDR.")
+            raise LayoutError(f"bytes {begin} to {end} of a message are not plain CDR.")
         found.append((begin, end))
         last = end
     if last > len(text):
-        raise LayoutError("a message has to be serialized as plain CDR.")
+        raise LayoutError(f"a message has {len(text)} bytes; expected {last} as plain CDR.")
     return found
 
 
 def _joined(parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ordered intervals with those joined that touch."""
+    """Return ordered intervals after joining adjacent ones."""
     found: list[tuple[int, int]] = []
     for begin, end in parts:
         if found and found[-1][1] == begin:
@@ -284,4 +291,6 @@ def _fields(message: Any, at: int) -> Iterator[tuple[int, int, bytes | None]]:
                     at = field[1]
                     yield field
             else:
-                raise LayoutError(f"fields of type {kind} are not supported.")
+                raise LayoutError(
+                    f"field {name!r} is of type {kind}; expected numbers, texts or messages."
+                )

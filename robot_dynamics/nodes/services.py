@@ -17,14 +17,14 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 
-EVENTS_S = 1.0  # between checks for events that are no services, as incompatible QoS
+EVENTS_S = 1.0  # time between checks for events other than services, such as incompatible QoS
 
 
 class NextCycle:
-    """Awaited by a service that has to wait: it goes on in a later cycle of the node's loop.
+    """Awaited by a service that must wait: it continues in a later cycle of the node's loop.
 
     Attributes:
-        awaited: Number of callbacks of this process that wait.
+        awaited: Number of waiting callbacks of this process.
     """
 
     awaited = 0
@@ -38,11 +38,10 @@ class NextCycle:
 
 
 class ServiceExecutor:
-    """An executor that costs little while no service is called.
+    """An executor that costs little time while no service is called.
 
-    `spin_once` of rclpy takes 0.25 ms, and several times that on a busy machine, to find out that
-    there is nothing to do: a good part of a control period, many times a second. Here a wait set
-    that is kept is asked first.
+    `spin_once` of rclpy takes 0.25 ms without work, and several times as long on a busy machine:
+    much of a control period, many times a second. Here a permanent wait set is asked first.
 
     Args:
         node: The node. Its subscriptions belong to an `Inbox`, which polls them.
@@ -57,14 +56,14 @@ class ServiceExecutor:
         self._events_at = 0.0
 
     def run(self) -> None:
-        """Run one callback, or a step of one that waits, if there is any to run."""
+        """Run one callback, or a step of a waiting callback, if there is any."""
         now = time.monotonic()
         if now >= self._events_at or NextCycle.awaited or self._is_ready():
             self._events_at = now + EVENTS_S
             self._executor.spin_once(timeout_sec=0)
 
     def close(self) -> None:
-        """Remove the node; to be called before it is destroyed."""
+        """Remove the node; must be called before it is destroyed."""
         self._wait_set = None
         self._executor.remove_node(self._node)
         self._executor.shutdown(timeout_sec=0.5)
@@ -94,8 +93,7 @@ class ServiceExecutor:
 class RepeatedCall:
     """A service call that is sent again while no response arrives.
 
-    A server drops its response to a client that it has not discovered yet, as happens on busy
-    machines.
+    On busy machines, a server drops its response to a client that it has not discovered yet.
 
     Args:
         client: The client.
@@ -109,7 +107,7 @@ class RepeatedCall:
         self._sent_at = 0.0
 
     def is_answered(self) -> bool:
-        """Return whether a response has arrived; send the request if that is due."""
+        """Return whether a response has arrived; send the request if due."""
         now = time.monotonic()
         if not self._futures or now > self._sent_at + self._interval:
             self._futures.append(self._client.call_async(self._request))
@@ -118,11 +116,11 @@ class RepeatedCall:
 
     @property
     def repeated(self) -> bool:
-        """Whether the request was sent more than once, and may have been served as often."""
+        """Whether the request was sent, and possibly served, more than once."""
         return len(self._futures) > 1
 
     def response(self) -> Any:
-        """Return the first response; there has to be one."""
+        """Return the first response, after `is_answered`."""
         return next(future.result() for future in self._futures if future.done())
 
 
@@ -133,7 +131,7 @@ async def retry_while(
 
     Args:
         action: The action.
-        transient: Types of errors that may be gone in a moment.
+        transient: Types of errors that can disappear in a moment.
         timeout_s: Time after which such an error is raised [s].
 
     Raises:
@@ -155,8 +153,8 @@ def serve(node: Node, name: str, action: Callable[[], str | Awaitable[str]]) -> 
     Args:
         node: The node.
         name: Name of the service.
-        action: Returns the message of the response; a coroutine function if it has to wait, in
-            which case the node's loop goes on meanwhile.
+        action: Returns the message of the response; a coroutine function if it must wait, while
+            the node's loop runs.
     """
 
     async def answer(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -170,5 +168,5 @@ def serve(node: Node, name: str, action: Callable[[], str | Awaitable[str]]) -> 
                 node.get_logger().error(f"{name}: {response.message}")
         return response
 
-    # Reentrant: a callback that waits does not hold up the other services.
+    # Reentrant: a waiting callback does not block other services.
     node.create_service(Trigger, name, answer, callback_group=ReentrantCallbackGroup())

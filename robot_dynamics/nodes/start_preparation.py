@@ -1,12 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions of a start, and the check of the path, while the fallback goes on.
+"""Conditions of a start, and the check of the path, while the fallback is in charge.
 
-The controller that is asked to start may hold the arms up: it sends commands and heartbeats
-meanwhile. Conditions that may be met in a moment are waited for: samples of a simulator that was
+The controller can be holding the arms up before its start: it sends commands and heartbeats
+meanwhile. It waits for conditions that can be met in a moment: samples of a simulator that was
 reset, arms that come to rest, a guard that hands back, the discovery of nodes. The check of the
-whole path takes a tenth of a second, on a busy machine seconds, and runs in another thread. Every
-poll sleeps for a moment, so that this thread makes progress; it must end within a limit.
+whole path takes a tenth of a second, on a busy machine seconds. It runs in another thread, with a
+time limit. Every poll sleeps for a moment, so that this thread makes progress.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from robot_dynamics.nodes.command_topics import CommandPublisherMonitor
 from robot_dynamics.nodes.drives import DriveProperties
 from robot_dynamics.nodes.heartbeat import GuardError, GuardLink
 
-_FRESH_S = 0.25  # within which a state comes that is newer than the request of a start
-PATIENCE_S = 1.0  # for messages in transit
-SETTLE_S = 4.0  # for arms to come to rest, and for other nodes to be known
-_PAUSE_S = 0.002  # between polls where nothing else is done
-_LEAST_SHARE = 0.1  # of the processor that a busy machine leaves to this process
-_SLEEP_S = 0.001  # of a poll, for the thread of the check: a twentieth of the loop's time
+_FRESH_S = 0.25  # longest wait for a state that is newer than the request of a start
+PATIENCE_S = 1.0  # longest wait for messages in transit
+SETTLE_S = 4.0  # longest wait for arms to come to rest, and for the discovery of nodes
+_PAUSE_S = 0.002  # pause between polls without other work
+_LEAST_SHARE = 0.1  # share of the processor that a busy machine leaves to this process
+_SLEEP_S = 0.001  # sleep of a poll, for the thread of the check: a twentieth of the loop's time
 
 
 class NotYetError(RobotDynamicsError):
-    """A condition of a start that may be met in a moment."""
+    """A condition of a start that can be met in a moment."""
 
 
 class CheckThread:
     """Runs one check at a time in a daemon thread.
 
-    Python's own pools wait for their threads when the process ends: a check that never ends would
-    keep the process alive.
+    Python's thread pools wait for their threads at the end of the process: a check without end
+    would keep the process alive.
     """
 
     def __init__(self) -> None:
@@ -52,10 +52,13 @@ class CheckThread:
         """Begin a check; return the future of its outcome.
 
         Raises:
-            NotYetError: If an earlier one is not over: two must not use the law at a time.
+            NotYetError: If an earlier check still runs: two checks must not share the law.
         """
         if self._last is not None and not self._last.done():
-            raise NotYetError("start refused: the path of an earlier start is still checked.")
+            raise NotYetError(
+                "start refused: the path check of an earlier start still runs; expected its end: "
+                "try again later."
+            )
         self._last = outcome = Future[None]()
         threading.Thread(
             target=_do, args=(check, outcome), name="start check", daemon=True
@@ -86,8 +89,8 @@ class StartConditions:
         link: Its heartbeats to a guard; None without one.
         publisher_monitor: Finds other publishers of commands.
         facts: Properties of the drives.
-        joint_state_topics: Where joint states come from.
-        received_at: Returns when joint states came last, by the steady clock [s].
+        joint_state_topics: Topics of joint states.
+        received_at: Returns the time of the last joint states, by the steady clock [s].
     """
 
     def __init__(
@@ -118,13 +121,13 @@ class StartConditions:
             GuardError: If the guard is in charge, or is required and missing.
             OtherPublisherError: If another node publishes commands.
             SafetyError: If properties of the drives are not stated.
-            NotYetError: If samples come too slowly.
+            NotYetError: If the rate of samples is too low.
         """
         if self._link is not None:
             self._link.require_guard()
         known = self._publisher_monitor.require_none()
         if self._loop.clock.lockstep:
-            return True  # a simulator's time waits for everything
+            return True  # simulated time waits
         known &= self._facts.require_known(self._node, self._topics)
         slow = self._loop.joint_states.rate_warning
         if slow:
@@ -140,15 +143,18 @@ class StartConditions:
         """
         if not self.require():
             raise NotYetError(
-                "start refused: it is not known yet which nodes there are, or how often arms are "
-                "sampled."
+                "start refused: publishers of commands and joint states, or the rate of samples, "
+                "are not known yet; expected both: try again later."
             )
         if self._heard_at() < asked_at and time.monotonic() < asked_at + _FRESH_S:
-            raise NotYetError("start refused: no joint states have come since it was asked for.")
+            raise NotYetError(
+                "start refused: no joint states since the request; expected new joint states of "
+                "all arms."
+            )
 
 
 class SlowCheckError(RobotDynamicsError):
-    """A check that was not over in time."""
+    """A path check that exceeded its time limit."""
 
 
 #: Errors that refuse a start only if they last longer than `PATIENCE_S`, or `SETTLE_S`.
@@ -157,16 +163,16 @@ _SETTLING = (NotYetError, NotAtRestError)
 
 
 class StartPreparation:
-    """From the request of a start to a checked path.
+    """Preparation of a start, from its request to the checked path.
 
     Args:
         loop: The control loop.
         conditions: Raises an error if a condition outside the control loop is violated.
         thread: Runs the check of the path.
-        limit_s: Processor time of this process that it may take [s]; ten times as long by the
-            clock.
-        meanwhile: Called repeatedly until the path is checked, in lockstep; None if `poll` is to
-            return at once.
+        limit_s: Limit of the check: processor time of this process [s], or ten times as long by
+            the clock.
+        meanwhile: Called repeatedly until the path is checked, in lockstep; with None `poll`
+            returns at once.
     """
 
     def __init__(
@@ -185,15 +191,15 @@ class StartPreparation:
 
     @property
     def done(self) -> bool:
-        """Whether the path was checked and found good."""
+        """Whether the path was checked without an error."""
         check = self._check
         return check is not None and check.done() and check.exception() is None
 
     def poll(self) -> bool:
-        """Continue; return whether control may start now.
+        """Continue; return whether control can start now.
 
         Raises:
-            RobotDynamicsError: If it must not.
+            RobotDynamicsError: If the start is refused.
         """
         waited = time.monotonic() - self._asked_at
         try:
@@ -205,17 +211,17 @@ class StartPreparation:
         except _SETTLING as error:
             if waited <= SETTLE_S:
                 return False
-            raise NotYetError(f"{error} It was waited for {SETTLE_S:g} s.") from error
+            raise NotYetError(f"{error} The start waited for {SETTLE_S:g} s.") from error
         return self.done
 
     def finish(self, meanwhile: Callable[[], None]) -> None:
-        """Return when control may start, without waiting for conditions.
+        """Return when control can start, without waiting for conditions.
 
         Args:
             meanwhile: Called repeatedly until the path is checked.
 
         Raises:
-            RobotDynamicsError: If it must not.
+            RobotDynamicsError: If the start is refused.
         """
         self._meanwhile = meanwhile
         self._advance()
@@ -240,14 +246,14 @@ class StartPreparation:
         while not check.done():
             if time.process_time() - self._used_before > self._limit:
                 raise SlowCheckError(
-                    f"start refused: the check of the path was not over after {self._limit:.3g} s "
-                    "of processor time; expected a shorter reference."
+                    f"start refused: the path check takes more than {self._limit:.3g} s of "
+                    "processor time; expected less: shorten the reference."
                 )
             longest = self._limit / _LEAST_SHARE
             if time.monotonic() - self._checked_from > longest:
                 raise SlowCheckError(
-                    f"start refused: the check of the path was not over after {longest:.3g} s; "
-                    "expected a machine with more time."
+                    f"start refused: the path check takes more than {longest:.3g} s; expected "
+                    "less: end other processes on this machine."
                 )
             if self._meanwhile is None:
                 return

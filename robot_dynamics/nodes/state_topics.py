@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of simulated arms: clock, wrenches and joint states, with simulated faults."""
+"""Topics of simulated arms: clock, wrenches and joint states, with simulated faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.control.clock import SECOND, stamp_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -26,14 +26,14 @@ from robot_dynamics.nodes.conversions import (
 )
 from robot_dynamics.nodes.topics import STREAM, create_sample_publisher
 from robot_dynamics.simulation.faults import FaultKind, Faults
-from robot_dynamics.simulation.plant import Measurement
+from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.simulation.settings import SensorSettings
 
 Array = NDArray[np.float64]
 
 _NONE = (np.zeros(0), np.zeros(0))
-_LATE = 60 * SECOND  # of a clock that was set back
-_JITTER = 150_000  # of stamps about half a period late [ns]
+_LATE = 60 * SECOND  # delay of a clock that was set back
+_JITTER = 150_000  # jitter of stamps about half a period late [ns]
 
 
 class StateTopics:
@@ -42,15 +42,15 @@ class StateTopics:
     Args:
         node: The node that publishes.
         system: The arms.
-        sensors: Whether velocities are measured, and how often each arm's joints are sampled.
+        sensors: Measurement of velocities, and sampling periods of each arm's joints.
         faults: The simulated faults.
         joint_topics: Names of topics with joint states: one for all arms, or one for each.
         period: Control period [s].
-        skip: Whether no message is published without a new sample; else the last one is repeated.
+        skip: Whether to skip messages without a new sample; else the last one is repeated.
         tracked: Whether the pose of the object is published, as by a camera or tracker.
 
     Raises:
-        ArgumentError: If there are more or fewer topics.
+        ArgumentError: If the number of topics is neither one nor the number of arms.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class StateTopics:
         }
         if len(joint_topics) not in (1, len(arms)):
             raise ArgumentError(
-                f"parameter 'joint_state_topics' has {len(joint_topics)} names, expected one or "
+                f"parameter 'joint_state_topics' has {len(joint_topics)} names; expected 1 or "
                 f"{len(arms)}: a topic for all arms, or one for each."
             )
         shares = [list(arms)] if len(joint_topics) == 1 else [[arm] for arm in arms]
@@ -99,10 +99,10 @@ class StateTopics:
                 create_sample_publisher(node, Odometry, topics.MEASURED_ODOMETRY),
                 OdometryWriter(body),
             )
-        self._last_tick = -1  # of the plant, whose time stands still while brakes hold
+        self._last_tick = -1  # last tick of the plant, whose time stands still while brakes hold
 
     def check_subscribers(self) -> None:
-        """Look whether anybody reads the clock, which is published for them alone."""
+        """Count the subscribers of the clock, which is published only for them."""
         self._clock_is_read = self._clock.get_subscription_count() > 0
 
     def publish(
@@ -117,15 +117,15 @@ class StateTopics:
         Args:
             tick: The control tick of the stamps.
             seen: The measurement, by the time of the plant.
-            passive_joints: Positions and velocities of the joints without drives, as they truly
-                are: for displays, since no controller uses them.
-            tracked: Pose (7,) and twist (6,) of the object, world axes, if they are published.
+            passive_joints: True positions and velocities of the passive joints, for displays:
+                controllers do not use them.
+            tracked: Pose (7,) and twist (6,) of the object in world axes, if published.
         """
         stamp = stamp_of(tick, self._period)
         if self._clock_is_read:
             write_time(self._time.clock, stamp)
             self._clock.publish(self._time)
-        # Wrenches first: subscribers act on joint states, and then have the wrenches.
+        # Wrenches first: subscribers act on joint states, and must have the wrenches then.
         for (arm, topic, writer), wrench in zip(self._wrenches, seen.wrenches, strict=True):
             if not self._faults.is_on("wrench_silent", arm):
                 topic.publish(writer.serialized(stamp, wrench))
@@ -153,7 +153,7 @@ class _JointTopic:
     ) -> None:
         self.publisher = create_sample_publisher(node, JointState, topic)
         self._half_period = round(0.5 * period * SECOND)
-        # A common topic has a new sample whenever one of its arms has.
+        # A common topic has a new sample when one of its arms has.
         self.sample_periods = min(sensors.sample_periods.get(arm, 1) for arm in arms)
         self._arms, self._faults = arms, faults
         every = [*arms.values()]
@@ -172,7 +172,7 @@ class _JointTopic:
     ) -> None:
         """Publish the part of positions and velocities over all arms.
 
-        A message out of order is an earlier one, published again.
+        A message out of order is an earlier message, published again.
         """
         if not self._velocities:
             qd = qd[:0]
@@ -206,7 +206,7 @@ class _JointTopic:
     def _with_passive(
         self, q: Array, qd: Array, passive_joints: tuple[Array, Array]
     ) -> tuple[Array, Array]:
-        """Return positions and velocities of joints, those of passive joints at the end."""
+        """Return positions and velocities of joints, passive joints last."""
         if not self._passive_joints:
             return q, qd
         at, rates = (values[self._all_passive] for values in passive_joints)

@@ -10,17 +10,18 @@ from collections.abc import Mapping
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.nodes.process import RunError
+from robot_dynamics.wording import apart
 
 
 class CommandTimeout:
     """Ends control when no command was sent for longer than the timeout of the drives.
 
-    A drive that holds its last torque has no timeout. Others brake or go to zero torque; control
-    would end later, with a misleading cause.
+    A drive that holds its last torque has no timeout. Other drives brake or go to zero torque:
+    control would end later, with a misleading cause.
 
     Args:
         loop: The control loop.
-        without_commands: What each arm's drive does when commands stop, by the arm's name.
+        without_commands: Reaction of each arm's drives when commands stop, by the arm's name.
         timeout_s: Timeout of the drives [s].
     """
 
@@ -45,18 +46,18 @@ class CommandTimeout:
             return
         late = time.monotonic() - self._sent_at
         if late > self._timeout:
+            found, limit = apart(late, self._timeout)
             sentence = (
-                f"no command was sent for {late:.3g} s; expected one within {self._timeout:g} s, "
-                f"after which the drives of {self._arms} act on their own."
+                f"no command was sent for {found} s; expected one within {limit} s, the timeout "
+                f"of the drives of {self._arms}."
             )
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, "controller", sentence)
 
 
 class SilenceMonitor:
-    """Checks for how long no joint states have come.
+    """Measures the time without joint states.
 
-    On the wall clock the staleness of the streams ends control; there only a run that never
-    begins is found here.
+    On the wall clock stale streams end control; this monitor finds only a run that never begins.
 
     Attributes:
         sentence: The problem; empty if there is none.
@@ -64,7 +65,7 @@ class SilenceMonitor:
     Args:
         loop: The control loop.
         limit_s: Time without joint states after which the simulator counts as lost [s].
-        patience_s: How long to wait for the first ones [s]; None without a limit.
+        patience_s: Longest wait for the first joint states [s]; None without a limit.
     """
 
     def __init__(self, loop: ControlLoop, limit_s: float, patience_s: float | None) -> None:
@@ -77,10 +78,10 @@ class SilenceMonitor:
         self._since = time.monotonic()
 
     def check(self, received_at: float) -> Outcome | None:
-        """Return what to send because the simulator was just lost; None otherwise.
+        """Return the outcome to send if the simulator was just lost; else None.
 
         Args:
-            received_at: When joint states came last, by the steady clock [s].
+            received_at: Time of the last joint states, by the steady clock [s].
 
         Raises:
             RunError: If no joint states came in time.
@@ -98,8 +99,10 @@ class SilenceMonitor:
             return None
         if self.sentence or not self._loop.clock.lockstep:
             return None
+        found, limit = apart(silent, self._limit)
         self.sentence = (
-            f"no joint states for {silent:.2g} s of wall-clock time; the simulator is gone."
+            f"no joint states for {found} s of wall-clock time; expected some within {limit} s: "
+            "the simulator was lost."
         )
         outcome = None
         for arm in self._loop.system.arms:

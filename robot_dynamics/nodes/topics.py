@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quality of service of the topics, subscriptions that a node polls, and missing publishers.
 
-The names of the topics are in `robot_dynamics.app.topic_names`.
+The names of the topics are in `robot_dynamics.app.recordings.topic_names`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 _RELIABLE = QoSReliabilityPolicy.RELIABLE
-# What `ros2 topic echo` and RViz request by default, and what lockstep needs.
+# The default request of `ros2 topic echo` and RViz; lockstep needs it, too.
 STREAM = QoSProfile(depth=10, reliability=_RELIABLE)
-# What sensors often publish with; a subscription of it matches reliable publishers as well.
+# Common for sensors; a subscription with it matches reliable publishers as well.
 BEST_EFFORT = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(
     depth=1, reliability=_RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
 )
 
-GRACE_S = 5.0  # of waiting before a missing publisher is reported: discovery takes a while
-REPEAT_S = 10.0  # between repetitions of the warning
-_CHECK_S = 1.0  # between queries of the graph
+GRACE_S = 5.0  # wait before a missing publisher is reported: discovery takes time
+REPEAT_S = 10.0  # time between repetitions of the warning
+_CHECK_S = 1.0  # time between queries of the graph
 # Largest serialized message that is read: about a thousand joints.
 LARGEST_BYTES = 1 << 16
 
@@ -48,7 +48,7 @@ LARGEST_BYTES = 1 << 16
 def sample_quality(*, lockstep: bool) -> QoSProfile:
     """Return the quality of service of subscriptions to samples.
 
-    In lockstep simulated time waits for every message; otherwise sensors may be best effort.
+    In lockstep simulated time waits for every message; otherwise sensors can be best effort.
     """
     return STREAM if lockstep else BEST_EFFORT
 
@@ -56,12 +56,12 @@ def sample_quality(*, lockstep: bool) -> QoSProfile:
 def create_sample_publisher(node: Node, kind: Any, topic: str) -> Publisher:
     """Return a reliable publisher of samples.
 
-    Parameters `qos_overrides.<topic>.publisher...` may change its quality of service.
+    Parameters `qos_overrides.<topic>.publisher...` can change its quality of service.
     """
     return node.create_publisher(
         kind,
         topic,
-        copy(STREAM),  # rclpy writes what is overridden into it
+        copy(STREAM),  # rclpy writes overrides into it
         qos_overriding_options=QoSOverridingOptions.with_default_policies(),
     )
 
@@ -70,7 +70,7 @@ class _HiddenSubscriptions(MutuallyExclusiveCallbackGroup):
     """Keeps subscriptions, but not their events, away from executors."""
 
     def can_execute(self, entity: Any) -> bool:
-        """Return whether an executor may wait for an entity."""
+        """Return whether an executor can wait for an entity."""
         return not isinstance(entity, Subscription) and bool(super().can_execute(entity))
 
 
@@ -87,14 +87,14 @@ class _Entry:
     ) -> None:
         self.subscription, self.callback, self.reader = subscription, callback, reader
         self.largest = largest
-        # No more messages at a time than the middleware keeps, or a flood would never end.
+        # At most as many messages at a time as the middleware keeps: a flood would never end.
         self.most = max(1, subscription.qos_profile.depth)
         self.worker = worker
         self.newest: bytes | None = None  # to be read by the thread
         self._being_read: Future[Any] | None = None
 
     def finish(self, worker: ThreadPoolExecutor) -> bool:
-        """Call the callback if the thread has read a message, and give it the newest one."""
+        """Call the callback with a message that the thread has read; submit the newest one."""
         done = self._being_read
         if done is not None and not done.done():
             return False
@@ -108,17 +108,17 @@ class _Entry:
 
 
 class Inbox:
-    """Subscriptions that the node's own loop polls, in the order in which they were added.
+    """Subscriptions that the node's own loop polls, in the order of `subscribe`.
 
-    An executor of rclpy builds a new wait set over all entities of the node for every message and
-    runs one callback at a time, which takes several times as long as a control period's work.
-    The loop of `process.run` waits for the message that comes last in a period instead, and then
-    reads all messages that have arrived. Services, parameters and events stay with an executor.
+    For every message, an executor of rclpy builds a new wait set over all entities of the node and
+    runs one callback, which takes several times as long as the work of a control period. The loop
+    of `process.run` instead waits for the last message of a period, and then reads all messages
+    that have arrived. Services, parameters and events stay with an executor.
 
     Attributes:
-        published: When the message that is being read was published, by the clock of its
-            publisher's machine [ns].
-        received: When the middleware received it, by the system's clock [ns].
+        published: Time of publication of the message being read, by the clock of its publisher's
+            machine [ns].
+        received: Time at which the middleware received it, by the system's clock [ns].
 
     Args:
         node: The node that subscribes.
@@ -156,11 +156,11 @@ class Inbox:
             awaited: Whether a message wakes `wait`; true for the last message of a period.
             reader: Converts the serialized message to the argument of the callback; without it
                 the callback gets the message.
-            largest: Messages of more bytes are refused before anything is made of them.
-            in_thread: Whether the reader runs in a thread, because it may take longer than a
-                control period. Of messages that come meanwhile the newest is read next. The
-                callback is called by `read` as for others.
-            overridable: Whether parameters `qos_overrides.<topic>.subscription...` may change
+            largest: Largest number of bytes; larger messages are refused unread.
+            in_thread: Whether the reader runs in a thread, because it can take longer than a
+                control period. Of messages that come meanwhile the newest is read next. `read`
+                calls the callback in any case.
+            overridable: Whether parameters `qos_overrides.<topic>.subscription...` can change
                 the quality of service.
         """
         options = QoSOverridingOptions.with_default_policies() if overridable else None
@@ -187,7 +187,7 @@ class Inbox:
 
         Args:
             seconds: The timeout [s].
-            for_any: Whether messages of all topics are awaited.
+            for_any: Whether to await messages of all topics.
         """
         every = (entry.subscription for entry in self._subscriptions)
         subscriptions = list(every) if for_any else self._awaited
@@ -207,14 +207,14 @@ class Inbox:
 
     @property
     def refusal(self) -> str:
-        """Which message was refused as too large in the last seconds; empty if none was."""
+        """The message refused as too large in the last `REPEAT_S`; empty if there was none."""
         recent = self._refusal and time.monotonic() < self._refused_at + REPEAT_S
         return self._refusal if recent else ""
 
     def read(self) -> bool:
         """Call the callbacks of messages that have arrived; return whether there were any.
 
-        Of each topic, no more messages are read at once than its quality of service keeps.
+        Of each topic, at most as many messages are read at once as its quality of service keeps.
         """
         found = False
         for entry in self._subscriptions:
@@ -254,7 +254,7 @@ class Inbox:
         self._awaited.clear()
 
     def close(self) -> None:
-        """Release wait sets and thread; to be called before the node is destroyed."""
+        """Release wait sets and thread; must be called before the node is destroyed."""
         self._wait_sets.clear()
         if self._worker is not None:
             self._worker.shutdown(wait=False, cancel_futures=True)
@@ -262,13 +262,13 @@ class Inbox:
 
 
 class MissingPublishers:
-    """Warns of subscribed topics without a publisher: a wrong namespace gives no other sign.
+    """Warns of subscribed topics without a publisher, the only sign of a wrong namespace.
 
     Attributes:
-        warning: Names the topics without a publisher, with topics of the same name in other
-            namespaces, or the publisher that does not match the subscription. Empty if every topic
-            has one, nothing is awaited, or the grace period `GRACE_S` has not passed. The caller
-            reports a change of it; repetitions are logged here.
+        warning: The topics without a publisher, with topics of the same name in other namespaces,
+            or the publisher that does not match the subscription. Empty if every topic has a
+            publisher, the node waits for no message, or the grace period `GRACE_S` has not passed.
+            The caller reports its changes; repetitions are logged here.
 
     Args:
         node: The node that subscribes.
@@ -282,7 +282,7 @@ class MissingPublishers:
         self.warning = ""
 
     def check(self, *, waiting: bool) -> None:
-        """Query the graph if that is due.
+        """Query the graph if due.
 
         Args:
             waiting: Whether the node is waiting for messages of these topics.
@@ -312,7 +312,7 @@ class MissingPublishers:
         return f"no publisher on {listed}; expected the same namespace and ROS domain."
 
     def _mismatch(self) -> str:
-        """Return which publisher offers less than the subscription requires, and what."""
+        """Return the publisher that offers less than the subscription requires, and why."""
         for subscription in self._node.subscriptions:
             if subscription.topic_name not in self._names:
                 continue
@@ -320,8 +320,8 @@ class MissingPublishers:
                 fits, why = qos_check_compatible(found.qos_profile, subscription.qos_profile)
                 if fits == QoSCompatibility.ERROR:
                     return (
-                        f"the publisher {found.node_name!r} of {subscription.topic_name} is not "
-                        f"heard: {why.removeprefix('ERROR: ').rstrip(';')}; expected a matching "
+                        f"messages of {found.node_name!r} on {subscription.topic_name} do not "
+                        f"arrive: {why.removeprefix('ERROR: ').rstrip(';')}; expected a matching "
                         "quality of service."
                     )
         return ""

@@ -1,8 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A page in the browser that follows running nodes: what `robot_dynamics view --topics` runs.
+"""The process of `robot_dynamics view --topics`: a page in the browser that shows running nodes.
 
-It listens alone. Scenario, joints and the names of all topics are in the metadata that the
+It only subscribes. Scenario, joints and names of all topics are in the metadata that the
 controller publishes when control starts.
 """
 
@@ -27,14 +27,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.streams import JointStates, Stream, standard_streams
-from robot_dynamics.app.recording import TICK, Recording
-from robot_dynamics.app.scenario import scenario_of_text
-from robot_dynamics.app.visual.commands import say_where
-from robot_dynamics.app.visual.page import LOOPBACK, PORT, Page
-from robot_dynamics.app.visual.scene import RecordedCell
-from robot_dynamics.app.visual.shapes import VisualError
+from robot_dynamics.app.command_line.view import say_where
+from robot_dynamics.app.pictures.page import LOOPBACK, PORT, Page
+from robot_dynamics.app.pictures.shapes import VisualError
+from robot_dynamics.app.pictures.visual_scene import RecordedCell
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.bags.streams import JointFields, Stream, standard_streams
+from robot_dynamics.app.recordings.recording import TICK, Recording
+from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.topics import LATCHED, Inbox
 
@@ -50,7 +50,7 @@ _KINDS: dict[str, Any] = {
     "geometry_msgs/WrenchStamped": WrenchStamped,
     "std_msgs/Float64MultiArray": Float64MultiArray,
 }
-# What is drawn; the rest of a run's topics is not listened to.
+# Columns that are drawn; other topics of a run are not subscribed to.
 _WANTED = {
     "joint_position", "passive_position", "estimated_pose", "reference_pose", "grasp_wrench",
     "commanded_torque",
@@ -58,7 +58,7 @@ _WANTED = {
 
 
 class RunningNodes:
-    """What the topics of a run tell at present, as a row of a recording.
+    """The newest messages on the topics of a run, as a row of a recording.
 
     Args:
         node: The node that listens.
@@ -79,7 +79,7 @@ class RunningNodes:
         )
 
     def latest(self) -> Recording | None:
-        """Return the newest row; None before all joints and the object have been heard."""
+        """Return the newest row; None before messages of all joints and the object."""
         self._begins.read()
         self._inbox.read()
         needed = [self._columns.get(name) for name in ("joint_position", "estimated_pose")]
@@ -118,29 +118,29 @@ class RunningNodes:
                 return  # a foreign message is not drawn
             for place, numbers in zip(stream.places, values, strict=True):
                 part = self._columns[place.column][place.part]
-                # The joint states of an arm alone leave the others as they were.
-                known = np.isfinite(numbers) if isinstance(stream, JointStates) else slice(None)
+                # Joint states of one arm leave the others unchanged.
+                known = np.isfinite(numbers) if isinstance(stream, JointFields) else slice(None)
                 part[known] = numbers[known]
 
         self._inbox.subscribe(_KINDS[stream.kind], topic, take, _NEWEST, awaited=False)
 
 
 def follow(nodes: RunningNodes, host: str = LOOPBACK, port: int = PORT) -> None:
-    """Show running nodes in the browser until it is interrupted.
+    """Show running nodes in the browser until an interrupt.
 
     Args:
-        nodes: What is shown.
+        nodes: The running nodes.
         host: Address to listen on.
         port: Port to listen on.
 
     Raises:
         VisualError: If viser or trimesh is missing, the address is not of this machine, or the
-            nodes go over to another cell.
+            nodes change to another cell.
     """
     page: Page | None = None
     cell: RecordedCell | None = None
     text, began = "", time.monotonic()
-    print("waiting for a controller that runs (topic run_metadata) ...", flush=True)
+    print("waiting for a running controller (topic run_metadata) ...", flush=True)
     try:
         while True:
             recording = nodes.latest()
@@ -149,7 +149,10 @@ def follow(nodes: RunningNodes, host: str = LOOPBACK, port: int = PORT) -> None:
                 if cell is None:
                     cell = RecordedCell(scenario_of_text(now, recording.get("scenario")).cell)
                 elif now != text:
-                    raise VisualError("the nodes run another scenario now; start the view again.")
+                    raise VisualError(
+                        "the nodes have changed to another scenario; expected the first one: "
+                        "start the view again."
+                    )
                 text = now
                 times = np.array([time.monotonic() - began])
                 scene = cell.scene(recording, np.zeros(1, dtype=np.int64), times)

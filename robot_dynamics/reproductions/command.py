@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.app.command_arguments import add_json, count
-from robot_dynamics.app.command_line import BAD_RUN, GOOD
+from robot_dynamics.app.command_line.arguments import add_json, count
+from robot_dynamics.app.command_line.main import BAD_RUN, GOOD
 from robot_dynamics.app.output_files import (
     STANDARD_OUTPUT,
     OutputError,
@@ -21,7 +21,7 @@ from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.wording import apart
 
 if TYPE_CHECKING:
-    from robot_dynamics.reproductions.study import Outcome
+    from robot_dynamics.reproductions.study import StudyOutcome
 
 _PARTS = 1000  # of a study, as progress is shown
 
@@ -77,7 +77,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         return True
     if options.study is None:
         names = ", ".join(study.name for study in STUDIES)
-        raise OutputError(f"no study is named, expected one of {names}.")
+        raise OutputError(f"the command names no study, expected one of {names}.")
     study = study_called(options.study)
     for path in filter(None, (options.json, options.plot)):
         require_parent(path)
@@ -86,15 +86,15 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         more["sampling"] = Sampling(options.samples, options.jobs, options.results)
     elif options.samples or options.jobs or options.results:
         raise OutputError(
-            f"study {study.name!r} draws no samples, expected neither --samples, --jobs nor "
-            "--results."
+            f"study {study.name!r} has no samples, expected a command without --samples, --jobs "
+            "and --results."
         )
     if options.law:
         if options.law not in study.laws:
             raise UnknownNameError(f"law of study {study.name!r}", options.law, study.laws)
         more["law"] = options.law
     if options.plot:
-        from robot_dynamics.app.figures import require_figure
+        from robot_dynamics.app.pictures.figures import require_figure
 
         require_figure(options.plot)
 
@@ -125,7 +125,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
     return outcome.ok
 
 
-def _table(name: str, outcome: Outcome) -> list[str]:
+def _table(name: str, outcome: StudyOutcome) -> list[str]:
     """Return the lines of a table of all claims, and the verdict."""
     rows = [("claim", "measured", "at most", "holds")]
     for check in outcome.checks:

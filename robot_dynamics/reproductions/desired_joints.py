@@ -57,8 +57,8 @@ class DesiredJoints:
                 break
         else:
             raise RobotDynamicsError(
-                f"the arms of {self._model.system.model.name} cannot bring the object where its "
-                f"path leads: {size:.2g} rad or m are missing."
+                f"the arms of {self._model.system.model.name} miss the path of the object by "
+                f"{size:.3g} rad or m; expected a path within reach."
             )
         self._q = q
         terms = self._model.terms(q, still)

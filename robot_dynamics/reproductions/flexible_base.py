@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.figures import BLUE, GREY, INK, ORANGE, XYZ
+from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, ORANGE, XYZ
 from robot_dynamics.dynamics.vibration import equilibrium, vibrations
 from robot_dynamics.model import LoopElement, Mechanism, Model, build
 from robot_dynamics.reproductions.law_checks import inverse_dynamics_law_check
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell
 from robot_dynamics.reproductions.swain_morris import (
     BASE,
     MIRROR,
@@ -73,7 +73,7 @@ def closed_form(system: UnifiedSystem, joints: Array) -> Array:
     return np.asarray(np.sqrt(squares) / (2.0 * np.pi))
 
 
-def run(quick: bool, tell: Tell) -> Outcome:
+def run(quick: bool, tell: Tell) -> StudyOutcome:
     """Swing the arms, and compare how the base rings with the linear model."""
     duration = 5.0 if quick else 12.0
     tell(0.0, "natural frequencies")
@@ -168,4 +168,4 @@ def run(quick: bool, tell: Tell) -> Outcome:
         ax.margins(x=0.0)
         figure.suptitle("Two arms on a base on springs and dampers", x=0.01, ha="left")
 
-    return Outcome(figures, checks, draw)
+    return StudyOutcome(figures, checks, draw)

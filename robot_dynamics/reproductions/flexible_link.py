@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, INK, VERMILION
 from robot_dynamics.dynamics.vibration import vibrations
 from robot_dynamics.model import JointElement, LinkElement, build
 from robot_dynamics.model.beam import beam
 from robot_dynamics.reproductions.law_checks import inverse_dynamics_law_check
-from robot_dynamics.reproductions.study import Check, Outcome, Tell, largest
+from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell, largest
 from robot_dynamics.reproductions.swain_morris import peak_near
 from robot_dynamics.reproductions.unified import UnifiedSystem, unified_system
 from robot_dynamics.robot import Robot
@@ -109,7 +109,7 @@ def _turned(system: UnifiedSystem, slew: _Slew, duration: float, step: float, te
     return motion, np.array([force(*state)[system.driven[0]] for state in states])
 
 
-def run(quick: bool, tell: Tell) -> Outcome:
+def run(quick: bool, tell: Tell) -> StudyOutcome:
     """Turn the arm twice, and compare its frequencies with those of beam theory."""
     joints, duration, step = (10, 2.0, 6e-4) if quick else (20, 3.0, 1.7e-4)
     sweep = [n for n in _SWEEP if n <= joints or not quick]
@@ -185,7 +185,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
         turn = f"{np.degrees(_ANGLE):.0f}° in {_SLEW_TIME:g} s"
         figure.suptitle(f"A link of {joints} elastic joints turned by {turn}", x=0.01, ha="left")
 
-    return Outcome(figures, checks, draw)
+    return StudyOutcome(figures, checks, draw)
 
 
 def _deflection(system: UnifiedSystem, q: Array) -> Array:

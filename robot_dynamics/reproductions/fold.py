@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BAND, BLUE, GREEN, INK, ORANGE, VERMILION
+from robot_dynamics.app.pictures.figures import BAND, BLUE, GREEN, INK, ORANGE, VERMILION
 from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
@@ -30,7 +30,7 @@ from robot_dynamics.reproductions.jointed_control import (
 from robot_dynamics.reproductions.jointed_plants import EngineJointedPlant
 from robot_dynamics.reproductions.jointed_systems import Setting, pliers, scaled, two_rods
 from robot_dynamics.reproductions.law_checks import jointed_law_checks
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell
 from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -115,7 +115,7 @@ def _pliers() -> _Task:
     )  # fmt: skip
 
 
-def run(quick: bool, tell: Tell) -> Outcome:
+def run(quick: bool, tell: Tell) -> StudyOutcome:
     """Carry and fold both objects, with a perfect model and with one that is wrong."""
     tell(0.0, "compiling")
     tasks = (_rods(), _pliers())
@@ -156,7 +156,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
             ha="left",
         )
 
-    return Outcome(figures, tuple(checks), draw, (13.5, 8.5))
+    return StudyOutcome(figures, tuple(checks), draw, (13.5, 8.5))
 
 
 def _run(task: _Task, wrong: bool, quick: bool, tell: Any) -> JointedRecord:

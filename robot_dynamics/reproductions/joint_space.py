@@ -64,8 +64,8 @@ class JointSpaceTerms:
         pivots = np.linalg.eigvalsh(S / np.sqrt(np.outer(np.diag(S), np.diag(S))))
         if not pivots[0] > 1e-12:
             raise RobotDynamicsError(
-                "the constraints of the object's joint depend on one another here: both arms are "
-                "at a singularity, and its force is not determined."
+                "the constraints of the object's joint are dependent, because both arms are at a "
+                "singularity; expected positions at which its force is determined."
             )
         return cho_factor(S)
 

@@ -124,7 +124,7 @@ class JointedObjectController:
         except ValueError:
             raise ArgumentError(
                 f"force has shape {np.shape(force)}, expected ({system.constraints},) or "
-                f"({ticks}, {system.constraints})."
+                f"({ticks}, {system.constraints}): constraints, or ticks and constraints."
             ) from None
         self.force = desired
         self._posture = np.array(start, dtype=float)
@@ -203,8 +203,8 @@ class JointedObjectController:
             ]
             needed, most = apart(abs(primary[at]), self._effort[at], digits=4)
             raise TorqueLimitError(
-                f"joint {names[0]!r} needs {needed} N m to hold arms and object up, "
-                f"its limit is {most} N m."
+                f"joint {names[0]!r} needs {needed} N m to hold arms and object up; expected at "
+                f"most its limit, {most} N m."
             )
         if not np.isfinite(self._effort).any():
             return 1.0, 1.0

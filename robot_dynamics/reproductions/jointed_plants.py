@@ -24,7 +24,8 @@ from robot_dynamics.reproductions.pseudovelocities import PseudoVelocities
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 from robot_dynamics.reproductions.study import largest
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.step import Drives, step_parameters, step_program
+from robot_dynamics.simulation.closed_loop_step import step_parameters, step_program
+from robot_dynamics.simulation.drives import DriveParameters
 
 Array = NDArray[np.float64]
 
@@ -148,7 +149,7 @@ class EngineJointedPlant:
         self.model = JointSpaceModel(system)
         self._robot = Robot(system.model)
         n = system.model.nv
-        drives = Drives(np.arange(n), np.full(n, np.inf), np.zeros(n), np.zeros(n), 1.0)
+        drives = DriveParameters(np.arange(n), np.full(n, np.inf), np.zeros(n), np.zeros(n), 1.0)
         kernel = load_kernel(
             b"step\0" + repr(list(range(n))).encode() + system.model.structure_key,
             lambda: step_program(system.model, range(n)),
@@ -174,8 +175,8 @@ class EngineJointedPlant:
             q, qd, multipliers, closure, _, pivot = self._step(self.q, self.qd, torque)
             if not (pivot >= SMALLEST_PIVOT and np.isfinite(q).all()):
                 raise RobotDynamicsError(
-                    "the simulated motion grew without bound, or met a singularity of both arms; "
-                    "expected a path that keeps away from them."
+                    "the simulated motion is not finite, because it diverged or met a singularity "
+                    "of both arms; expected a stable law and a path away from singularities."
                 )
             self.q, self.qd = q, qd
             self.gap = largest(self.gap, float(np.abs(closure).max(initial=0.0)))

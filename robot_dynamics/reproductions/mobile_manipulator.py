@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.figures import BLUE, INK, ORANGE, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, INK, ORANGE, VERMILION
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.law_checks import carrying_law_checks
 from robot_dynamics.reproductions.space_robot import draw_robot
-from robot_dynamics.reproductions.study import Check, Outcome, Tell, largest
+from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell, largest
 from robot_dynamics.reproductions.swain_morris import (
     TOOLS,
     PoseServo,
@@ -156,7 +156,7 @@ def on_fixed_base(terms: UnifiedTerms) -> UnifiedTerms:
     return UnifiedTerms(parts, terms.held)
 
 
-def run(quick: bool, tell: Tell) -> Outcome:
+def run(quick: bool, tell: Tell) -> StudyOutcome:
     """Carry the box by both laws."""
     tell(0.0, "compiling")
     vehicle = _Vehicle(5.0 if quick else 6.0)
@@ -235,4 +235,4 @@ def run(quick: bool, tell: Tell) -> Outcome:
             ax.margins(x=0.0)
         figure.suptitle("Two arms on a vehicle carry a box", x=0.01, ha="left")
 
-    return Outcome(figures, checks, draw)
+    return StudyOutcome(figures, checks, draw)

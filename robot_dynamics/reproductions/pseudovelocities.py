@@ -52,7 +52,8 @@ class PseudoVelocities(ABC):
             inverse = np.linalg.inv(whole)
         except np.linalg.LinAlgError:
             raise RobotDynamicsError(
-                f"{type(self).__name__}: these pseudovelocities do not determine the motion here."
+                f"{type(self).__name__}: [A; B] is singular at these positions; expected "
+                "pseudovelocities that determine the motion: choose others."
             ) from None
         return inverse[:, : len(terms.A)], inverse[:, len(terms.A) :]
 
@@ -120,7 +121,8 @@ class CompletedVelocities(PseudoVelocities):
         sizes = np.abs(np.diag(R))
         if left < 0 or not sizes[-1] > _SINGULAR * sizes[0]:
             raise RobotDynamicsError(
-                "the arms cannot move the object freely here; choose ConstantVelocities."
+                "the arms cannot move the object in all directions at these positions; expected "
+                "six: choose ConstantVelocities."
             )
         free = basis[:, len(fixed) :]  # joint velocities that do not move the object
         _, _, order = qr(free.T, mode="economic", pivoting=True)

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.figures import BLUE, GREEN, GREY, ORANGE, VERMILION
-from robot_dynamics.reproductions.study import Check, Outcome, Tell, largest
+from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, ORANGE, VERMILION
+from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell, largest
 from robot_dynamics.reproductions.swain_morris import TOOLS, grasps, held_at, held_box, two_armed
 from robot_dynamics.reproductions.unified import (
     Operators,
@@ -90,7 +90,7 @@ def printed_bias(operators: Operators, system: UnifiedSystem, parts: Partition) 
     return float(np.max(np.abs(C - parts.C)) / np.max(np.abs(parts.C)))
 
 
-def run(quick: bool, tell: Tell) -> Outcome:
+def run(quick: bool, tell: Tell) -> StudyOutcome:
     """Compare blocks, accelerations and times."""
     tell(0.0, "compiling")
     system = unified_system(two_armed("floating", 300.0), TOOLS, held_box(40.0), grasps())
@@ -159,7 +159,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
         right.set_xlim(right=6.0 * max(times.values()))
         figure.suptitle("Linear separability beside the unified model", x=0.01, ha="left")
 
-    return Outcome(figures, checks, draw, (11.0, 3.6))
+    return StudyOutcome(figures, checks, draw, (11.0, 3.6))
 
 
 def _state(

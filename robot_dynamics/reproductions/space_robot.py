@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from scipy.integrate import simpson
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.figures import BLUE, GREY, INK, ORANGE, VERMILION, XYZ
+from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, ORANGE, VERMILION, XYZ
 from robot_dynamics.dynamics.impact import Impact, plastic_impact
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.reproductions.law_checks import (
     carrying_law_checks,
     inverse_dynamics_law_check,
 )
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell
 from robot_dynamics.reproductions.swain_morris import (
     BASE,
     BASE_HALF,
@@ -94,12 +94,12 @@ class SpaceRun:
     impact: Impact
 
 
-def run(quick: bool, tell: Tell) -> Outcome:
+def run(quick: bool, tell: Tell) -> StudyOutcome:
     """Catch and turn the satellite without thrusters."""
     return _outcome(quick, False, tell)
 
 
-def run_with_thrusters(quick: bool, tell: Tell) -> Outcome:
+def run_with_thrusters(quick: bool, tell: Tell) -> StudyOutcome:
     """Catch and turn the satellite while thrusters hold the base."""
     return _outcome(quick, True, tell)
 
@@ -264,7 +264,7 @@ def _came_from(there: Array, duration: float, outputs: int) -> tuple[Array, Arra
     return back.q[::-1], -back.qd[::-1]
 
 
-def _outcome(quick: bool, thrusters: bool, tell: Tell) -> Outcome:
+def _outcome(quick: bool, thrusters: bool, tell: Tell) -> StudyOutcome:
     times = (2.0, 2.5, 4.0, 8.0) if quick else (12.0, 16.0, 26.0, 60.0)
     tell(0.0, "compiling")
     craft = _Spacecraft(thrusters, times)
@@ -326,7 +326,7 @@ def _outcome(quick: bool, thrusters: bool, tell: Tell) -> Outcome:
         ]
     checks += craft.law_checks()
     title = "free-flying" if thrusters else "free-floating"
-    return Outcome(
+    return StudyOutcome(
         figures,
         tuple(checks),
         lambda figure: draw_space(figure, craft.robot, found, title),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.figures import write_figure
+from robot_dynamics.app.pictures.figures import write_figure
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.wording import apart
 
@@ -52,7 +52,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StudyOutcome:
     """How a study went.
 
     Attributes:
@@ -121,7 +121,7 @@ class Study:
         name: What it is called in commands.
         summary: What it shows, in one line.
         module: The module in this folder that has it.
-        function: The function there: `(quick, tell) -> Outcome`.
+        function: The function there: `(quick, tell) -> StudyOutcome`.
         sampled: Whether it draws samples: its function takes a `Sampling` after the others.
         laws: Control laws that it compares; its function takes one of them, or None, after the
             others.
@@ -141,7 +141,7 @@ class Study:
         quick: bool = False,
         sampling: Sampling | None = None,
         law: str | None = None,
-    ) -> Outcome:
+    ) -> StudyOutcome:
         """Run it.
 
         Args:
@@ -154,7 +154,7 @@ class Study:
         more: tuple[Any, ...] = (sampling or Sampling(),) if self.sampled else ()
         if self.laws:
             more = (*more, law)
-        outcome: Outcome = getattr(module, self.function)(quick, tell, *more)
+        outcome: StudyOutcome = getattr(module, self.function)(quick, tell, *more)
         return outcome
 
 

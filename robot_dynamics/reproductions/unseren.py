@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
 from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
@@ -39,7 +39,7 @@ from robot_dynamics.reproductions.law_checks import (
 from robot_dynamics.reproductions.parts_motion import parts_motion
 from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms, decoupled_law
-from robot_dynamics.reproductions.study import Check, Outcome, Tell, largest
+from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell, largest
 from robot_dynamics.reproductions.unseren_pseudovelocities import SecondExample
 from robot_dynamics.robot import Robot
 
@@ -103,7 +103,7 @@ def run_case(
     return run_jointed(controller, plant, true, motion, PERIOD, **options)
 
 
-def run(quick: bool, tell: Tell) -> Outcome:
+def run(quick: bool, tell: Tell) -> StudyOutcome:
     """Run all cases, check the law at an instant, and show the family of inverse dynamics."""
     tell(0.0, "compiling")
     setting = worked_case()
@@ -174,7 +174,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
             ha="left",
         )
 
-    return Outcome(said, tuple(checks), draw, (13.0, 7.5))
+    return StudyOutcome(said, tuple(checks), draw, (13.0, 7.5))
 
 
 def decoupling_checks(setting: Setting) -> list[Check]:

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
 from robot_dynamics.app.studies.samples import Results, run_samples
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.reproductions.jointed_control import JointedRecord, ReproductionSettings
 from robot_dynamics.reproductions.jointed_systems import Setting, misplaced, scaled, worked_case
 from robot_dynamics.reproductions.law_checks import jointed_law_checks
-from robot_dynamics.reproductions.study import Check, Outcome, Sampling, Tell
+from robot_dynamics.reproductions.study import Check, Sampling, StudyOutcome, Tell
 from robot_dynamics.reproductions.unseren import PERIOD, decoupling_checks, run_case
 from robot_dynamics.spatial import Rotation, Transform, Vector3
 
@@ -123,7 +123,7 @@ def quick_sample(number: int) -> dict[str, Any]:
     return sample(number, 150)
 
 
-def run(quick: bool, tell: Tell, sampling: Sampling) -> Outcome:
+def run(quick: bool, tell: Tell, sampling: Sampling) -> StudyOutcome:
     """Run the samples that are not known yet, and draw the distributions of all."""
     count = sampling.count or (_QUICK_COUNT if quick else _COUNT)
     path = (
@@ -186,7 +186,7 @@ def run(quick: bool, tell: Tell, sampling: Sampling) -> Outcome:
             ha="left",
         )
 
-    return Outcome(figures, tuple(checks), draw, (13.0, 7.5))
+    return StudyOutcome(figures, tuple(checks), draw, (13.0, 7.5))
 
 
 def _draw_distribution(ax: Any, what: str, values: dict[str, dict[str, Array]]) -> None:

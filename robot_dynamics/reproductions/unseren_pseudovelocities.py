@@ -92,8 +92,8 @@ def _analytic_inverse(
         J_2 = np.linalg.inv(_to_joint(terms, 1) @ terms.G[1][:, two])
     except np.linalg.LinAlgError:
         raise RobotDynamicsError(
-            "an arm is at a singularity, where the report's pseudovelocities do not determine its "
-            "joints' motion; choose ConstantVelocities."
+            "an arm is at a singularity, where the report's pseudovelocities do not determine the "
+            "motion of its joints; expected other positions: or choose ConstantVelocities."
         ) from None
     to_cs = terms.L_s[0].T @ np.linalg.inv(first)  # v_cs of the first part, from first V_1
     Pi, Sigma = np.zeros((n, 3)), np.zeros((n, 9))
@@ -109,6 +109,7 @@ def _require_example(system: JointedObjectSystem) -> None:
     kind = system.joint.type.name
     if kind != "spherical" or joints != [6, 6]:
         raise ArgumentError(
-            f"the report's examples are for a spherical joint and six joints an arm, not for a "
-            f"{kind} joint and {joints[0]} and {joints[1]} joints; choose CompletedVelocities."
+            f"the object has a {kind} joint and the arms {joints[0]} and {joints[1]} joints; the "
+            "report's examples expected a spherical joint and six joints each: choose "
+            "CompletedVelocities."
         )

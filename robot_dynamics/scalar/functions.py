@@ -3,7 +3,7 @@
 """Elementary functions of a scalar, whatever kind of scalar it is.
 
 Each takes Python floats, NumPy arrays (elementwise) or symbols, and gives the same kind back. On
-all of them a result that does not exist is nan: nothing is raised and nothing is printed.
+all of them an undefined result is nan, without an error or a warning.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small dense linear algebra over lists of scalars, without branches on values.
 
-Entries that are the float 0.0 are structural zeros: nothing is computed with them, so that a
+Entries that are the float 0.0 are structural zeros: they are skipped in all operations, so that a
 traced program has the sparsity of the matrices it was traced with.
 """
 
@@ -121,7 +121,7 @@ def factor(matrix: Matrix) -> Factors:
     inverse = [0.0] * n
     smallest: Scalar = 1.0
     for k in reversed(range(n)):
-        if is_zero(A[k][k]):  # nothing that comes of it is finite
+        if is_zero(A[k][k]):  # no result would be finite
             inverse[k], smallest = inf, 0.0
         else:
             inverse[k] = 1.0 / A[k][k]

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Square systems A x = b without branches on values: by reflections, or by fixed pivots.
 
-Reflections (Householder's, from the right: A = L Q) meet no zero on the way to the solution of a
-regular system. Elimination along the diagonal keeps the zeros of a large one, and can meet one.
+Reflections (Householder's, from the right: A = L Q) have no zero pivot if the system is regular.
+Elimination along the diagonal keeps the zeros of a large system, and can have a zero pivot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from robot_dynamics.scalar.symbolic import Scalar
 
 Matrix = Sequence[Sequence[Scalar]]
 
-#: Systems up to this size are solved by reflections: what a loop in space has at most.
+#: Systems up to this size are solved by reflections: the most rows of a loop in space.
 SMALL = 6
 _TINY = 1e-300  # has the sign of zero be positive
 
@@ -31,8 +31,9 @@ class Reflected:
     """A = L Q by reflections.
 
     Attributes:
-        diagonal: Of L (n,), up to sign what of each row is at right angles to those before it.
-        squares: Of the diagonal (n,).
+        diagonal: Diagonal of L (n,), up to sign the component of each row perpendicular to the
+            rows before it.
+        squares: Squares of the diagonal (n,).
         turned: Whether Q is a reflection: then det A is minus the product of the diagonal.
 
     Args:
@@ -80,11 +81,11 @@ class Reflected:
 
 
 class InOrder:
-    """A = L U along the diagonal, in the order in which it is.
+    """A = L U with pivots along the diagonal, in the given order.
 
     Attributes:
         diagonal: The pivots (n,); their product is det A.
-        squares: Of them (n,).
+        squares: Squares of the pivots (n,).
         turned: False.
 
     Args:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an algorithm may do with a scalar that is no plain number."""
+"""Interface of symbolic scalars: operations that algorithms can use on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError
 
-# What NumPy's functions are called here; operators by their method and its reflection.
+# Names of NumPy's functions here; operators by their method and its reflection.
 _FUNCTIONS = {
     np.sin: "sin", np.cos: "cos", np.tan: "tan", np.arcsin: "asin", np.arccos: "acos",
     np.arctan: "atan", np.arctan2: "atan2", np.hypot: "hypot", np.sqrt: "sqrt",
@@ -26,27 +26,26 @@ _OPERATORS = {
 
 
 class SymbolicValueError(RobotDynamicsError, TypeError):
-    """The value of a symbol was asked for while it has none."""
+    """The value of a symbol was requested, but it has none."""
 
 
 class SymbolicScalar(ABC):
-    """A scalar that is no plain number.
+    """A scalar other than a plain number.
 
-    Either it has no value, and operations on it are recorded instead of carried out, or it has
-    more than a value, such as a derivative (`Dual`).
+    Either it has no value, and operations on it are recorded, or it has more than a value, such as
+    a derivative (`Dual`).
 
-    Algorithms are written over scalars that may be Python floats, NumPy arrays (a batch, element
+    Algorithms are written over scalars that can be Python floats, NumPy arrays (a batch, element
     by element) or objects of this class. Python and NumPy floats and integers are constants: an
     operation may return a plain `float` where the constants decide the result (`symbol * 0.0` is
-    the float 0.0) and the symbol itself where they change nothing (`symbol + 0.0`). Like a
-    compiler with exact reals in mind, this takes every symbol to be finite and ignores the sign
-    of zero.
+    the float 0.0), and the symbol itself for neutral operations (`symbol + 0.0`). As for exact
+    reals, every symbol counts as finite, and the sign of zero is ignored.
 
-    A symbol cannot be compared and has no truth value, since the recorded program has to be the
+    A symbol cannot be compared and has no truth value, because the recorded program must be the
     same for all values.
 
-    NumPy's functions of the same meaning may be called (`np.sin(symbol)`), also on arrays of
-    symbols. An array of numbers and a symbol do not mix: make it an array of dtype object.
+    NumPy's functions accept symbols (`np.sin(symbol)`) and arrays of symbols. An array of numbers
+    and a symbol do not mix: make it an array of dtype object.
     """
 
     __slots__ = ()
@@ -190,14 +189,14 @@ class SymbolicScalar(ABC):
         return self * self
 
     def radians(self) -> Any:
-        """This angle in degrees as one in rad."""
+        """This angle, given in degrees, in rad."""
         return self * (np.pi / 180.0)
 
     def degrees(self) -> Any:
-        """This angle in rad as one in degrees."""
+        """This angle, given in rad, in degrees."""
         return self * (180.0 / np.pi)
 
-    # What NumPy looks for in the elements of an array of objects.
+    # Methods that NumPy calls on the elements of an array of objects.
     arcsin, arccos, arctan, arctan2 = asin, acos, atan, lambda self, x: self.atan2(x)
     deg2rad, rad2deg, fabs = radians, degrees, lambda self: self.absolute()
 
@@ -212,7 +211,7 @@ class SymbolicScalar(ABC):
         """Refused: a symbol has no value."""
         raise SymbolicValueError(
             "a symbol has no value and cannot become a float; use the functions of "
-            "robot_dynamics.scalar.functions, or NumPy's, instead of those of math."
+            "robot_dynamics.scalar.functions, or NumPy's, instead of math's functions."
         )
 
     __int__ = __float__
@@ -229,7 +228,7 @@ class SymbolicScalar(ABC):
     __lt__ = __le__ = __gt__ = __ge__ = _compare
     __eq__ = _compare
     __ne__ = _compare
-    # Symbols are told apart by identity, so that they may still be keys of a dictionary.
+    # Symbols are compared by identity, so that they can be keys of a dictionary.
     __hash__ = object.__hash__
 
 
@@ -266,6 +265,6 @@ def _apply(ufunc: Any, name: str, *arguments: Any) -> Any:
     return getattr(arguments[1], f"__r{name}__")(a)
 
 
-#: What algorithms compute with: float, NumPy array (elementwise) or `SymbolicScalar`. A type
+#: Scalars of algorithms: float, NumPy array (elementwise) or `SymbolicScalar`. A type
 #: checker cannot follow arithmetic over such a union, and a type variable would say no more.
 Scalar = Any

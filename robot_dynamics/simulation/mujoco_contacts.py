@@ -23,8 +23,8 @@ from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import (
+    ContactMode,
     ContactReport,
-    Touch,
     friction_used,
     held,
     tilt_of,
@@ -146,8 +146,8 @@ class MujocoContacts:
             if name not in told:
                 found.append(
                     ContactReport(
-                        name, Touch.OPEN, rest, np.eye(3), rest, rest, np.zeros(2), 0.0, np.inf,
-                        self._cones[name], self._impacts[name],
+                        name, ContactMode.OPEN, rest, np.eye(3), rest, rest, np.zeros(2), 0.0,
+                        np.inf, self._cones[name], self._impacts[name],
                     )
                 )  # fmt: skip
         return found
@@ -161,10 +161,10 @@ class MujocoContacts:
         return result
 
 
-def _state(pressed: bool, used: float) -> Touch:
+def _state(pressed: bool, used: float) -> ContactMode:
     if not pressed:
-        return Touch.OPEN
-    return Touch.SLIDING if used > _EDGE else Touch.STICKING
+        return ContactMode.OPEN
+    return ContactMode.SLIDING if used > _EDGE else ContactMode.STICKING
 
 
 class TangentPlanes:

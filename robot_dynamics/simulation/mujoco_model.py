@@ -31,7 +31,7 @@ from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.system import Arm, GraspSystem
 from robot_dynamics.model import WORLD, Body, LoopJoint, pose, pose_of, transform_of
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.terms import ContactTerms
+from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.spatial import Inertia, Transform, Vector3
 
@@ -517,7 +517,7 @@ class _Compliance:
 
     def _mass(self, places: list[int]) -> float:
         """Return the mass [kg] that moves along the mean normal, what holds held."""
-        terms = ContactTerms(self._scene)
+        terms = SceneTerms(self._scene)
         at = terms.at(self._start, np.zeros(self._scene.model.nv))
         b, w = terms.holding, terms.width
         normal = np.mean([at.J[b + w * i] for i in places], axis=0)

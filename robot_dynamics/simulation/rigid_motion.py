@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Motion of a scene in which everything holds: one kernel call an integration step.
+"""The engine of scenes with rigid grasps: one kernel call an integration step.
 
 Grasps, the joint between an object's parts and internal closed chains of the arms are loop joints;
-wrenches are their multipliers. The kernel makes the step and what is told of its end.
+wrenches are their multipliers. The kernel integrates one step and evaluates `Truth` at its end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from robot_dynamics.compile import Program, call, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
 from robot_dynamics.manipulation.system import Arm, GraspSystem
@@ -28,42 +28,53 @@ from robot_dynamics.model import Model, pose_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import dot, norm, times
-from robot_dynamics.simulation.plant import CORRECTION, Truth, copied, drives_of, restore
-from robot_dynamics.simulation.runge_kutta import CLASSICAL
-from robot_dynamics.simulation.scene import Scene
-from robot_dynamics.simulation.settings import PlantSettings
-from robot_dynamics.simulation.step import (
-    Drives,
-    decay_rates,
-    largest_step,
+from robot_dynamics.simulation.arguments import checked_array
+from robot_dynamics.simulation.closed_loop_step import (
     singular_step,
     step_derivative_program,
     step_derivatives,
     step_parameters,
     step_program,
 )
+from robot_dynamics.simulation.drives import DriveParameters, drives_of
+from robot_dynamics.simulation.engine import (
+    CORRECTION,
+    SceneEngine,
+    Truth,
+    copied,
+    grew_without_bound,
+    joint_forces_of,
+    restore,
+)
+from robot_dynamics.simulation.runge_kutta import CLASSICAL
+from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.settings import PlantSettings
+from robot_dynamics.simulation.stability import decay_rates, largest_step
 from robot_dynamics.spatial import Motion, Rotation, Scalar
 
 Array = NDArray[np.float64]
 
 
-class RigidMotion:
+class RigidMotion(SceneEngine):
     """Arms, object and grasps, integrated with a fixed step; loops closed by projection.
 
     Attributes:
-        scene: What there is.
-        model: What moves: arms and object, or the arms alone where they hold nothing.
+        scene: Arms and object.
+        model: Arms and object, or the arms alone if they hold nothing.
         robot: Its algorithms.
+        drives: Limits and friction of its joints.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
 
     Args:
-        scene: Arms and object; all grasps are rigid, and there is nothing to touch.
+        scene: Arms and object; all grasps are rigid, and nothing can be touched.
         start: Positions (nq,) of the whole system at the start, grasps closed.
         period: Control period [s].
         settings: Step and friction.
 
     Raises:
         ArgumentError: If the control period is no whole number of steps, or a stated step is too
-            long for the friction, springs and dampers of the joints. Where arms hold nothing, the
+            long for the friction, springs and dampers of the joints. If arms hold nothing, the
             step is shortened instead: they are lighter than with the object.
     """
 
@@ -73,14 +84,14 @@ class RigidMotion:
         self.model = system.model if scene.holds_object else system.arms_alone
         self.drives = drives_of(system, settings, self.model)
         self.robot = Robot(self.model)
-        # The truth where nothing is held: no grasp is open, and the object stays where it is.
+        # The truth if nothing is held: no grasp is open, and the object does not move.
         pose, force = start[system.object_q], np.zeros(len(system.internal_axes))
         self._at_rest = Truth.of(pose, np.zeros(6), force, (0.0, 0.0, 0.0), np.zeros(0))
         self._parts = len(system.object_bodies)
         self._start = self._own_positions(start)
         self.substeps = settings.steps("step_s", period)
         self.substeps = self._checked_substeps(period)
-        self._length = period / self.substeps
+        self._period, self._length = period, period / self.substeps
         self._q_at, self._v_at = _places(self.model, system.joint_names)
         self._passive_q, self._passive_v = _places(self.model, system.passive_joint_names)
         self._wrench_rows = slice(0, 6 * len(system.arms) if scene.holds_object else 0)
@@ -114,7 +125,7 @@ class RigidMotion:
             Robot(other.model),
         )
         other._start = other._own_positions(start)
-        other._checked_substeps(self._length * self.substeps)
+        other._checked_substeps(self._period)
         if self._recovery.size:
             other._recovery = scene.grasp_map.recovery.ravel()
             other._figures = self._figures_kernel.bind(other._recovery)
@@ -146,11 +157,11 @@ class RigidMotion:
         """
         return OwnParameters(*self._program(self.drives), blocks)
 
-    def _block(self, drives: Drives) -> Array:
+    def _block(self, drives: DriveParameters) -> Array:
         own = step_parameters(self.model, drives, self._length)
         return np.concatenate([own, self._recovery])
 
-    def _program(self, drives: Drives) -> tuple[bytes, Callable[[], Program]]:
+    def _program(self, drives: DriveParameters) -> tuple[bytes, Callable[[], Program]]:
         """Return key and maker of `step_and_figures` with the joints of these drives."""
         actuated = drives.v_index.tolist()
         key = (
@@ -159,12 +170,12 @@ class RigidMotion:
         )  # fmt: skip
         return key, lambda: step_and_figures(self.scene, self.model, actuated)
 
-    def _compiled_step(self, drives: Drives) -> Any:
+    def _compiled_step(self, drives: DriveParameters) -> Any:
         """Return `(q, qd, torque) -> ...` of `step_and_figures` with these drives."""
         return load_kernel(*self._program(drives), lanes=1).bind(self._block(drives))
 
     @cached_property
-    def _pushed_step(self) -> tuple[Any, Drives]:
+    def _pushed_step(self) -> tuple[Any, DriveParameters]:
         """The step under forces of all joints (nv,), compiled when it is needed first.
 
         What the drives give is limited before.
@@ -172,7 +183,7 @@ class RigidMotion:
         nv, own = self.model.nv, self.drives
         damping, friction = np.zeros(nv), np.zeros(nv)
         damping[own.v_index], friction[own.v_index] = own.damping, own.friction
-        drives = Drives(
+        drives = DriveParameters(
             np.arange(nv), np.full(nv, np.inf), damping, friction, own.friction_velocity
         )
         return self._compiled_step(drives), drives
@@ -188,27 +199,38 @@ class RigidMotion:
     def linearize(self, torque: Array) -> tuple[Array, Array]:
         """Return A (2 nv, 2 nv) and B (2 nv, na) of a control period from the present state.
 
-        Changes of positions, along velocities, and of velocities after it are A times those before
-        plus B times the change of the drives' torque.
+        Changes of positions, along velocities, and of velocities at its end are A times those at
+        its start plus B times the change of the torque.
+
+        Args:
+            torque: Torques of the arm joints (na,), without delay.
 
         Raises:
+            ArgumentError: If the torque has another shape or is not finite.
             RobotDynamicsError: If constraints depend on one another.
         """
         n, q, qd = self.model.nv, self.q, self.qd
+        na = len(self._system.joint_names)
+        passive = np.zeros(len(self.drives.effort) - na)
+        torque = np.concatenate([checked_array("torque", torque, (na,)), passive])
         A, B = np.eye(2 * n), np.zeros((2 * n, len(torque)))
         for _ in range(self.substeps):
             one, by_torque = step_derivatives(self.model, self._step_derivative, q, qd, torque)
             A, B = one @ A, one @ B + by_torque
             q, qd, *_ = self._step(q, qd, torque)
-        return A, B
+        return A, B[:, :na]
 
-    def state(self) -> tuple[Mapping[str, Any], ...]:
-        """Return copies of what changes."""
+    def state(self) -> tuple[Array, Array]:
+        """Return positions and velocities."""
+        return self.q, self.qd
+
+    def save(self) -> tuple[Any, ...]:
+        """Return copies of the variables."""
         return (copied(self, ("q", "qd", "_wrenches", "_told")),)
 
-    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
-        """Take up what `state` returned."""
-        restore(self, state[0])
+    def restore(self, saved: Sequence[Any]) -> None:
+        """Set the variables that `save` returned."""
+        restore(self, saved[0])
 
     def begin(self) -> None:
         """Return to the start, at rest."""
@@ -217,26 +239,25 @@ class RigidMotion:
         closed = np.zeros(self.model.constraint_count)
         self._told = self._figures(self.q, self.qd, self._wrenches, closed, closed)
 
-    def run(self, torque: Array, force: Array | None = None) -> None:
-        """Advance by one control period.
+    def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
+        """Advance by one control period; see `Engine.run`."""
+        try:
+            self._run(torque, wrenches)
+        except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
+            raise grew_without_bound(time + self._period, error) from error
 
-        Args:
-            torque: Of the drives, passive joints' after them.
-            force: Joint forces of external wrenches (nv,), if there are any.
-
-        Raises:
-            RobotDynamicsError: If the motion grows without bound.
-        """
+    def _run(self, torque: Array, wrenches: Mapping[str, Array] | None) -> None:
         step, drives = self._step, self.drives
-        if force is not None:
+        if wrenches:
             step, drives = self._pushed_step
+            force = joint_forces_of(self.robot, self.q, wrenches)
             force[self.drives.v_index] += torque
             torque = force
         largest = 0.0
         for _ in range(self.substeps):
-            q, qd, wrenches, told, pivot = step(self.q, self.qd, torque)
+            q, qd, multipliers, told, pivot = step(self.q, self.qd, torque)
             if pivot >= SMALLEST_PIVOT:
-                self.q, self.qd, self._wrenches, self._told = q, qd, wrenches, told
+                self.q, self.qd, self._wrenches, self._told = q, qd, multipliers, told
             else:
                 self._singular_step(drives, torque)
             if self.substeps > 1:
@@ -255,7 +276,7 @@ class RigidMotion:
         return self.q[self._passive_q], self.qd[self._passive_v]
 
     def truth(self, torque: Array) -> Truth:
-        """Return the true state, for the torque (na,) that was applied."""
+        """Return the true state, given the torque (na,) that was applied."""
         if not self.scene.holds_object:
             return self._at_rest._replace(torque=torque)
         return Truth(self._told, torque, self._parts)
@@ -283,7 +304,7 @@ class RigidMotion:
             )
         return max(self.substeps, math.ceil(period / longest * (1.0 - 1e-9)))
 
-    def _singular_step(self, drives: Drives, torque: Array) -> None:
+    def _singular_step(self, drives: DriveParameters, torque: Array) -> None:
         """Make one step where constraints depend on one another, or motion has no bound."""
         q, qd, multipliers, closure, drift = singular_step(
             self.robot, drives, self._length, self.q, self.qd, torque

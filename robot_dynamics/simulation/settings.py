@@ -13,7 +13,7 @@ from robot_dynamics.manipulation.contact_settings import Triple
 from robot_dynamics.manipulation.settings import PoseSettings
 from robot_dynamics.simulation.faults import FaultSettings
 
-Engine = Literal["engine", "mujoco"]
+EngineName = Literal["engine", "mujoco"]
 
 _STEP_TOLERANCE = 1e-5  # of the period: a step is written with six digits
 _LONGEST_STEP_S = {"step_s": 0.002, "mujoco_step_s": 0.0002}  # where none is stated
@@ -113,7 +113,7 @@ class PlantSettings:
         pushes: Forces from outside, and when.
     """
 
-    engine: Engine = "engine"
+    engine: EngineName = "engine"
     step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
     mujoco_step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
     command_delay_periods: int = field(

@@ -25,7 +25,7 @@ class Inertia:
 
     @classmethod
     def zero(cls) -> Inertia:
-        """Return the inertia of nothing."""
+        """Return the zero inertia."""
         return cls(0.0, Vector3.zero(), Symmetric3.zero())
 
     @classmethod
@@ -63,7 +63,7 @@ class Inertia:
         return Motion(spin, f.linear * (1.0 / self.mass) + c.cross(spin))
 
     def constrained_inverse_times(self, f: Force, freedoms: Sequence[Motion]) -> Motion:
-        """Return Phi f with Phi = S (S^T I S)^-1 S^T: the body can move in S alone (3.54)."""
+        """Return Phi f with Phi = S (S^T I S)^-1 S^T: the body can move only in S (3.54)."""
         matrix = [[s.dot(self * t) for t in freedoms] for s in freedoms]
         rates = factor(matrix).solve([s.dot(f) for s in freedoms])
         total = Motion.zero()

@@ -18,7 +18,7 @@ Six = TypeVar("Six", bound="_SixVector")
 
 @dataclass(frozen=True, slots=True)
 class _SixVector:
-    """What motions and forces have in common: a linear space of six scalars."""
+    """A linear space of six scalars, the base of motions and forces."""
 
     angular: Vector3
     linear: Vector3
@@ -68,8 +68,8 @@ class Motion(_SixVector):
     def screw(self) -> tuple[Scalar, Vector3]:
         """Return the pitch [m/rad] and the point of the axis nearest to the origin (2.10).
 
-        The motion is a turn about the axis through that point along `angular`, and a slide of
-        pitch times as much along it. A motion without rotation has no axis.
+        The motion is a rotation about the axis along `angular` through that point, and a
+        translation along it of the pitch times the angle. A motion without rotation has no axis.
         """
         along = 1.0 / self.angular.dot(self.angular)
         return self.angular.dot(self.linear) * along, self.angular.cross(self.linear) * along

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Planar vectors [omega, vx, vy] and [n, fx, fy], their transforms and inertias (2.16, A.1).
 
-They are the spatial ones of motions in the x-y plane, without the components that stay zero.
-Models need no planar kind: those zeros fold away when the program of a planar mechanism is traced.
-Use them for work by hand and in teaching. Matrices are (3, 3), as lists of rows.
+They are spatial vectors of motions in the x-y plane without the zero components. Models need no
+planar type: tracing a planar mechanism folds these zeros away. Use them for work by hand and in
+teaching. Matrices are (3, 3), as lists of rows.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from robot_dynamics.spatial.vector3 import Scalar, Symmetric3, Vector3
 _TINY = 1e-18  # far below the rounding of any sine; keeps the axis of no rotation finite
 _LEAST = 1e-30  # makes a sign of zero; cubes of its reciprocal are finite
 # Two columns whose product is less may have either sign: one of the three is longer than both. Its
-# reciprocal is what rounding is multiplied by in second derivatives.
+# reciprocal multiplies rounding errors in second derivatives.
 _EITHER = 1e-3
 # Added to the square of a sine: its ratio to the angle changes by a sixth of it, not in any digit,
 # and its second derivatives divide rounding by 1e-8 at most.
@@ -176,7 +176,7 @@ def rotation_vector(orientation: Rotation) -> Vector3:
     # its cosine does, but not the sign. Beyond a right angle both are added up.
     beyond = maximum(-cosine, 0.0)
     along = sine + _along_axis(orientation, cosine, sine) * beyond
-    small = _SMALL * (cosine + beyond) + _TINY * _TINY  # nothing beyond a right angle
+    small = _SMALL * (cosine + beyond) + _TINY * _TINY  # negligible beyond a right angle
     size = sqrt(sine.dot(sine) + small)
     length = sqrt(along.dot(along) + small)
     return along * (atan2(size, cosine) / length)
@@ -186,7 +186,7 @@ def _along_axis(orientation: Rotation, cosine: Scalar, sine: Vector3) -> Vector3
     """Return a vector along the axis, on the side of the sine: not zero beyond a right angle.
 
     Columns of (R + R^T) / 2 - cosine 1 = (1 - cosine) a a^T are along the axis a. They are added
-    up with the signs with which they agree, so that none needs to be chosen. At half a turn itself
+    with signs that make them agree, so that no column must be selected. At half a turn itself
     there are no second derivatives: the axis has either sign.
     """
     a, b, c = orientation.rows

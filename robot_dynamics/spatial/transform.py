@@ -54,7 +54,7 @@ class Transform:
     def displacement(self) -> Motion:
         """Return the small motion from A to B: XtoV (A.1), exact for translations.
 
-        It has the same components in A and in B coordinates, X v = v.
+        Its components in A and in B coordinates are equal, X v = v.
         """
         a, b, c = self.E.rows
         turn = Vector3(b[2] - c[1], c[0] - a[2], a[1] - b[0])  # X23 - X32, X31 - X13, X12 - X21

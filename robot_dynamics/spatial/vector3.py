@@ -83,7 +83,7 @@ class Symmetric3:
 
     @classmethod
     def of(cls, matrix: Sequence[Sequence[Scalar]]) -> Symmetric3:
-        """Return the symmetric matrix whose lower triangle is that of `matrix` (3, 3)."""
+        """Return the symmetric matrix with the lower triangle of `matrix` (3, 3)."""
         return cls(
             matrix[0][0], matrix[1][0], matrix[1][1], matrix[2][0], matrix[2][1], matrix[2][2]
         )
@@ -127,8 +127,8 @@ class Symmetric3:
 def cross_products(a: Vector3, b: Vector3, c: Vector3) -> Symmetric3:
     """Return `a x b x + c x a x` where that sum is symmetric, as it is for `c = b + k a`.
 
-    With `a x b x = b a^T - (a . b) 1` (Table 2.1 of Featherstone 2008); the lower triangle is
-    formed, the upper one is never looked at.
+    With `a x b x = b a^T - (a . b) 1` (Table 2.1 of Featherstone 2008); only the lower
+    triangle is computed.
     """
     s = b + c
     xx, yy, zz = a.x * s.x, a.y * s.y, a.z * s.z

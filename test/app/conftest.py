@@ -4,8 +4,8 @@
 
 import pytest
 
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario, shipped_scenarios
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.scenario import load_scenario, shipped_scenarios
 from robot_dynamics.description import DescriptionError
 
 

@@ -66,7 +66,7 @@ def test_what_it_starts_from_is_not_touched(program):
 @pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
 def test_several_lanes_are_refused(program):
     """A state cannot be taken together with its successor."""
-    with pytest.raises(CompilerError, match="one state after the other"):
+    with pytest.raises(CompilerError, match="4 lanes, expected 1"):
         compile_program(program, lanes=4).chain([0.1])
 
 
@@ -75,7 +75,7 @@ def test_something_has_to_be_carried_on(program):
     plain = trace(lambda x, _: {"y": x}, "plain", {"x": 2})
     other = trace(lambda x, _: {"x": x[0]}, "other", {"x": 2})
     for wrong in (plain, other):
-        with pytest.raises(ShapeError, match="to carry on"):
+        with pytest.raises(ShapeError, match=r"inputs are .* and outputs .*, expected an output"):
             Kernel.interpreted(wrong).chain()
-    with pytest.raises(ShapeError, match="takes one state"):
+    with pytest.raises(ShapeError, match=r"batch of \(2,\) states, expected one"):
         compile_program(program, lanes=1).chain([0.1])(3, np.ones((2, 2)), 0.3, [])

@@ -121,7 +121,7 @@ def test_graphs_do_not_mix(x):
         lambda: x.minimum(other),
         lambda: x.atan2(other),
     ):
-        with pytest.raises(TraceError, match="two different traced functions"):
+        with pytest.raises(TraceError, match="symbols of two traced functions"):
             operation()
 
 

@@ -69,7 +69,7 @@ def test_arrays_in_place(program, kernel):
         run()
         for own, expected in zip(out, kernel.bind(PARAMETERS)(q, m, s), strict=True):
             assert np.array_equal(own, expected)
-    with pytest.raises(ShapeError, match=r"expected a contiguous array \(2, 3\) of m"):
+    with pytest.raises(ShapeError, match=r"m is .*, expected .* of shape \(2, 3\)"):
         kernel.bind_arrays(PARAMETERS, [q, m.T, s], out)
 
 
@@ -392,7 +392,7 @@ def test_kernel_tells_what_it_is(program):
 @pytest.mark.parametrize("lanes", [0, 3, -1, 16])
 def test_impossible_lanes_are_refused(program, lanes):
     """Only powers of two up to eight are lanes."""
-    with pytest.raises(CompilerError, match="1, 2, 4 or 8 lanes"):
+    with pytest.raises(CompilerError, match=f"lanes is {lanes}, expected 1, 2, 4 or 8"):
         compile_program(program, lanes)
 
 
@@ -414,7 +414,7 @@ def test_what_would_take_minutes_to_compile_is_interpreted(program, monkeypatch,
     for kernel in (compile_program(program), load_kernel(b"too large", lambda: program)):
         assert kernel.is_interpreted
         (said,) = {record.getMessage() for record in caplog.records}
-        assert f"{program.name} has {program.size} operations, more than" in said
+        assert f"{program.name} has {program.size} operations, expected at most" in said
     monkeypatch.setenv("ROBOT_DYNAMICS_MOST_OPERATIONS", str(program.size))
     compiled = compile_program(program)
     assert not compiled.is_interpreted

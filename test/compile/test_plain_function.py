@@ -121,7 +121,7 @@ def test_wrong_arguments_are_refused(plain, change, error):
 def test_outputs_are_given_once(plain):
     """Outputs by position and by name together are refused, as by a ufunc."""
     a, b, s = arrays()
-    with pytest.raises(TypeError, match="both by position and by name"):
+    with pytest.raises(TypeError, match="both by position and as `out`"):
         plain(a, b, s, np.zeros(3), out=(np.zeros(3), None))
 
 

@@ -50,7 +50,7 @@ def test_inputs_broadcast(ports):
         ((0.0, 0.0), "f: expected q of shape (..., 7,), got ()"),
         (
             (np.zeros((4, 7)), np.zeros(5)),
-            "f: leading dimensions do not broadcast: q (4,), s (5,)",
+            "f: leading dimensions are q (4,), s (5,), expected dimensions that broadcast",
         ),
     ],
 )

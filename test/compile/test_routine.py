@@ -227,7 +227,7 @@ def test_functions_that_a_routine_calls(kind):
         bound()
         assert seen[0] == 110.0
         assert_allclose(ends[1], [10.0, 12.0])
-    with pytest.raises(CompilerError, match="run is no function"):
+    with pytest.raises(CompilerError, match="run is None, expected a function"):
         twice.bind(None, x, seen)
 
 
@@ -260,16 +260,20 @@ def test_only_fields_that_are_used_are_looked_at():
     run()
     assert_allclose(old.place, np.where(old.stuck, before, before + old.speed))
     assert not new.place.any()
-    with pytest.raises(CompilerError, match=r"move: cart\.place is no contiguous Vector"):
+    with pytest.raises(
+        CompilerError, match=r"move: cart\.place is None, expected a contiguous Vector"
+    ):
         move.bind(old._replace(place=None), 1.0)
 
 
 def test_fields_that_a_record_lacks():
     """One sentence names the routine, the record and the field."""
-    with pytest.raises(CompilerError, match=r"^misled: Cart has no field 'sped'\.$"):
+    with pytest.raises(
+        CompilerError, match=r"^misled: Cart has no field 'sped', expected one of place, "
+    ):
         misled(cart(4))
     with pytest.raises(
-        CompilerError, match=r"^greedy: cart\.owner is no array, number or call\.$"
+        CompilerError, match=r"^greedy: cart\.owner is of type Any, expected an array"
     ):
         greedy(cart(4))
 
@@ -307,10 +311,10 @@ def test_without_a_code_generator_the_function_runs(monkeypatch):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ((np.eye(2), np.zeros((2, 1))), "b is no contiguous Vector"),
-        ((np.eye(4)[::2, ::2], np.zeros(2)), "A is no contiguous Matrix"),
-        ((np.eye(2, dtype=int), np.zeros(2)), "A is no contiguous Matrix"),
-        ((np.eye(2),), "expected 2 arguments"),
+        ((np.eye(2), np.zeros((2, 1))), r"b is float64 of shape \(2, 1\), .* Vector"),
+        ((np.eye(4)[::2, ::2], np.zeros(2)), r"A is .* expected a contiguous Matrix"),
+        ((np.eye(2, dtype=int), np.zeros(2)), r"A is int64 of shape \(2, 2\), .* Matrix"),
+        ((np.eye(2),), "got 1 arguments, expected 2"),
     ],
 )
 def test_arguments_that_do_not_fit(arrays, message):

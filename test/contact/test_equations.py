@@ -148,7 +148,7 @@ def test_loops_hold_while_a_contact_pushes():
     limit = Contacts(robot, [stop])
     tau = np.zeros(robot.model.nv)
     tau[axis] = -50.0
-    with pytest.raises(ArgumentError, match=r"phi of 'limit' is 0.\d+, expected 0.001 at most"):
+    with pytest.raises(ArgumentError, match=r"phi of 'limit' is 0.\d+, expected at most 0.001"):
         contact_equations(limit, start.q, start.qd, tau)
     equations = contact_equations(limit, start.q, start.qd, tau, closed=[0])
     found = contact_forces(equations)
@@ -242,7 +242,7 @@ def test_a_contact_that_moves_nothing_is_refused():
     joint = JointElement("rail", "prismatic", "base", "slide", axis=(1, 0, 0), limits=Limits(0, 1))
     robot = Robot.from_mechanism(Mechanism("rail", links, (joint,)))
     items = [*joint_limits(robot), PointContact("below", "slide")]
-    with pytest.raises(ArgumentError, match="'below' moves nothing"):
+    with pytest.raises(ArgumentError, match="'below' has a normal along which no joint can move"):
         contact_equations(Contacts(robot, items), [0.0], [0.0], [0.0], closed=[0, 1, 2])
     for closed, words in (
         ([3], "closed contact 3, expected names, or places from 0 to 2"),
@@ -259,7 +259,7 @@ def test_a_contact_that_moves_nothing_is_refused():
     )
     assert named.names == placed.names == ("rail lower",)
     soft = PointContact("soft", "slide", material=Material(0.5, 1e4, 0.5))
-    with pytest.raises(ArgumentError, match="'soft' has a stiffness of 10000 N/m"):
+    with pytest.raises(ArgumentError, match="'soft' has stiffness 10000 N/m"):
         contact_equations(Contacts(robot, [soft]), [0.0], [0.0], [0.0])
     with pytest.raises(ArgumentError, match="tau has entries that are not finite"):
         contact_equations(Contacts(robot, items[:1]), np.zeros(1), np.zeros(1), [np.nan])
@@ -285,7 +285,7 @@ def test_what_leads_lemke_astray_is_noticed(monkeypatch):
     right = complementarity._lemke
     monkeypatch.setattr(complementarity, "_lemke", lambda A, b: right(A, b) + 0.1)
     assert_allclose(M @ linear_complementarity(M, d), motion, rtol=1e-7, atol=1e-8)
-    with pytest.raises(RobotDynamicsError, match="lost its accuracy"):
+    with pytest.raises(RobotDynamicsError, match="has an error above"):
         complementarity.copositive_complementarity(M, d)
 
 

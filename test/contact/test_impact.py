@@ -90,7 +90,7 @@ def test_sliding_is_arrested():
     kinetic = [contacts.robot.energies(q, v)[0] for v in (qd, hit.qd)]
     assert_allclose(hit.energy_lost, kinetic[0] - kinetic[1], rtol=1e-9)
     stop = Inequality("stop", lambda p: p.point("first").z)
-    with pytest.raises(ArgumentError, match="'stop' has no tangents"):
+    with pytest.raises(ArgumentError, match="'stop' is an inequality, without tangents"):
         sticking_impact(Contacts(contacts.robot, [stop]), q, qd, closed=[0])
 
 
@@ -434,17 +434,17 @@ def test_bad_arguments_are_refused():
         apart, deep = q + 0.08 * UP_FIRST, q - 0.002 * UP_FIRST
         for where, words in ((apart, "80 mm apart"), (deep, "2 mm deep")):
             with pytest.raises(
-                ArgumentError, match=f"'hit' is {words}, expected 1 mm .* `closed`"
+                ArgumentError, match=f"'hit' is {words}, expected at most 1 mm: .* `closed`"
             ):
                 law(contacts, where, FALLING)
         assert law(contacts, apart, FALLING, closed=[0]).impulse.any()
         assert law(contacts, q + 0.0009 * UP_FIRST, FALLING).impulse.any()
         soft = on_each_other(material=Material(0.5, 1e4, 0.5))
-        with pytest.raises(ArgumentError, match=r"'hit' has a stiffness of 10000 N/m, .* instant"):
+        with pytest.raises(ArgumentError, match=r"'hit' has stiffness 10000 N/m, .* instant"):
             law(*soft, FALLING)
     with pytest.raises(ArgumentError, match="qd"):
         impact(contacts, q, np.full(12, np.nan))
-    with pytest.raises(ArgumentError, match="impulses on frames are not finite"):
+    with pytest.raises(ArgumentError, match=r"impulses are .*, with a number that is not finite"):
         struck(floating(), at(0, 0, 0), np.zeros(6), {"body": np.full(6, np.nan)})
     with pytest.raises(ArgumentError, match="robot is 3"):
         struck(3, at(0, 0, 0), np.zeros(6), {})

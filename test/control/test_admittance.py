@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
-from robot_dynamics.app.laws import control_loop, make_law
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.laws import control_loop, make_law
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control import admittance
 from robot_dynamics.control.admittance import (
     AdmittanceError,
@@ -160,7 +160,7 @@ def test_drives_that_take_positions_give_way_alike(plant):
     moved = seen.object_pose[:3] - still[:3]
     np.testing.assert_allclose(moved, force / np.array(CHOSEN.stiffness), atol=2e-4)
     # At the set points themselves each hand is where the object at x_c has its grasp.
-    wanted = law._wanted[:7]
+    wanted = law.compliant.row[:7]
     to_object = np.eye(4)
     to_object[:3, :3] = Rotation.from_quat(wanted[3:]).as_matrix()
     to_object[:3, 3] = wanted[:3]
@@ -179,7 +179,7 @@ def test_set_points_stay_within_limits_and_speeds():
     law = make_law(load_scenario("lift_box", FREE))
     system, period = law.system, law.period
     q, near = system.posture, law.reference.start
-    points = SetPoints(system, law.safety, law.contacts, period, 4.0)
+    points = SetPoints(system, law.safety, law.grasp.contacts, period, 4.0)
     points.begin(q, near)
     away, before = near + np.array([0.0, 0.9, 0.4, 0.0, 0.0, 0.0, 0.0]), q
     limits, margin, fastest = system.limits, law.safety.position_margin, []
@@ -191,7 +191,7 @@ def test_set_points_stay_within_limits_and_speeds():
         before = now
     assert max(fastest) == pytest.approx(1.0)
     np.testing.assert_allclose(now, q, atol=1e-6)  # the posture that it began with
-    opening = ClosedPath(system, Robot(system.model).constraint_terms, law.contacts)
+    opening = ClosedPath(system, Robot(system.model).constraint_terms, law.grasp.contacts)
     opening.at = system.positions(now)
     row = np.zeros(19)
     row[:7] = near
@@ -236,7 +236,9 @@ def test_the_wrench_from_outside_is_that_of_the_time_that_has_passed():
     held, keep = law.hybrid_system.held, np.exp(-30.0 * 0.002)
     estimate = admittance.WrenchEstimate(law.hybrid_system, 30.0, 0.002)
     weight = held.mass * np.asarray(law.hybrid_system.arms.gravity)
-    step = {"pose": law.reference.start, "contact_wrench": np.array([0.0, 0.0, 0.0, *-weight])}
+    wrenches = np.zeros((1, 18))
+    wrenches[0, 3:6] = -weight
+    step = {"pose": law.reference.start, "held_body_wrenches": wrenches}
     estimate.update(7, SimpleNamespace(twist=np.zeros(6), **step))
     h = estimate.update(10, SimpleNamespace(twist=np.array([0, 0, 0, 0.1, 0, 0]), **step))
     assert h[3] == pytest.approx((1.0 - keep) * held.mass * 0.1 / (3 * 0.002))

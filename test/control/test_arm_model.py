@@ -7,8 +7,9 @@ import pytest
 from support.hybrid_systems import LINKAGE
 from support.sampled_decoupling import cell_of
 
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.robot import Robot

@@ -1,18 +1,25 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every control law offers what its base class names, in the shapes that it states."""
+"""Every control law returns arrays of the stated shapes, and has only abilities of its own."""
 
-import inspect
+from abc import ABC
 
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import LAWS, make_law
-from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.control.control_law import ControlLaw, LawStep
+from robot_dynamics.app.runs.recorders import planned_columns
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import LAWS, make_law
+from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.abilities import (
+    HoldsObject,
+    MonitorsSlip,
+    TakesReferences,
+    TouchesSurfaces,
+)
+from robot_dynamics.control.control_law import ControlLaw, HeldStep
+from robot_dynamics.control.gravity import GravityLaw
 from robot_dynamics.control.reference import ACCELERATION, POSE
-from robot_dynamics.control.settings import ControlSettings
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
 
 #: Scenarios of all laws, with surfaces and without them, with contacts that slip and without them.
@@ -47,28 +54,19 @@ def started(request):
     return law, q, law.start(q, np.zeros(len(q)))
 
 
-def test_nothing_is_missing(started):
-    """Names of `ControlLaw` and `LawStep` that a law or its step lacks."""
-    law, _, step = started
-    for offered, protocol in ((law, ControlLaw), (step, LawStep)):
-        names = [n for n, _ in inspect.getmembers(protocol) if not n.startswith("_")]
-        assert [name for name in names if not hasattr(offered, name)] == []
-
-
 def test_a_step_has_the_stated_shapes(started):
     """With wrenches and without them, before the ramp is over and after it."""
     law, q, first = started
     na, k = len(law.system.joint_names), len(law.system.arms)
     still = np.zeros(na)
-    later = law.ramp_ticks + 1
+    later = 1001  # the ramp of every start is over
     steps = [first, law.update(0, q, still, np.zeros((k, 6))), law.update(later, q, still)]
     for step in steps:
         assert step.torque.shape == step.support.shape == (na,)
         assert step.pose.shape == (7,)
         assert step.twist.shape == step.error.shape == (6,)
-        assert step.closure.shape == (6 * (k - 1),)
         # A law that touches surfaces follows more than motion and internal force.
-        assert len(step.reference) >= ACCELERATION.stop + len(step.internal_force)
+        assert len(step.reference) >= ACCELERATION.stop + len(law.internal_force_names)
         assert len(step.scales) >= 5
         assert 0.0 <= step.task_scale <= 1.0
         assert 0.0 < step.support_torque_ratio < 1.0
@@ -83,7 +81,7 @@ def test_the_plan_and_its_columns(started):
     rows = law.reference.rows(times)
     np.testing.assert_allclose(rows[0, POSE], step.pose, atol=1e-6)  # the start is solved for
     np.testing.assert_array_equal(rows[2], rows[3])
-    columns = law.references(times)
+    columns = planned_columns(law, times)
     assert {"reference_pose", "reference_twist", "reference_internal_force"} <= set(columns)
     assert all(len(values) == len(times) for values in columns.values())
     assert not set(columns) & set(law.columns)
@@ -100,23 +98,33 @@ def test_support_holds_arms_and_object_up(started):
     assert np.isfinite(law.hold_support(q + 0.3)).all()
 
 
-def test_what_a_law_leaves_out_is_refused_in_a_sentence(started):
-    """Whoever asks a law for what it does not say that it can is told so."""
+def test_abilities_have_the_stated_shapes(started):
+    """Steps of a held object, forces that references name, slip and surfaces of the last step."""
     law, _, step = started
-    assert isinstance(law, ControlLaw)
-    if not law.tunable:
-        with pytest.raises(ArgumentError, match="gains of this control law do not change"):
-            law.retune(ControlSettings())
-    if not law.follows:
-        assert law.force_columns == {}
-        with pytest.raises(ArgumentError, match="follows the scenario alone"):
-            law.follow(law.reference, 0)
-        with pytest.raises(ArgumentError, match="follows the scenario alone"):
-            law.internal_forces(np.zeros(6))
-    else:
+    assert isinstance(step, HeldStep) == isinstance(law, HoldsObject)
+    if isinstance(law, HoldsObject):
+        assert step.closure.shape == (6 * (len(law.system.arms) - 1),)
+        assert step.internal_force.shape == (len(law.internal_force_names),)
+        assert step.held_body_wrenches.shape == (law.grasp.bodies, 18)
+        assert len(step.poses) == law.grasp.bodies
+        assert step.tilts.shape == (len(law.grasp.soft_fingers),)
+    if isinstance(law, TakesReferences):
         assert law.force_columns["internal"].stop >= len(step.internal_force)
-    if not law.surfaces:
-        assert step.contact_force.shape == (0,)
-    assert len(step.slip_margins) == len(law.slip_contacts)
-    assert step.held_body_wrenches.shape == (law.held_bodies, 18)
-    assert len(step.poses) == max(1, law.held_bodies)
+        assert ("contact" in law.force_columns) == bool(getattr(law, "surfaces", ()))
+    if isinstance(law, TouchesSurfaces):
+        rows = [rows.stop for rows in law.surfaces.values()]
+        assert law.contact_force.shape == (max(rows, default=0),)
+    if isinstance(law, MonitorsSlip):
+        assert law.slip_margins.shape == (len(law.slip_contacts),)
+
+
+def test_a_law_without_an_object_has_no_ability():
+    """Gravity compensation writes the core alone, and nothing stands in for the rest."""
+    own = {name for name in vars(GravityLaw) if not name.startswith("_")}
+    assert own == {"check_start", "start", "update", "hold_support"}
+    assert GravityLaw.__mro__[1:] == (ControlLaw, ABC, object)
+
+
+def test_the_core_is_four_methods():
+    """A law that writes them can be made."""
+    assert ControlLaw.__abstractmethods__ == {"check_start", "start", "update", "hold_support"}

@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control loop: samples go in, torques come out, whatever the samples are."""
 
-from __future__ import annotations
-
+import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.control_loops import feed, sampled_loop
 
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.compile.machine import MachineCode
+from robot_dynamics.control.abilities import GraspFacts
 from robot_dynamics.control.clock import WallClock
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
@@ -125,13 +126,13 @@ def test_a_refused_start_changes_nothing(pair):
         measured = plant.step(torque)
     law = pilot.law
     given = (measured.q, measured.qd, measured.wrenches, step.reference)
-    expected = law._evaluate(*given, law._memory, 1.0)
+    expected = law.running.evaluate(*given, law.running.memory, 1.0)
     pilot._checked_start = measured.q  # as after a check
     with pytest.raises(RobotDynamicsError, match="start refused"):
         pilot.start_at(
             measured.tick, measured.tick, measured.q, 0.0 * measured.qd, measured.wrenches
         )
-    again = law._evaluate(*given, law._memory, 1.0)
+    again = law.running.evaluate(*given, law.running.memory, 1.0)
     np.testing.assert_array_equal(again.torque, expected.torque)
 
 
@@ -329,7 +330,7 @@ def test_gravity_that_is_not_as_it_is_said(added):
 def test_signs_that_are_wrong():
     """Whatever is computed drives the arms: no torque is left, and drives do what they can."""
     pilot, plant, measured = begun(load_scenario("lift_box"))
-    pilot.safety.note_drives(np.zeros_like, ())
+    pilot.safety.fallback.note_drives(np.zeros_like, ())
     for _ in range(200):
         torque, _ = update(pilot, measured)
         measured = plant.step(-torque)
@@ -342,7 +343,7 @@ def test_signs_that_are_wrong():
 def test_brakes_need_no_model():
     """Where drives brake without commands, commands cease as soon as the model is disproved."""
     pilot, plant, measured = begun(load_scenario("lift_box"))
-    pilot.safety.note_drives(np.zeros_like, ("left", "right"))
+    pilot.safety.fallback.note_drives(np.zeros_like, ("left", "right"))
     for _ in range(100):
         torque, _ = update(pilot, measured)
         if pilot.safety.released:
@@ -391,7 +392,7 @@ def test_a_grasp_of_a_jointed_object_that_is_dropped():
     assert not pilot.safety.faults
     model, system = pilot.system.model, pilot.system
     robot = Robot(replace(model, loops=tuple(x for i, x in enumerate(model.loops) if i != arm)))
-    q, qd = (part.copy() for part in plant._state())
+    q, qd = plant.engine.q.copy(), plant.engine.qd.copy()
     torque, tau = update(pilot, measured)[0], np.zeros(model.nv)
     for tick in range(measured.tick + 1, measured.tick + 100):
         tau[system.v_index] = torque
@@ -437,23 +438,13 @@ def test_a_law_for_parts_estimates_the_wrench_of_each():
     """One that speaks of a single body is refused before there is a torque, not in the loop."""
     scenario = load_scenario("fold")
     pilot = control_loop(scenario)
-
-    class Silent:
-        """The law, but that it says to hold one body."""
-
-        held_bodies = 1
-
-        def __init__(self, law):
-            self._law = law
-
-        def __getattr__(self, name):
-            return getattr(self._law, name)
-
+    law = copy.copy(pilot.law)
+    law.grasp = GraspFacts(bodies=1)
     settings = scenario.control, scenario.safety, pilot.clock
     with pytest.raises(RobotDynamicsError, match="each of the 2 parts"):
-        ControlLoop(Silent(pilot.law), *settings)
+        ControlLoop(law, *settings)
     # Nobody watches without sensors.
-    ControlLoop(Silent(pilot.law), *settings, wrist_sensors=False)
+    ControlLoop(law, *settings, wrist_sensors=False)
 
 
 # -- samples over topics

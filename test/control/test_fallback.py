@@ -53,6 +53,17 @@ def test_a_hold_without_model_makes_the_grip_firmer(held, firmer, added):
         np.testing.assert_array_equal(f.torque(Q, ZERO, Q, last, 0.002, held=held), last + added)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_drive_at_its_limit_weakens_the_whole_grip(sign):
+    """Joints keep their proportions: 3 of 4 N m are left at the second, three quarters of all."""
+    added = sign * np.array([2.0, 4.0, -8.0, 0.0])
+    f = fallback(fallback="hold", effort=10.0, firmer=lambda q: added)
+    last = sign * np.array([0.0, 7.0, 9.0, 10.0])
+    f.hold_joints(Q, last, held=True)
+    found = f.torque(Q, ZERO, Q, last, 0.002, held=True)
+    np.testing.assert_allclose(found, last + 0.75 * added)
+
+
 def test_gravity_with_damping():
     """Damping is twice bandwidth times inertia; the object's weight counts while it is held."""
     for held in (True, False):

@@ -42,18 +42,15 @@ def test_every_cause_latches_with_its_sentence(cause):
     assert latch.state is State.INACTIVE
     assert latch.faults == ()
     latch.start(14)
-    assert latch.elapsed(15) == 1
 
 
 @pytest.mark.parametrize("cause", [Cause.REFERENCE_LOST, Cause.WRENCH_LOST])
 def test_the_pose_is_held_by_the_law_where_the_arms_are_well(cause):
-    """The law goes on, its time stands still."""
+    """The law goes on, and comes to rest."""
     latch = started()
-    assert latch.elapsed(13) == 3
     latch.trip(14, fault(cause))
     assert latch.law_runs
     assert latch.reference_held
-    assert latch.elapsed(99) == 4
     assert latch.wrenches_usable == (cause is not Cause.WRENCH_LOST)
 
 

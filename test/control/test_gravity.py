@@ -5,9 +5,10 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.manipulation.assembly import closed_configuration

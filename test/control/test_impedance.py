@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
-from robot_dynamics.app.laws import control_loop, make_law
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.laws import control_loop, make_law
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.gains import GainError, PidGains, sampled_spectral_radius
 from robot_dynamics.control.impedance import _spectral_radius, check_springs
 from robot_dynamics.control.path_check import PreflightError

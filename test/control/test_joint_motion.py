@@ -237,6 +237,17 @@ def test_how_close_a_false_position_is_to_its_cause(away, close):
         assert close or "stale, repeated or false data" in sentence
 
 
+@pytest.mark.parametrize(("largest", "degrees"), [(0.0396, False), (0.0404, True)])
+def test_a_jump_near_zero_is_not_called_degrees(largest, degrees):
+    """All arms near zero are near their positions in degrees as well."""
+    q = np.array([0.001, largest, 0.5, 0.2])
+    check = Measurements(ARMS, LIMITS)
+    check.passes(q, np.zeros(4), passed=PERIOD)
+    false = np.concatenate([np.degrees(q[:2]), q[2:]])
+    assert not check.passes(false, np.zeros(4), passed=PERIOD)
+    assert ("degrees" in next(check.findings()).sentence) == degrees
+
+
 def test_noise_of_another_arm_is_no_motion():
     """A resting arm with coarse encoders tells nothing new beside one whose encoders jitter."""
     q, qd = np.ones((500, 4)), np.zeros((500, 4))

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.control.faults import State
 from robot_dynamics.control.joint_states import JointStates

@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import make_law
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.laws import make_law
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.gain_ramp import GainRamp, carried_over, with_gains
 from robot_dynamics.control.gains import GainError
 
@@ -41,8 +42,8 @@ SOFT_JOINTED = replace(
 )
 #: A scenario, other gains of it, and where its law keeps integrals.
 CASES = {
-    "hybrid": (SCENARIO, SOFT, "_memory"),
-    "jointed": (JOINTED, SOFT_JOINTED, "_integral"),
+    "hybrid": (SCENARIO, SOFT, lambda law: (law.running, "memory")),
+    "jointed": (JOINTED, SOFT_JOINTED, lambda law: (law, "_integral")),
 }
 
 
@@ -94,9 +95,10 @@ def test_the_torque_does_not_jump(case):
         """Change the gains as a parameter that is just read would."""
         controller.retune(soft)
         controller._retuning = GainRamp(controller.settings, soft, 1)
-        learned = getattr(controller, integrals)
+        place = integrals(controller)
+        learned = getattr(*place)
         controller._retune(controller._retuning)
-        setattr(controller, integrals, learned)
+        setattr(*place, learned)
 
     same, _ = torques(scenario, lambda controller: None, ticks=502)
     ramped, controller = torques(scenario, lambda law: law.retune(soft), ticks=800)

@@ -14,9 +14,9 @@ from support.hybrid_systems import LINKAGE
 from support.sampled_decoupling import cell_of
 from two_arms import BOX, two_arms
 
-from robot_dynamics.app.laws import make_law
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.laws import make_law
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.path_check import path_times
 from robot_dynamics.control.rollout import rollout
 from robot_dynamics.control.settings import (
@@ -53,7 +53,7 @@ def controller(path=PATH, **more):
 def rolled_out(law, times, q=HELD, terms=TERMS):
     """Return the motion of a law along its plan."""
     rows = [law.reference.rows(times)]
-    return rollout(law.system, terms, law.unlimited(q), rows, times, q, law.contacts)
+    return rollout(law.system, terms, law.unlimited(q), rows, times, q, law.grasp.contacts)
 
 
 def test_the_rollout_is_what_the_plant_does():
@@ -98,10 +98,10 @@ def test_the_controller_is_not_changed():
     """A rollout leaves gains and memory alone."""
     control = controller()
     control.start(HELD, np.zeros(14))
-    gains, memory = control.gains.pack(), control._memory.copy()
+    gains, memory = control.gains.pack(), control.running.memory.copy()
     rolled_out(control, np.arange(0.0, 0.1, 0.02))
     assert control.gains.pack().tobytes() == gains.tobytes()
-    assert control._memory.tobytes() == memory.tobytes()
+    assert control.running.memory.tobytes() == memory.tobytes()
 
 
 def test_a_path_out_of_reach_ends_where_it_cannot_go_on():

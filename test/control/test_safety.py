@@ -8,13 +8,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.law_steps import law_step
 
-from robot_dynamics.control.checks import StepFigures
 from robot_dynamics.control.clock import LockstepClock
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, Response, SafetyError, State
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.step_check import StepFigures
 from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStream
 from robot_dynamics.errors import ArgumentError
 
@@ -70,30 +71,28 @@ def running(**options) -> SafetyLayer:
     safety.observe(0, Q, QD, WRENCHES)
     safety.start(0, TORQUE)
     assert safety.observe(1, Q, QD, WRENCHES)
-    assert safety.command(1, TORQUE, closure=CLOSURE) is TORQUE
+    assert safety.command(1, law_step(TORQUE, closure=CLOSURE)) is TORQUE
     return safety
 
 
 def observe(safety, tick, q, qd, wrenches=WRENCHES):
     """Return whether the law may run on a sample that is compared with none before it."""
-    safety.measurement.begin()
+    safety.arms.measurement.begin()
     return safety.observe(tick, q, qd, wrenches)
 
 
 def test_from_inactive_over_the_ramp_to_active():
-    """Nothing is sent before the start; the ramp runs from 0 to 1 and then control is active."""
+    """Nothing is sent before the start; control is active when the ramp is over."""
     safety = layer(ramp_s=0.02)
     assert not safety.observe(5, Q, QD)
     assert safety.command(5) is None
     safety.start(5, support(Q, True))
     assert safety.state is State.STARTING
-    assert [safety.ramp(t) for t in (5, 10, 15, 99)] == [0.0, 0.5, 1.0, 1.0]
     assert safety.observe(14, Q, QD)
     assert safety.state is State.STARTING
     assert safety.observe(15, Q, QD)
     assert safety.state is State.ACTIVE
-    assert safety.elapsed(20) == 15
-    assert safety.command(20, TORQUE) is TORQUE
+    assert safety.command(20, law_step(TORQUE)) is TORQUE
 
 
 @pytest.mark.parametrize(
@@ -252,9 +251,8 @@ def test_the_reference_is_lost():
     assert safety.state is State.FALLBACK
     assert safety.response is Response.HOLD_POSE
     assert safety.reference_held
-    assert safety.elapsed(20) == 7
-    assert safety.command(7, TORQUE, closure=CLOSURE) is TORQUE
-    np.testing.assert_allclose(safety.command(8, TORQUE * np.nan), support(Q, True))
+    assert safety.command(7, law_step(TORQUE, closure=CLOSURE)) is TORQUE
+    np.testing.assert_allclose(safety.command(8, law_step(TORQUE * np.nan)), support(Q, True))
     assert safety.response is Response.SUPPORT
 
 
@@ -266,7 +264,7 @@ def test_a_wrench_is_lost():
     assert safety.observe(2, Q, QD, wrenches)
     assert not safety.wrenches_usable
     assert safety.response is Response.HOLD_POSE
-    assert safety.command(2, TORQUE) is TORQUE
+    assert safety.command(2, law_step(TORQUE)) is TORQUE
 
 
 def test_the_grasp_is_lost():
@@ -274,7 +272,7 @@ def test_the_grasp_is_lost():
     safety = running()
     lost = np.array([0.0, 0.0, 0.0, 0.02, 0.0, 0.0])
     assert safety.closure_warning is False
-    tau = safety.command(2, TORQUE, closure=lost)
+    tau = safety.command(2, law_step(TORQUE, closure=lost))
     assert safety.closure_warning
     assert safety.cause.startswith("right: it and arm 'left' disagree by 0.02 m")
     np.testing.assert_allclose(tau, support(Q, False))
@@ -288,8 +286,8 @@ def test_the_grasp_is_lost():
 
 def test_support_beyond_its_limit():
     """The joint that cannot hold arms and object up is named."""
-    safety = running()
-    tau = safety.command(2, TORQUE, support=np.array([10.0, 10.0, 10.0, 49.0]))
+    safety, over = running(), np.array([10.0, 10.0, 10.0, 49.0])
+    tau = safety.command(2, law_step(TORQUE, support=over, support_torque_ratio=1.03))
     np.testing.assert_allclose(tau, support(Q, True))
     assert safety.cause.startswith("right_b: holding arms and object up takes 49 N m")
 
@@ -300,10 +298,10 @@ def test_a_torque_that_must_not_be_sent(bad):
     safety = running()
     torque = TORQUE.copy()
     torque[3] = bad
-    np.testing.assert_allclose(safety.command(2, torque), support(Q, True))
+    np.testing.assert_allclose(safety.command(2, law_step(torque)), support(Q, True))
     assert safety.cause.startswith("right_b: the law wants")
     # a good torque later is not taken: the fault is latched
-    np.testing.assert_allclose(safety.command(3, TORQUE), support(Q, True))
+    np.testing.assert_allclose(safety.command(3, law_step(TORQUE)), support(Q, True))
 
 
 def test_a_law_that_gives_nothing():
@@ -313,7 +311,7 @@ def test_a_law_that_gives_nothing():
     assert safety.cause == "controller: the law gave no torque."
     safety = running()
     safety.trip(2, Finding(Cause.CONTROLLER_FAILED, "controller", "division by zero."))
-    np.testing.assert_allclose(safety.command(2, TORQUE), support(Q, True))
+    np.testing.assert_allclose(safety.command(2, law_step(TORQUE)), support(Q, True))
 
 
 def test_a_stop_latches_until_reset():
@@ -322,7 +320,7 @@ def test_a_stop_latches_until_reset():
     safety.stop(2)
     for tick in range(2, 20):
         assert not safety.observe(tick, Q, QD, WRENCHES)
-        np.testing.assert_allclose(safety.command(tick, TORQUE), support(Q, True))
+        np.testing.assert_allclose(safety.command(tick, law_step(TORQUE)), support(Q, True))
     with pytest.raises(SafetyError, match="start refused: stopped"):
         safety.start(20)
     safety.reset(20)
@@ -332,7 +330,7 @@ def test_a_stop_latches_until_reset():
         safety.start(21)
     safety.observe(21, Q, QD)
     safety.start(21)
-    assert safety.command(21, TORQUE) is TORQUE
+    assert safety.command(21, law_step(TORQUE)) is TORQUE
     safety.stop(22)
     safety.release()
     assert safety.command(23) is None
@@ -473,7 +471,7 @@ def test_how_long_limits_may_scale_the_task(scale, ticks, lost):
     """To less than half of it for a second."""
     safety = running(least_task_scale=0.495, scaled_for_s=1.0)
     for tick in (10, 10 + ticks):
-        safety.command(tick, TORQUE, closure=CLOSURE, task_scale=scale)
+        safety.command(tick, law_step(TORQUE, closure=CLOSURE, task_scale=scale))
     assert safety.law_runs != lost
 
 
@@ -481,7 +479,7 @@ def test_limits_may_scale_the_task_a_little():
     """Scaled by more than the least part it goes on for ever, and by as much."""
     safety = running(least_task_scale=0.5, scaled_for_s=1.0)
     for tick in range(10, 2000, 100):
-        safety.command(tick, TORQUE, closure=CLOSURE, task_scale=0.501)
+        safety.command(tick, law_step(TORQUE, closure=CLOSURE, task_scale=0.501))
     assert safety.law_runs
 
 
@@ -507,7 +505,7 @@ def test_when_arms_disagree_more_than_is_good(at, value, warns):
     closure = CLOSURE.copy()
     # Of a step in which something else is looked into, too.
     closure[at] = value
-    safety.command(2, TORQUE + 1e6, closure=closure)
+    safety.command(2, law_step(TORQUE + 1e6, closure=closure))
     assert safety.closure_warning == bool(warns)
 
 
@@ -516,7 +514,7 @@ def test_how_much_a_torque_may_change(change, held_back):
     """By a fifth of a newton metre in a period of 2 ms."""
     safety = running(torque_rate=100.0)
     wanted = TORQUE + change * np.array([0.0, 1.0, 0.0, 0.0])
-    sent = safety.command(2, wanted, closure=CLOSURE)
+    sent = safety.command(2, law_step(wanted, closure=CLOSURE))
     assert safety.rate_limited == held_back
     assert sent[1] - TORQUE[1] == pytest.approx(min(change, 0.2), rel=1e-6)
 
@@ -534,14 +532,15 @@ def test_what_is_looked_into_more_closely(monkeypatch, figure, value, cause):
     """Links that are too close, and wrenches beyond their limit; nothing that is within."""
     safety = running()
     check = safety.step_check
-    good = StepFigures(-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, -1.0)
-    monkeypatch.setattr(check, "passes", lambda *_: False)
-    monkeypatch.setattr(check, "figures", lambda: good._replace(**{figure: value}))
+    good = StepFigures(-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, -1.0, 0, 0.0, 0.0)
+    monkeypatch.setattr(check, "passes", lambda *_, **__: False)
+    monkeypatch.setattr(check, "figures", lambda *_: good._replace(**{figure: value}))
     close = Finding(Cause.TOO_CLOSE, "left_a", "too close.")
     check.proximity = SimpleNamespace(finding=lambda *_: close)
     lost = Finding(Cause.GRASP_LOST, "right", "lost.")
-    monkeypatch.setattr(check, "wrench_findings", lambda *_: [lost])
-    safety.command(2, TORQUE, pose=np.zeros(7), wrenches=np.zeros((1, 18)))
+    check.bodies = [SimpleNamespace(excess=lambda *_: 1.0, parameters=(), finding=lambda *_: lost)]
+    check.residuals = np.zeros((1, 11))
+    safety.command(2, law_step(TORQUE), wrists=WRENCHES)
     assert [found.cause for _, found in safety.faults] == ([] if cause is None else [cause])
 
 
@@ -553,14 +552,14 @@ def test_a_start_departs_from_the_torque_of_another_process():
     assert safety.command(0) is None
     safety.start(0, TORQUE)
     safety.observe(1, Q, QD, WRENCHES)
-    sent = safety.command(1, TORQUE, closure=CLOSURE)
+    sent = safety.command(1, law_step(TORQUE, closure=CLOSURE))
     assert np.abs(sent - (TORQUE - 30.0)).max() == pytest.approx(100.0 * PERIOD)
     # Once more, from brakes: what holds the arms up is there with the first torque.
     safety.stop(2)
     safety.release()
     safety.observe(3, Q, QD, WRENCHES)
     safety.start(3, TORQUE)
-    np.testing.assert_array_equal(safety.command(3, TORQUE, closure=CLOSURE), TORQUE)
+    np.testing.assert_array_equal(safety.command(3, law_step(TORQUE, closure=CLOSURE)), TORQUE)
 
 
 def test_a_law_that_jumps_is_held_back():
@@ -570,13 +569,13 @@ def test_a_law_that_jumps_is_held_back():
     jump = np.array([3.0, -20.0, 0.5, 0.0])
     largest = 100.0 * PERIOD
     assert safety.observe(2, Q, QD, WRENCHES)
-    sent = safety.command(2, before + jump, closure=CLOSURE)
+    sent = safety.command(2, law_step(before + jump, closure=CLOSURE))
     np.testing.assert_allclose(sent - before, jump * (largest / 20.0), rtol=1e-6)
     assert np.abs(sent - before).max() <= largest * (1 + 2e-9)
     assert safety.rate_limited == 1
     # It goes on from what was sent, and is left alone when it has arrived.
     for tick in range(3, 4 + round(20.0 / largest)):
-        sent = safety.command(tick, before + jump, closure=CLOSURE)
+        sent = safety.command(tick, law_step(before + jump, closure=CLOSURE))
     np.testing.assert_array_equal(sent, before + jump)
     assert safety.law_runs
 
@@ -587,7 +586,7 @@ def test_the_fallback_names_saturated_joints():
     safety.stop(2)
     safety.command(2)
     assert safety.saturated == ()
-    safety._fallback._effort = np.array([1.0, 100.0, 100.0, 100.0])
+    safety.fallback.torques._effort = np.array([1.0, 100.0, 100.0, 100.0])
     safety.command(3)
     assert safety.saturated == ("left_a",)
 
@@ -624,10 +623,10 @@ def test_a_soft_finger_that_tilts_is_a_fault(tilt):
     """Up to 10 degrees control goes on; then arms and object are held up by the fallback."""
     safety = running()
     safety.observe(2, Q, QD, WRENCHES)
-    assert safety.command(2, TORQUE, tilts=np.radians([9.99])) is TORQUE
+    assert safety.command(2, law_step(TORQUE, tilts=np.radians([9.99]))) is TORQUE
     safety.observe(3, Q, QD, WRENCHES)
     np.testing.assert_array_equal(
-        safety.command(3, TORQUE, tilts=np.array([tilt])), support(Q, True)
+        safety.command(3, law_step(TORQUE, tilts=np.array([tilt]))), support(Q, True)
     )
     assert (safety.state, safety.object_held) == (State.FALLBACK, True)
     (found,) = (fault for _, fault in safety.faults)
@@ -639,7 +638,7 @@ def test_the_limit_of_tilt_is_that_of_the_settings():
     """It may be left out."""
     safety = running(tilt_limit_deg=np.inf)
     safety.observe(2, Q, QD, WRENCHES)
-    assert safety.command(2, TORQUE, tilts=np.array([1.5])) is TORQUE
+    assert safety.command(2, law_step(TORQUE, tilts=np.array([1.5]))) is TORQUE
 
 
 @pytest.mark.parametrize(("at", "refused"), [(0.7, False), (2.099, False), (2.101, True)])

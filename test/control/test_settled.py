@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.settled import common, settled_rows, settled_until
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from support.control_loops import feed, sampled_loop
 
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.faults import SafetyError, StaleStreamError
 from robot_dynamics.control.taring import Taring
@@ -114,6 +115,6 @@ def test_taring_is_refused_while_control_runs(still):
         with pytest.raises(SafetyError, match="taring refused: the arms hold the object"):
             refused()
     assert not loop.wrist_sensors.tared
-    loop.safety._object_held = False  # as a law has it that holds none
+    loop.safety.object_held = False  # as a law has it that holds none
     with pytest.raises(SafetyError, match="taring refused: control runs"):
         Taring(loop, TOLERANCE)

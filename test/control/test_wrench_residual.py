@@ -7,15 +7,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.grasp_sum import GraspSum
+from support.law_steps import judged, law_step
 from two_arms import two_arms
 
-from robot_dynamics.control.checks import StepCheck
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.step_check import StepCheck
 from robot_dynamics.control.wrench_residual import (
-    ObjectMotion,
+    ObjectDeviation,
     WrenchResidual,
     Wrist,
     watched_bodies,
@@ -100,12 +101,18 @@ class Monitor:
 
     def finding_of(self, wrenches, wrists=None):
         """Return what wrenches of the body (1, 18) say, and those of its grasps (2, 6)."""
-        none = np.zeros(2)
-        self._check.passes(none, none, self._error, self._closure, wrenches=wrenches)
-        figures = self._check.figures()
-        found = list(self._check.wrench_findings(wrenches, wrists))
-        assert (figures.wrench_excess <= 0.0) == (not found)
-        return found[0] if found else None
+        none, check = np.zeros(2), self._check
+        step = law_step(
+            none,
+            pose=np.full(7, np.nan),  # so that the direction of the error has no meaning
+            error=self._error,
+            closure=self._closure,
+            held_body_wrenches=wrenches,
+        )
+        check.passes(step, none, none, none, measured=True)
+        cell = judged(check, step, wrists)
+        # The rule for wrenches comes before those for closure and error.
+        return None if cell.figures.wrench_excess <= 0.0 else next(check.findings(cell))
 
     @property
     def doubtful(self):
@@ -224,7 +231,7 @@ def test_an_arm_alone_loses_what_moves(system):
     state = np.array([*np.zeros(3), 0.0, 0.0, -30.0, 0.0, 0.0, 9.2, 0.0, 100.0])
 
     def cause(*motion):
-        return body.finding(np.zeros(18), state, ObjectMotion(*motion)).cause
+        return body.finding(np.zeros(18), state, ObjectDeviation(*motion)).cause
 
     assert cause(0.001, 0.0, None) is Cause.GRASP_LOST
     assert cause(0.0, 0.0, None) is Cause.WRENCH_WRONG
@@ -259,10 +266,10 @@ def state_of(force, moment=(0.0, 0.0, 0.0), needed=(0.0, 0.0, 0.0)):
 )
 def test_a_force_that_exists_does_work(way, exists):
     """5 um/N at least, along itself: an object that is off in another direction tells nothing."""
-    motion = ObjectMotion(1e-3, 0.0, False, np.array(way))
+    motion = ObjectDeviation(1e-3, 0.0, False, np.array(way))
     found = body_of(30.0).finding(np.zeros(18), state_of([0.0, 0.0, 30.0]), motion)
     assert found.cause is (Cause.UNEXPECTED_CONTACT if exists else Cause.WRENCH_WRONG)
-    turned = ObjectMotion(0.0, 1e-3, False, 2.0 * np.roll(way, 3))  # by a lever of 0.5 m
+    turned = ObjectDeviation(0.0, 1e-3, False, 2.0 * np.roll(way, 3))  # by a lever of 0.5 m
     found = body_of(30.0).finding(np.zeros(18), state_of([0.0] * 3, [0.0, 0.0, 15.01]), turned)
     assert found.cause is (Cause.UNEXPECTED_CONTACT if exists else Cause.WRENCH_WRONG)
 
@@ -307,7 +314,7 @@ def test_what_takes_weight_away(part, cosine, apart, cause):
     """
     force = 100.0 * part * np.array([np.sqrt(1.0 - cosine**2), 0.0, -cosine])
     state = state_of(force, needed=[0.0, 0.0, 100.0])
-    motion = ObjectMotion(0.01, 0.0, apart)
+    motion = ObjectDeviation(0.01, 0.0, apart)
     assert body_of(100.0).finding(np.zeros(18), state, motion).cause is cause
 
 
@@ -398,11 +405,11 @@ def test_a_warning_names_the_sensor_or_the_object(system):
     body = watched_bodies(system, SETTINGS, PERIOD)[0]
     at = body._wrists["right"].at
     state = np.array([*np.cross(at, force), *force, 0.0, 0.0, 46.2, 0.0, 100.0])
-    sentence = body.warning(np.zeros(18), state, ObjectMotion(0.0, 0.0, False))
+    sentence = body.warning(np.zeros(18), state, ObjectDeviation(0.0, 0.0, False))
     assert sentence.startswith("right: the wrist sensors measure 7 N")
     assert "expected at most 5 N" in sentence
     assert "taring before the grasp" in sentence
-    pushed = body.warning(np.zeros(18), state, ObjectMotion(0.001, 0.0, False))
+    pushed = body.warning(np.zeros(18), state, ObjectDeviation(0.001, 0.0, False))
     assert pushed.startswith("object: ")
     assert "it is pushed" in pushed
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from support.control_loops import feed, sampled_loop
 
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.run import make_plant, simulate
-from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import Cause, SafetyError
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.wrist_sensors import SensorFrames

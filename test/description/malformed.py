@@ -422,7 +422,7 @@ DOUBTFUL: dict[str, tuple[bytes, bytes | None, str]] = {
     ),
     # kinematics alone
     "massless leaf": (
-        _arm(f'name="lower">{INERTIAL}', 'name="lower">'), None, "moves has inertia.*'lower'",
+        _arm(f'name="lower">{INERTIAL}', 'name="lower">'), None, "links without inertia.*'lower'",
     ),
     "grams": (_arm('value="2"', 'value="2000"'), None, "were grams meant"),
     "millimetres": (_arm('"0.2 0 0"', '"200 0 0"'), None, "were millimetres meant"),

@@ -52,7 +52,7 @@ def test_meshes_are_located_from_the_description(tmp_path):
         description.locate(shape)
     (tmp_path / "a.stl").write_text("solid")
     assert description.locate(shape) == tmp_path / "a.stl"
-    with pytest.raises(RobotDynamicsError, match="a box has no file"):
+    with pytest.raises(RobotDynamicsError, match="link 'tool' is a box, expected a mesh"):
         description.locate(Shape("tool", "visual", "box", np.eye(4), (1, 1, 1)))
 
 

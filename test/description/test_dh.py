@@ -79,13 +79,13 @@ def test_a_file_gives_everything(tmp_path):
     ("old", "new", "message"),
     [
         ("dh: standard", "dh: craig", r"puma.yaml:1: .*'craig'"),
-        ("name: j2,", "name: j1,", "two rows are called 'j1'"),
+        ("name: j2,", "name: j1,", "'j1'"),
         ("a: 0.4318", "a: .nan", r"puma.yaml:5: .*finite"),
-        ("prismatic", "prism", r"puma.yaml:7: .*did you mean 'prismatic'"),
-        ("mass: 17.4", "mass: -1", "mass is -1 kg"),
-        ("lower: -1", "lower: 5", "the lower limit 5 is above"),
-        ("[0.13, 0.524, 0.539, 0, 0, 0]", "[0.13, 0.5]", "expected 6 values, found 2"),
-        (TABLE[TABLE.index("rows") :], "rows: []\n", "the table has no rows"),
+        ("prismatic", "prism", r"puma\.yaml:7.*'prismatic'"),
+        ("mass: 17.4", "mass: -1", r"mass.*-1"),
+        ("lower: -1", "lower: 5", r"lower.*\b5\b"),
+        ("[0.13, 0.524, 0.539, 0, 0, 0]", "[0.13, 0.5]", r"rows\[1\]\.inertia.*\b6\b.*\b2\b"),
+        (TABLE[TABLE.index("rows") :], "rows: []\n", r"puma\.yaml:3: rows"),
     ],
 )
 def test_mistakes_are_located(tmp_path, old, new, message):
@@ -108,7 +108,7 @@ def test_the_convention_must_be_stated():
     """A table of one convention read as the other is another robot."""
     with pytest.raises(TypeError):
         dh_mechanism([DHRow("j")])
-    with pytest.raises(RobotDynamicsError, match="expected 'standard' or 'modified'"):
+    with pytest.raises(RobotDynamicsError, match=r"'standard'.*'modified'"):
         dh_mechanism([DHRow("j")], convention="classic")
 
 
@@ -121,5 +121,5 @@ def test_a_table_without_mass_is_one_of_kinematics(tmp_path):
     assert "has no mass" in massless.message
     assert "kinematics need none" in motionless.hint
     robot = rd.load(tmp_path / "dh.yaml")
-    with pytest.raises(RobotDynamicsError, match="nothing that joint 's' moves has inertia"):
+    with pytest.raises(RobotDynamicsError, match=r"'s'.*inertia"):
         robot.forward_dynamics(np.zeros(1), np.zeros(1), np.zeros(1))

@@ -64,7 +64,7 @@ def test_the_documentation_lists_what_does_not_load():
 def test_fingers_without_mass_may_be_locked():
     """romeo has forward dynamics once the joints that move no inertia are locked."""
     name = "romeo_description/urdf/romeo.urdf"
-    with pytest.raises(RobotDynamicsError, match="'LHand' moves has inertia"):
+    with pytest.raises(RobotDynamicsError, match=r"'LHand'.*inertia"):
         require_inertia(build(read_urdf(FOLDER / name).mechanism))
     locked = dict.fromkeys(links_without_inertia(read_urdf(FOLDER / name).mechanism), 0.0)
     model = build(read_urdf(FOLDER / name, locked=locked).mechanism)

@@ -62,18 +62,18 @@ def test_joints_may_be_of_another_type(load):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("loop_A", "lopp_A", "did you mean 'loop_A'"),
-        ("3d", "4d", "unknown loop joint type '4d'"),
+        ("loop_A", "lopp_A", r"robot\.yaml:1.*'lopp_A'.*'loop_A'"),
+        ("3d", "4d", "'4d'"),
         ("['3d']", "['3d', '3d']", "type has 2 entries, expected one for each of the 1"),
         ("'fix_B'", "'coupler'", "fixed to each other already"),
-        ("['a']", "['aa']", "unknown joint 'aa'"),
-        ("['a']", "motor", "no joint has 'motor' in its name"),
-        ("'fix_B']", "'fix_B', 'c']", "robot.yaml:1: .*expected 2 values, found 3"),
-        ("]]", "], ['loop_A', 'fix_B']]", "type has 1 entries"),
-        ("name_mot", "name_motor", "robot.yaml:3: .*did you mean 'name_mot'"),
-        ("name_mot: ['a']", "joint_name: [a]", "joint_type has 0 entries"),
-        ("name_mot: ['a']", "joint_name: [z]\njoint_type: [FIXED]", "unknown joint 'z'"),
-        ("name_mot: ['a']", "joint_name: [a]\njoint_type: [BALL]", "unknown type 'BALL'"),
+        ("['a']", "['aa']", "'aa'"),
+        ("['a']", "motor", "'motor'"),
+        ("'fix_B']", "'fix_B', 'c']", r"robot\.yaml:1.*\b2\b.*\b3\b"),
+        ("]]", "], ['loop_A', 'fix_B']]", r"robot\.yaml:1.*\b1\b.*\b2\b"),
+        ("name_mot", "name_motor", r"robot\.yaml:3.*'name_mot'"),
+        ("name_mot: ['a']", "joint_name: [a]", r"joint_type.*\b0\b"),
+        ("name_mot: ['a']", "joint_name: [z]\njoint_type: [FIXED]", "'z'"),
+        ("name_mot: ['a']", "joint_name: [a]\njoint_type: [BALL]", "'BALL'"),
     ],
 )
 def test_mistakes_are_located(load, old, new, message):

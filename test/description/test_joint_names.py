@@ -85,7 +85,7 @@ def test_types_of_users_may_be_functions():
         ("soft_finger", {}, "unknown joint type 'soft_finger'"),
     ],
 )
-def test_what_is_wrong_has_its_place(name, parameters, message):
+def test_errors_have_the_place_of_the_element(name, parameters, message):
     """One error each, at the place of the element."""
     found, (problem,) = looked_up(name, **parameters)
     assert found is None

@@ -18,7 +18,7 @@ from description.malformed_models import MASSLESS, MODELS
 from description.urdf_texts import ARM, line_of
 from waiting import PATIENCE_S
 
-from robot_dynamics.app.command_line import main
+from robot_dynamics.app.command_line.main import main
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
 
@@ -98,7 +98,7 @@ def test_a_model_without_mass_is_read_with_a_warning(tmp_path, case):
     contents, line = MASSLESS[case]
     (tmp_path / case).write_bytes(contents)
     found = load_description(tmp_path / case).diagnosis.warnings
-    (warning,) = [p for p in found if "nothing that it moves has inertia" in p.message]
+    (warning,) = [p for p in found if "moves only links without inertia" in p.message]
     assert warning.place.endswith(f"{case}:{line}")
     with pytest.raises(DescriptionError):
         load_description(tmp_path / case, strict=True)
@@ -119,9 +119,9 @@ def test_a_chain_without_mass_is_read_in_time():
     (warning,) = [
         p
         for p in load_description(chain_without_mass(1000).decode()).diagnosis.warnings
-        if "nothing that it moves" in p.message
+        if "moves only links without inertia" in p.message
     ]
-    assert "likewise of 999 further joints" in warning.message
+    assert "and 999 further joints" in warning.message
 
 
 def test_the_command_line_shows_no_traceback(tmp_path, capsys):
@@ -183,7 +183,7 @@ def special_files(folder):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs a Unix system")
-def test_what_is_no_ordinary_file_is_answered(tmp_path):
+def test_special_files_end_with_a_sentence(tmp_path):
     """Folders, pipes, circles of links, devices: the command ends, with a sentence."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for arguments, words in special_files(tmp_path).items():

@@ -88,5 +88,5 @@ def test_model_files_are_judged_as_urdfs_are(tmp_path, arm):
         assert again.diagnosis.problems == description.diagnosis.problems
         description = again
     write_model(tmp_path / "m.yaml", with_joint(arm, damping=-1.0))
-    with pytest.raises(DescriptionError, match=r"m\.yaml:11: joint 'shoulder': damping is -1"):
+    with pytest.raises(DescriptionError, match=r"m\.yaml:11.*'shoulder'.*damping.*-1"):
         load_description(tmp_path / "m.yaml")

@@ -30,7 +30,7 @@ def test_multiplier_and_offset_are_those_of_the_gear():
     )
 
 
-def test_what_mimics_another_joint_has_no_drive():
+def test_mimic_joints_have_no_drive():
     """One actuator moves both fingers; a transmission on the second says that it has its own."""
     joints = [JointElement(name, "revolute", "a", "b") for name in "abc"]
     gears = [CouplingElement.gear(name, name, "a", 1.0) for name in "bc"]

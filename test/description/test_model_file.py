@@ -203,25 +203,25 @@ def text(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("version: 1", "version: 2", "this release reads version 1"),
-        ('format: "robot', 'format: "robt', "m.yaml:1: format: unknown value"),
-        ('"name": "upper"', '"name": "lower"', "already taken at .*m.yaml:7"),
-        ('"type": "prismatic"', '"type": "prizmatic"', "m.yaml:12: .*did you mean 'prismatic'"),
-        ('"parent": "upper"', '"parent": "uper"', "m.yaml:12: .*did you mean 'upper'"),
-        ('"mass": 2.0', '"mass": "2.0"', "m.yaml:7: .*expected a number"),
-        ('"mass": 2.0', '"mas": 2.0', "m.yaml:7: .*unknown key 'mas'"),
-        ('"successor": "base"', '"successor": "bse"', "m.yaml:15: .*unknown link 'bse'"),
-        ('"link": "tool"', '"link": "tol"', "m.yaml:19: .*unknown link 'tol'"),
-        ('["elbow", -1.0]', '["elbw", -1.0]', "unknown joint 'elbw'"),
-        ('"type": "fixed", "pred', '"type": "floating", "pred', "unknown joint type 'floating'"),
-        ('"type": "fixed", "pred', '"type": "fixed", "damping": 1.0, "pred', "acts on nothing"),
+        ("version: 1", "version: 2", r"version.*\b1\b"),
+        ('format: "robot', 'format: "robt', r"m\.yaml:1.*'robot_dynamics model'"),
+        ('"name": "upper"', '"name": "lower"', r"'lower'.*m\.yaml:7"),
+        ('"type": "prismatic"', '"type": "prizmatic"', r"m\.yaml:12.*'prismatic'"),
+        ('"parent": "upper"', '"parent": "uper"', r"m\.yaml:12.*'upper'"),
+        ('"mass": 2.0', '"mass": "2.0"', r"m\.yaml:7.*\b1\b.*'2\.0'"),
+        ('"mass": 2.0', '"mas": 2.0', r"m\.yaml:7.*'mas'"),
+        ('"successor": "base"', '"successor": "bse"', r"m\.yaml:15.*'bse'"),
+        ('"link": "tool"', '"link": "tol"', r"m\.yaml:19.*'tol'"),
+        ('["elbow", -1.0]', '["elbw", -1.0]', "'elbw'"),
+        ('"type": "fixed", "pred', '"type": "floating", "pred', "'floating'"),
+        ('"type": "fixed", "pred', '"type": "fixed", "damping": 1.0, "pred', "damping is given"),
         (
             '"type": "fixed", "pred',
             '"type": "planar", "rest": [0.0, 1.0], "pred',
-            "m.yaml:15: .*rest has 2 values, a planar joint has 3 degrees of freedom",
+            r"m\.yaml:15.*rest.*\b2\b.*\b3\b",
         ),
-        ("[1.0, 0.0, 0.0, 0.2]", "[1.0, 0.0, 0.2]", "m.yaml:12: .*expected 4 values, found 3"),
-        ("[1.0, 0.0, 0.0, 0.2]", "[2.0, 0.0, 0.0, 0.2]", "m.yaml:12: .*no rotation"),
+        ("[1.0, 0.0, 0.0, 0.2]", "[1.0, 0.0, 0.2]", r"m\.yaml:12.*\b4\b.*\b3\b"),
+        ("[1.0, 0.0, 0.0, 0.2]", "[2.0, 0.0, 0.0, 0.2]", r"m\.yaml:12.*rotation"),
     ],
 )
 def test_mistakes_are_located(tmp_path, text, old, new, message):
@@ -256,5 +256,5 @@ def test_joints_need_not_form_a_tree(tmp_path):
     assert [loop.name for loop in saved.model().loops] == ["back"]
     lost = dataclasses.replace(ring, joints=ring.joints[1:])
     write_model(tmp_path / "lost.yaml", Description(lost))
-    with pytest.raises(DescriptionError, match="link 'a': is connected to 'base' by no joint"):
+    with pytest.raises(DescriptionError, match=r"'a'.*'base'"):
         read_model(tmp_path / "lost.yaml")

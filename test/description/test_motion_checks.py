@@ -45,12 +45,12 @@ def found(*chain):
         ([("revolute", Z, 1e-6, 1e-6 * SOLID)], []),  # small is not nothing
     ],
 )
-def test_chains(chain, expected):
+def test_exactly_the_joints_that_move_no_inertia_are_found(chain, expected):
     """A joint is found exactly if it can move while nothing with inertia does."""
     assert found(*chain) == expected
 
 
-def test_what_carries_no_mass_at_all_is_found_without_numbers():
+def test_joints_without_mass_beyond_them_are_found():
     """Fixed joints pass mass on; a rotor, mass or inertia anywhere beyond a joint is enough."""
     kinds = {"a": "fixed", "b": "revolute", "c": "revolute", "d": "fixed", "e": "revolute"}
     joints = [JointElement(f"to {n}", k, "root", n) for n, k in kinds.items()]

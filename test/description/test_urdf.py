@@ -188,7 +188,7 @@ def test_every_problem_is_listed_at_once():
 def joint_without_inertia(text):
     """Return the element of the warning that a joint moves nothing, None if there is none."""
     found = read_urdf(text).diagnosis.warnings
-    return next((p.element for p in found if "nothing that it moves" in p.message), None)
+    return next((p.element for p in found if "links without inertia" in p.message), None)
 
 
 def test_a_mass_on_its_own_axis_is_found():
@@ -224,11 +224,11 @@ def test_locked_joints_need_no_inertia():
     text = ARM.replace(f'name="lower">{INERTIAL}', 'name="lower">')
     assert joint_without_inertia(text) == "joint 'elbow'"
     locked = read_urdf(text, locked={"elbow": 0.5})
-    assert not any("nothing that it" in p.message for p in locked.diagnosis.problems)
+    assert not any("links without inertia" in p.message for p in locked.diagnosis.problems)
     joint = locked.mechanism.joints[1]
     assert joint.type == "fixed"
     np.testing.assert_allclose(joint.placement[:3, 3], [0.2, 0.3, 0.4], rtol=1e-15)
-    with pytest.raises(UnknownNameError, match="did you mean 'elbow'"):
+    with pytest.raises(UnknownNameError, match="'elbow'"):
         read_urdf(text, locked={"elbo": 0.5})
 
 

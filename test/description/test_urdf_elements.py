@@ -29,9 +29,9 @@ def test_an_orientation_may_be_a_quaternion():
     np.testing.assert_allclose(
         placement[:3, :3], Rotation.from_quat([0.6, 0, 0, 0.8]).as_matrix(), atol=1e-15
     )
-    with pytest.raises(DescriptionError, match="both rpy and quat_xyzw"):
+    with pytest.raises(DescriptionError, match=r"\brpy\b.*quat_xyzw"):
         joint_of(text.format("quat_xyzw", ' rpy="0 0 0"'))
-    with pytest.raises(DescriptionError, match="not of unit length"):
+    with pytest.raises(DescriptionError, match=r"quat_xyzw has length 1\.\d+, expected 1"):
         joint_of(text.format("quat_xyzw", "").replace("0.8", "0.9"))
 
 

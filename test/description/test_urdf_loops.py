@@ -188,7 +188,7 @@ def test_ends_on_one_rigid_piece_close_nothing():
     """Links that fixed joints connect cannot be joined once more."""
     tool = '<link name="tool"/><joint name="f" type="fixed"><parent link="right"/>'
     tool += '<child link="tool"/></joint>\n'
-    with pytest.raises(DescriptionError, match="'tool' and 'right' are fixed to each other"):
+    with pytest.raises(DescriptionError, match=r"'tool'.*'right'"):
         read_urdf(closed(tool + ISAAC.replace('"coupler"', '"tool"')))
 
 

@@ -81,10 +81,10 @@ def test_a_robot_inside_is_found():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"axis": np.full(3, np.nan)}, "joint 'hinge': xyz has the number 'nan'"),
-        ({"parent": "bas"}, "did you mean 'base'"),
-        ({"joint_type": "hinge"}, "unknown joint type 'hinge'"),
-        ({"limit": Fake(lower="low", upper=1.0)}, "lower has 'low', expected a number"),
+        ({"axis": np.full(3, np.nan)}, r"'hinge'.*\bxyz\b.*'nan'"),
+        ({"parent": "bas"}, "'base'"),
+        ({"joint_type": "hinge"}, r":10: joint 'hinge': .*'hinge'"),
+        ({"limit": Fake(lower="low", upper=1.0)}, r"lower.*'low'"),
     ],
 )
 def test_objects_are_checked_as_files_are(changes, message):
@@ -95,7 +95,7 @@ def test_objects_are_checked_as_files_are(changes, message):
 
 def test_other_objects_are_refused_in_one_sentence():
     """A number is no robot, and neither is an origin of the wrong shape."""
-    with pytest.raises(RobotDynamicsError, match="a int cannot be read as a robot"):
+    with pytest.raises(RobotDynamicsError, match=r"\bint\b.*URDF"):
         load_description(7)
     with pytest.raises(RobotDynamicsError, match=r"shape \(3, 3\)"):
         urdf_text(fake(origin=np.eye(3)))

@@ -50,7 +50,9 @@ def test_a_sound_file_is_answered_with_its_text(tmp_path, monkeypatch):
         ('<link name="$(arg side)"/>', "r.xacro", "argument 'side' is not given"),
     ],
 )
-def test_what_is_wrong_is_said_once_and_with_its_line(tmp_path, monkeypatch, text, place, message):
+def test_errors_of_xacro_have_their_line_and_appear_once(
+    tmp_path, monkeypatch, text, place, message
+):
     """The line where xacro quotes the text; no class of Python is named, nothing said twice."""
     found = answer(tmp_path, monkeypatch, text)
     assert found["place"] == place

@@ -40,7 +40,7 @@ def test_without_the_package_one_sentence_says_what_to_do(write, monkeypatch):
 
 def test_missing_files_are_named_with_or_without_the_package(tmp_path):
     """A missing file is a missing file."""
-    with pytest.raises(DescriptionError, match="there is no such file, expected a xacro file"):
+    with pytest.raises(DescriptionError, match=r"none\.xacro"):
         expand_xacro(tmp_path / "none.xacro")
 
 
@@ -62,7 +62,7 @@ class TestWithTheXacroPackage:
 
     def test_an_undeclared_argument_is_refused(self, write):
         """xacro itself would pass over it in silence."""
-        with pytest.raises(DescriptionError, match="unknown xacro argument 'mas'; did you mean"):
+        with pytest.raises(DescriptionError, match="'mas'"):
             load_description(write(), arguments={"mas": 5})
 
     def test_other_files_and_packages_are_found(self, write, tmp_path, monkeypatch):
@@ -97,7 +97,7 @@ class TestWithTheXacroPackage:
             for i in range(30)
         )
         text = f'{HEAD}{macros}<xacro:macro name="m30"><link name="x"/></xacro:macro><xacro:m0/>'
-        with pytest.raises(DescriptionError, match="is not expanded after 1 s"):
+        with pytest.raises(DescriptionError, match=r"arm\.urdf\.xacro:1.*\b1 s\b"):
             expand_xacro(write(f"{text}</robot>"))
 
     def test_problems_after_expansion_name_the_lines_of_the_expanded_text(self, write):
@@ -114,22 +114,25 @@ class TestWithTheXacroPackage:
         ("text", "message"),
         [
             (XACRO.replace("</robot>", ""), r"arm.urdf.xacro:\d+: is not well-formed XML"),
-            (XACRO.replace("m / 2", "m / z"), "cannot be expanded: .*name 'z' is not defined"),
-            (XACRO.replace("m / 2", "().__class__"), "cannot be expanded: .*invalid name"),
-            (XACRO.replace("(arg mass)", "(arg mas)"), "cannot be expanded: .*mas"),
-            (XACRO.replace("</robot>", "<xacro:none/></robot>"), "unknown macro name: xacro:none"),
+            (XACRO.replace("m / 2", "m / z"), "'z'"),
+            (XACRO.replace("m / 2", "().__class__"), r"'\(\)\.__class__'"),
+            (XACRO.replace("(arg mass)", "(arg mas)"), "'mas'"),
+            (XACRO.replace("</robot>", "<xacro:none/></robot>"), r"xacro:none"),
             (
                 XACRO.replace("</robot>", '<xacro:include filename="no.xacro"/></robot>'),
-                "cannot be expanded: .*no.xacro",
+                r"arm\.urdf\.xacro:.*no\.xacro",
             ),
             (
                 XACRO.replace("</robot>", '<xacro:include filename="arm.urdf.xacro"/></robot>'),
                 "include each other without end|recursion",
             ),
-            (f'{HEAD}<link name="$(find no_such_package)"/></robot>', "there is no package"),
+            (
+                f'{HEAD}<link name="$(find no_such_package)"/></robot>',
+                r"//no_such_package/.*no_such_package",
+            ),
         ],
     )
-    def test_what_xacro_cannot_expand_is_one_sentence(self, write, text, message, capfd):
+    def test_errors_of_xacro_are_one_sentence(self, write, text, message, capfd):
         """The file is named, nothing is printed, and no traceback is seen."""
         with pytest.raises(DescriptionError, match=message) as caught:
             load_description(write(text))

@@ -36,24 +36,24 @@ def test_a_document_and_its_lines_are_returned():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (BOMB, "f.urdf:3: has a document type declaration"),
-        (BOMB.replace("DOCTYPE robot", "doctype robot"), "f.urdf:3: has a document type"),
-        ('<!DOCTYPE robot SYSTEM "http://nowhere/x.dtd"><robot/>', "f.urdf:1: has a document"),
+        (BOMB, r"f\.urdf:3.*DOCTYPE"),
+        (BOMB.replace("DOCTYPE robot", "doctype robot"), r"f\.urdf:3.*DOCTYPE"),
+        ('<!DOCTYPE robot SYSTEM "http://nowhere/x.dtd"><robot/>', r"f\.urdf:1.*DOCTYPE"),
         ("<robot>&a;</robot>", "f.urdf:1: is not well-formed"),
         ("", "f.urdf:1: is empty"),
         (" \n ", "f.urdf:1: is empty"),
         ("junk", "f.urdf:1: is not XML"),
-        ("<!-- open\n <robot/>", "f.urdf:2: is not well-formed"),
-        ("<robot>\n<link>\n</robot>", "f.urdf:3: is not well-formed"),
-        ("<robot>\n<link name='a'>", "f.urdf:2: is not well-formed"),
-        ("<robot/>\n<robot/>", "f.urdf:2: is not well-formed"),
+        ("<!-- open\n <robot/>", r"f\.urdf:2"),
+        ("<robot>\n<link>\n</robot>", r"f\.urdf:3.*\b2\b"),
+        ("<robot>\n<link name='a'>", r"f\.urdf:2"),
+        ("<robot/>\n<robot/>", r"f\.urdf:2"),
         ("<robot a='1' a='2'/>", "f.urdf:1: is not well-formed"),
-        ("<sdf version='1.6'/>", "f.urdf:1: expected <robot> at the top, found <sdf>; SDF is not"),
+        ("<sdf version='1.6'/>", r"f\.urdf:1.*<robot>.*<sdf>"),
         ("<robot>\x00</robot>", "f.urdf:1: is not well-formed"),
         ("<robot>" + "<a>" * 5000, "f.urdf:1: is not well-formed"),
     ],
 )
-def test_what_is_not_a_document_is_refused_with_its_line(data, message):
+def test_text_that_is_no_document_is_refused_with_its_line(data, message):
     """Entities, other formats and malformed text are one located sentence."""
     with pytest.raises(DescriptionError, match=message) as caught:
         parse_xml(data.encode(), "f.urdf", "robot", Diagnosis())
@@ -63,11 +63,11 @@ def test_what_is_not_a_document_is_refused_with_its_line(data, message):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'<?xml version="1.0"?>\n<robot name="\xe4"/>', "f.urdf:2: byte 0xe4 is not UTF-8"),
-        (b'<?xml version="1.0" encoding="UTF-7"?><robot/>', "f.urdf:1: encoding 'UTF-7' is not"),
+        (b'<?xml version="1.0"?>\n<robot name="\xe4"/>', r"f\.urdf:2.*0xe4.*UTF-8"),
+        (b'<?xml version="1.0" encoding="UTF-7"?><robot/>', r"f\.urdf:1.*'UTF-7'"),
         (b'<?xml version="1.0" encoding="klingon"?><robot/>', "f.urdf:1: encoding 'klingon'"),
-        (b'<?xml version="1.0" encoding="ascii"?>\n<robot a="\xe4"/>', "f.urdf:2: byte 0xe4"),
-        (b"\xff\xfe\x00", "f.urdf:1: is not utf-16"),
+        (b'<?xml version="1.0" encoding="ascii"?>\n<robot a="\xe4"/>', r"f\.urdf:2"),
+        (b"\xff\xfe\x00", r"f\.urdf:1.*utf-16"),
     ],
 )
 def test_wrong_encodings_are_refused_with_the_line(data, message):

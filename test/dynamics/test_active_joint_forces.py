@@ -63,5 +63,5 @@ def test_efforts_are_those_of_the_drives(rng):
     """As many efforts as there are drives in loop joints are expected."""
     model = build(random_tree(rng, TYPES))
     q, qd, tau = random_state(rng, model)
-    with pytest.raises(ArgumentError, match=r"efforts has shape \(1,\), expected \(0,\)"):
+    with pytest.raises(ArgumentError, match=r"efforts.*\(1,\).*\(0,\)"):
         maximal_coordinate_solution(model, q, qd, tau, efforts=[1.0])

@@ -14,7 +14,11 @@ from robot_dynamics.dynamics.alternative_assembly import (
     bodies_in_world,
     forward_dynamics_by_assembly,
 )
-from robot_dynamics.dynamics.divide_and_conquer import Part, divide_and_conquer, put_together
+from robot_dynamics.dynamics.divide_and_conquer import (
+    ArticulatedPart,
+    divide_and_conquer,
+    put_together,
+)
 from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import inverse_dynamics
@@ -51,13 +55,13 @@ def test_three_dimensional_form(rng, chain):
 def test_three_dimensional_form_has_revolute_joints(rng):
     """Other joints are refused by name."""
     model = build(random_tree(rng, ["revolute", "prismatic"]))
-    with pytest.raises(RobotDynamicsError, match="'joint1' is prismatic"):
+    with pytest.raises(RobotDynamicsError, match="'joint1'"):
         luh_walker_paul(model, *([[0.0, 0.0]] * 3), parameters_of(model))
 
 
 @pytest.mark.book("F7")
 @pytest.mark.parametrize("variant", [1, 2])
-def test_alternative_formulas(tree, rng, variant):
+def test_both_variants_of_table_7_2_equal_table_7_1(tree, rng, variant):
     """Both variants of Table 7.2 give the accelerations of Table 7.1, external forces included."""
     _, model = tree
     q, qd, tau = (x.tolist() for x in random_state(rng, model))
@@ -84,7 +88,7 @@ def test_divide_and_conquer(tree, rng):
 
 
 @pytest.mark.book("F8")
-def test_two_handles(rng):
+def test_parts_with_two_handles_are_joined_by_eq_7_63(rng):
     """Two parts with two handles each are put together as Eq 7.63 says, block by block."""
     model = build(random_tree(rng, ["revolute"], chain=True))
     q, qd, tau = (x.tolist() for x in random_state(rng, model))
@@ -94,8 +98,8 @@ def test_two_handles(rng):
         for P, R in ((rigid(rng), rng.normal(size=(6, 6))) for _ in range(2))
     )
     b = rng.normal(size=(4, 6))
-    first = Part(((7, True), (0, False)), ab, b[:2].ravel())
-    second = Part(((0, True), (8, False)), cd, b[2:].ravel())
+    first = ArticulatedPart(((7, True), (0, False)), ab, b[:2].ravel())
+    second = ArticulatedPart(((0, True), (8, False)), cd, b[2:].ravel())
     ours = put_together(first, second, 0, joint)
     one, two = slice(0, 6), slice(6, 12)
     f2, f3 = -joint.f, joint.f  # the active force, as forces from outside
@@ -145,11 +149,11 @@ def test_joints_that_block_twice(rng):
     model = build(random_tree(rng, ["revolute"], chain=True))
     joint = bodies_in_world(model, [0.1], [0.0], [0.0], parameters_of(model))[0]
     still = np.zeros((6, 6)), np.zeros(6)
-    held = Part(((0, False),), *still), Part(((0, True),), *still)
+    held = ArticulatedPart(((0, False),), *still), ArticulatedPart(((0, True),), *still)
     with pytest.raises(RobotDynamicsError, match="blocked already"):
         put_together(*held, 0, joint)
     tree = random_tree(rng, ["revolute", "revolute"], chain=True)
     links = (*tree.links[:1], LinkElement("link0"), *tree.links[2:])
     model = build(Mechanism("m", links, tree.joints))
-    with pytest.raises(RobotDynamicsError, match="'link0' has no inertia"):
+    with pytest.raises(RobotDynamicsError, match=r"'link0'.*inertia"):
         divide_and_conquer(model, *([[0.0, 0.0]] * 3), parameters_of(model))

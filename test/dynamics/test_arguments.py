@@ -26,26 +26,26 @@ def test_sequences_and_single_numbers():
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([1.0], r"q has shape \(1,\), expected \(2,\)"),
-        ([[1.0, 2.0]], r"q has shape \(1, 2\)"),
-        ([1.0, np.inf], "q has entries that are not finite"),
+        ([1.0], r"\bq\b.*\(1,\).*\(2,\)"),
+        ([[1.0, 2.0]], r"\bq\b.*\(1, 2\)"),
+        ([1.0, np.inf], r"\bq\b.*finite"),
     ],
 )
-def test_what_cannot_be_meant(values, words):
+def test_wrong_shapes_and_numbers_are_refused(values, words):
     """Wrong shapes and numbers that are none are named, with what was expected."""
     with pytest.raises(ArgumentError, match=words):
         finite_vector("q", values, 2)
 
 
-def test_what_is_no_number():
+def test_text_instead_of_numbers_is_refused():
     """Text, or nothing, in the place of numbers is named, long text shortened."""
-    with pytest.raises(ArgumentError, match="q is 'abc', expected 2 numbers"):
+    with pytest.raises(ArgumentError, match=r"\bq\b.*'abc'.*\b2\b"):
         finite_vector("q", "abc", 2)
-    with pytest.raises(ArgumentError, match=r"q is \('0', '1'\), expected 2 numbers"):
+    with pytest.raises(ArgumentError, match=r"\bq\b.*'0'.*'1'.*\b2\b"):
         finite_vector("q", ("0", "1"), 2)
-    with pytest.raises(ArgumentError, match="radius is '1', expected a number, 0 or more"):
+    with pytest.raises(ArgumentError, match=r"radius.*'1'.*\b0\b"):
         size_number("radius", "1")
-    with pytest.raises(ArgumentError, match=r"\.\.\., expected 2 numbers") as error:
+    with pytest.raises(ArgumentError, match=r"\bq\b.*\.\.\..*\b2\b") as error:
         finite_vector("q", "x" * 1000, 2)
     assert len(str(error.value)) < 100
 
@@ -53,7 +53,7 @@ def test_what_is_no_number():
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", None, True])
 def test_numbers_that_have_to_be_positive(value):
     """Zero, negative numbers, and what is no number, are refused."""
-    with pytest.raises(ArgumentError, match=r"length is .*, expected a positive number"):
+    with pytest.raises(ArgumentError, match=r"length"):
         positive_number("length", value)
     assert positive_number("length", np.float64(2.0)) == 2.0
 
@@ -61,5 +61,5 @@ def test_numbers_that_have_to_be_positive(value):
 def test_a_string_is_no_list_of_names():
     """One name by itself is not read letter by letter; the message says what to write."""
     assert several_names("drives", ["a", "b"]) == ("a", "b")
-    with pytest.raises(ArgumentError, match=r"expected a list of names: \['crank'\]"):
+    with pytest.raises(ArgumentError, match="'crank'"):
         several_names("drives", "crank")

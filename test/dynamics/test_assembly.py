@@ -79,13 +79,13 @@ def test_the_nearest_configuration_is_found(four_bar):
 
 
 @pytest.mark.parametrize("metric", ["length", "inertia"])
-def test_metrics(four_bar, metric):
+def test_loops_close_in_displacements_and_in_kinetic_energy(four_bar, metric):
     """Steps are smallest in displacements or in kinetic energy; loops close in both."""
     found = four_bar.assemble([0.4, -0.3, -1.4], metric=metric)
     assert found.gap < CLOSED
 
 
-def test_unknown_metric(four_bar):
+def test_an_unknown_metric_is_refused(four_bar):
     """Another metric is refused with those there are."""
     with pytest.raises(UnknownNameError, match="length, inertia"):
         four_bar.assemble(metric="energy")
@@ -102,12 +102,10 @@ def test_floating_and_spherical_joints():
     assert found.gap < CLOSED
 
 
-def test_no_configuration(four_bar):
+def test_bars_that_are_too_short_are_reported_with_the_gap(four_bar):
     """Bars too short to meet: the error names the loop and the gap, and nothing is searched."""
     robot = Robot.from_mechanism(linkages.four_bar(lengths=(0.1, 0.2, 0.3), ground=0.9))
-    with pytest.raises(
-        AssemblyError, match=r"loop 'pin' stays open by at least 300 mm"
-    ) as refusal:
+    with pytest.raises(AssemblyError, match=r"'pin'.*\b300\b") as refusal:
         robot.assemble([0.1, 0.2, 0.3])
     error = refusal.value
     assert_allclose([error.gaps["pin"].position, error.gap], 0.3, rtol=1e-12)  # 0.9 - 0.6
@@ -116,9 +114,7 @@ def test_no_configuration(four_bar):
 
 def test_the_narrowest_gap_of_all_starts_is_named(four_bar):
     """Crank and coupler held in line, the rocker's end stays away by what the lengths leave."""
-    with pytest.raises(
-        AssemblyError, match=r"from 6 starts: loop 'pin' stays open by 400 mm"
-    ) as no:
+    with pytest.raises(AssemblyError, match=r"\b6\b.*'pin'.*\b400\b") as no:
         four_bar.assemble(held={"crank_joint": 0.0, "coupler_joint": 0.0}, restarts=5)
     found = four_bar.closure(no.value.q)[1][2:4]
     assert_allclose(found @ found, 0.4**2, 1e-6)  # a rocker of 0.6, its pin 0.3 + 0.8 - 0.9 away
@@ -128,13 +124,13 @@ def test_the_search_ends_when_its_time_is_over(four_bar):
     """No start takes a second step, and the message says so; a closed guess is still accepted."""
     closed = four_bar.assemble([0.5, 1.0, 1.0])
     assert four_bar.assemble(closed.q, seconds=0.0).starts == 1
-    with pytest.raises(AssemblyError, match=r"was found from the guess within 0 s: loop 'pin'"):
+    with pytest.raises(AssemblyError, match=r"\b0\b.*'pin'"):
         four_bar.assemble([0.5, 1.0, 1.0], seconds=0.0)
 
 
 def test_held_joints_can_stand_in_the_way(four_bar):
     """What is held is named as a reason."""
-    with pytest.raises(AssemblyError, match="what is held"):
+    with pytest.raises(AssemblyError, match=r"\b4\b.*held"):
         four_bar.assemble(held={"crank_joint": 0.0, "coupler_joint": 0.0}, restarts=3)
 
 
@@ -223,7 +219,7 @@ def test_an_axis_that_cannot_be_turned_is_refused(kind, reason):
     assert_allclose(abs(robot.assemble([0.3, 0.1]).q[1]), np.pi, atol=1e-9)
 
 
-def test_velocities(four_bar):
+def test_a_held_velocity_is_met_and_keeps_loops_closed(four_bar):
     """The velocity of a held joint is met, the others follow and keep the loop closed."""
     found = four_bar.assemble([0.5, -0.5, -1.0], velocities={"crank_joint": 2.0})
     assert found.qd[0] == 2.0
@@ -279,7 +275,7 @@ def test_velocities_of_a_joint_in_no_loop():
 
 def test_velocities_that_contradict_the_loops(four_bar):
     """Two held velocities for one mobility are refused with the rate at which the loop opens."""
-    with pytest.raises(AssemblyError, match=r"loop 'pin' opens .* per second"):
+    with pytest.raises(AssemblyError, match="'pin'"):
         four_bar.assemble(velocities={"crank_joint": 1.0, "coupler_joint": 1.0})
 
 
@@ -329,16 +325,16 @@ def test_a_tree_is_closed_already():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"q": [0.0, 0.0]}, "q has shape"),
+        ({"q": [0.0, 0.0]}, r"\bq\b.*\(3,\)"),
         ({"q": [0.0, np.nan, 0.0]}, "not finite"),
         ({"held": "crank_joint"}, "expected several names"),
         ({"held": {"crank_joint": [1.0, 2.0]}}, "held value of 'crank_joint' has shape"),
-        ({"held": ["crank"]}, "did you mean 'crank_joint'"),
-        ({"held": {"handle": 1.0}}, "unknown joint"),
-        ({"velocities": [0.0]}, "qd has shape"),
+        ({"held": ["crank"]}, r"'crank'.*'crank_joint'"),
+        ({"held": {"handle": 1.0}}, "'handle'"),
+        ({"velocities": [0.0]}, r"\bqd\b.*\(3,\)"),
     ],
 )
-def test_bad_arguments(four_bar, arguments, words):
+def test_bad_arguments_are_refused_before_the_search(four_bar, arguments, words):
     """What cannot be meant is refused before anything is searched."""
     with pytest.raises(RobotDynamicsError, match=words):
         four_bar.assemble(**arguments)
@@ -375,7 +371,7 @@ def test_several_open_loops_are_listed():
     mechanism = mechanism.with_loops(
         [LoopElement("far", "spherical", "base", "rocker", pose((9.0, 0, 0)))]
     )
-    with pytest.raises(AssemblyError, match=r"loop 'far' .*, loop 'pin'"):
+    with pytest.raises(AssemblyError, match=r"'far'.*'pin'"):
         Robot.from_mechanism(mechanism).assemble(restarts=1)
 
 
@@ -391,7 +387,7 @@ def rounded_four_bar(half_turn):
 
 
 @pytest.mark.parametrize("decimals", [4, 5, 7, 9])
-def test_rounded_frames(decimals):
+def test_loops_close_to_the_last_decimal_of_rounded_frames(decimals):
     """Frames given to a few decimals leave loops open by some of the last: that is as closed as
     they get, near the guess, everywhere alike, and the gap is told.
     """
@@ -432,7 +428,7 @@ def test_a_near_configuration_before_a_far_one(decimals):
     assert_allclose(found.q, exact.q, atol=20.0 * 10.0**-decimals)
 
 
-def test_what_is_not_rounding_stays_open():
+def test_a_loop_open_by_more_than_rounding_is_not_closed():
     """A guess that is open by more than the last decimals is no closed configuration."""
     mechanism = linkages.four_bar(lengths=(0.3, 0.8, 0.6), ground=0.9)
     (pin,) = mechanism.loops

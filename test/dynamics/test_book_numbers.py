@@ -227,11 +227,11 @@ def test_the_condition_depends_on_no_unit(rng):
     assert found.number == pytest.approx(expected, rel=1e-10)
 
 
-def test_no_joints():
+def test_without_joints_there_is_no_condition_number():
     """Without joints there is neither a condition nor a small motion."""
     robot, none = Robot(build(Mechanism("block", (LinkElement("base"),), ()))), np.zeros(0)
     for method, arguments in ((robot.conditioning, [none]), (robot.linearize, [none] * 3)):
-        with pytest.raises(RobotDynamicsError, match="block: nothing moves, expected a joint"):
+        with pytest.raises(RobotDynamicsError, match=r"block: .*joint"):
             method(*arguments)
 
 

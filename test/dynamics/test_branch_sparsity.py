@@ -69,8 +69,8 @@ def test_product_with_H(case):
     assert_allclose(ours, expected, rtol=0, atol=TOL * np.abs(expected).max())
 
 
-@pytest.mark.book("F4")
-def test_they_solve_the_equation(case):
+@pytest.mark.book("F3", "F4")
+def test_both_factorisations_solve_with_the_inertia_matrix(case):
     """H^-1 b by either factorisation is what the factors of compiled programs give."""
     H, parents, b = case
     expected = np.array(factor(H).solve(b))

@@ -144,7 +144,7 @@ def test_fulfils_both_rows_of_the_equation(closed):
     assert np.max(np.abs(K @ qdd - k)) < bound * (np.max(np.abs(k)) + np.max(np.abs(qdd)))
 
 
-def test_equals_pinocchio(closed):
+def test_accelerations_of_closed_loops_equal_pinocchio(closed):
     """pin.constraintDynamics with six-dimensional contacts gives the same accelerations."""
     from support.oracle import Pinocchio
 

@@ -56,14 +56,14 @@ def test_right_functions_pass(robots, name):
     ("function", "words"),
     [
         # The actuator a millimetre too long.
-        (changed(lambda q, y: {**q, "q3": q["q3"] + 1e-3}), r"loop 'q5' by 1 mm; expected pos"),
+        (changed(lambda q, y: {**q, "q3": q["q3"] + 1e-3}), r"'q5'.*\b1 mm\b"),
         # A sign error.
         (
             changed(lambda q, y: {**q, "q2": -q["q2"]}),
-            r"at y = \[.*loops open: loop 'q5' by",
+            "'q5'",
         ),
         # The other side of atan2: closed nowhere.
-        (changed(lambda q, y: {**q, "q2": q["q2"] + np.pi}), "loop 'q5' by"),
+        (changed(lambda q, y: {**q, "q2": q["q2"] + np.pi}), "'q5'"),
     ],
 )
 def test_open_loops_are_named(book, function, words):
@@ -82,7 +82,7 @@ def test_rounded_dimensions_are_accepted(book):
 def test_derivatives_have_to_fit(book):
     """A wave too small to open loops is found by the velocities that it makes."""
     wave = changed(lambda q, y: {**q, "q3": q["q3"] + 1e-7 * sin(1e4 * y)})
-    with pytest.raises(ClosureFunctionError, match=r"open 'q5.x'; expected K G = 0"):
+    with pytest.raises(ClosureFunctionError, match=r"'q5\.x'.*\bK\b.*\b0\b"):
         book.with_closure(wave)
     wave = changed(lambda q, y: {**q, "q3": q["q3"] + 1e-9 * sin(1e3 * y)})
     with pytest.raises(ClosureFunctionError, match="expected functions with two derivatives"):
@@ -101,7 +101,7 @@ def test_two_branches_are_a_jump():
         a, b = one(y), two(y)
         return {name: weight * a[name] + (1.0 - weight) * b[name] for name in a}
 
-    with pytest.raises(ClosureFunctionError, match=r"the position of joint '.*_joint' jumps"):
+    with pytest.raises(ClosureFunctionError, match=r"'\w+_joint' jumps"):
         robot.with_closure(ClosureFunction(("crank_joint",), either))
     robot.with_closure(closures.four_bar_function(branch=-1.0))
 
@@ -129,7 +129,7 @@ def test_couplings_that_contradict_the_coordinates():
     """A gear between two coordinates that a function takes as independent is named."""
     gear = CouplingElement.gear("gear", "rod_joint", "arm_joint", 0.5)
     mechanism = replace(closures.parallelogram_arm(), couplings=(gear,))
-    with pytest.raises(ClosureFunctionError, match="loop 'gear' by"):
+    with pytest.raises(ClosureFunctionError, match="'gear'"):
         Robot.from_mechanism(mechanism).with_closure(closures.parallelogram_arm_function())
 
 
@@ -141,12 +141,12 @@ def test_as_many_coordinates_as_freedoms():
         ("arm_joint",),
         lambda y: {"crank_joint": 0.4, "forearm_joint": 0.4 - y[0], "rod_joint": y[0] - 0.4},
     )
-    with pytest.raises(ClosureFunctionError, match=r"1 independent velocities \(arm_joint\), ex"):
+    with pytest.raises(ClosureFunctionError, match=r"\b1\b.*arm_joint"):
         robot.with_closure(few)
     idle = ClosureFunction(
         ("arm_joint", "crank_joint", "nothing"), closures.parallelogram_arm_function().positions
     )
-    with pytest.raises(ClosureFunctionError, match=r"the 3 independent coord.* in 2 ways"):
+    with pytest.raises(ClosureFunctionError, match=r"parallelogram_arm.*\b3\b.*\b2\b"):
         robot.with_closure(idle)
     # Far above the precision of numbers, and yet what sums along the chain leave of a zero.
     rounding = ClosureFunction(
@@ -157,11 +157,11 @@ def test_as_many_coordinates_as_freedoms():
             "rod_joint": y[0] - 0.4 - 1e-14 * y[1],
         },
     )
-    with pytest.raises(ClosureFunctionError, match=r"the 2 independent coord.* in 1 ways"):
+    with pytest.raises(ClosureFunctionError, match=r"parallelogram_arm.*\b2\b.*\b1\b"):
         robot.with_closure(rounding)
 
 
-def test_domains():
+def test_samples_are_taken_in_the_domain():
     """Samples are taken in the domain only; without one, where positions are finite."""
     # A rocker: the crank is too long to go round.
     lengths, ground = (0.8, 0.6, 0.5), 0.9
@@ -179,12 +179,12 @@ def test_domains():
         robot.with_closure(wide)
     right = replace(function, domain=lambda y: abs(y[0]) < 0.8, explanation="less than 0.8 rad")
     assert np.abs(robot.with_closure(right).check(count=40).samples).max() < 0.8
-    with pytest.raises(ClosureFunctionError, match=r"outside of the domain: .*less than 0.8 rad"):
+    with pytest.raises(ClosureFunctionError, match=r"\b1\b.*'crank_joint'.*\b0\.8\b"):
         robot.with_closure(right, samples=[[1.0]])
-    with pytest.raises(ClosureFunctionError, match="are not finite; expected a domain"):
+    with pytest.raises(ClosureFunctionError, match=r"\[3\].*finite"):
         robot.with_closure(function, samples=[[3.0]])
     nowhere = replace(function, domain=lambda y: False)
-    with pytest.raises(ClosureFunctionError, match="none of 16 samples is in the domain"):
+    with pytest.raises(ClosureFunctionError, match=r"\b16\b.*samples"):
         robot.with_closure(nowhere)
 
 
@@ -203,7 +203,7 @@ def test_equal_sides_of_the_book(book):
     at.predecessor_pose[0, 3] = golden.L1
     robot = Robot(build(replace(mechanism, loops=(at,))))
     function = closures.actuated_arm_function(golden.L1, golden.L1)
-    with pytest.raises(ClosureFunctionError, match="the position of joint 'q2' jumps"):
+    with pytest.raises(ClosureFunctionError, match="'q2'"):
         robot.with_closure(function)
     robot.with_closure(replace(function, domain=lambda y: y[0] > 0.0))
     with pytest.raises(ClosureFunctionError, match=r"at y = \[0, 0\] positions or their deriv"):
@@ -239,7 +239,7 @@ def test_samples_are_within_limits():
 def test_samples_of_a_wrong_shape(book):
     """Samples with too many values are refused."""
     explicit = book.with_closure(closures.actuated_arm_function())
-    with pytest.raises(ArgumentError, match=r"shape \(3,\), expected \(N, 2\)"):
+    with pytest.raises(ArgumentError, match=r"\(3,\).*\b2\b"):
         explicit.check([1.0, 2.0, 3.0])
 
 

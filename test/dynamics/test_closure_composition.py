@@ -43,7 +43,7 @@ def two_four_bars(*couplings):
 THRESHOLDS = (closures.four_bar_function(prefix="a_"), closures.four_bar_function(prefix="b_"))
 
 
-def test_couplings_alone():
+def test_couplings_are_functions_by_themselves():
     """Gears, sums and offsets are functions by themselves; drivers are independent."""
     gear = CouplingElement.gear("gear", "j2", "j1", 3.0, 0.5)
     total = CouplingElement("sum", (("j3", 2.0), ("j0", 1.0), ("j1", -4.0)), 1.0)
@@ -127,26 +127,26 @@ def function_of(independent, positions):
 @pytest.mark.parametrize(
     ("functions", "words"),
     [
-        ((), "nothing gives the position of joint 'q1', which is in a loop"),
-        ((function_of(["q1"], {"q2": 0.0}),), "nothing gives the position of joint 'q3'"),
+        ((), r"position of joint 'q1', which"),
+        ((function_of(["q1"], {"q2": 0.0}),), r"position of joint 'q3'"),
         (
             (function_of(["q11"], {"q2": 0.0, "q3": 0.0}),),
-            "joint 'q1', which is in a loop; expected a closure function with it; 'q11' is no",
+            r"'q1'.*'q11'",
         ),
         ((function_of(["q1"], [0.0, 0.0]),), "returned list, expected a mapping"),
-        ((function_of(["q1"], {"q2": 0.0, "q3": [0.0, 1.0]}),), "gives 2 numbers for joint 'q3'"),
+        ((function_of(["q1"], {"q2": 0.0, "q3": [0.0, 1.0]}),), r"\b2\b.*'q3'"),
         ((function_of(["q1"], {"q1": 0.0}),), "gives the position of 'q1', which it takes"),
         (
             (function_of(["q1"], {"q2": 0.0, "q3": 0.0}), function_of(["q1"], {"q3": 0.0})),
-            "joint 'q3' is given by the closure function of 'q1' and by",
+            r"'q3'.*'q1'",
         ),
         (
             (function_of(["q2"], {"q3": 0.0}), function_of(["q3"], {"q2": 0.0, "q1": 0.0})),
-            "go round in a circle: that which gives 'q3' needs 'q2'",
+            r"'q3'.*'q2'",
         ),
         (
             (ClosureFunction(("q1",), lambda y: {"q2": y[1]}),),
-            r"the closure function of 'q1' failed on 1 values \(q1: 1\): list index",
+            r"'q1'.*\b1\b.*\b1\b",
         ),
     ],
 )
@@ -156,11 +156,11 @@ def test_functions_that_do_not_fit(functions, words):
         compose(golden.actuated_arm_model(), functions)
 
 
-def test_unknown_joints():
+def test_unknown_joints_of_closure_functions_are_named():
     """A function for a joint that is not there, and a wish for one, name those that are."""
-    with pytest.raises(UnknownNameError, match=r"unknown joint 'q33'; did you mean 'q3'\?"):
+    with pytest.raises(UnknownNameError, match=r"'q33'.*'q3'"):
         compose(golden.actuated_arm_model(), [function_of(["q1"], {"q33": 0.0})])
-    with pytest.raises(UnknownNameError, match="unknown joint 'q0'"):
+    with pytest.raises(UnknownNameError, match="'q0'"):
         compose(golden.actuated_arm_model(), [closures.actuated_arm_function()], ["q0"])
 
 

@@ -52,7 +52,7 @@ def closed_form(l1, l2, y, yd):
 
 
 @pytest.mark.book("N3")
-def test_worked_example(book):
+def test_the_worked_example_of_figure_8_3_is_reproduced(book):
     """C12, N3: gamma, G and g of Fig 8.3 at y1 = 0.9, yd1 = 0.7."""
     order = golden.order(book.model)
     q, qd, G, g = motion_of(book, golden.Y, golden.YD)
@@ -123,7 +123,7 @@ def start_of(closure):
     ]
 
 
-def test_what_no_function_touches_is_handed_through():
+def test_joints_in_no_loop_are_independent():
     """Joints in no loop, a floating base among them, are independent and stay what they are."""
     mechanism = linkages.tilted(linkages.four_bar(), np.eye(3), kind="floating")
     closure = compose(build(mechanism), [closures.four_bar_function()])
@@ -184,17 +184,17 @@ def test_velocities_of_rates(kind):
     assert_allclose(velocity_of(joint, q, rate), qd, rtol=1e-13, atol=1e-14)
 
 
-def test_wrong_lengths(book):
+def test_a_wrong_number_of_values_is_refused(book):
     """Too many or too few values are refused."""
-    with pytest.raises(ArgumentError, match="expected 2 independent values, got 3"):
+    with pytest.raises(ArgumentError, match=r"\b2 independent.*\b3\b"):
         book.positions([0.1, 0.2, 0.3])
-    with pytest.raises(ArgumentError, match="expected a sequence of names"):
+    with pytest.raises(ArgumentError, match="'q1'"):
         ClosureFunction("q1", lambda y: {})
-    with pytest.raises(ArgumentError, match="expected a sequence of names"):
+    with pytest.raises(ArgumentError, match=r"\(\)"):
         ClosureFunction((), lambda y: {})
 
 
-def test_batches(book):
+def test_closure_functions_take_batches(book):
     """Scalars may be arrays: a batch of states at once."""
     y = np.random.default_rng(0).uniform(0.2, 1.5, (2, 7))
     q = np.array(np.broadcast_arrays(*book.positions(list(y))))

@@ -41,7 +41,7 @@ def test_convergence_is_quadratic(mechanism):
     assert search.is_genuine(q, gap, np.random.default_rng(0))
 
 
-def test_what_is_fixed_stays():
+def test_fixed_coordinates_stay():
     """Steps leave fixed coordinates alone."""
     search, _ = search_of(linkages.four_bar(), fixed=[True, False, False])
     q, gap = search.run(np.array([0.7, 0.1, -0.4]))
@@ -95,7 +95,7 @@ def test_steps_end_at_limits():
     assert_allclose(free.run(np.zeros(2))[0], [0.5, 0.5], atol=1e-12)
 
 
-def test_metrics():
+def test_steps_are_smallest_in_the_metric_of_the_free_coordinates():
     """A matrix is factored for the free coordinates; without one displacements count alike."""
     H = np.array([[4.0, 1.0], [1.0, 3.0]])
     both, second = np.array([True, True]), np.array([False, True])

@@ -231,7 +231,7 @@ REDUNDANT = {
 
 
 @pytest.mark.parametrize("name", REDUNDANT)
-def test_redundant_constraints(name, rng):
+def test_derivatives_on_redundant_loops_equal_complex_steps(name, rng):
     """Motion in independent coordinates by state, forces and inertias, where the rank stays."""
     mechanism, near = REDUNDANT[name]
     robot = Robot.from_mechanism(mechanism(), gravity=(1.0, -2.0, -9.0), joint_friction=True)

@@ -37,7 +37,7 @@ def test_consistent_motions_pass(name, speed, rng):
 
 
 @pytest.mark.parametrize("name", LINKAGES)
-def test_what_opens_a_loop_is_named(name, rng):
+def test_motions_that_open_a_loop_are_refused_by_name(name, rng):
     """A thousandth too much in a direction that is blocked is refused, with a loop and a size."""
     robot = Robot.from_mechanism(LINKAGES[name])
     q, qd, qdd = motion(robot, rng)

@@ -99,7 +99,7 @@ def test_many_states_at_once(robot, rng):
         assert_allclose(together[1, 2], alone, atol=1e-13)
 
 
-def test_as_targets_of_inverse_kinematics(robot, rng):
+def test_cooperative_frames_are_targets_of_inverse_kinematics(robot, rng):
     """Both parts, one of them, a position of them, or beside the target of a hand."""
     there, _ = state(robot, rng)
     task = robot.cooperative_task(*HANDS, there)
@@ -123,7 +123,7 @@ def test_as_targets_of_inverse_kinematics(robot, rng):
     assert_allclose(reached.relative[:3, 3], task.relative[:3, 3], atol=2e-6)
 
 
-def test_what_is_refused(robot):
+def test_singular_and_unknown_cooperative_frames_are_refused(robot):
     """Half way of a half turn, frames that are not there, and targets without a part."""
     q = np.zeros(14)
     turned = robot.with_frame("back", "left_tool", pose((0, 0, 0), np.diag([-1.0, -1.0, 1.0])))
@@ -133,10 +133,10 @@ def test_what_is_refused(robot):
         robot.cooperative_task("left_tool", "middle_tool", q)
     with pytest.raises(ArgumentError, match="frame 3; expected the name"):
         robot.cooperative_task("left_tool", 3, q)
-    with pytest.raises(ArgumentError, match=r"q has shape \(3,\), expected \(\.\.\., 14\)"):
+    with pytest.raises(ArgumentError, match=r"\bq\b.*\(3,\).*\(\.\.\., 14\)"):
         robot.cooperative_task(*HANDS, np.zeros(3))
     for target in (np.eye(4), {}, {"mean": np.eye(4)}):
-        with pytest.raises(ArgumentError, match="'absolute', 'relative' or both"):
+        with pytest.raises(ArgumentError, match=r"'absolute'.*'relative'"):
             robot.inverse_kinematics(HANDS, target, q)
-    with pytest.raises(ArgumentError, match="one or two names"):
+    with pytest.raises(ArgumentError, match="'left_tool'"):
         robot.inverse_kinematics({("left_tool",): np.eye(4)}, q0=q)

@@ -20,7 +20,7 @@ def assert_near(ours, theirs, tolerance=1e-12):
 
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("part", [0, 1, 2])
-def test_all_joints(part, rng):
+def test_coriolis_matrices_of_all_joints_are_skew_with_the_inertia_rate(part, rng):
     """C qd is the bias without gravity, and Hdot - 2 C is skew, for all joints, with rotors."""
     names = np.random.default_rng(5).permutation(list(EVERY))[7 * part : 7 * part + 7]
     tree = with_rotors(random_tree(rng, names.tolist()))

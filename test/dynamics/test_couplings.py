@@ -183,7 +183,7 @@ def test_a_nonlinear_gear(rng):
     robot = Robot(build(tree))
     gear = ClosureFunction(("joint0",), lambda y: {"joint2": 0.2 * y[0] + 0.3 * sin(y[0])})
     # The check compares with loops, and the mechanism has none that says what the gear does.
-    with pytest.raises(RobotDynamicsError, match="expected 3, the mobility"):
+    with pytest.raises(RobotDynamicsError, match=r"joint0, joint1.*\b3\b"):
         robot.with_closure(gear)
     explicit = robot.with_closure(gear, check=False)
     y, yd, tau = np.array([0.4, -0.7]), rng.normal(size=2), rng.normal(size=3)

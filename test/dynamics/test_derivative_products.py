@@ -25,7 +25,7 @@ ROUNDING = 1e-10  # relative: factors of inertia matrices with condition numbers
 
 @pytest.mark.parametrize("tree", ["mixed chain", "floating base"], indirect=True)
 @pytest.mark.usefixtures("interpreted")
-def test_of_trees(tree, rng):
+def test_products_of_trees_equal_the_matrices(tree, rng):
     """Products along a direction and with weights are those with the matrices."""
     robot = Robot(tree[1])
     n = robot.model.nv
@@ -47,7 +47,7 @@ def test_of_trees(tree, rng):
 
 @pytest.mark.parametrize("mechanism", [slider_crank, four_bar], ids=lambda f: f.__name__)
 @pytest.mark.usefixtures("interpreted")
-def test_of_closed_loops(mechanism, rng):
+def test_products_of_closed_loops_equal_the_matrices(mechanism, rng):
     """Products with derivatives of accelerations and of constraint forces, also of a batch."""
     robot, q, qd, tau = closed_state(mechanism(), rng)
     n, m = robot.model.nv, robot.model.constraint_count
@@ -65,7 +65,7 @@ def test_of_closed_loops(mechanism, rng):
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_second_derivatives(rng):
+def test_second_derivatives_are_rates_of_gradients(rng):
     """The rates of gradients along a direction, of an arm and of a closed loop, twice the same."""
     robot, q, qd, tau = closed_state(four_bar(), rng)
     n, m = robot.model.nv, robot.model.constraint_count
@@ -93,7 +93,7 @@ def test_second_derivatives(rng):
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_inertial_parameters(rng):
+def test_derivatives_by_inertial_parameters_equal_differences(rng):
     """Accelerations and constraint forces by mass, first moment and inertia of every body."""
     robot, q, qd, tau = closed_state(slider_crank(), rng)
     pi = robot.inertial_parameters
@@ -141,7 +141,7 @@ def test_poses_of_loop_joints(kind, rng):
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_friction(rng):
+def test_derivatives_by_friction_equal_differences(rng):
     """Accelerations and constraint forces by damping and Coulomb friction of the joints."""
     parts = slider_crank()
     _, q, qd, tau = closed_state(parts, rng)
@@ -160,12 +160,12 @@ def test_friction(rng):
         lambda x: np.concatenate(robot(x).closed_loop(q, qd, tau)[:2]), x
     )
     assert_near(np.vstack(robot(x).parameter_derivatives(q, qd, tau, "friction")), by_x, 1e-6)
-    with pytest.raises(UnknownNameError, match="unknown kind of parameters 'mass'"):
+    with pytest.raises(UnknownNameError, match=r"parameters.*'mass'"):
         robot(x).parameter_derivatives(q, qd, tau, "mass")
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_dependent_constraints():
+def test_dependent_constraints_have_no_derivatives():
     """Their forces have no derivatives: a sentence, and NaN in a batch."""
     robot = Robot.from_mechanism(bricard())
     q, rest = robot.assemble().q, np.zeros(robot.model.nv)
@@ -173,7 +173,7 @@ def test_dependent_constraints():
         robot.forward_dynamics_vjp(q, rest, rest, rest)
     for method in (robot.forward_dynamics_vjp, robot.forward_dynamics_jvp):
         more = (rest,) if method == robot.forward_dynamics_vjp else (rest,) * 3
-        with pytest.raises(ArgumentError, match="tau has entries that are not finite"):
+        with pytest.raises(ArgumentError, match=r"\btau\b.*finite"):
             method(q, rest, rest + np.nan, *more)
     batch = robot.forward_dynamics_vjp(np.stack([q, q]), rest, rest, rest)
     assert all(np.isnan(x).all() for x in batch)
@@ -194,7 +194,7 @@ def test_directions_and_weights_that_are_not_finite(value, rng):
     ):
         for name, good in more.items():
             bad = np.where(np.arange(len(good)) == 1, value, good)
-            with pytest.raises(ArgumentError, match=f"^{name} has entries that are not finite"):
+            with pytest.raises(ArgumentError, match=rf"^{name}\b.*finite"):
                 method(q, qd, tau, **{**more, name: bad})
             rows = method(q, qd, tau, **{**more, name: np.stack([bad, good])})
             assert all(np.isnan(x[0]).all() and np.isfinite(x[1]).all() for x in rows)
@@ -211,8 +211,8 @@ def test_trees_without_derivatives(rng):
     zero = np.zeros(2)
     light = replace(chain, links=(*chain.links[:-1], LinkElement(chain.links[-1].name)))
     for mechanism, q, sentence in (
-        (light, zero, "expected mass on link 'link1'"),
-        (chain, np.array([np.nan, 0.0]), "q has entries that are not finite"),
+        (light, zero, r"mass.*'link1'"),
+        (chain, np.array([np.nan, 0.0]), r"\bq\b.*finite"),
     ):
         robot = Robot(build(mechanism))
         for method, more in (
@@ -224,7 +224,7 @@ def test_trees_without_derivatives(rng):
         ):
             with pytest.raises(RobotDynamicsError, match=sentence):
                 method(q, zero, zero, *more)
-    with pytest.raises(RobotDynamicsError, match="expected mass on link 'link1'"):
+    with pytest.raises(RobotDynamicsError, match=r"mass.*'link1'"):
         Robot(build(light)).linearize(zero, zero, zero)
     with pytest.raises(ArgumentError, match="there are no constraints"):
         Robot(build(chain)).forward_dynamics_vjp(zero, zero, zero, zero, np.ones(7))

@@ -176,7 +176,7 @@ def pendulum(kind="revolute", length=0.7, inertia=0.0):
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_a_pendulum():
+def test_a_linearised_pendulum_has_its_textbook_frequency():
     """At rest, below: its frequency is that of the textbook, and a moment acts on m l^2."""
     A, B, ydd, *_ = pendulum().linearize([0.0], [0.0], [0.0])
     assert_allclose(A, [[0.0, 1.0], [-9.81 / 0.7, 0.0]], rtol=1e-9, atol=1e-12)
@@ -211,7 +211,7 @@ def test_a_controlled_pendulum():
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_what_has_no_derivatives():
+def test_states_without_derivatives_are_refused():
     """Forces of redundant constraints, open loops, quaternions in motion: a sentence each."""
     robot = Robot.from_mechanism(bricard())
     q, rest = robot.assemble().q, np.zeros(robot.model.nv)
@@ -222,5 +222,5 @@ def test_what_has_no_derivatives():
     floating = pendulum("floating", inertia=0.1)
     still, twist = floating.model.neutral(), np.ones(6)
     assert floating.linearize(still, 0.0 * twist, twist).A.shape == (12, 12)
-    with pytest.raises(RobotDynamicsError, match="'pivot' moves, expected rest"):
+    with pytest.raises(RobotDynamicsError, match=r"'pivot'.*rest"):
         floating.linearize(still, twist, twist)

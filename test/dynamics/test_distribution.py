@@ -206,7 +206,7 @@ def test_c13_a_support_does_not_pull():
     assert_allclose(pushed.efforts, [-right * WIDTH / 2.0, 0.0, WEIGHT - right], atol=1e-8)
 
 
-def test_c13_tipping():
+def test_c13_a_box_tips_at_its_closed_form_acceleration():
     """Row C13: friction at the feet of a box that accelerates tips it where a h > g w / 2.
 
     Drives stand for the friction: they push by m a at the centre and turn by -m a h. The supports
@@ -227,7 +227,7 @@ def test_c13_tipping():
         assert_allclose(sorted(found.multipliers), [WEIGHT / 2 - shift, WEIGHT / 2 + shift])
 
 
-def test_c13_friction_cone():
+def test_c13_forces_in_friction_cones_cost_more_effort():
     """Row C13: two arms hold an object by friction; inside the cones it costs more effort.
 
     Without bounds the pushes are too small for what friction has to carry.

@@ -23,7 +23,7 @@ ACTUATED = [name for name in LINKAGES if "leg" not in name]
 
 
 @pytest.mark.parametrize("name", [*ACTUATED, "two arms"])
-def test_c13_compiled(name, rng):
+def test_c13_compiled_efforts_equal_numpy(name, rng):
     """Row C13: single and in batches, at any rank, the efforts are those found with NumPy."""
     cell = two_arms()
     near = cell.start if name == "two arms" else None
@@ -42,7 +42,7 @@ def test_c13_compiled(name, rng):
         assert together[1][i] == pivot
 
 
-def test_c13_golden_case_n10():
+def test_c13_efforts_of_case_n10_are_as_printed():
     """Row C13, N10: the two efforts as printed."""
     model = golden.actuated_arm_model()
     robot = Robot(model)
@@ -107,7 +107,7 @@ def test_c13_not_a_number_is_handed_on(rng):
 def test_c13_too_few_drives_are_refused():
     """Row C13: drives that leave a motion are for the other method; open loops are refused."""
     robot = Robot.from_mechanism(linkages.excavator())
-    with pytest.raises(RobotDynamicsError, match="drives force 1 of 2 motions"):
+    with pytest.raises(RobotDynamicsError, match=r"excavator.*\b1\b.*\b2\b"):
         robot.drive_efforts(["bucket_joint"])
     with pytest.raises(AssemblyError, match="'pin'"):
         robot.drive_efforts(q=np.array([0.3, 0.3, 0.3, 0.3]))

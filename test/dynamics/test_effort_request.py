@@ -65,9 +65,9 @@ def test_weights_of_the_user(chain):
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, 1.0, 0.0, 1.0], [1.0, 1.0, np.nan, 1.0]])
-def test_impossible_weights(chain, weights):
+def test_impossible_weights_are_refused(chain, weights):
     """A weight that is missing or not positive is refused."""
-    with pytest.raises(ArgumentError, match="expected 4 positive numbers"):
+    with pytest.raises(ArgumentError, match=r"weights.*\b4\b"):
         scales(chain, weights)
 
 
@@ -93,17 +93,17 @@ def test_c13_names_that_are_not_there():
     cell = two_arms()
     robot = Robot(cell.system.model)
     for asked, words in (
-        ({"weights": {"arm0_joint": 1.0}}, "unknown drive 'arm0_joint'; did you mean"),
-        ({"limits": {"elbow": 1.0}}, "unknown drive 'elbow'"),
-        ({"forces": {"grasp": 1.0}}, "unknown constraint 'grasp'"),
-        ({"prefer": {"grasp": 1.0}}, "unknown constraint 'grasp'"),
-        ({"friction": {"grasp": 1.0}}, "unknown loop joint 'grasp'"),
-        ({"drives": ["elbow"]}, "unknown joint or drive 'elbow'"),
+        ({"weights": {"arm0_joint": 1.0}}, "'arm0_joint'"),
+        ({"limits": {"elbow": 1.0}}, r"drive 'elbow'"),
+        ({"forces": {"grasp": 1.0}}, r"constraint 'grasp'"),
+        ({"prefer": {"grasp": 1.0}}, r"constraint 'grasp'"),
+        ({"friction": {"grasp": 1.0}}, r"loop joint 'grasp'"),
+        ({"drives": ["elbow"]}, r"joint or drive 'elbow'"),
     ):
         with pytest.raises(UnknownNameError, match=words):
             robot.gravity_compensation(cell.start, **asked)
     name = robot.gravity_compensation(cell.start).drives[0]
-    with pytest.raises(ArgumentError, match="limit of"):
+    with pytest.raises(ArgumentError, match=r"\(1\.0, 0\.0\)"):
         robot.gravity_compensation(cell.start, limits={name: (1.0, 0.0)})
     constraint = f"{robot.model.loops[0].name}.z"
     with pytest.raises(ArgumentError, match="wanted forces"):

@@ -45,7 +45,7 @@ def test_c9_g_and_small_g(name, rng):
 
 
 @pytest.mark.parametrize("name", LINKAGES)
-def test_c6_compiled(name, rng):
+def test_c6_compiled_elimination_equals_method_2(name, rng):
     """Row C6: compiled, at any rank, single and in batches, the motion is that of method 2."""
     robot = Robot.from_mechanism(LINKAGES[name])
     states = [closed_state(robot, rng) for _ in range(3)]

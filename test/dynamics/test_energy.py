@@ -70,7 +70,7 @@ def test_potential_energy_has_the_slope_of_the_bias_force(robot):
     assert_allclose(slope, C, atol=1e-8 * np.max(np.abs(C)))
 
 
-def test_pendulum():
+def test_a_pendulum_has_its_textbook_energies():
     """m l^2 w^2 / 2 and - m g l cos(angle)."""
     bob = LinkElement("bob", 2.0, (0.0, 0.0, -0.7), np.zeros((3, 3)))
     hinge = JointElement("hinge", "revolute", "base", "bob", pose((0, 0, 0)), (0.0, 1.0, 0.0))

@@ -63,7 +63,7 @@ def test_unilateral_joints_push_only():
     assert np.isposinf(bounds.upper).all()
 
 
-def test_friction_pyramid(four_bar, rng):
+def test_the_friction_pyramid_fills_98_percent_of_the_cone(four_bar, rng):
     """It lies within the cone, and holds all that is within 98 percent of it."""
     four_bar.keep_in_friction_cones({"pin": 0.6})
     bounds = four_bar.done()
@@ -88,16 +88,16 @@ def test_forces_and_what_is_held(four_bar):
 @pytest.mark.parametrize(
     ("ask", "error", "words"),
     [
-        (lambda b: b.limit_efforts({"crank": 1.0}), UnknownNameError, "unknown drive 'crank'"),
+        (lambda b: b.limit_efforts({"crank": 1.0}), UnknownNameError, "'crank'"),
         (lambda b: b.limit_efforts({"crank_joint": (2.0, 1.0)}), ArgumentError, "'crank_joint'"),
         (lambda b: b.limit_efforts({"crank_joint": np.nan}), ArgumentError, "largest value"),
-        (lambda b: b.bound_forces({"pin.rz": 1.0}), UnknownNameError, "unknown constraint"),
-        (lambda b: b.bound_forces({"pin.z": (1, 2, 3)}), ArgumentError, "lowest and the highest"),
+        (lambda b: b.bound_forces({"pin.rz": 1.0}), UnknownNameError, r"'pin\.rz'"),
+        (lambda b: b.bound_forces({"pin.z": (1, 2, 3)}), ArgumentError, r"'pin\.z'.*\(1, 2, 3\)"),
         (lambda b: b.keep_in_friction_cones({"pn": 1.0}), UnknownNameError, "mean 'pin'"),
-        (lambda b: b.keep_in_friction_cones({"pin": -1.0}), ArgumentError, "0 or more"),
+        (lambda b: b.keep_in_friction_cones({"pin": -1.0}), ArgumentError, r"'pin'.*\b0\b"),
     ],
 )
-def test_what_cannot_be_meant(four_bar, ask, error, words):
+def test_wrong_bounds_are_refused_by_name(four_bar, ask, error, words):
     """Each is refused with its name."""
     with pytest.raises(error, match=words):
         ask(four_bar)
@@ -106,5 +106,5 @@ def test_what_cannot_be_meant(four_bar, ask, error, words):
 def test_a_joint_without_a_cone():
     """A support without friction has no cone."""
     builder, _ = builder_of(box_on_supports(), np.zeros(3))
-    with pytest.raises(RobotDynamicsError, match="'left' has no friction cone"):
+    with pytest.raises(RobotDynamicsError, match=r"'left'.*friction"):
         builder.keep_in_friction_cones({"left": 0.5})

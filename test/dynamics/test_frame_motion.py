@@ -169,7 +169,7 @@ def test_batches_and_places_for_results(rng):
         assert_allclose(out, everything, atol=0)
     assert robot.external_forces(q, {}).shape == q.shape
     for wrong in (np.zeros(3), 1.0, "text", None):
-        with pytest.raises(ArgumentError, match=f"wrench on '{name}'"):
+        with pytest.raises(ArgumentError, match=f"'{name}'"):
             robot.external_forces(q, {name: wrong})
 
 
@@ -188,9 +188,9 @@ def test_frames_of_the_user(rng):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda r, q: r.jacobian("crnk", q), UnknownNameError, "unknown link 'crnk'"),
-        (lambda r, q: r.jacobian("crank", q, "tool"), UnknownNameError, "one of local, world"),
-        (lambda r, q: r.velocity("crank", q, q, "LOCAL"), UnknownNameError, "choice of axes"),
+        (lambda r, q: r.jacobian("crnk", q), UnknownNameError, "'crnk'"),
+        (lambda r, q: r.jacobian("crank", q, "tool"), UnknownNameError, "'tool'"),
+        (lambda r, q: r.velocity("crank", q, q, "LOCAL"), UnknownNameError, r"axes.*'LOCAL'"),
         (lambda r, q: r.external_forces(q, [0.0] * 6), ArgumentError, "expected a mapping"),
         (lambda r, q: r.with_frame("crank", "rocker", np.eye(4)), ArgumentError, "a new name"),
         (lambda r, q: r.with_frame("tip", "crank", np.eye(3)), ArgumentError, r"shape \(3, 3\)"),
@@ -229,5 +229,5 @@ def test_wrenches_on_closed_loops(rng):
     held = robot.gravity_compensation(q, drives=drives, external=external)
     weight = robot.gravity_compensation(q, drives=drives)
     assert_allclose(weight.efforts - held.efforts, [work], rtol=1e-9)
-    with pytest.raises(ArgumentError, match=r"external has shape \(2,\)"):
+    with pytest.raises(ArgumentError, match=r"external.*\(2,\)"):
         robot.gravity_compensation(q, external=[1.0, 2.0])

@@ -64,7 +64,7 @@ def test_accelerations_and_forces_belong_together(tree, rng, algorithm):
 
 @pytest.mark.book("H1", "H2")
 @pytest.mark.parametrize("algorithm", [hybrid_dynamics, hybrid_dynamics_by_inertia_matrix])
-def test_the_limits(tree, rng, algorithm):
+def test_hybrid_dynamics_includes_forward_and_inverse_dynamics(tree, rng, algorithm):
     """With no joint prescribed it is forward dynamics, with all of them inverse dynamics."""
     from robot_dynamics.dynamics.forward import forward_dynamics
     from robot_dynamics.dynamics.inverse import inverse_dynamics
@@ -128,7 +128,7 @@ def test_figure_9_1():
     ("names", "error", "words"),
     [(["elbow"], UnknownNameError, "elbow"), (["joint0"], RobotDynamicsError, "expected a tree")],
 )
-def test_what_cannot_be_meant(rng, names, error, words):
+def test_unknown_joints_and_gears_are_refused(rng, names, error, words):
     """Unknown joints, and mechanisms with gears, are refused by name."""
     tree = random_tree(rng, ["revolute", "revolute"])
     gear = CouplingElement.gear("gear", "joint1", "joint0", 2.0)

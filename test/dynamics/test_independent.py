@@ -55,7 +55,7 @@ def check(robot, q, qd):
     return form
 
 
-def test_c9_linkages(robot, rng):
+def test_c9_independent_motions_of_linkages_satisfy_the_constraints(robot, rng):
     """Row C9: K G = 0, K g = k and rank G = n - r on every linkage, redundant or not."""
     for _ in range(3):
         q, qd, _ = closed_state(robot, rng)
@@ -66,7 +66,7 @@ def test_c9_linkages(robot, rng):
 
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("kind", LOOP_TYPES)
-def test_c9_every_loop_joint(kind, rng):
+def test_c9_independent_motions_of_every_loop_joint_satisfy_the_constraints(kind, rng):
     """Row C9: the same for loops closed by a joint of any type."""
     mechanism, near = random_loops(kind, rng)
     robot = Robot.from_mechanism(mechanism)
@@ -129,10 +129,10 @@ def test_wishes_that_depend_on_one_another_are_refused(rng):
     """Boom and piston of Fig 8.3 move together; what would do keeps the first of the wishes."""
     robot = Robot.from_mechanism(linkages.excavator())
     q, qd, _ = closed_state(robot, rng)
-    message = r"2 coord.* \(determined by the others: piston_joint; missing: bucket_joint, for"
+    message = r"\b2\b.*piston_joint.*bucket_joint"
     with pytest.raises(RobotDynamicsError, match=message):
         robot.independent_form(q, qd, ["boom_joint", "piston_joint"])
-    with pytest.raises(UnknownNameError, match="'boon_joint'; did you mean 'boom_joint'"):
+    with pytest.raises(UnknownNameError, match=r"'boon_joint'.*'boom_joint'"):
         robot.independent_form(q, qd, ["boon_joint"])
 
 

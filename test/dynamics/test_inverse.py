@@ -119,7 +119,7 @@ def test_accelerations_are_derivatives_of_velocities(tree, rng):
 
 
 @pytest.mark.book("E1")
-def test_pendulum():
+def test_a_pendulum_has_its_textbook_torque():
     """A point mass on a rod: tau = m l^2 qdd + m g l sin(q), with q from hanging."""
     m, length, g, q, qdd = 2.0, 0.7, 9.81, 0.3, 1.7
     bob = LinkElement("bob", m, (0.0, 0.0, -length))
@@ -170,7 +170,7 @@ def test_forces_of_bodies_balance(tree, rng, part):
 
 
 @pytest.mark.book("E2")
-def test_superposition(tree, rng):
+def test_inverse_dynamics_are_the_sum_of_their_parts(tree, rng):
     """ID is the sum of gravity, velocity terms, H qdd and minus what external forces do."""
     mechanism, model = tree
     q, qd, qdd = (x.tolist() for x in random_state(rng, model))

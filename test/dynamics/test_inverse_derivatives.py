@@ -37,6 +37,6 @@ def test_equal_to_dual_numbers(chain, rng):
         assert np.abs(np.array(found) - expected).max() <= TOL * np.abs(expected).max()
 
 
-def test_other_joints(rng):
+def test_joints_with_varying_subspaces_are_refused(rng):
     """A joint whose subspace depends on its positions is not for the recursion."""
     assert not has_constant_subspaces(build(random_tree(rng, ["universal", "revolute"])))

@@ -62,16 +62,16 @@ def test_frames_that_are_not_free(rng):
     """Frames that cannot move in all directions have only the inverse; names are checked."""
     robot = Robot(build(random_tree(rng, ["revolute"] * 3, chain=True)))
     q = np.array([0.1, 0.2, 0.3])
-    with pytest.raises(ArgumentError, match="'link2' cannot move independently"):
+    with pytest.raises(ArgumentError, match="'link2'"):
         robot.operational_space_inertia("link2", q)
     assert robot.operational_space_inertia("link2", q, inverse=True).shape == (6, 6)
-    with pytest.raises(ArgumentError, match="inverse=True"):
+    with pytest.raises(ArgumentError, match="'base'"):
         robot.operational_space_inertia("base", q)
     with pytest.raises(ArgumentError, match="frames are none"):
         robot.operational_space_inertia([], q)
-    with pytest.raises(ArgumentError, match="q is not finite"):
+    with pytest.raises(ArgumentError, match=r"\bq\b.*finite"):
         robot.operational_space_inertia("link2", q * np.nan)
-    with pytest.raises(UnknownNameError, match="choice of axes"):
+    with pytest.raises(UnknownNameError, match=r"axes.*'up'"):
         robot.operational_space_inertia("link2", q, "up")
     with pytest.raises(UnknownNameError, match="tip"):
         robot.operational_space_inertia("tip", q)

@@ -185,7 +185,7 @@ def test_joints_with_quaternions(rng):
         ),
         (
             lambda r: r.inverse_kinematics("arm_tool", np.eye(4), held="arm_joint0"),
-            ArgumentError, "expected a list of names",
+            ArgumentError, "'arm_joint0'",
         ),
         (
             lambda r: r.inverse_kinematics("arm_tool", np.eye(4), tolerance=0.0),
@@ -221,13 +221,13 @@ def test_arguments_that_are_refused_in_a_sentence(arm):
     """Counts that are none, and arrays of other sizes, of frames as well."""
     target = arm.pose("arm_tool", np.zeros(7))
     for name, value in (("restarts", -1), ("restarts", 1.5), ("iterations", 0), ("seed", -1)):
-        with pytest.raises(ArgumentError, match=f"{name} is {value}, expected a whole number"):
+        with pytest.raises(ArgumentError, match=f"{name}.*{value}"):
             arm.inverse_kinematics("arm_tool", target, np.zeros(7), **{name: value})
-    with pytest.raises(ArgumentError, match=r"q0 has shape \(5,\), expected \(7,\)"):
+    with pytest.raises(ArgumentError, match=r"\bq0\b.*\(5,\).*\(7,\)"):
         arm.inverse_kinematics("arm_tool", target, np.zeros(5))
-    with pytest.raises(ArgumentError, match=r"q has shape \(5,\), expected \(\.\.\., 7\)"):
+    with pytest.raises(ArgumentError, match=r"\bq\b.*\(5,\).*\(\.\.\., 7\)"):
         arm.pose("arm_tool", np.zeros(5))
-    with pytest.raises(ArgumentError, match=r"qd has shape \(7, 2\), expected \(\.\.\., 7\)"):
+    with pytest.raises(ArgumentError, match=r"\bqd\b.*\(7, 2\).*\(\.\.\., 7\)"):
         arm.velocity("arm_tool", np.zeros(7), np.zeros((7, 2)))
-    with pytest.raises(ArgumentError, match=r"q is 'zero', expected numbers"):
+    with pytest.raises(ArgumentError, match=r"\bq\b.*'zero'"):
         arm.jacobian("arm_tool", "zero")

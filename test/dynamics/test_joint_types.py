@@ -196,7 +196,7 @@ def test_positions_are_asked_for_where_they_are_needed(rng):
     constant = build(random_tree(rng, ["revolute", "planar", "helical"]))
     assert motion_subspaces(constant) == motion_subspaces(constant, [0.0] * constant.nq)
     varying = build(random_tree(rng, ["revolute", "universal"]))
-    with pytest.raises(ArgumentError, match="joint 'joint1': the motion subspace of a universal"):
+    with pytest.raises(ArgumentError, match="'joint1'"):
         motion_subspaces(varying)
 
 
@@ -265,7 +265,7 @@ class Pinocchio:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_equals_pinocchio(seed):
+def test_inverse_dynamics_of_all_joint_types_equal_pinocchio(seed):
     """Inverse dynamics of random chains and trees of all types that Pinocchio has."""
     pin = pytest.importorskip("pinocchio", exc_type=ImportError)
     rng = np.random.default_rng(seed)

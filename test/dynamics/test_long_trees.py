@@ -115,7 +115,7 @@ def test_springs_and_friction(rng, monkeypatch):
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_loops(rng, monkeypatch):
+def test_long_loops_have_accelerations_multipliers_and_residuals(rng, monkeypatch):
     """Accelerations, multipliers and the residual, open loops or not; the pivot shows rank."""
     short, long = both(looped(rng, [*CONSTANT, *["revolute"] * 4], chain=True), monkeypatch)
     q, qd, x = random_state(rng, short.model)

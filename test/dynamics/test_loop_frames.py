@@ -30,7 +30,7 @@ TYPES = ["universal", "planar", "rack_and_pinion", "spherical", "helical"]
     ("predecessor", "successor", "root"),
     [(WORLD, 3, WORLD), (3, WORLD, WORLD), (1, 3, 1), (2, 4, 1), (4, 5, WORLD)],
 )
-def test_loop_root(predecessor, successor, root):
+def test_the_loop_root_is_the_last_common_ancestor(predecessor, successor, root):
     """The root is the last common ancestor, which may be one of the ends itself."""
     parents = {"a": "base", "b": "a", "c": "b", "d": "c", "e": "b", "f": "base"}
     joints = [

@@ -138,7 +138,7 @@ def test_stabilisation_adds_the_errors(closed, rng):
     assert_allclose(added, expected, rtol=1e-10)
 
 
-def test_worked_example():
+def test_the_worked_example_of_figure_8_3_is_reproduced():
     """N10: H, C, K and k of Fig 8.3 at theta_1 = 0.9, as worked out with independent code.
 
     The loop joint of the book is revolute; the weld here blocks its rotation as well and has the

@@ -100,7 +100,7 @@ def closed_state(mechanism, rng, **options):
 
 
 @pytest.mark.parametrize("name", LINKAGES)
-def test_known_mechanisms(name, rng):
+def test_maximal_coordinates_reproduce_known_linkages(name, rng):
     """C14, C6: accelerations, forces, rank and names of the linkages, redundant ones included."""
     model, q, qd, tau = closed_state(LINKAGES[name], rng, gravity=(1.0, -2.0, -9.0))
     check(model, q, qd, tau)
@@ -129,7 +129,7 @@ def test_every_tree_joint(name, rng):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_mechanisms(seed):
+def test_maximal_coordinates_solve_random_mechanisms(seed):
     """C14, C6: trees and loops of any types, drawn at random, redundant as they may come."""
     rng = np.random.default_rng(seed)
     kinds, closures = list(EVERY), list(EVERY_LOOP)
@@ -210,7 +210,7 @@ def test_slightly_open_redundant_loops(rng):
 
 
 @pytest.mark.parametrize("name", ["stewart_platform", "bricard", "walking_leg"])
-def test_what_every_joint_transmits(name, rng):
+def test_joint_forces_equal_a_newton_euler_recursion(name, rng):
     """The forces of all joints are those of a Newton-Euler recursion with loop forces applied."""
     model, q, qd, tau = closed_state(LINKAGES[name], rng, gravity=(1.0, -2.0, -9.0))
     motion = maximal_coordinate_solution(model, q, qd, tau)
@@ -345,14 +345,14 @@ def test_one_layout_serves_many_states(rng):
         assert_allclose(system.solve(q, qd, force).qdd, expected.qdd, rtol=0, atol=0)
 
 
-def test_what_cannot_be_answered_is_said(rng):
+def test_wrong_states_and_massless_bodies_are_refused(rng):
     """Wrong shapes, numbers that are none, and bodies without inertia are refused."""
     model, q, qd, tau = closed_state(linkages.slider_crank(), rng)
-    with pytest.raises(ArgumentError, match=r"qd has shape \(2,\), expected \(3,\)"):
+    with pytest.raises(ArgumentError, match=r"\bqd\b.*\(2,\).*\(3,\)"):
         maximal_coordinate_solution(model, q, qd[:2], tau)
-    with pytest.raises(RobotDynamicsError, match="tau has entries that are not finite"):
+    with pytest.raises(RobotDynamicsError, match=r"\btau\b.*finite"):
         maximal_coordinate_solution(model, q, qd, tau * np.nan)
-    with pytest.raises(ArgumentError, match="external has 1 entries"):
+    with pytest.raises(ArgumentError, match=r"external.*\b1\b"):
         maximal_coordinate_solution(model, q, qd, tau, external=[Force.zero()])
     links = (LinkElement("base"), LinkElement("ghost"))
     ghost = build(Mechanism("m", links, (JointElement("j", "revolute", "base", "ghost"),)))

@@ -91,7 +91,7 @@ def test_a_wish_is_granted_where_it_can_be(excavator, wish):
 
 def test_a_wish_that_cannot_be_granted(excavator):
     """Two joints of one triangle determine each other; the answer says which and by what."""
-    with pytest.raises(RobotDynamicsError, match="'piston_joint' cannot be independent") as no:
+    with pytest.raises(RobotDynamicsError, match="'piston_joint'") as no:
         excavator.mobility(independent=["boom_joint", "piston_joint"])
     assert "boom_joint" in str(no.value)
 
@@ -109,7 +109,7 @@ def test_a_wish_that_cannot_be_granted(excavator):
         ([], "none"),
     ],
 )
-def test_drives(excavator, active, words):
+def test_drives_of_exercise_8_2_are_classified(excavator, active, words):
     """The drives of Exercise 8.2 suffice, lack or fight one another as section 8.12 says."""
     report = excavator.mobility(active=active)
     assert report.actuation == words
@@ -129,7 +129,7 @@ def test_a_dead_centre_is_no_singularity_of_rank():
     report = robot.mobility(dead)
     assert (report.rank, report.rank_drops) == (2, False)
     assert report.immobile == ("slider_joint",)
-    with pytest.raises(RobotDynamicsError, match="'slider_joint' cannot be independent"):
+    with pytest.raises(RobotDynamicsError, match="'slider_joint'"):
         robot.mobility(dead, independent=["slider_joint"])
     assert robot.mobility(dead, active=["slider_joint"]).driven == 0
 
@@ -146,7 +146,7 @@ def test_a_structure_cannot_move():
     assert "nothing to move" in str(report)
 
 
-def test_a_tree():
+def test_in_a_tree_every_coordinate_is_independent():
     """Without loops every coordinate is independent and nothing is redundant."""
     b = linkages.Builder("arm")
     b.add("upper", "base", active=True)
@@ -193,7 +193,7 @@ def test_weak_rows_are_found():
     assert_allclose(report.conditioning, 1e-5 / np.sqrt(2), rtol=1e-3)
 
 
-def test_as_dict_is_json(four_bar):
+def test_the_report_is_valid_json(four_bar):
     """Everything goes into JSON and says the same."""
     report = four_bar.mobility()
     found = json.loads(json.dumps(report.as_dict(), allow_nan=False))
@@ -202,7 +202,7 @@ def test_as_dict_is_json(four_bar):
     assert found["rank_drops"] is False
 
 
-def test_words(four_bar):
+def test_the_report_is_a_few_lines_with_names(four_bar):
     """For a person the report is a few lines that name things."""
     text = str(four_bar.mobility())
     assert "mobility 1 = 3 coordinates - 2 independent of 5 constraints" in text
@@ -223,8 +223,8 @@ def test_every_actuation_has_words(active):
 @pytest.mark.parametrize(
     ("q", "sentence"),
     [
-        ([0.0], r"q has shape \(1,\), expected \(3,\)\."),
-        ([0.0, 0.0, np.nan], r"q has entries that are not finite"),
+        ([0.0], r"\bq\b.*\(1,\).*\(3,\)"),
+        ([0.0, 0.0, np.nan], r"\bq\b.*finite"),
     ],
 )
 def test_positions_are_checked(four_bar, q, sentence):
@@ -238,7 +238,7 @@ def test_an_open_configuration_is_refused(four_bar):
     closed = four_bar.assemble([0.5, -0.5, -1.0]).q
     opened = np.add(closed, [0.0, 0.02, 0.0])
     # The rocker's joint is 0.8 from the coupler's, which turned by 0.02: and 0.02 in angle.
-    with pytest.raises(AssemblyError, match=r"loop 'pin' by .* mm; expected positions") as no:
+    with pytest.raises(AssemblyError, match="'pin'") as no:
         four_bar.mobility(opened)
     assert_allclose(no.value.q, opened)
     assert 0.0 < no.value.gaps["pin"].position < 0.8 * 0.02 + 0.6 * 0.02
@@ -254,7 +254,7 @@ def test_one_motion_is_singular_in_words(four_bar):
 
 def test_more_wishes_than_motions(four_bar):
     """One motion cannot have two independent coordinates."""
-    with pytest.raises(RobotDynamicsError, match="expected at most 1 coordinate,"):
+    with pytest.raises(RobotDynamicsError, match=r"'rocker_joint'.*\b1\b"):
         four_bar.mobility(independent=["crank_joint", "rocker_joint"])
 
 

@@ -110,7 +110,7 @@ def test_swain_and_morris(name):
         close_to(C[base_v], answer["Cp"])
 
 
-def test_unseren():
+def test_unserens_arms_have_the_published_accelerations():
     """Two arms that each hold half of a rigid object: accelerations, and the force between."""
     case = CASES["U3 rigid (weld) 6+6"]
     system, answer = case["input"]["system"], case["output"]

@@ -271,7 +271,7 @@ def test_springs_of_the_tree_need_positions():
     model = build(replace(mechanism, joints=joints))
     Xup = joint_transforms(model, [0.1, 0.2, 0.3])
     v = body_velocities(model, Xup, [0.0] * 3)
-    with pytest.raises(RobotDynamicsError, match="the spring in joint 'crank_joint' needs"):
+    with pytest.raises(RobotDynamicsError, match="'crank_joint'"):
         passive_forces(model, Xup, v, [0.0] * 3, parameters_of(model))
 
 

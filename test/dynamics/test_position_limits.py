@@ -25,7 +25,7 @@ def on_one_joint(kind, *limits, **options):
 FREE = Limits()
 
 
-def test_what_is_bounded():
+def test_bounds_apply_to_joint_variables_or_rotation_vectors():
     """Joint variables where they match the freedoms; else rotation vector and translation."""
     planar = PositionLimits(on_one_joint("planar", FREE, FREE, FREE))
     assert_allclose(planar.values(np.array([0.3, 1.0, 2.0])), [0.3, 1.0, 2.0])
@@ -35,7 +35,7 @@ def test_what_is_bounded():
     assert_allclose(floating.values(q), [0.1, -0.2, 0.3, 1.0, 2.0, 3.0], atol=1e-15)
 
 
-def test_clipping():
+def test_clipping_moves_only_free_coordinates():
     """Coordinates beyond a bound are put on it if they are free; without limits nothing is."""
     narrow = Limits(-0.5, 0.5)
     model = on_one_joint("floating", FREE, FREE, narrow, narrow, FREE, FREE)

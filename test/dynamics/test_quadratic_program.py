@@ -36,7 +36,7 @@ def require_optimal(x, goal, rows, lower, upper):
 
 @pytest.mark.parametrize("free", [0, 3])
 @pytest.mark.parametrize("seed", range(10))
-def test_optimal(seed, free):
+def test_solutions_are_optimal(seed, free):
     """With and without entries that cost nothing, the point found is optimal."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(30, 6 + free))
@@ -56,14 +56,14 @@ def test_goal_within_bounds():
     assert_allclose(x, goal, atol=1e-15)
 
 
-def test_equalities():
+def test_coincident_bounds_hold_exactly():
     """Lower and upper bounds that coincide hold exactly: the projection onto a line."""
     x = nearest_within(np.zeros(2), np.array([[3.0, 4.0]]), np.array([5.0]), np.array([5.0]))
     assert_allclose(x, [0.6, 0.8], atol=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_infeasible(seed):
+def test_infeasible_programs_have_no_solution(seed):
     """Nothing is returned exactly where a linear program finds nothing either."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(12, 4))

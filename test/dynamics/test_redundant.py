@@ -68,7 +68,7 @@ def test_names_tell_loop_and_direction():
     )  # fmt: skip
 
 
-def test_full_rank(state):
+def test_at_full_rank_all_multipliers_are_determined(state):
     """With independent constraints it is the plain solution: all determined, nothing left."""
     model, q, qd, tau = state
     motion = solution(model, q, qd, tau)
@@ -132,7 +132,7 @@ def test_multipliers_of_least_norm(state):
         assert_allclose(K.T @ motion.multipliers, H @ motion.qdd + C - tau, atol=TOL * scale)
 
 
-def test_planar_ring():
+def test_constraints_that_keep_a_ring_planar_are_redundant():
     """A planar ring in space: what keeps it planar is redundant, and moves nothing."""
     model = planar_linkage()
     rest, push = np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])
@@ -211,7 +211,7 @@ def test_a_known_rank_is_used(state, rng):
     assert constraint_rank(twice, K, rank=18).rank == 12
 
 
-def test_no_constraints(rng):
+def test_without_loops_the_inertia_matrix_is_inverted(rng):
     """Without loops it is H^-1 times the force."""
     links = (LinkElement("base"), LinkElement("body", 2.0, inertia=np.eye(3)))
     model = build(Mechanism("m", links, (JointElement("j", "prismatic", "base", "body"),)))
@@ -229,7 +229,7 @@ def test_numbers_that_are_none_are_refused(state, which):
     H, C, K, k, _, _ = (np.array(x) for x in Robot(model).constraint_terms(q, qd))
     arrays = {"H": H, "tau - C": tau - C, "K": K, "k": k}
     arrays[which].flat[0] = np.nan
-    with pytest.raises(RobotDynamicsError, match=f"^{which} has entries"):
+    with pytest.raises(RobotDynamicsError, match=f"^{which} "):
         rank_revealing_solution(model, *arrays.values())
 
 

@@ -58,7 +58,7 @@ def test_dynamics_and_energies_are_linear(tree, rng):
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_a_payload(tree, rng):
+def test_a_payload_regressor_equals_a_body_at_the_frame(tree, rng):
     """A frame's regressor is that of a body that moves with it: the last body's own link."""
     robot = Robot(tree[1])
     state = random_state(rng, robot.model)
@@ -76,7 +76,7 @@ def test_a_payload(tree, rng):
 
 @pytest.mark.parametrize("mechanism", [four_bar, slider_crank], ids=lambda f: f.__name__)
 @pytest.mark.usefixtures("interpreted")
-def test_closed_loops(mechanism, rng):
+def test_regressors_of_closed_loops_give_efforts_along_motions(mechanism, rng):
     """Efforts along independent motions, and base parameters that have a part in them."""
     robot = Robot.from_mechanism(mechanism(), gravity=(0.3, -9.0, -2.0))
     base, pi = robot.base_parameters(), robot.inertial_parameters
@@ -95,7 +95,7 @@ def test_closed_loops(mechanism, rng):
 
 
 @pytest.mark.usefixtures("interpreted")
-def test_base_parameters(rng):
+def test_base_parameters_give_the_torques_of_all(rng):
     """36 of the UR5's 60; torques of all parameters from them alone."""
     robot, _ = real_robot("ur5")
     base = robot.base_parameters(seed=3)
@@ -138,7 +138,7 @@ def test_base_parameters_of_what_cannot_move(rng):
         robot.base_parameters(seed=-1)
 
 
-def test_physical_parameters(rng):
+def test_parameters_of_positive_masses_are_physical(rng):
     """Masses at points: their pseudo-inertia; too small an inertia is none of positive masses."""
     points, masses = rng.normal(size=(6, 3)), rng.uniform(0.5, 2.0, 6)
     x = np.column_stack([points, np.ones(6)])
@@ -165,5 +165,5 @@ def test_physical_parameters(rng):
         ]  # fmt: skip
     with pytest.raises(ArgumentError, match="not finite"):
         log_cholesky(np.full(10, np.nan))
-    with pytest.raises(ArgumentError, match=r"shape \(3,\), expected \(\.\.\., 10\)"):
+    with pytest.raises(ArgumentError, match=r"\(3,\).*\(\.\.\., 10\)"):
         is_physical(np.ones(3))

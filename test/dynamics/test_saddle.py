@@ -105,7 +105,7 @@ def test_rows_that_are_zero(rng):
     assert_allclose(K[:2] @ a, [1.0, 2.0], atol=1e-11)
 
 
-def test_what_is_singular_is_refused():
+def test_singular_equations_are_refused():
     """Directions without inertia that no row holds have no acceleration, exactly or nearly so.
 
     What rounding leaves of inertia, 1e-17 or nothing, decides where it shows, in the factors or in

@@ -50,7 +50,7 @@ def agree(robot, q, qd, tau, **options):
 
 
 @pytest.mark.parametrize("name", LINKAGES)
-def test_c6_linkages(name, rng):
+def test_c6_methods_agree_on_every_linkage(name, rng):
     """Row C6: methods 1, 2 and 3 agree on every linkage, redundant or not, and fulfil both rows
     of the equation; with stabilisation as well.
     """
@@ -110,7 +110,7 @@ def test_weak_constraints_cost_digits_once(angle):
 
 
 @pytest.mark.parametrize("kind", LOOP_TYPES)
-def test_c6_every_loop_joint(kind, rng):
+def test_c6_methods_agree_on_every_loop_joint(kind, rng):
     """Row C6: so they do with a loop joint of any type, and so does compiled code."""
     mechanism, near = random_loops(kind, rng)
     robot = Robot.from_mechanism(mechanism)
@@ -188,7 +188,7 @@ def test_auto_finds_a_way_without_inertia(rng):
 def test_an_unknown_method_is_refused(rng):
     """The names that exist are in the message."""
     robot = Robot.from_mechanism(linkages.four_bar())
-    with pytest.raises(UnknownNameError, match="'dirct'; did you mean 'direct'"):
+    with pytest.raises(UnknownNameError, match=r"'dirct'.*'direct'"):
         robot.constrained_motion(*np.zeros((3, 3)), method="dirct")
 
 
@@ -234,7 +234,7 @@ def test_n10_golden_case(method, closure):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kinds", [("fixed", "fixed"), ("spherical", "spherical"),
                                    ("spherical", "fixed")])  # fmt: skip
-def test_c6_equals_pinocchio(method, kinds, rng):
+def test_c6_accelerations_equal_pinocchio(method, kinds, rng):
     """Row C6: pin.constraintDynamics with six- and three-dimensional constraints moves alike."""
     from support.oracle import Pinocchio
 
@@ -260,7 +260,7 @@ FOUR_BAR = """
 </equality></mujoco>"""
 
 
-def test_c6_equals_mujoco():
+def test_c6_accelerations_approach_mujoco():
     """Row C6: MuJoCo's soft constraints come as near to ours as they are hard, (1 - impedance) of
     the acceleration that they take away, and their limit is ours.
     """

@@ -23,7 +23,7 @@ def test_it_is_the_recursion(rng):
     assert_allclose(solve_outwards(parent, steps, own), expected, rtol=1e-13, atol=1e-13)
 
 
-def test_no_bodies():
+def test_a_recursion_without_bodies_is_empty():
     """Without bodies there is nothing."""
     nothing = solve_outwards(np.zeros(0, dtype=int), np.zeros((0, 6, 6)), np.zeros((0, 6, 1)))
     assert nothing.shape == (0, 6, 1)

@@ -171,7 +171,7 @@ def test_nothing_holds_it():
     falling, floating = (
         build(Mechanism("b", links, free), gravity=g) for g in ((0, 0, -G), (0, 0, 0))
     )
-    with pytest.raises(RobotDynamicsError, match="no equilibrium was found"):
+    with pytest.raises(RobotDynamicsError, match=r"b: .*equilibrium.*\b50\b"):
         equilibrium(falling, falling.neutral())
     assert_allclose(vibrations(floating, floating.neutral()).frequencies, 0.0, atol=1e-9)
 
@@ -179,8 +179,8 @@ def test_nothing_holds_it():
 @pytest.mark.parametrize(
     ("q", "tau", "message"),
     [
-        ([0.0, 0.0], None, "q has shape"),
-        ([np.nan], None, "q has entries that are not finite"),
+        ([0.0, 0.0], None, r"\bq\b.*shape"),
+        ([np.nan], None, r"\bq\b.*finite"),
         ([0.0], [], "tau has"),
     ],
 )

@@ -69,13 +69,13 @@ def test_arms_with_loops_of_their_own_need_drives():
 
 def test_an_object_on_a_fixed_joint_is_refused():
     """The object must float."""
-    with pytest.raises(RobotDynamicsError, match="not on a floating joint"):
+    with pytest.raises(RobotDynamicsError, match="'box' is carried by fixed joint"):
         grasp_system(mechanism(carrier="fixed"), "box", ARM_GRASPS)
 
 
 def test_an_object_floats_in_the_world():
     """An object whose positions were not its pose in the world is refused."""
-    with pytest.raises(RobotDynamicsError, match="expected its joint at the world's origin"):
+    with pytest.raises(RobotDynamicsError, match="object link 'box' floats relative to"):
         grasp_system(mechanism(placement=pose((0.0, 0.0, 1.0))), "box", ARM_GRASPS)
 
 
@@ -133,10 +133,10 @@ def test_joints_without_drives_follow(linked):
         (
             {"drives": ()},
             RobotDynamicsError,
-            "arm 'arm0' has internal closed chains, expected `drives`",
+            "arm 'arm0' has internal closed chains and no `drives`",
         ),
         ({"drives": ("arm0_elbow",)}, UnknownNameError, "drive 'arm0_elbow'"),
-        ({"drives": ("arm0_turn",) * 6}, RobotDynamicsError, ".arm0_turn. is there twice"),
+        ({"drives": ("arm0_turn",) * 6}, RobotDynamicsError, ".arm0_turn. is listed 6 times"),
         ({"posture": [0.0] * 8}, RobotDynamicsError, "posture of arm 'arm0' has 8 entries"),
         # 1 rad apart crank and near leave the pin out of reach.
         (
@@ -160,11 +160,9 @@ def test_drives_that_do_not_fit_are_refused(linked, changes, error, message):
 def test_laws_that_do_not_know_loops_say_so(linked):
     """The message names a loop and the law that knows it."""
     with pytest.raises(
-        RobotDynamicsError, match=r"'arm0_pin' is an internal chain of an arm.*`law: hybri"
+        RobotDynamicsError, match=r"'arm0_pin' is an internal closed chain.*`law: hybrid`"
     ):
         linked.system.require_plain_arms("coordinated control")
     arms = [replace(ARM_GRASPS[0], drives=("arm0_joint0",)), ARM_GRASPS[1]]
-    with pytest.raises(
-        RobotDynamicsError, match=r"no internal closed chains.*expected no `drives`"
-    ):
+    with pytest.raises(RobotDynamicsError, match=r"no internal closed chains and 1 `drives`"):
         grasp_system(mechanism(), "box", arms)

@@ -17,7 +17,8 @@ from support.mechanisms import consistent_velocity, random_state, two_arms
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.model import build, pose, transform_of
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.step import Drives, singular_step, step_parameters, step_program
+from robot_dynamics.simulation.closed_loop_step import singular_step, step_parameters, step_program
+from robot_dynamics.simulation.drives import DriveParameters
 
 
 def finite(motion):
@@ -283,7 +284,7 @@ class TestParallelogram:
         robot, model = self.robot, self.robot.model
         program = step_program(model, [])
         none = np.zeros(0)
-        drives = Drives(np.zeros(0, dtype=np.intp), none, none, none, 0.01)
+        drives = DriveParameters(np.zeros(0, dtype=np.intp), none, none, none, 0.01)
         parameters = step_parameters(model, drives, self.STEP)
         q = np.array([start, -start, start - np.pi])
         qd = 4.0 * np.array([1.0, -1.0, 1.0])

@@ -48,10 +48,10 @@ def test_it_sags_like_a_beam():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"length": 0.0}, "length is 0.0, expected a positive number"),
-        ({"joints": 0}, "joints is 0"),
+        ({"length": 0.0}, r"length.*\b0\.0\b"),
+        ({"joints": 0}, r"'b'.*joints.*\b0\b"),
         ({"bending_stiffness": np.inf}, "bending_stiffness is inf"),
-        ({"axis": "x"}, "axis is 'x', expected 'y' or 'z'"),
+        ({"axis": "x"}, r"'b'.*axis.*'x'.*'y'.*'z'"),
     ],
 )
 def test_numbers_that_mean_no_beam(change, message):

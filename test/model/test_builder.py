@@ -149,7 +149,7 @@ def test_nearly_exact_rotations_become_exact():
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
-def test_what_is_short_is_measured_by_the_links(unit):
+def test_short_displacements_are_relative_to_the_links(unit):
     """What rounding leaves of a zero is zero in any unit of length, a billionth of a link is not.
 
     Sixteen digits of links of 0.3 leave 1e-17; a tilt of 1e-9 moves a loop's frame by as much.
@@ -172,29 +172,29 @@ def changed(mechanism, name, **changes):
     return replace(mechanism, joints=joints)
 
 
-def test_what_is_no_tree_is_refused():
+def test_mechanisms_that_are_no_tree_are_refused():
     """Unknown links, two parents, loose links and zero axes are named."""
-    with pytest.raises(UnknownNameError, match="did you mean 'lower'"):
+    with pytest.raises(UnknownNameError, match="'lower'"):
         build(changed(arm(), "flange", parent="lowr"))
     twice = replace(arm(), joints=(*arm().joints, JointElement("x", "revolute", "free", "slider")))
-    with pytest.raises(RobotDynamicsError, match="'slider' has two parents"):
+    with pytest.raises(RobotDynamicsError, match="'slider'"):
         build(twice, spanning_tree="described")
     circle = changed(arm(), "shoulder", parent="tool")
-    with pytest.raises(RobotDynamicsError, match="'upper' is not connected to 'base'"):
+    with pytest.raises(RobotDynamicsError, match=r"'upper'.*'base'"):
         build(circle)
-    with pytest.raises(RobotDynamicsError, match="joint 'rail': the axis is zero"):
+    with pytest.raises(RobotDynamicsError, match=r"'rail'.*axis"):
         build(changed(arm(), "rail", axis=(0.0, 0.0, 0.0)))
-    with pytest.raises(UnknownNameError, match="unknown joint type 'hinge'"):
+    with pytest.raises(UnknownNameError, match="'hinge'"):
         build(changed(arm(), "rail", type="hinge"))
 
 
 def test_loops_and_variables_must_name_what_there_is():
     """A loop between unknown links or within one body, and an unknown variable, are refused."""
-    with pytest.raises(UnknownNameError, match="loop joint 'grasp': unknown link 'tol'"):
+    with pytest.raises(UnknownNameError, match=r"'grasp'.*'tol'"):
         build(arm().with_loops([replace(grasp(), predecessor="tol")]))
-    with pytest.raises(RobotDynamicsError, match="are on the same body"):
+    with pytest.raises(RobotDynamicsError, match="'grasp'"):
         build(arm().with_loops([replace(grasp(), successor="lower")]))
-    with pytest.raises(UnknownNameError, match="unknown body or loop joint 'fre'"):
+    with pytest.raises(UnknownNameError, match="'fre'"):
         build(arm(), variable=["fre"])
 
 
@@ -219,7 +219,7 @@ def ring(**changes):
 
 def test_a_graph_of_joints_gets_a_spanning_tree_of_minimum_depth():
     """The joint farthest from the base closes the loop, and its frames are where they were."""
-    with pytest.raises(RobotDynamicsError, match="'coupler' has two parents"):
+    with pytest.raises(RobotDynamicsError, match="'coupler'"):
         build(ring(), spanning_tree="described")
     model = build(ring(), spanning_tree="minimum depth")
     # Joints that form no tree are nobody's choice of one.
@@ -297,14 +297,14 @@ def test_welds_count_for_nothing_in_the_depth():
 
 def test_impossible_choices_are_refused():
     """Unknown names, cycles and contacts in the tree, and unknown roots are named."""
-    with pytest.raises(UnknownNameError, match="joint that can carry a body 'lift'"):
+    with pytest.raises(UnknownNameError, match="'lift'"):
         build(ring(), spanning_tree=["lift"])
-    with pytest.raises(RobotDynamicsError, match="'right' closes a loop with others"):
+    with pytest.raises(RobotDynamicsError, match="'right'"):
         build(ring(), spanning_tree=["left", "top", "corner", "right"])
-    with pytest.raises(UnknownNameError, match="unknown link 'floor'"):
+    with pytest.raises(UnknownNameError, match="'floor'"):
         build(ring(), spanning_tree="minimum depth", root="floor")
     touch = replace(ring(), joints=(JointElement("t", "soft_finger", "base", "crank"),))
-    with pytest.raises(RobotDynamicsError, match="joint 't': a soft_finger joint can only close"):
+    with pytest.raises(RobotDynamicsError, match=r"'t'.*soft_finger"):
         build(touch)
 
 
@@ -321,7 +321,7 @@ def test_joints_of_several_freedoms_have_values_of_each():
     assert model.damping.tolist() == [0.5, 0.25, *[0.0] * 6]
     assert model.friction.tolist() == [0.1, 0.1, *[0.0] * 6]
     assert model.limits()["upper"][:2].tolist() == [1, 2]
-    with pytest.raises(RobotDynamicsError, match="damping of joint 'wheel' has 3 entries"):
+    with pytest.raises(RobotDynamicsError, match=r"damping.*'wheel'.*\b3\b"):
         build(replace(mechanism, joints=(replace(wheel, damping=(1.0, 2.0, 3.0)), free)))
 
 
@@ -333,7 +333,7 @@ def test_parameters_and_axes_reach_the_type():
     np.testing.assert_allclose(link_pose(model, "nut", [2.0])[:3, 3], [0.2, 0, 0], atol=1e-15)
     other = build(replace(mechanism, joints=(replace(screw, parameters={"pitch": 0.2}),)))
     assert other.structure_key != model.structure_key
-    with pytest.raises(RobotDynamicsError, match="joint 's': joint type 'helical'"):
+    with pytest.raises(RobotDynamicsError, match=r"'s'.*'helical'"):
         build(replace(mechanism, joints=(replace(screw, parameters={}),)))
 
 
@@ -343,7 +343,7 @@ def test_loop_joints_may_only_push():
     model = build(arm().with_loops([touch, grasp()]))
     assert model.unilateral.tolist() == [False, False, False, True, *[False] * 6]
     assert model.holonomic.tolist() == [False, *[True] * 9]
-    with pytest.raises(RobotDynamicsError, match="no force along z to push"):
+    with pytest.raises(RobotDynamicsError, match="'touch'"):
         build(arm().with_loops([replace(touch, type="point_on_line")]))
 
 
@@ -367,7 +367,7 @@ def test_a_described_tree_is_kept():
     assert model.joint_names == ("left", "top", "corner")
     assert [loop.name for loop in model.loops] == ["right"]
     # Two links that are no joint's child: which one is the base, only its user can tell.
-    with pytest.raises(RobotDynamicsError, match="exactly one root link, found base, rocker"):
+    with pytest.raises(RobotDynamicsError, match=r"ring.*base, rocker"):
         build(chain)
     assert build(chain, root="base").joint_names == ("left", "top", "right")
 
@@ -415,7 +415,7 @@ def test_rotors_stay_in_the_tree():
     assert "corner" in model.joint_names
     assert model.armature.max() == 0.1
     every = {name: {"armature": 0.1} for name in ("left", "top", "corner", "right")}
-    with pytest.raises(RobotDynamicsError, match=r"closes a loop with others .* armature"):
+    with pytest.raises(RobotDynamicsError, match=r"'right'.*armature"):
         build(ring(**every))
 
 
@@ -438,5 +438,5 @@ def test_forces_need_a_freedom():
     """Springs, dampers and drives in a weld or a contact are refused, in words."""
     for data in ({"stiffness": 1.0}, {"damping": 1.0}, {"active": True}):
         for kind in ("fixed", "point_on_plane"):
-            with pytest.raises(RobotDynamicsError, match=r"a \w+ joint has no freedom in"):
+            with pytest.raises(RobotDynamicsError, match=r"'grasp': a \w+ joint"):
                 build(arm().with_loops([replace(grasp(), type=kind, **data)]))

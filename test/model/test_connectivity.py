@@ -136,5 +136,5 @@ def test_the_expanded_array_is_the_sparsity_of_H(rng):
 def test_fixed_freedoms_pass_their_parents_on():
     """A joint without freedom adds no variable, and what hangs on it hangs on its parent."""
     assert Tree((WORLD, 0, 1)).expanded([2, 0, 1]) == (WORLD, 0, 1)
-    with pytest.raises(ArgumentError, match="freedoms has 2 entries, expected 3"):
+    with pytest.raises(ArgumentError, match=r"freedoms.*\b2\b.*\b3\b"):
         Tree((WORLD, 0, 1)).expanded([1, 1])

@@ -49,7 +49,7 @@ def joints_of(model, block):
     return sorted({at[i] for i in block.columns})
 
 
-def test_c10_figure_8_1():
+def test_c10_blocks_of_figure_8_1_are_found():
     """Row C10: loop joints 21 and 22 are coupled through joints 3 to 7; 23 has 10 to 12, 24 has
     19 and 20, and the other joints are in no block.
     """

@@ -67,7 +67,7 @@ def test_a_joint_geared_to_locked_ones_is_locked_where_the_gear_has_it():
         np.testing.assert_allclose(one.placement, other.placement, atol=1e-15)
 
 
-def test_what_is_locked_by_name_is_locked_there():
+def test_a_locked_joint_stays_where_its_name_says_despite_a_gear():
     """If both joints of a gear are locked by name, the gear has no say."""
     locked = geared().locked({"shoulder": 0.3, "elbow": 0.7})
     assert locked.couplings == ()
@@ -89,11 +89,11 @@ def test_a_relation_of_three_keeps_the_rest():
 @pytest.mark.parametrize(
     ("terms", "error", "message"),
     [
-        ((("elbow", 1.0), ("sholder", 1.0)), UnknownNameError, "did you mean 'shoulder'"),
-        ((("elbow", 1.0), ("flange", 1.0)), UnknownNameError, "unknown movable joint 'flange'"),
-        ((("elbow", 1.0), ("drop", 1.0)), RobotDynamicsError, "6 degrees of freedom"),
-        ((("elbow", 1.0), ("elbow", 1.0)), RobotDynamicsError, "named twice"),
-        ((("elbow", 0.0),), RobotDynamicsError, "other than zero"),
+        ((("elbow", 1.0), ("sholder", 1.0)), UnknownNameError, "'shoulder'"),
+        ((("elbow", 1.0), ("flange", 1.0)), UnknownNameError, "'flange'"),
+        ((("elbow", 1.0), ("drop", 1.0)), RobotDynamicsError, r"'bad'.*\b6\b"),
+        ((("elbow", 1.0), ("elbow", 1.0)), RobotDynamicsError, r"'bad'.*'elbow'"),
+        ((("elbow", 0.0),), RobotDynamicsError, r"'bad'.*zero"),
     ],
 )
 def test_relations_that_mean_nothing_are_refused(terms, error, message):

@@ -78,11 +78,11 @@ def test_replace_changes_only_what_it_is_asked_to():
     assert other.loops[0].successor_placement == at
     assert other.bodies[:3] == model.bodies[:3]
     assert (model.gravity[2], model.bodies[3].inertia.mass) == (-9.81, 4.0)
-    with pytest.raises(UnknownNameError, match="unknown body 'fre'"):
+    with pytest.raises(UnknownNameError, match="'fre'"):
         model.replace(inertia={"fre": heavier()})
-    with pytest.raises(UnknownNameError, match="unknown loop joint"):
+    with pytest.raises(UnknownNameError, match="'free'"):
         model.replace(predecessor_placement={"free": at})
-    with pytest.raises(ArgumentError, match="gravity has 2 entries, expected 3"):
+    with pytest.raises(ArgumentError, match=r"gravity.*\b2\b.*\b3\b"):
         model.replace(gravity=(0, 0))
 
 

@@ -41,7 +41,7 @@ def test_blocks_of_two_models_differ_where_the_models_do():
 
 def test_a_block_of_the_wrong_length_is_refused():
     """The message names both lengths."""
-    with pytest.raises(ArgumentError, match="parameters has 4 entries, expected 3"):
+    with pytest.raises(ArgumentError, match=r"parameters.*\b4\b.*\b3\b"):
         unpack(closed(), [0.0] * 4)
 
 

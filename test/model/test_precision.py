@@ -37,7 +37,7 @@ def with_placement(frame, **options):
         ((0.0, 0.0, 0.0), 0.0),
     ],
 )
-def test_angles(angles, unit):
+def test_decimals_of_angles_are_found_in_the_matrix(angles, unit):
     """The decimals of roll, pitch and yaw are found in the matrix."""
     frame = pose((0.3, 0.0, 0.0), rotation_of_rpy(angles))
     assert placement_precision(with_placement(frame)) == pytest.approx(unit)
@@ -47,7 +47,7 @@ def test_angles(angles, unit):
     ("length", "unit"),
     [(0.3, 0.0), (0.0475, 0.0), (0.31623, 1e-5), (1e-5, 1e-5), (12.345, 1e-3), (1 / 3, 0.0)],
 )
-def test_lengths(length, unit):
+def test_short_lengths_and_full_precision_are_exact(length, unit):
     """Short lengths are exact, and so are those with all digits."""
     assert placement_precision(with_placement(pose((length, 0.0, 0.0)))) == pytest.approx(unit)
 

@@ -83,7 +83,7 @@ def test_the_choice_is_respected(rng):
 def test_a_choice_with_a_cycle_is_refused():
     """The joint that closes the cycle is named."""
     arcs = [Arc(n, *ends, required=True) for n, ends in (("a", "01"), ("b", "12"), ("c", "20"))]
-    with pytest.raises(RobotDynamicsError, match="joint 'c' closes a loop"):
+    with pytest.raises(RobotDynamicsError, match="'c'"):
         spanning_tree("0", arcs)
 
 
@@ -95,12 +95,12 @@ def test_long_arcs_are_the_last_resort():
     assert {b.arc for b in spanning_tree("0", [free, chain[0]])} == {0, 1}
 
 
-def test_what_cannot_be_reached_is_left_out():
+def test_unreachable_nodes_are_left_out():
     """Nodes without a path to the root are in no branch."""
     assert [b.child for b in spanning_tree("0", [Arc("a", "1", "0"), Arc("b", "2", "3")])] == ["1"]
 
 
-def test_crank_slider():
+def test_a_ring_of_four_has_four_spanning_trees():
     """A ring of four has four spanning trees and eight regular numberings, two kinds of lambda."""
     ring = [("0", "1"), ("1", "2"), ("2", "3"), ("3", "0")]
     found, numberings = set(), []

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
-from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.background_work import BackgroundWork, RecordingFile
 from robot_dynamics.nodes.process import RunError

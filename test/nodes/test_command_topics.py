@@ -15,8 +15,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes import command_topics
 from robot_dynamics.nodes.command_topics import (
     PROCESS,
@@ -211,8 +212,8 @@ def test_another_publisher(bench):
     bench.add("joystick", TOPIC)
     bench.wait_for(2)
     words = (
-        "the node '/joystick' publishes on '/left/commands' as well; expected this controller and "
-        "its guard alone."
+        "the node '/joystick' publishes on '/left/commands'; expected only this controller and "
+        "its guard: end other publishers."
     )
     with pytest.raises(OtherPublisherError) as caught:
         bench.monitor.require_none()

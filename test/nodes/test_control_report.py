@@ -12,10 +12,12 @@ import pytest
 pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
 
 from support.control_loops import sampled_loop
+from support.law_steps import law_step
 
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.nodes.control_report import ControlRecord, condition, figures
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN
@@ -169,7 +171,7 @@ def test_torques_that_the_safety_layer_held_back_are_counted(measured):
     loop.prepare(0)()
     loop.start(0, 0)
     assert "torque changes held back" not in figures(loop, None)
-    loop.safety.command(0, loop.safety.last + 5.0)
+    loop.safety.command(0, law_step(loop.safety.last + 5.0))
     assert figures(loop, None)["torque changes held back"] == 1
 
 

@@ -16,7 +16,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from fake_arms import FakeArms
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.nodes import start_preparation, timeouts
@@ -104,7 +104,7 @@ class Bench:
             self.session.on_idle()
             self.session.publish_diagnostics()
 
-        wait_until(happened, live, words=lambda: self.session._logged)
+        wait_until(happened, live, words=lambda: self.session._report._logged)
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_time_waits_after_a_reset_of_the_simulator(make):
     bench.session.stop()
     assert not np.allclose(bench.loop.safety.last, first, rtol=0.0, atol=1e-4)
     bench.arms.q, sent = home, []
-    bench.session._commands.send = lambda tick, torque, released: not sent.append(torque)
+    bench.session._output.topics.send = lambda tick, torque, released: not sent.append(torque)
     bench.arms.tick = 0
     bench.moving(0.0)
     with pytest.raises(SafetyError, match="expected inactive"):
@@ -218,14 +218,14 @@ def test_withheld_commands_are_no_steps_of_a_ramp(make):
     link.beat_when_idle = lambda now: None
     link.beat = lambda commanding: None
     link.may_command = lambda now: link.may
-    bench.session._link, sent = link, []
-    send = bench.session._commands.send
+    bench.session._output.link, sent = link, []
+    send = bench.session._output.topics.send
 
     def record(tick, torque, released):
         sent.append(torque.copy())
         return send(tick, torque, released)
 
-    bench.session._commands.send = record
+    bench.session._output.topics.send = record
     bench.state()
     bench.session.start()
     bench.state()
@@ -246,7 +246,7 @@ def test_withheld_commands_are_no_steps_of_a_ramp(make):
     ways = [publisher for _, _, publisher, _ in other._arms]
     wait_until(lambda: all(way.get_subscription_count() >= 3 for way in ways))
     other.send(0, held + 20.0, ())
-    wait_until(lambda: np.allclose(bench.session._commands.last(), held + 20.0))
+    wait_until(lambda: np.allclose(bench.session._output.topics.last(), held + 20.0))
     bench.state()
     link.may = True
     bench.state()
@@ -255,9 +255,9 @@ def test_withheld_commands_are_no_steps_of_a_ramp(make):
     bench.session.reset()
     bench.loop.let_go()
     other.send(0, held - 20.0, ())
-    wait_until(lambda: np.allclose(bench.session._commands.last(), held - 20.0))
+    wait_until(lambda: np.allclose(bench.session._output.topics.last(), held - 20.0))
     link.hands_back = True
-    bench.session._publisher_monitor.require_none = lambda: True  # as beside a guard
+    bench.session._output.publisher_monitor.require_none = lambda: True  # as beside a guard
     bench.session.start()
     bench.state()
     assert np.abs(sent[-1] - held + 20.0).max() <= step
@@ -316,7 +316,7 @@ def test_a_reset_clears_a_refusal(make):
     bench.state()
     bench.session.refuse("start refused: for a test.")
     bench.session.reset()
-    assert bench.session._refusal == ""
+    assert bench.session._report.refusal == ""
 
 
 def test_arms_are_held_while_their_path_is_checked(make):
@@ -332,8 +332,8 @@ def test_arms_are_held_while_their_path_is_checked(make):
     preparation = bench.session.prepare()
     bench.live_until(lambda: preparation.poll() or preparation._check is not None)
     sent, beats = [], []
-    bench.session._commands.send = lambda tick, torque, released: not sent.append(torque)
-    bench.session._link.beat = lambda *, commanding: beats.append(commanding)
+    bench.session._output.topics.send = lambda tick, torque, released: not sent.append(torque)
+    bench.session._output.link.beat = lambda *, commanding: beats.append(commanding)
     bench.live_until(lambda: len(sent) >= 20 and beats)
     assert not preparation.poll()
     assert all(np.isfinite(torque).all() for torque in sent)
@@ -406,13 +406,13 @@ def test_errors_of_background_work_do_not_end_control(make):
     bench.state()
     bench.session.start()
     told = []
-    bench.session._complain = bench.session._background._report = told.append
+    bench.session._report.complain = bench.session._background._report = told.append
 
     def fail(*_, **__):
         raise KeyError("odd")
 
     bench.session._objects.publish = bench.session._objects.on_idle = fail
-    bench.session._record.write = bench.session._diagnostics.update = fail
+    bench.session._record.write = bench.session._report._diagnostics.update = fail
     tick = bench.arms.tick
     bench.live_until(lambda: bench.arms.tick > tick + 20)
     assert bench.loop.safety.law_runs
@@ -447,7 +447,7 @@ def test_late_commands_are_the_reported_cause(make):
     bench = make()
     bench.state()
     bench.session.start()
-    bench.session._pace._sent_at -= 2.0 * PATIENCE_S
+    bench.session._output.timeout._sent_at -= 2.0 * PATIENCE_S
     bench.live_until(lambda: bench.loop.safety.state is State.FALLBACK)
     assert bench.loop.safety.cause.startswith("controller: no command was sent for ")
     bench.session.reset()
@@ -467,7 +467,9 @@ def test_real_arms_of_unknown_drives_are_refused(make):
     """A start asks who they are."""
     bench = make(given=["drives_compensate_gravity"])
     bench.state()
-    with pytest.raises(SafetyError, match="come from 'arms'; expected the parameters on_"):
+    with pytest.raises(
+        SafetyError, match="come from 'arms', no simulator; expected the parameters on_"
+    ):
         bench.session.start()
 
 

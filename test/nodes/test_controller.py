@@ -20,7 +20,7 @@ from spoiled_messages import at_time, renamed, reorder, with_field, with_number,
 from std_srvs.srv import Trigger
 from waiting import wait_until
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 
 SCENARIO = load_scenario("lift_box")
 
@@ -99,7 +99,7 @@ class Bench:
                 self.arms.step()
             assert self.call("reset") == (
                 True,
-                "faults are forgotten; the fallback goes on until the next start",
+                "faults are cleared; the fallback stays in charge until the next start",
             )
             self.arms.step()
         self.start()
@@ -120,8 +120,8 @@ def bench(ros, start_node):
 @pytest.fixture(scope="module")
 def support():
     """Return what holds arms and box up at the start."""
-    from robot_dynamics.app.laws import control_loop
-    from robot_dynamics.app.scenario import build_system
+    from robot_dynamics.app.scenarios.cell import build_system
+    from robot_dynamics.app.scenarios.laws import control_loop
     from robot_dynamics.manipulation.assembly import closed_configuration
 
     system = build_system(SCENARIO)
@@ -293,7 +293,7 @@ def test_a_wrench_in_another_frame_is_refused(bench):
     bench.arms.wrench_frames = ["left_link6", "right_tool"]
     for _ in range(20):
         assert np.isfinite(bench.arms.step()).all()
-    words = "left/wrench: its frame is 'left_link6', which moves relative to the tool"
+    words = "left/wrench: its frame 'left_link6' moves relative to the tool"
     bench.wait_for_words(words)
     bench.call("stop")
     for _ in range(20):
@@ -369,7 +369,7 @@ def test_a_killed_simulator_ends_control(ros, start_node):
     for _ in range(5):
         bench.arms.step()
     said = bench.controller.wait_for("error")
-    assert "the simulator is gone" in said["message"]
+    assert "the simulator was lost" in said["message"]
     assert bench.controller.wait() == 1
     bench.arms._inbox.read()
     assert np.isfinite(np.concatenate(list(bench.arms.torque.values()))).all()
@@ -383,12 +383,12 @@ def test_lifecycle_transitions(ros, start_node, support):
     assert bench.change("configure") == (False, "unconfigured")
     bench.wait_for_words("unconfigured: unknown scenario 'lift_bx'; did you mean 'lift_box'?")
     assert bench.call("start")[1] == (
-        "the controller is unconfigured; expected it to be configured."
+        "the controller is unconfigured; expected inactive or active: configure it."
     )
     assert bench.change("activate") == (False, "unconfigured")
     assert bench.set("scenario", "lift_box") == (True, "")
     assert bench.change("configure") == (True, "inactive")
-    assert "expected a cleanup before it is changed" in bench.set("scenario", "lift_box_panda")[1]
+    assert "'scenario' is 'lift_box' while" in bench.set("scenario", "lift_box_panda")[1]
 
     bench.arms.wait_for_listener()
     assert bench.change("activate") == (False, "inactive")

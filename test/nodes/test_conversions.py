@@ -13,7 +13,12 @@ from numpy.testing import assert_allclose
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
-from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
+from robot_dynamics.app.recordings.bags.messages import (
+    quaternion_of,
+    twist_of,
+    vector_of,
+    wrench_of,
+)
 from robot_dynamics.control.clock import SECOND, stamp_of, tick_of
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.description.orientations import rotation_of_quaternion

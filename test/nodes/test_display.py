@@ -12,9 +12,9 @@ pytest.importorskip("visualization_msgs", reason="ROS 2 is not installed")
 from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker
 
-from robot_dynamics.app.cell import environment_of, surface_rows
-from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.app.visual.shapes import FORCE_SCALE, MOMENT_SCALE
+from robot_dynamics.app.pictures.shapes import FORCE_SCALE, MOMENT_SCALE
+from robot_dynamics.app.scenarios.cell import environment_of, surface_rows
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings

@@ -14,8 +14,9 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from sensor_msgs.msg import JointState
 from waiting import wait_until
 
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.manipulation.settings import DriveSettings
 from robot_dynamics.nodes.drives import (
@@ -103,12 +104,12 @@ def test_drives_of_real_arms_need_a_statement(speakers):
     with pytest.raises(SafetyError) as caught:
         DriveProperties(ARMS, VALUES, said).require_known(listener, ["left_states"])
     assert str(caught.value) == (
-        "start refused: joint states on /left_states come from 'left_driver'; expected the "
-        "parameters on_command_timeout, or drive of the arms left, right in the scenario, to say "
-        "what the drives of real arms do."
+        "start refused: joint states on /left_states come from 'left_driver', no simulator; "
+        "expected the parameters on_command_timeout, or `drive` of the arms left, right in the "
+        "scenario."
     )
     half = with_drives(DriveSettings(None, "zero"), DriveSettings())
-    with pytest.raises(SafetyError, match="or drive of the arms right in the scenario"):
+    with pytest.raises(SafetyError, match="or `drive` of the arms right in the scenario"):
         DriveProperties(half, VALUES, said).require_known(listener, ["left_states"])
     whole = with_drives(DriveSettings(True, "zero"), DriveSettings(False, "hold"))
     assert DriveProperties(whole, VALUES, ()).require_known(listener, ["left_states"])
@@ -346,7 +347,7 @@ def test_an_empty_command_leaves_the_arm_to_its_drive(gate):
 @pytest.mark.parametrize(
     ("torque", "words"),
     [
-        (np.ones(3), "left/commands: 3 torques, expected 2 or none."),
+        (np.ones(3), "left/commands: 3 torques; expected 2 or none."),
         (np.array([1.0, np.nan]), "left/commands: torque 1 is nan; expected a finite number."),
         (np.array([np.inf, 0.0]), "left/commands: torque 0 is inf; expected a finite number."),
     ],

@@ -16,8 +16,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.control_loops import sampled_loop
 
-from robot_dynamics.app.run import make_plant, simulate
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.errors import RobotDynamicsError
 

@@ -26,10 +26,11 @@ from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from std_srvs.srv import Trigger
 from waiting import wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import tick_of
 from robot_dynamics.nodes.conversions import NumberWriter, read_command, read_time
 from robot_dynamics.nodes.guard import _raised, _timeouts
@@ -206,10 +207,10 @@ def test_a_killed_controller(start, witness, trio):
     second = start("controller", autostart="never", **WALL_CLOCK)
     second.wait_for("ready")
     witness.wait_for_words("controller", "inactive")
-    witness.spin_until(lambda: witness.call("controller/start")[1].endswith("a reset of it."))
+    witness.spin_until(lambda: witness.call("controller/start")[1].endswith("its reset."))
     assert witness.call("guard/reset") == (
         True,
-        "the guard goes on until the controller commands",
+        "the guard stays in charge until the controller commands",
     )
     witness.spin_until(lambda: witness.report.state is GuardState.HANDING_BACK)
     # Where they are now is not where the reference starts.
@@ -246,7 +247,10 @@ def test_a_stopped_controller(witness, trio):
     assert witness.call("guard/reset")[1].startswith("reset refused: a fault is latched")
     # One right after the other, as documented: the second waits for what the first has set going.
     assert witness.call("controller/reset")[0]
-    assert witness.call("guard/reset") == (True, "the guard goes on until the controller commands")
+    assert witness.call("guard/reset") == (
+        True,
+        "the guard stays in charge until the controller commands",
+    )
     guard.wait_for("handed back")
     witness.spin_until(lambda: witness.report.state is GuardState.WATCHING)
     for sent in witness.commands.values():
@@ -329,7 +333,7 @@ def test_a_killed_guard(start, witness, tmp_path):
     witness.spin_until(lambda: any(words.startswith("active") for words in said))
     witness.said["controller: state"].clear()  # before the start it was missed as well
     guard.process.kill()
-    witness.wait_for_words("controller", "active: there is no guard; expected its reports")
+    witness.wait_for_words("controller", "active: there is no guard, as no report came for 0.5 s")
     assert controller.process.poll() is None
     assert witness.call("controller/start")[1] == "start refused: active; expected inactive."
     assert witness.call("controller/stop")[0]
@@ -381,7 +385,7 @@ def test_in_lockstep_time_waits_for_it(start, witness):
 
 @pytest.mark.parametrize(
     ("commands", "taken", "words"),
-    [(0.1, 0.2, "0.1 s is shorter"), (0.3, 0.3, ""), (0.0, np.inf, "")],
+    [(0.1, 0.2, "command_timeout is 0.1 s"), (0.3, 0.3, ""), (0.0, np.inf, "")],
 )
 def test_a_command_timeout_below_that_of_heartbeats_is_told(commands, taken, words):
     """It is raised, which is said."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock
 from robot_dynamics.control.faults import State
 

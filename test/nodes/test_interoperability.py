@@ -19,9 +19,9 @@ from calling import Caller
 from std_srvs.srv import Trigger
 from waiting import wait_until
 
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.scenario import load_scenario
 
 DURATION = 0.2  # 100 control periods
 # Named by ROS, not by us: one of each in a domain, unless somebody remaps them.

@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import UInt64MultiArray
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.lifecycle import StagedNode, TransitionError
 from robot_dynamics.nodes.services import NextCycle

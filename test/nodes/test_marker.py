@@ -18,7 +18,7 @@ from visualization_msgs.msg import (
 )
 from visualization_msgs.srv import GetInteractiveMarkers
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import marker as markers
 from robot_dynamics.nodes.conversions import ReferenceWriter, write_pose

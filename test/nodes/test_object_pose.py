@@ -14,10 +14,10 @@ from nav_msgs.msg import Odometry
 from numpy.testing import assert_allclose
 from waiting import wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock
 from robot_dynamics.control.faults import Cause, StaleStreamError, State
 from robot_dynamics.nodes.background_work import BackgroundWork

@@ -21,10 +21,11 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 from waiting import wait_until
 
-from robot_dynamics.app.bags.messages import wrench_of
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
-from robot_dynamics.app.visual.shapes import FORCE_SCALE
+from robot_dynamics.app.pictures.shapes import FORCE_SCALE
+from robot_dynamics.app.recordings.bags.messages import wrench_of
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.conversions import (
     OdometryWriter,
     ReferenceWriter,
@@ -104,7 +105,7 @@ def test_everything_arrives(ros, seen, in_real_time):
     force = heard["object/internal_force"]
     assert force.header.frame_id == "box_grasp_middle"
     # The law's internal forces are in its own order; a wrench has moment before force.
-    order = loop.law.wrench_components
+    order = loop.law.grasp.wrench_components
     assert wrench_of(force.wrench)[order].tolist() == step.internal_force.tolist()
     wanted = heard["object/internal_force_reference"]
     wanted_force = step.reference[loop.law.internal_columns]
@@ -137,7 +138,7 @@ def test_topics_of_other_laws(ros, name):
         force = markers["surface_force", 0]
         assert force.action == Marker.ADD  # in contact: 20 N are 6 cm
         along = force.points[1].x - force.points[0].x
-        assert along == pytest.approx(FORCE_SCALE * step.contact_force[0], abs=1e-9)
+        assert along == pytest.approx(FORCE_SCALE * step.outputs.contact_force[0], abs=1e-9)
         wanted = wrench_of(heard["object/internal_force_reference"].wrench)
         law = loop.law
         squeeze, *_ = step.reference[law.layout.reference["internal"]].tolist()

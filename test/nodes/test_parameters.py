@@ -19,8 +19,8 @@ from robot_dynamics.nodes.parameters import (
     SIMULATOR,
     Entry,
     GainParameters,
+    NodeParameters,
     ParameterError,
-    Parameters,
     declare,
 )
 
@@ -52,7 +52,7 @@ def test_values_that_are_meant(entry, given, taken):
         (Entry("x", 1.0, "", minimum=0.0), float("nan"), "expected at least 0"),
         (Entry("x", 1.0, ""), float("inf"), "expected a finite number"),
         (Entry("x", False, ""), 1, "expected true or false"),
-        (Entry("x", "a", ""), 7, "expected text; quote what looks like a number"),
+        (Entry("x", "a", ""), 7, "parameter 'x' is 7; expected text"),
         (Entry("x", "a", "", choices=("a", "b")), "c", "expected one of a, b"),
         (Entry("x", ["a"], ""), "a", "expected a list of texts"),
         (Entry("x", ["a"], ""), [1], "expected a list of texts"),
@@ -61,12 +61,12 @@ def test_values_that_are_meant(entry, given, taken):
             None,
             "parameter 'x' is empty; expected a list of texts, as ['a'].",
         ),
-        (Entry("x", ["a"], "", topics=True), ["b c"], "names of topics, which 'b c' is not"),
-        (Entry("x", ["a"], "", topics=True), ["b//c"], "which 'b//c' is not"),
-        (Entry("x", ["a"], "", topics=True), ["{no}"], "which '{no}' is not"),
-        (Entry("x", ["a"], "", topics=True), ["\ud800"], "which '\\ud800' is not"),
-        (Entry("x", ["a"], "", topics=True), [""], "names of topics, which '' is not"),
-        (Entry("x", [""], "", topics=True), ["", "b c"], "names of topics, which 'b c' is not"),
+        (Entry("x", ["a"], "", topics=True), ["b c"], "names of topics: 'b c'"),
+        (Entry("x", ["a"], "", topics=True), ["b//c"], "names of topics: 'b//c'"),
+        (Entry("x", ["a"], "", topics=True), ["{no}"], "names of topics: '{no}'"),
+        (Entry("x", ["a"], "", topics=True), ["\ud800"], "names of topics: '\\ud800'"),
+        (Entry("x", ["a"], "", topics=True), [""], "names of topics: ''"),
+        (Entry("x", [""], "", topics=True), ["", "b c"], "names of topics: 'b c'"),
         (Entry("x", ["a"], "", topics=True), ["b", "b"], "expected every topic once"),
     ],
 )
@@ -95,7 +95,7 @@ def test_all_are_declared_with_a_description(ros, entries):
 def test_a_managed_node_reads_them_when_it_is_configured(ros):
     """They may be changed until then, and are checked like the first ones."""
     node = ros.create_node("managed")
-    parameters = Parameters(node, CONTROLLER)
+    parameters = NodeParameters(node, CONTROLLER)
 
     def change(name, value):
         result = node.set_parameters([Parameter(name, value=value)])[0]
@@ -110,7 +110,7 @@ def test_a_managed_node_reads_them_when_it_is_configured(ros):
     parameters.freeze(True)
     successful, reason = change("duration", 3.0)
     assert not successful
-    assert "read by the transition configure; expected a cleanup" in reason
+    assert "parameter 'duration' is 2.0 while the node is configured" in reason
     # What changes nothing is no change, and nobody's statement.
     assert change("on_command_timeout", parameters.values["on_command_timeout"])[0]
     assert "on_command_timeout" not in parameters.given
@@ -135,7 +135,7 @@ def test_gains_of_other_names_are_refused(ros):
     given = [Parameter("control.object.bandwith", value=3.0)]
     node = ros.create_node("gainless", parameter_overrides=given)
     with pytest.raises(UnknownNameError, match="did you mean"):
-        Parameters(node, CONTROLLER)
+        NodeParameters(node, CONTROLLER)
     node.destroy_node()
 
 
@@ -168,12 +168,12 @@ def test_one_file_may_serve_both_nodes(ros):
 def test_the_clock_of_a_configured_node_does_not_change(ros):
     """The change of `use_sim_time` is refused before the node's clock takes it."""
     node = ros.create_node("clocked")
-    parameters = Parameters(node, GUARD)
+    parameters = NodeParameters(node, GUARD)
     parameters.freeze(True)
     assert set_to(node, "use_sim_time", False) == (True, "")
     taken, reason = set_to(node, "use_sim_time", True)
     assert not taken
-    assert "'use_sim_time' is false; expected a cleanup" in reason
+    assert "'use_sim_time' is false while the node is configured" in reason
     assert not node.get_clock().ros_time_is_active
     parameters.freeze(False)
     assert set_to(node, "use_sim_time", True)[0]
@@ -257,10 +257,9 @@ def test_a_bad_change_is_refused(make, name, value, words):
 def test_a_law_whose_gains_cannot_change(make):
     """It is said, and not ignored."""
     node, _ = make()
-    assert set_to(node, BANDWIDTH, 25.0) == (
-        False,
-        "the control law takes gains from the scenario alone.",
-    )
+    taken, reason = set_to(node, BANDWIDTH, 25.0)
+    assert not taken
+    assert "gains of this control law are fixed" in reason
 
 
 def test_a_jointed_object_has_gains_of_its_own(make):

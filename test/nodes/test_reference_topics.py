@@ -16,7 +16,7 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from waiting import wait_until
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.nodes.conversions import write_time
 from robot_dynamics.nodes.inputs import ReferenceTopics

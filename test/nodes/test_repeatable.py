@@ -11,9 +11,9 @@ import sys
 import numpy as np
 import pytest
 
-from robot_dynamics.app.demo import demonstrate
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.runs.demo import demonstrate
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.scenario import load_scenario
 
 CHANGES = [
     "plant.sensors={position: 1e-5, velocity: 1e-3, force: 0.2, moment: 0.01, encoder_step: 1e-5}",

@@ -15,7 +15,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from std_msgs.msg import String
 from waiting import PATIENCE_S
 
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes import robot_descriptions
 from robot_dynamics.nodes.robot_descriptions import DifferentRobotError, described_by_topics
@@ -94,7 +95,9 @@ def test_an_empty_description(world):
     """It is no place of a file."""
     listener, describe = world
     describe(" ")
-    with pytest.raises(RobotDynamicsError, match=f"^/{TOPIC}: the description is empty; expected"):
+    with pytest.raises(
+        RobotDynamicsError, match=f"^/{TOPIC}: the robot description is empty; expected"
+    ):
         described_by_topics(listener, SCENARIO, [TOPIC])
 
 
@@ -107,5 +110,7 @@ def test_a_topic_without_a_message(world, monkeypatch):
 
 def test_a_topic_for_each_robot(world):
     """Nothing is guessed."""
-    with pytest.raises(ArgumentError, match="2 robot_description_topics, expected 1: one for"):
+    with pytest.raises(
+        ArgumentError, match="'robot_description_topics' has 2 entries; expected 1"
+    ):
         described_by_topics(world[0], SCENARIO, [TOPIC, TOPIC])

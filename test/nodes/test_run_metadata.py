@@ -21,10 +21,10 @@ from support.control_loops import sampled_loop
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.messages import Messages
-from robot_dynamics.app.recording_files import load_merged, load_recording
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.bags.messages import Messages
+from robot_dynamics.app.recordings.recording_files import load_merged, load_recording
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.object_topics import RunMetadata
 from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox
 

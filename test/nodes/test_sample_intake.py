@@ -16,7 +16,7 @@ from fake_arms import FakeArms
 from support.control_loops import sampled_loop
 from waiting import wait_until
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.faults import State
 from robot_dynamics.nodes.background_work import BackgroundWork
@@ -97,10 +97,10 @@ def test_frames_of_wrenches(make):
         expected = loop.wrist_sensors.frames.to_tool("left", frame)
         expected = wrench if expected is None else expected @ wrench
         np.testing.assert_array_equal(read.values, expected)
-    assert told == ["left/wrench: its frame_id is empty; it is taken as 'left_tool'."]
+    assert told == ["left/wrench: frame_id is empty; expected a frame: 'left_tool' is assumed."]
     for tick, frame in enumerate(("left_link6", "/left_tool"), 9):
         intake._on_wrench("left", (stamp_of(tick, PERIOD), 2.0 * wrench, frame))
-        assert f"left/wrench: its frame is '{frame}'" in loop.complaint
+        assert f"left/wrench: its frame '{frame}'" in loop.complaint
         np.testing.assert_array_equal(read.values, expected)
 
 

@@ -27,7 +27,7 @@ from robot_dynamics.nodes.conversions import (
     wrench_reader,
     write_time,
 )
-from robot_dynamics.nodes.serialized import Layout, LayoutError
+from robot_dynamics.nodes.serialized import LayoutError, MessageLayout
 
 STAMP = 1_800_000_000 * SECOND + 7
 NUMBERS = np.array([1.5, np.nan, -np.inf, 0.0, -0.0, 5e-324, 1e308])
@@ -178,7 +178,7 @@ def test_other_layouts_are_written_by_rclpy(monkeypatch):
     def no_layout(fill, size, *, counted):
         raise LayoutError("not here")
 
-    monkeypatch.setattr(serialized, "Layout", no_layout)
+    monkeypatch.setattr(serialized, "MessageLayout", no_layout)
     expected = WrenchWriter("tool").fill(STAMP, np.arange(6.0))
     assert same(WrenchWriter("tool").serialized(STAMP, np.arange(6.0)), expected)
 
@@ -186,7 +186,7 @@ def test_other_layouts_are_written_by_rclpy(monkeypatch):
 def test_numbers_have_to_stand_as_they_are():
     """A message that holds something made of them has no layout."""
     writer = WrenchWriter("tool")
-    with pytest.raises(LayoutError, match="hold a stamp and numbers once"):
-        Layout(lambda stamp, x: writer.fill(stamp, 2.0 * x), 6)
-    with pytest.raises(LayoutError, match="hold a stamp and numbers once"):
-        Layout(lambda stamp, x: writer.fill(0, x), 6)
+    with pytest.raises(LayoutError, match="3 of 6 numbers occur"):
+        MessageLayout(lambda stamp, x: writer.fill(stamp, 2.0 * x), 6)
+    with pytest.raises(LayoutError, match="a stamp occurs 0 times"):
+        MessageLayout(lambda stamp, x: writer.fill(0, x), 6)

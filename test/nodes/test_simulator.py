@@ -22,10 +22,10 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 from waiting import wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import CommandWriter, read_time

@@ -16,7 +16,7 @@ pytest.importorskip("rclpy", reason="the nodes' modules are not importable witho
 
 from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.control.faults import SafetyError
-from robot_dynamics.control.path_check import PreflightError, Problem
+from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.nodes import start_preparation
 from robot_dynamics.nodes.heartbeat import GuardError
 from robot_dynamics.nodes.start_preparation import (
@@ -100,7 +100,7 @@ def test_simulated_time_waits_for_the_check():
 def test_errors_of_the_path_check_are_raised():
     """And nothing is prepared then."""
     loop = Loop()
-    loop.error = PreflightError([Problem(1.0, "joint", "too far.")])
+    loop.error = PreflightError([PathProblem(1.0, "joint", "too far.")])
     loop.checks.set()
     preparation = prepare(loop)
     with pytest.raises(PreflightError, match="too far"):
@@ -123,7 +123,7 @@ def test_conditions_are_waited_for():
     with pytest.raises(NotYetError, match=r"^start refused: no names\.$"):
         preparation.finish(lambda: None)
     preparation._asked_at -= PATIENCE_S
-    with pytest.raises(NotYetError, match=r"no names\. It was waited for \d+ s\.$"):
+    with pytest.raises(NotYetError, match=r"no names\. The start waited for \d+ s\.$"):
         preparation.poll()
     missing.clear()
     preparation.finish(lambda: None)
@@ -154,9 +154,9 @@ def test_a_latched_fault_refuses_at_once():
 @pytest.mark.parametrize(
     ("beat", "sentence"),
     [
-        (None, r"(0\.5 s; expected a machine|0\.05 s of processor time; expected a shorter)"),
-        (lambda: None, r"(0\.5 s; expected a machine|0\.05 s of processor time; expected a sho)"),
-        (lambda: sum(range(10**6)), r"0\.05 s of processor time; expected a shorter reference"),
+        (None, r"(0\.5 s|0\.05 s of processor time); expected less"),
+        (lambda: None, r"(0\.5 s|0\.05 s of processor time); expected less"),
+        (lambda: sum(range(10**6)), r"0\.05 s of processor time; .* reference"),
     ],
     ids=["looks", "simulated time waits", "busy"],
 )
@@ -166,12 +166,12 @@ def test_a_path_check_that_takes_too_long(beat, sentence, monkeypatch):
     preparation = prepare(loop, meanwhile=beat, limit_s=0.05, thread=thread)
     if "reference" in sentence:  # by the clock it may take as long as a busy machine does
         monkeypatch.setattr(start_preparation, "_LEAST_SHARE", 0.05 / PATIENCE_S)
-    sentence = rf"^start refused: the check of the path was not over after {sentence}"
+    sentence = rf"^start refused: the path check takes more than {sentence}"
     with pytest.raises(SlowCheckError, match=sentence):
         any(preparation.poll() for _ in range(1000))
     again = prepare(loop, thread=thread)
     assert not again.poll()
-    with pytest.raises(NotYetError, match="an earlier start is still checked"):
+    with pytest.raises(NotYetError, match="an earlier start still runs"):
         again.finish(lambda: None)
     loop.checks.set()
     thread.close(PATIENCE_S)
@@ -285,7 +285,7 @@ def test_a_state_newer_than_the_request_is_waited_for():
     world = World()
     now = time.monotonic()
     world.received_at = now - 1.0
-    with pytest.raises(NotYetError, match="no joint states have come since it was asked for"):
+    with pytest.raises(NotYetError, match="no joint states since the request"):
         world.conditions.require_known(now + 60.0)
     world.conditions.require_known(now - 0.5)
 
@@ -320,7 +320,7 @@ def test_a_second_check_is_refused_while_one_runs():
     thread.close(0.01)
     assert not outcome.done()
     assert all(t.daemon for t in threading.enumerate() if t.name == "start check")
-    with pytest.raises(NotYetError, match="an earlier start is still checked"):
+    with pytest.raises(NotYetError, match="an earlier start still runs"):
         thread.submit(check)
     over.set()
     outcome.result(PATIENCE_S)

@@ -18,7 +18,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.conversions import read_time
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.simulation.faults import Faults, fault_of
-from robot_dynamics.simulation.plant import Measurement
+from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.simulation.settings import SensorSettings
 from test.two_arms import two_arms
 
@@ -143,7 +143,7 @@ def test_arms_on_topics_of_their_own():
         (message,) = arms.topics[f"{arm.name}/joint_states"].messages
         assert message.name == list(arm.joints)
         assert np.allclose(message.position, np.arange(NA)[own] / 10)
-    with pytest.raises(ArgumentError, match="expected one or 2"):
+    with pytest.raises(ArgumentError, match="has 3 names; expected 1 or 2"):
         Arms(("a", "b", "c"))
 
 

@@ -20,9 +20,10 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.topics import STREAM
 
 GAP = 0.002  # between pad and wall [m]

@@ -23,9 +23,9 @@ from std_msgs.msg import Float64, Float64MultiArray, String
 from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.nodes import topics as node_topics
-from robot_dynamics.nodes.controller import Controller
+from robot_dynamics.nodes.controller import ControllerNode
 from robot_dynamics.nodes.guard import GUARD, Guard
 from robot_dynamics.nodes.lifecycle import SessionNode
 from robot_dynamics.nodes.process import Reporter
@@ -306,7 +306,7 @@ def test_a_publisher_that_offers_too_little_is_named(add, clock):
         missing.check(waiting=True)
         assert words in missing.warning
         assert bool(missing.warning) == bool(words)
-        assert ("'camera' of /joint_states" in missing.warning) == bool(words)
+        assert ("'camera' on /joint_states" in missing.warning) == bool(words)
         inbox.clear()
 
 
@@ -341,11 +341,11 @@ def test_names_that_were_remapped_or_are_absolute(add, clock):
 @pytest.mark.parametrize(
     ("make", "elsewhere", "said"),
     [
-        (Controller, ("joint_states", JointState), "inactive: no publisher on"),
+        (ControllerNode, ("joint_states", JointState), "inactive: no publisher on"),
         (
             partial(SessionNode, "guard", GUARD, Guard),
             ("joint_states", JointState),
-            "watching: cannot take over before joint states of every arm",
+            "watching: no joint states of some arm",
         ),
         (
             partial(SessionNode, "simulator", SIMULATOR, Simulator),

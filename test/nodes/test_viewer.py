@@ -17,9 +17,10 @@ from nav_msgs.msg import Odometry  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 
-from robot_dynamics.app.command_line import main  # noqa: E402
-from robot_dynamics.app.recorders import common_metadata  # noqa: E402
-from robot_dynamics.app.scenario import build_system, load_scenario  # noqa: E402
+from robot_dynamics.app.command_line.main import main  # noqa: E402
+from robot_dynamics.app.runs.recorders import common_metadata  # noqa: E402
+from robot_dynamics.app.scenarios.cell import build_system  # noqa: E402
+from robot_dynamics.app.scenarios.scenario import load_scenario  # noqa: E402
 from robot_dynamics.nodes import viewer  # noqa: E402
 from robot_dynamics.nodes.topics import LATCHED, STREAM  # noqa: E402
 

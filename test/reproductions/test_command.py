@@ -8,7 +8,7 @@ import pytest
 
 from robot_dynamics.__main__ import main
 from robot_dynamics.reproductions import study
-from robot_dynamics.reproductions.study import STUDIES, Check, Outcome, Sampling, Study
+from robot_dynamics.reproductions.study import STUDIES, Check, Sampling, Study, StudyOutcome
 
 
 def short(monkeypatch, value):
@@ -19,7 +19,7 @@ def short(monkeypatch, value):
             tell(0.5, "half of it")
             figures = {"list": [1.0, 2.0], "by name": {"a": 0.25}, "count": 3, "quick": quick}
             check = Check("error [m]", value, 1e-3)
-            return Outcome(figures, (check,), lambda figure: figure.subplots().plot([0, 1]))
+            return StudyOutcome(figures, (check,), lambda figure: figure.subplots().plot([0, 1]))
 
     monkeypatch.setattr(study, "STUDIES", (Short("short", "a short one", "short"),))
 
@@ -37,8 +37,8 @@ def test_studies_are_listed(capsys):
     [
         (["flexible-lnk"], "unknown study 'flexible-lnk'; did you mean 'flexible-link'?"),
         (["zzz"], "unknown study 'zzz'; expected one of"),
-        ([], "no study is named, expected one of"),
-        (["flexible-link", "--jobs", "2"], "study 'flexible-link' draws no samples"),
+        ([], "names no study, expected one of"),
+        (["flexible-link", "--jobs", "2"], "study 'flexible-link' has no samples"),
         (
             ["yoshikawa-zheng", "--law", "literel"],
             "unknown law of study 'yoshikawa-zheng' 'literel'; did you mean 'literal'?",
@@ -103,7 +103,7 @@ def test_samples_reach_the_study(monkeypatch, tmp_path):
     class Sampled(Study):
         def run(self, tell, *, quick=False, sampling=None):
             seen.append(sampling)
-            return Outcome({}, (), print)
+            return StudyOutcome({}, (), print)
 
     monkeypatch.setattr(study, "STUDIES", (Sampled("many", "m", "many", sampled=True),))
     file = tmp_path / "r.jsonl"

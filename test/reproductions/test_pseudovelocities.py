@@ -71,9 +71,9 @@ def test_analytic_inverses_are_inverses():
 
 def test_examples_are_refused_where_they_do_not_apply():
     """Redundant arms, and joints that are not spherical, are answered in one sentence."""
-    with pytest.raises(ArgumentError, match="not for a spherical joint and 6 and 7 joints"):
+    with pytest.raises(ArgumentError, match="a spherical joint and the arms 6 and 7 joints"):
         FirstExample(system_of(CASES["U2 spherical 6+7"]))
-    with pytest.raises(ArgumentError, match="not for a fixed joint"):
+    with pytest.raises(ArgumentError, match="has a fixed joint"):
         SecondExample(system_of(CASES["U3 rigid (weld) 6+6"]))
 
 
@@ -82,7 +82,7 @@ def test_singular_choices_are_refused():
     terms = terms_of(CASE)
     rows = np.eye(9, 12)
     rows[1] = rows[0]
-    with pytest.raises(RobotDynamicsError, match="do not determine the motion"):
+    with pytest.raises(RobotDynamicsError, match="singular at these positions"):
         ReducedOrderTerms.of(terms, ConstantVelocities(rows))
     with pytest.raises(ArgumentError, match="B has 8 rows, expected 9"):
         ReducedOrderTerms.of(terms, ConstantVelocities(rows[:8]))
@@ -91,5 +91,5 @@ def test_singular_choices_are_refused():
 def test_short_arms_cannot_follow_the_object():
     """Two arms with four and five joints cannot move their parts at will."""
     _, terms, *_ = next(regular_states("spherical", (4, 5)))
-    with pytest.raises(RobotDynamicsError, match="cannot move the object freely"):
+    with pytest.raises(RobotDynamicsError, match="cannot move the object in all directions"):
         CompletedVelocities.chosen(terms)

@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 from robot_dynamics.errors import UnknownNameError
-from robot_dynamics.reproductions.study import STUDIES, Check, Outcome, largest, study_called
+from robot_dynamics.reproductions.study import STUDIES, Check, StudyOutcome, largest, study_called
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS
 
 
@@ -28,8 +28,8 @@ def test_a_claim_holds_up_to_its_limit(value, ok, words):
 def test_one_bad_claim_spoils_the_outcome():
     """All claims have to hold; what is no number holds nothing."""
     good, bad = Check("a", 0.0, 1.0), Check("b", float("nan"), 1.0)
-    assert Outcome({}, (good,), print).ok
-    outcome = Outcome({"x": 1}, (good, bad), print)
+    assert StudyOutcome({}, (good,), print).ok
+    outcome = StudyOutcome({"x": 1}, (good, bad), print)
     assert not outcome.ok
     assert [check["ok"] for check in outcome.as_json()["checks"]] == [True, False]
     assert outcome.as_json()["figures"] == {"x": 1}
@@ -39,7 +39,7 @@ def test_json_has_numbers_or_null():
     """What is not finite is null, in lists as well; what is known stays."""
     check = Check("a", float("inf"), 1.0)
     figures = {"x": [1.0, float("nan")], "y": {"z": float("inf")}, "n": 3}
-    found = Outcome(figures, (check,), print).as_json()
+    found = StudyOutcome(figures, (check,), print).as_json()
     assert found["figures"] == {"x": [1.0, None], "y": {"z": None}, "n": 3}
     assert found["checks"][0]["value"] is None
     assert json.loads(json.dumps(found, allow_nan=False)) == found

@@ -89,7 +89,7 @@ def test_derivatives_are_nested_like_values():
     assert rate == {"a": 5.0, "b": [[0.0, 0.0]], "c": [3.0, 0.0]}
 
 
-def test_third_derivatives():
+def test_derivatives_can_be_nested_three_times():
     """Derivatives of derivatives of derivatives: (x^5)''' = 60 x^2."""
 
     def once(f):

@@ -37,7 +37,7 @@ def derivative(function, x):
 
 @pytest.mark.parametrize("x", [0.1, 0.6, 0.95])
 @pytest.mark.parametrize("name", [*UNARY, *ARITHMETIC])
-def test_first_derivative(name, x):
+def test_first_derivatives_equal_a_complex_step(name, x):
     """Values are those of the function, derivatives those of a complex step."""
     ours = ARITHMETIC.get(name) or getattr(functions, name)
     theirs = ARITHMETIC.get(name) or UNARY[name]
@@ -47,7 +47,7 @@ def test_first_derivative(name, x):
 
 
 @pytest.mark.parametrize("name", [*UNARY, *ARITHMETIC])
-def test_second_derivative(name):
+def test_second_derivatives_equal_a_complex_step(name):
     """The derivative of a derivative is the complex step of one."""
     x = 0.6
     ours = ARITHMETIC.get(name) or getattr(functions, name)
@@ -89,7 +89,7 @@ def test_kinks_have_the_mean_slope():
     assert derivative(lambda x: functions.minimum(3.0 * x, x), 0.0) == (0.0, 2.0)
 
 
-def test_what_does_not_depend_is_constant():
+def test_results_that_do_not_depend_on_the_variable_have_zero_derivative():
     """A root that has no slope does no harm to what does not depend on the variable."""
     assert derivative(lambda x: functions.sqrt(x - x), 1.0) == (0.0, 0.0)
     assert derivative(lambda x: functions.sqrt(0.0 * x) * x, 1.0) == (0.0, 0.0)
@@ -140,7 +140,7 @@ def test_numbers_with_derivatives_do_not_branch():
         derivative(lambda x: x if x > 0.0 else -x, 1.0)
 
 
-def test_words():
+def test_a_dual_prints_value_and_derivative():
     """A dual shows its value and its derivative."""
     assert repr(Dual(1, 2.0, 3.0)) == "<dual 2.0, derivative 3.0>"
 

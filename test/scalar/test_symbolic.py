@@ -120,7 +120,7 @@ def test_vectors_of_symbols(x):
     assert np.linalg.norm(v) is functions.sqrt(v @ v)
 
 
-def test_powers(x):
+def test_powers_become_products_roots_or_exponentials(x):
     """Whole powers are products, one half is the root, others go through the logarithm."""
     assert x**2 is x * x
     assert np.power(x, 3) is x * x * x

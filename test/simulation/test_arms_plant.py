@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.robot import Robot

@@ -15,8 +15,10 @@ from support.mechanisms import two_arms, world_poses
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.engine_plant import EnginePlant, SimulationError
-from robot_dynamics.simulation.plant import checked_array, drives_of
+from robot_dynamics.simulation.arguments import checked_array
+from robot_dynamics.simulation.drives import drives_of
+from robot_dynamics.simulation.engine import SimulationError
+from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 

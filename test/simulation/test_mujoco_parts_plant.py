@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.app.cell import jointed_system
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system, jointed_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.reproductions.joint_space import JointSpaceModel
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.cell import joint_order, jointed_system
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system, joint_order, jointed_system
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.reproductions.joint_space import JointSpaceModel

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every plant offers: control periods, drives, delay, sensors; checked without an engine."""
+"""Plants of any engine: control periods, drives, delay, sensors, and the engines' interface."""
 
 from __future__ import annotations
 
@@ -11,38 +11,46 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.simulation.contact.contact_engine import ContactEngine
+from robot_dynamics.simulation.contact.robot_contact_engine import RobotContactEngine
+from robot_dynamics.simulation.drives import drives_of
+from robot_dynamics.simulation.engine import Engine, SceneEngine, Truth
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.faults import Faults, FaultSettings, fault_of
+from robot_dynamics.simulation.mujoco_engine import MujocoEngine
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
-from robot_dynamics.simulation.plant import (
-    Measurement,
-    Plant,
-    Sensors,
-    Truth,
-    drives_of,
-)
+from robot_dynamics.simulation.plant import ScenePlant
+from robot_dynamics.simulation.rigid_motion import RigidMotion
+from robot_dynamics.simulation.robot_engine import RobotEngine
 from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.sensors import Measurement, Sensors
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 from test.two_arms import two_arms
 
+ENGINES = (RigidMotion, ContactEngine, MujocoEngine, RobotEngine, RobotContactEngine)
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_engines_share_one_interface(kind):
+    """Each engine has the methods of its interface, with the same parameters."""
+    interface = SceneEngine if issubclass(kind, SceneEngine) else Engine
+    names = sorted(interface.__abstractmethods__)
+    shared = ["begin", "restore", "run", "save", "sensed", "state"]
+    scene = ["passive_joints", "truth"] if interface is SceneEngine else []
+    assert names == sorted(shared + scene)
+    for name in names:
+        ours, theirs = (inspect.signature(getattr(cls, name)) for cls in (kind, interface))
+        assert list(ours.parameters) == list(theirs.parameters)
+
 
 @pytest.mark.parametrize("kind", [EnginePlant, MujocoPlant])
-def test_plants_have_the_methods_of_the_protocol(kind):
-    """Each plant has the methods of `Plant`, with the same parameters."""
-    methods = [name for name, value in vars(Plant).items() if inspect.isfunction(value)]
-    public = [name for name in methods if not name.startswith("_")]
-    assert sorted(public) == [
-        "contacts",
-        "passive_joints",
-        "reset",
-        "state_hash",
-        "step",
-        "truth",
+def test_plants_differ_in_their_engine_alone(kind):
+    """Clock, drives, delay, sensors and states are inherited."""
+    for name in (
+        "contacts", "passive_joints", "reset", "state", "state_hash", "step", "truth",
         "unloaded_wrenches",
-    ]
-    for name in public:
-        ours, theirs = (inspect.signature(getattr(cls, name)) for cls in (kind, Plant))
-        assert list(ours.parameters) == list(theirs.parameters)
+    ):  # fmt: skip
+        assert getattr(kind, name) is getattr(ScenePlant, name)
 
 
 def test_a_controller_gets_measurements_only():
@@ -55,59 +63,66 @@ SYSTEM = two_arms()
 NA = len(SYSTEM.joint_names)
 
 
-class Counting(Plant):
+class Counting(SceneEngine):
     """An engine whose positions are the number of times it was run."""
 
-    def __init__(self, **settings):
-        super().__init__(Scene(SYSTEM), SYSTEM.model.neutral(), 0.002, PlantSettings(**settings))
-        self.reset()
+    substeps = 1
 
-    def _begin(self):
+    def __init__(self, scene, start, period, settings):
         self.runs = []
 
-    def _run(self, torque, wrenches=None):
+    def begin(self):
+        self.runs.clear()
+
+    def run(self, time, torque, wrenches=None):
         self.runs.append(torque)
 
-    def _engine_state(self):
-        raise NotImplementedError
-
-    def _restore_engine(self, state):
-        raise NotImplementedError
-
-    def _state(self):
+    def state(self):
         return np.array([float(len(self.runs))]), np.zeros(0)
 
-    def _sensed(self):
+    def sensed(self):
         return np.full(NA, float(len(self.runs))), np.zeros(NA), np.zeros((2, 6))
+
+    def save(self):
+        raise NotImplementedError
+
+    def restore(self, saved):
+        raise NotImplementedError
 
     def passive_joints(self):
         raise NotImplementedError
 
-    def truth(self):
+    def truth(self, torque):
         raise NotImplementedError
+
+
+def counting(**settings):
+    """Return a plant of two arms that counts its control periods."""
+    start, settings = SYSTEM.model.neutral(), PlantSettings(**settings)
+    return ScenePlant(Scene(SYSTEM), start, 0.002, settings, Counting)
 
 
 def test_brakes_hold_until_the_first_command_acts():
     """With two periods of delay the engine stands still for two, then gets the first torque."""
-    plant = Counting(command_delay_periods=2)
+    plant = counting(command_delay_periods=2)
     seen = [plant.step(np.full(NA, float(tick))).q[0] for tick in range(4)]
     assert seen == [0.0, 0.0, 1.0, 2.0]
-    assert_array_equal(plant.runs, [np.zeros(NA), np.ones(NA)])
+    assert_array_equal(plant.engine.runs, [np.zeros(NA), np.ones(NA)])
 
 
 def test_torques_are_limited_by_the_drives():
     """The engine never gets more than the effort limits; without limits it gets the command."""
-    plant = Counting(command_delay_periods=0)
+    plant = counting(command_delay_periods=0)
     plant.step(np.full(NA, -1e9))
-    assert_array_equal(plant.runs[0], -SYSTEM.limits["effort"])
-    free = Counting(command_delay_periods=0, torque_limit=False)
+    assert_array_equal(plant.engine.runs[0], -SYSTEM.limits["effort"])
+    free = counting(command_delay_periods=0, torque_limit=False)
     free.step(np.full(NA, -1e6))
-    assert_array_equal(free.runs[0], np.full(NA, -1e6))
+    assert_array_equal(free.engine.runs[0], np.full(NA, -1e6))
 
 
 def test_time_and_hash_follow_the_periods():
     """Time is a tick times the period; a reset begins ticks, states and their hash anew."""
-    plant = Counting()
+    plant = counting()
     hashes = []
     for _ in range(2):
         assert plant.reset().tick == 0
@@ -122,10 +137,10 @@ def test_time_and_hash_follow_the_periods():
 @pytest.mark.parametrize("torque", [np.full(NA, np.inf), np.zeros(NA - 1)])
 def test_torques_that_are_none_are_refused(torque):
     """Before anything moves."""
-    plant = Counting()
+    plant = counting()
     with pytest.raises(ArgumentError):
         plant.step(torque)
-    assert plant.runs == []
+    assert plant.engine.runs == []
 
 
 def test_drives_drop_out_of_torque_mode():
@@ -134,11 +149,11 @@ def test_drives_drop_out_of_torque_mode():
         FaultSettings("torque_dropout", 0.002, "right", 0.004),
         FaultSettings("position_nan", 0.004, "left", 0.002),
     )
-    plant = Counting(command_delay_periods=0, faults=faults)
+    plant = counting(command_delay_periods=0, faults=faults)
     left, right = SYSTEM.arm_slices
     for _ in range(2):
         seen = [plant.step(np.ones(NA)) for _ in range(4)]
-        torques = np.array(plant.runs)
+        torques = np.array(plant.engine.runs)
         assert (torques[:, left] == 1.0).all()
         assert torques[:, right.start].tolist() == [1.0, 0.0, 0.0, 1.0]
         assert [bool(np.isnan(m.q[left.start])) for m in seen] == [False, True, False, False]
@@ -322,17 +337,17 @@ def test_stuck_sensors_keep_what_they_said():
 @pytest.mark.parametrize("periods", [0, 1, 3])
 def test_commands_act_late(periods):
     """A command acts as many periods later, and none before the first."""
-    plant = Counting(command_delay_periods=periods)
+    plant = counting(command_delay_periods=periods)
     given = [np.full(NA, 0.1 * i) for i in range(6)]
     for command in given:
         plant.step(command)
-    np.testing.assert_array_equal(plant.runs, given[: 6 - periods])
+    np.testing.assert_array_equal(plant.engine.runs, given[: 6 - periods])
 
 
 def test_a_reset_empties_the_queue():
     """No command of the last run acts in the next."""
-    plant = Counting(command_delay_periods=1)
+    plant = counting(command_delay_periods=1)
     plant.step(np.ones(NA))
     plant.reset()
     plant.step(np.zeros(NA))
-    assert plant.runs == []
+    assert plant.engine.runs == []

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
-from robot_dynamics.simulation.plant import Truth
+from robot_dynamics.simulation.engine import Truth
 from robot_dynamics.simulation.rigid_motion import figures_program
 from robot_dynamics.simulation.scene import Scene
 from test.two_arms import two_arms

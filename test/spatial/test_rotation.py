@@ -61,7 +61,7 @@ def test_about_z_turns_the_frame():
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 0.1, 1.5, 3.0, 3.1])
-def test_rotation_vector(angle):
+def test_rotation_vectors_equal_scipy_at_every_angle_below_pi(angle):
     """The rotation vector is SciPy's at every angle below pi, large ones included."""
     vector = angle * np.array([0.6, -0.48, 0.64])
     R = Rotation.of(ScipyRotation.from_rotvec(vector).as_matrix())

@@ -51,7 +51,7 @@ def columns(act, kind):
 
 
 @pytest.mark.book("S2")
-def test_identities(rng):
+def test_cross_products_satisfy_the_identities_of_table_2_3(rng):
     """u x v = -v x u, Jacobi, (u x v) . f = -v . (u x* f), and (Xv) x = X v x X^-1 (Table 2.3)."""
     u, v, w = (some_motion(rng) for _ in range(3))
     f, X = Force.of(rng.normal(size=6).tolist()), turned(rng.normal(size=3), rng.normal(size=3))
@@ -101,7 +101,7 @@ def test_a_steady_spin_has_no_spatial_acceleration():
 
 
 @pytest.mark.book("S5")
-def test_inverse_inertia(rng):
+def test_the_inverse_inertia_is_the_inverse_of_the_matrix(rng):
     """Phi is the inverse of the matrix of I (2.74)."""
     inertia = some_inertia(rng)
     I = columns(lambda m: inertia * m, Motion)
@@ -139,7 +139,7 @@ def test_displacement_of_a_transform(rng):
 
 
 @pytest.mark.book("S9")
-def test_screw(rng):
+def test_a_motion_is_a_screw_about_its_axis(rng):
     """A motion is a turn about its axis and a slide of pitch times as much along it (2.10)."""
     m = some_motion(rng)
     pitch, point = m.screw()
@@ -178,7 +178,7 @@ def test_planar_vectors_are_spatial_ones(rng):
 
 
 @pytest.mark.book("S7", "S6")
-def test_planar_displacement(rng):
+def test_a_transform_keeps_its_planar_displacement(rng):
     """The planar XtoV is kept by its transform, and is the motion to first order."""
     place, _ = in_plane(rng)
     X = np.array(planar_transform(*place))

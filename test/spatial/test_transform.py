@@ -89,7 +89,7 @@ def test_inertia_both_ways(rng):
 
 
 @pytest.mark.book("S1")
-def test_articulated_inertia(rng):
+def test_articulated_inertias_transform_by_the_dense_congruence(rng):
     """X^T I^A X of a general symmetric matrix agrees with the dense congruence."""
     X, dense = random_transform(rng)
     a = rng.normal(size=(6, 6))

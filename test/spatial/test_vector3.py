@@ -17,7 +17,7 @@ def skew(v):
     return np.cross(np.eye(3), v).T * 1.0
 
 
-def test_products():
+def test_products_equal_numpy():
     """dot, cross and matrix times vector agree with NumPy."""
     a, b, m = (np.random.default_rng(0).normal(size=s) for s in (3, 3, (3, 3)))
     A, B = Vector3.of(a), Vector3.of(b)

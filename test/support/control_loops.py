@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from robot_dynamics.app.laws import control_loop
+from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.control.control_loop import Streams
 
 

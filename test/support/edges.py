@@ -34,15 +34,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from robot_dynamics.app import run as runs
-from robot_dynamics.app.run import Preparation, simulate
-from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
+from robot_dynamics.app.runs import run as runs
+from robot_dynamics.app.runs.run import Preparation, simulate
+from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.control.faults import Finding
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid.closure import contact_planes
-from robot_dynamics.simulation.settings import Engine
+from robot_dynamics.simulation.settings import EngineName
 
 Array = NDArray[np.float64]
 
@@ -104,7 +105,7 @@ class Edge:
     """
 
     cell: str
-    engine: Engine
+    engine: EngineName
     error: str
     arms: str
     onset: str
@@ -236,7 +237,7 @@ class _Witness:
 
         def witnessed() -> Any:
             measured = measure()
-            true = plant._sensed()
+            true = plant.engine.sensed()
             self.speeds.append(true[1].copy())
             apart = (measured.q - true[0], measured.qd - true[1], measured.wrenches - true[2])
             if self.shown is None and any(

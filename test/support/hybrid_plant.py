@@ -20,7 +20,8 @@ from robot_dynamics.manipulation.hybrid import Contact, Environment
 from robot_dynamics.manipulation.hybrid.contacts import KINDS
 from robot_dynamics.model import LoopElement, build, pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.step import Drives, step_parameters, step_program
+from robot_dynamics.simulation.closed_loop_step import step_parameters, step_program
+from robot_dynamics.simulation.drives import DriveParameters
 
 # The loop joint of a contact, and its rows in the order of the kind's directions.
 LOOPS = {
@@ -110,7 +111,7 @@ class HybridPlant:
     def _step(self):
         """One step of integration, compiled."""
         system, na = self.system, len(self.system.joint_names)
-        drives = Drives(system.v_index, np.full(na, 1e9), np.zeros(na), np.zeros(na), 1.0)
+        drives = DriveParameters(system.v_index, np.full(na, 1e9), np.zeros(na), np.zeros(na), 1.0)
         actuated = system.v_index.tolist()
         kernel = load_kernel(
             b"hybrid plant" + repr(actuated).encode() + self.model.structure_key,

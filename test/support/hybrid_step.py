@@ -12,10 +12,11 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.compile import compile_program
 from robot_dynamics.control.hybrid.gains import HybridGains
-from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions, Layout, law_parameters
-from robot_dynamics.control.hybrid.law_program import HybridLawProgram, hybrid_law_program
+from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions, Layout, law_constants
+from robot_dynamics.control.hybrid.law_program import HybridLawProgram
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate, estimate_from_arms
+from robot_dynamics.model.parameters import pack
 from support.hybrid_systems import environment_of, state_of
 
 # So short that nothing moves between two samples.
@@ -50,6 +51,11 @@ def bare_gains(system, **changes) -> HybridGains:
         upper=np.full(n, np.inf),
     )
     return replace(plain, **changes)
+
+
+def block_of(system, gains, distribution):
+    """Return the parameters of the law's kernel."""
+    return np.concatenate([pack(system.arms), gains.pack(), law_constants(system, distribution)])
 
 
 def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=None, **changes):
@@ -101,7 +107,7 @@ def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=Non
         sensors[1], sensors[2:] = 1.0, changes["forces"]
     if wrenches is None:
         wrenches = np.zeros((layout.arms, 6))
-    block = law_parameters(system, gains, distribution)
+    block = block_of(system, gains, distribution)
     arrays = (*state.drives, wrenches, sensors, reference, memory, np.float64(ramp))
     return arrays, block, distribution
 
@@ -129,7 +135,9 @@ class TracedHybridLaw:
         self.layout, order = Layout.of(system), tuple(range(len(system.drive_names)))
         self.options, self.kernel = options or LawOptions(ahead=False), None
         if compiled:
-            self.kernel = compile_program(hybrid_law_program(system, order, self.options), lanes=1)
+            self.kernel = compile_program(
+                HybridLawProgram(system, order, self.options).trace(), lanes=1
+            )
 
     def run(self, state, **given):
         """Return what the law says at a state, by name; see `arguments_of`."""

@@ -46,9 +46,15 @@ SHARE = 0.95  # of all mutations that tests have to notice
 #: Tests of each file, in `test`; the quick ones first.
 TESTS = {
     "control/safety.py": ["control/test_safety.py"],
+    "control/arm_states.py": ["control/test_safety.py"],
+    "control/model_watch.py": ["control/test_safety.py"],
     "control/checks.py": [
         "control/test_checks.py",
         "control/test_joint_motion.py",
+        "control/test_safety.py",
+    ],
+    "control/step_check.py": [
+        "control/test_step_check.py",
         "control/test_safety.py",
         "control/test_wrench_residual.py",
     ],
@@ -68,12 +74,13 @@ TESTS = {
         "control/hybrid/test_slip_warning_filter.py",
         "control/hybrid/test_slip_watch.py",
     ],
-    "app/report.py": ["app/test_report.py"],
-    "app/metrics.py": ["app/test_metrics.py"],
+    "app/runs/report.py": ["app/runs/test_report.py"],
+    "app/recordings/metrics.py": ["app/recordings/test_metrics.py"],
+    "app/recordings/tracking.py": ["app/runs/test_report.py"],
 }
 #: Files whose formulas are compiled: kernels from the cache would be those of the right formulas.
 TRACED = (
-    "checks.py",
+    "step_check.py",
     "joint_motion.py",
     "wrench_residual.py",
     "torque_limits.py",

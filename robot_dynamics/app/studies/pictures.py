@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, GREY, INK, ORANGE, PALE, VERMILION, write_figure
+from robot_dynamics.app.pictures.figures import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    VERMILION,
+    write_figure,
+)
 from robot_dynamics.app.studies.statistics import FAILURE, Sensitivity
 from robot_dynamics.app.studies.study import StudyResult
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.acceptance import failures
-from robot_dynamics.app.batch_figures import LARGEST, LEAST
-from robot_dynamics.app.batch_simulation import BatchSimulation, why_separate
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.run import Preparation, simulate
-from robot_dynamics.app.scenario import (
+from robot_dynamics.app.batches.batch_figures import LARGEST, LEAST
+from robot_dynamics.app.batches.batch_simulation import BatchSimulation, why_separate
+from robot_dynamics.app.runs.run import Preparation, simulate
+from robot_dynamics.app.scenarios.acceptance import failures
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.scenario import (
     OPTION,
     Scenario,
     find_scenario,
@@ -34,7 +34,7 @@ from robot_dynamics.app.studies.samples import Results, Tell, run_samples
 from robot_dynamics.app.studies.settings import StudySettings
 from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis, Problem
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics.simulation.engine_plant import SimulationError
+from robot_dynamics.simulation.engine import SimulationError
 from robot_dynamics.version import find_version
 
 Array = NDArray[np.float64]
@@ -185,7 +185,7 @@ def _accepted(
             key = (q.tobytes(), qd.tobytes(), repr(own.control))
             if key not in known:
                 known[key] = False
-                system, law = shared.system(own), shared.law(own)
+                system, law = shared.of(own)
                 control_loop(own, system, law=law).check(q, qd)
                 known[key] = True
             accepted.append(known[key])

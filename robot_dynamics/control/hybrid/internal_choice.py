@@ -123,7 +123,7 @@ class InternalChoice:
         least, most = step.torque_range
         bounds = InternalForceBounds(step.internal_force_torques, -effort - least, effort - most)
         found = self._squeeze.in_loop(
-            step.desired_wrench, planned + self.added, bounds, correction_limit
+            step.outputs.desired_wrench, planned + self.added, bounds, correction_limit
         )
         if found is None:
             return None
@@ -132,7 +132,9 @@ class InternalChoice:
         added = self.added + part * change
         # Cones are convex: contacts hold between two internal forces with which they hold.
         self.added = (
-            added if part == 1.0 else self._within_cones(step.desired_wrench, planned, added)
+            added
+            if part == 1.0
+            else self._within_cones(step.outputs.desired_wrench, planned, added)
         )
         return self._with_added(row)
 

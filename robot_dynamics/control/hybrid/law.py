@@ -1,25 +1,31 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The control law of an object that several arms hold: its kernel with gains, plan and memory."""
+"""The hybrid control law of an object that several arms hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.compile import load_kernel
-from robot_dynamics.compile.own_parameters import OwnParameters
+from robot_dynamics.control.abilities import (
+    AdjustsGrip,
+    GraspFacts,
+    MonitorsSlip,
+    SensesObject,
+    TouchesSurfaces,
+)
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
+from robot_dynamics.control.hybrid.departures import Departures
 from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
-from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout, law_constants
+from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout
+from robot_dynamics.control.hybrid.law_kernel import LawKernel
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram
 from robot_dynamics.control.hybrid.named_forces import (
     contact_forces,
@@ -27,70 +33,69 @@ from robot_dynamics.control.hybrid.named_forces import (
     surface_slices,
     wrench_components,
 )
-from robot_dynamics.control.hybrid.planned_forces import object_motion
-from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
+from robot_dynamics.control.hybrid.running_kernel import RunningKernel
+from robot_dynamics.control.hybrid.sensed import SensorInputs
 from robot_dynamics.control.hybrid.slip_monitor import SlipWatch
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.task_check import ContactCheck, TaskOptions, check_task
-from robot_dynamics.control.hybrid.torque_fade import TorqueFade
 from robot_dynamics.control.path_check import PathCheck, check_path, path_times
 from robot_dynamics.control.planned_law import PlannedLaw
-from robot_dynamics.control.reference import POSE, TWIST
-from robot_dynamics.control.rollout import LawParts, Rollout, UnlimitedLaw
-from robot_dynamics.control.rotation_path import conjugate, product, rotated, rotation_vector
+from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.rollout import Rollout, UnlimitedLaw
+from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.errors import ArgumentError, require_length
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.grasping import hybrid_system
-from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
+from robot_dynamics.manipulation.hybrid import (
+    Contact,
+    Environment,
+    ForceDistribution,
+    HybridSystem,
+)
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model.parameters import pack
 
 Array = NDArray[np.float64]
 
-# Steps in which the object is looked for at the start, and when it has been found [m, rad].
-_SEARCH, _FOUND = 20, 1e-14
 
-
-class HybridLaw(PlannedLaw):
+class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesObject):
     """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
 
-    An object in free space is the case without surfaces, in rigid grasps that with the default
-    contacts. It is not safe by itself: `safety.py` decides whether its inputs may be used and what
-    to send instead. The reference starts when the ramp of the start is over.
+    Without surfaces the object is in free space; with the default contacts the grasps are rigid.
+    The reference starts when the ramp of the start is over.
 
-    Where the object is follows from the arms, through their contacts: see
-    `manipulation.hybrid.object_observer`. With `object_pose: sensor` it is what `sense` was given.
-    The force on surfaces is what `sense` was given, or else estimated from the grasp wrenches and
-    the object's Newton-Euler equations; without either it is fed forward alone.
+    The object's pose is estimated from the arms' joints, through the contacts (see
+    `manipulation.hybrid.object_observer`), or given to `sense` with `object_pose: sensor`. The
+    force on surfaces is given to `sense`, or estimated from the grasp wrenches and the object's
+    Newton-Euler equations; without either it is only fed forward.
 
     Args:
-        system: Arms and object as they are believed to be.
+        system: Arms and object according to the model.
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
-        reference: What the object is to do; see `ObjectPlan`.
-        contacts: How each arm holds the object; rigidly at its grasp by default.
-        environment: Surfaces; none by default. Coordinates along them are complemented, unless it
-            has `own_coordinates`.
-        distribution: Sharing of forces and internal forces; by default those with a physical
-            meaning, shared as the arms' load is.
-        task: What counts as a bad task.
+        reference: Plan of the object; see `ObjectPlan`.
+        contacts: Contact of each arm with the object; rigid grasps by default.
+        environment: Surfaces; by default there are none. Coordinates along them are complemented,
+            unless it has `own_coordinates`.
+        distribution: Sharing of forces and internal forces; by default internal forces with a
+            physical meaning, shared by the arms' `load_share`.
+        task: Limits of an acceptable task.
 
     Attributes:
-        hybrid_system: Arms, object, contacts and surfaces.
-        contacts: How each arm holds the object.
-        distribution: Sharing of forces and internal forces.
-        layout: Where everything stands in its vectors.
-        gains: The numbers of the law that are no part of the model, at present.
-        slip: Watches contacts that can slip; None if none can.
-        program: What its kernel is compiled from.
+        kernel: The compiled step.
+        running: Its gains, measurements and memory.
+        slip: Monitor of contacts that can slip; None if no contact can.
+        program: Class from which the kernel is compiled.
+        stiff: Whether external forces leave the reference unchanged.
 
     Raises:
-        RobotDynamicsError: If the grasp cannot do the task, or the servos do not bear the delay.
+        RobotDynamicsError: If the grasp cannot do the task, or the sampled loop with its delay is
+            unstable.
     """
 
     program: type[HybridLawProgram] = HybridLawProgram
+    stiff: bool = True
 
     def __init__(
         self,
@@ -104,123 +109,81 @@ class HybridLaw(PlannedLaw):
         distribution: ForceDistribution | None = None,
         task: TaskOptions | None = None,
     ) -> None:
-        self.hybrid_system = hybrid_system(system, contacts, environment)
-        self.hybrid_system.require_force_closure()
-        self.contacts = self.hybrid_system.contacts
-        self.rigid_grasps = all(contact.directions.shape[1] == 6 for contact in self.contacts)
+        held = hybrid_system(system, contacts, environment)
+        held.require_force_closure()
+        options = LawOptions.of(settings, held)
+        order = tuple(map(held.drive_names.index, system.joint_names))
+        program = self.program(held, order, options)
+        ahead = (settings.command_delay_periods + 0.5) * settings.period
+        super().__init__(system, settings, safety, reference, program.layout.reference, ahead)
         shares = [arm.load_share for arm in system.arms]
-        self.distribution = distribution or ForceDistribution.of_contacts(
-            self.hybrid_system, shares
+        distribution = distribution or ForceDistribution.of_contacts(held, shares)
+        holding = holding_force(reference, held, self.row_columns)
+        self.kernel = LawKernel(program, distribution, holding)
+        pairs = list(zip(system.arms, held.contacts, strict=True))
+        self.grasp = GraspFacts(
+            held.contacts,
+            rigid=all(contact.directions.shape[1] == 6 for contact in held.contacts),
+            soft_fingers=tuple(arm.name for arm, contact in pairs if contact.is_soft_finger),
+            wrench_components=wrench_components(distribution.names),
         )
         self._task = task or TaskOptions()
-        self._surfaces = surface_slices(self._task.surfaces)
-        self.layout = layout = Layout.of(self.hybrid_system, springs=self.program.springs)
-        ahead = (settings.command_delay_periods + 0.5) * settings.period
-        super().__init__(system, settings, safety, reference, layout.reference, ahead)
-        names = self.hybrid_system.drive_names
-        #: For each arm joint its index among the drives of the arms' model.
-        self._order = [names.index(name) for name in system.joint_names]
-        options = LawOptions.of(settings, self.hybrid_system)
-        self.senses = options.sensor
-        step = self.program(self.hybrid_system, tuple(self._order), options)
-        key, build = step.structure_key, step.trace
-        if key is None:
-            program = step.trace()
-            key, build = program.fingerprint, lambda: program
-        self._source = b"hybrid_law\0" + key, build
-        self.kernel = load_kernel(*self._source, lanes=1)
-        self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
         self.slip: SlipWatch | None = None
-        if SlipWatch.needed(self.hybrid_system, self._task):
-            count = int(np.ceil(reference.duration / self.period)) + 1
-            rows = np.asarray(reference.rows(np.arange(count) * self.period))
-            arms = [arm.name for arm in system.arms]
-            self.slip = SlipWatch(
-                self.hybrid_system, arms, self._task, rows, self.distribution, self.period
-            )
-        # Which parts of a step there is any use for is known now.
-        self._touching = layout.surfaces > 0
-        self._linked = layout.passive_joints > 0
-        self._outputs_at = layout.outputs
-        self._fade = TorqueFade(self.period)
-        self._sent_at = layout.memory["torque"].start + np.array(self._order)
-        self._touch_at = layout.reference["touch"]
-        self._none_added = np.zeros(layout.internal)
-        self._no_wrenches = np.zeros((layout.arms, 6))
-        # What sensors say besides the arms' own, with grasp wrenches and without them.
-        self._sensors = np.zeros(Layout.size(layout.sensors))
-        self._sensors_alone = self._sensors.copy()
-        self._sensors[layout.sensors["wrenches"]] = 1.0
-        self._object_sensor = np.concatenate([reference.start, np.zeros(6)])
-        # The pose from outside is one more input, where it is one.
-        self._more = (self._object_sensor,) if self.senses else ()
-        self._memory = np.zeros(Layout.size(layout.memory))
-        self._limits = self.hybrid_system.drive_limits
-        holding = holding_force(reference, self.hybrid_system, layout.reference)
-        self._constants = law_constants(self.hybrid_system, self.distribution, holding)
-        self._holding = holding
+        if SlipWatch.needed(held, self._task):
+            names = [arm.name for arm in system.arms]
+            self.slip = SlipWatch(held, names, self._task, reference, distribution, self.period)
+        self._departures: Departures | None = None
+        if self.layout.surfaces:
+            self._departures = Departures(self.kernel, self._followed, self.period)
         self._row_given: Array | None = None
-        self._begin(system.posture)
-        self._last, self._ramp = self._at_rest(system.posture), 0.0
-
-    @property
-    def block(self) -> Array:
-        """The parameters of the kernel at present."""
-        return self._parameters.copy()
-
-    @property
-    def memory(self) -> Array:
-        """What the last step left for the next one; see `Layout.memory`."""
-        return self._memory
-
-    @property
-    def sensors(self) -> Array:
-        """The kernel's input `sensors` with measured grasp wrenches."""
-        return self._sensors
-
-    @property
-    def corrects(self) -> bool:
-        """Whether it changes the internal force where torque limits need that."""
-        return self._choice is not None
-
-    @property
-    def corrects_now(self) -> bool:
-        """Whether such a change is on, or has been of late."""
-        return self._choice is not None and not self._choice.idle
-
-    def batch(self, blocks: Array) -> OwnParameters:
-        """Return the kernel of cells with a `block` each (N, parameters)."""
-        return OwnParameters(*self._source, blocks)
-
-    def row(self, tick: int) -> Array:
-        """Return the row of the reference that a tick follows, without what control adds to it."""
-        return self._followed.row(tick)
-
-    def branch(self, block: Array) -> HybridLaw:
-        """Return a law that goes on by itself with other parameters of the kernel, by `go_on`."""
-        other = copy(self)
-        other._choice = InternalChoice.of(
-            self.hybrid_system, self.distribution, self.settings, self.layout
+        self.running = RunningKernel(
+            self.kernel,
+            SensorInputs(self.layout, reference.start, senses=options.sensor),
+            InternalChoice.of(held, distribution, settings, self.layout),
         )
-        other._law = self.kernel.bind(block)
+        self._begin(system.posture)
+        self.running.last = self._at_rest(system.posture)
+
+    def __copy__(self) -> HybridLaw:
+        """Return a law with a memory of its own; plan, correction and sensors are shared."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.running = copy(self.running)
         return other
 
-    def go_on(
-        self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
-    ) -> HybridStep:
-        """Return the step of a row from a memory, and remember it.
+    @property
+    def hybrid_system(self) -> HybridSystem:
+        """Arms, object, contacts and surfaces."""
+        return self.kernel.system
 
-        Args:
-            q: Measured positions of the arm joints (na,).
-            qd: Measured velocities (na,).
-            wrenches: Measured grasp wrenches (k, 6).
-            row: Of the reference.
-            memory: What the last step left.
-            ramp: Factor of the task at the start.
-        """
-        self._memory = memory
-        step = self._last = self._chosen(q, qd, wrenches, row, ramp)
-        return step
+    @property
+    def distribution(self) -> ForceDistribution:
+        """Sharing of forces and internal forces."""
+        return self.kernel.distribution
+
+    @property
+    def layout(self) -> Layout:
+        """Positions of the parts in the kernel's inputs and outputs."""
+        return self.kernel.layout
+
+    @property
+    def gains(self) -> HybridGains:
+        """Present gains of the kernel."""
+        return self.running.tuned.gains
+
+    @property
+    def moves_as_asked(self) -> bool:
+        """Whether the object follows the reference against any external force."""
+        return self.stiff and not self.layout.surfaces
+
+    @property
+    def senses(self) -> bool:
+        """Whether the law needs the measured pose of the object."""
+        return self.settings.object_pose == "sensor"
+
+    def row(self, tick: int) -> Array:
+        """Return the row of the reference that a tick follows, without corrections."""
+        return self._followed.row(tick)
 
     @property
     def columns(self) -> dict[str, int]:
@@ -250,7 +213,7 @@ class HybridLaw(PlannedLaw):
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit, order and meaning of the columns and of those of the references."""
+        """Unit, order and meaning of `columns` and `reference_columns`."""
         force = internal_force_unit(self.internal_force_names)
         return {
             **super().units,
@@ -282,15 +245,9 @@ class HybridLaw(PlannedLaw):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is to be known of the gains, and of slip: of danger now, or else of the plan."""
+        """Warnings about the gains, and about slip: of present danger, or else of the plan."""
         slips = () if self.slip is None else self.slip.warnings
         return (*self._damping.warnings, *slips)
-
-    @property
-    def soft_fingers(self) -> tuple[str, ...]:
-        """Names of the arms whose contacts are soft fingers."""
-        pairs = zip(self.system.arms, self.hybrid_system.contacts, strict=True)
-        return tuple(arm.name for arm, contact in pairs if contact.is_soft_finger)
 
     @property
     def slip_contacts(self) -> tuple[str, ...]:
@@ -298,37 +255,49 @@ class HybridLaw(PlannedLaw):
         return () if self.slip is None else self.slip.names
 
     @property
-    def surfaces(self) -> dict[str, slice]:
-        """By name, where the forces on each surface stand among "contact"."""
-        return self._surfaces
+    def slip_margins(self) -> Array:
+        """Distance of each of them to slip in the last step (w,) [N]."""
+        return self.running.last.slip_margins
 
     @property
-    def wrench_components(self) -> list[int] | None:
-        """Which components of a wrench internal forces are; see `named_forces`."""
-        return wrench_components(self.distribution.names)
+    def contact_force(self) -> Array:
+        """Forces by the object on the surfaces in the last step (C,)."""
+        return self.running.last.outputs.contact_force
+
+    @property
+    def surfaces(self) -> dict[str, slice]:
+        """By name, columns of the forces on each surface among "contact"."""
+        return surface_slices(self._task.surfaces)
+
+    def reference_columns(self, rows: Array) -> dict[str, Array]:
+        """Return the columns of a recording of rows; see `ControlLaw.reference_columns`."""
+        found = super().reference_columns(rows)
+        if self.layout.surfaces:
+            found["reference_contact_force"] = rows[:, self.layout.reference["contact"]]
+        return found
 
     def contact_forces(self, surface: str, wrench: Array) -> Array:
         """Return the forces on a surface of a wrench (6,) in its frame; see `named_forces`."""
-        return contact_forces(self._task.surfaces[self._surfaces[surface]], wrench)
+        return contact_forces(self._task.surfaces[self.surfaces[surface]], wrench)
 
     def internal_forces(self, wrench: Array) -> Array:
         """Return the internal forces of a wrench (6,) while the law runs; see `named_forces`.
 
         Raises:
-            ArgumentError: If a joint lacks the torque for them, beside what else it carries now.
-                Forces that ask for less than the present ones are taken anyway.
+            ArgumentError: If a joint lacks the torque for them, besides its present load. Forces
+                that need less torque than the present ones are accepted in any case.
         """
         forces = internal_forces(self.distribution.names, wrench)
-        step = self._last
+        step, effort = self.running.last, self.running.tuned.effort
 
         def torques(internal: Array) -> Array:
             return np.abs(step.torque_range + step.internal_force_torques @ internal).max(axis=0)
 
         wanted = torques(forces)
-        worst = int(np.argmax(wanted / self._effort))
-        now = torques(step.reference[self.internal_columns]) / self._effort
-        if not wanted[worst] <= self._effort[worst] * max(1.0, now.max()):
-            most, joint = self._effort[worst], self.system.joint_names[worst]
+        worst = int(np.argmax(wanted / effort))
+        now = torques(step.reference[self.internal_columns]) / effort
+        if not wanted[worst] <= effort[worst] * max(1.0, now.max()):
+            most, joint = effort[worst], self.system.joint_names[worst]
             raise ArgumentError(
                 f"an internal force that needs {wanted[worst]:.3g} N m or N at joint {joint!r}; "
                 f"expected one that needs at most {most:.3g}."
@@ -336,8 +305,8 @@ class HybridLaw(PlannedLaw):
         return forces
 
     def plan_checks(self, plan: ObjectPlan) -> tuple[ContactCheck, ...]:
-        """Return a check of whether contacts and surfaces bear a plan, to be done in parts."""
-        if self.slip is None and not self._touching:
+        """Return a check of whether contacts and surfaces bear a plan."""
+        if self.slip is None and not self.layout.surfaces:
             return ()
         return (ContactCheck(self.hybrid_system, self.distribution, plan, self._task),)
 
@@ -345,22 +314,22 @@ class HybridLaw(PlannedLaw):
         """Refuse a start from afar, from motion, or from joints beyond their limits.
 
         Raises:
-            StartError: With what is worst, and by how much.
+            StartError: With the largest deviation.
         """
         start = self.settings.start
-        if self.rigid_grasps and not self._touching:  # each arm alone tells where the object is
+        if self.grasp.rigid and not self.layout.surfaces:
             super().check_start(q, qd)
             return
         check_joints(self.system, start, q, qd)
-        memory = self._searched(q)
+        memory = self.running.located(q, self._followed.row(0))
         row, still = self._followed.beginning, np.zeros_like(q)
-        seen = self._evaluate(q, still, None, row, memory, 0.0)
+        seen = self.running.evaluate(q, still, None, row, memory, 0.0)
         off = seen.error.reshape(2, 3).copy()
-        # Of half a turn, the rotation vector that the law takes from a matrix shows nothing.
+        # The law's rotation vector, taken from a matrix, is zero at half a turn.
         off[0] = rotation_vector(product(seen.reference[POSE][3:], conjugate(seen.pose[3:])))
         gaps = np.vstack([off, seen.closure.reshape(-1, 3)])
         if not np.isfinite(gaps).all():
-            self.check_path(q)  # surfaces that block the same motion are told there
+            self.check_path(q)  # names surfaces that block the same motion
         angles, distances = np.linalg.norm(gaps[::2], axis=1), np.linalg.norm(gaps[1::2], axis=1)
         names = ["the object", *(f"arm {arm.name!r}" for arm in self.system.arms[1:])]
         for subject, angle, distance in zip(names, angles, distances, strict=True):
@@ -377,96 +346,52 @@ class HybridLaw(PlannedLaw):
                 )
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit; see `PlannedLaw.checked_path`."""
-        require_length("q", list(q), len(self._order), "one for each arm joint")
+        """Return the margins of a plan; see `PlannedLaw.checked_path`."""
+        require_length("q", list(q), len(self.kernel.order), "one for each arm joint")
         times = path_times(self.reference.duration)
         rows = np.asarray(self.reference.rows(times), dtype=float)
         task = check_task(self.hybrid_system, self.distribution, times, rows, self._task)
-        wanted = rows[:, self._touch_at]
+        wanted = rows[:, self.row_columns["touch"]]
         switched: NDArray[np.bool_] = np.any(np.diff(wanted, axis=0, prepend=wanted[:1]), axis=1)
         return check_path(
             self.system, self.safety, self.unlimited(q), [rows], times, q,
-            contacts=self.contacts, switched=switched, problems=task.problems, terms=terms,
-            soft_fingers=self.soft_fingers,
+            contacts=self.grasp.contacts, switched=switched, problems=task.problems, terms=terms,
+            soft_fingers=self.grasp.soft_fingers,
         )  # fmt: skip
 
     def unlimited(self, posture: Array) -> UnlimitedLaw:
         """Return the law on its plan without limits, delay and integrals; see `control.rollout`.
 
         Args:
-            posture: Positions that the arms stay near (na,).
+            posture: Positions of the posture servo (na,).
         """
-        gains = self._gains_of(self.settings, self._of_model(posture), self._damping.values)
-        free = np.full(len(gains.effort), np.inf)
-        gains = replace(gains, effort=free, torque_rate=np.inf, lead=0.0)
-        law = self.kernel.bind(self._block(gains))
-        at, outputs, of_row = self.layout.memory, self.layout.outputs, self.layout.reference
-        system, center = self.system, np.array(self.hybrid_system.held.center)
-        passive = system.every_q[list(self.hybrid_system.passive_joints.indices)]
-        blind = np.zeros_like(self._sensors)
-        width, pivot = Layout.size(of_row), outputs["scales"].start + 4
-        acceleration = at["joint_acceleration"].start + np.array(self._order)
-        remembered = Layout.size(at)
-        pose, touched, joints = at["pose"], at["touched"], at["passive_joints"]
-        touch, support_at, tilt_at = of_row["touch"], outputs["support"], outputs["tilt"]
-
-        def parts(positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
-            row = rows[0]
-            leading = row.shape[:-1]
-            given = np.zeros((*leading, width))
-            given[..., : row.shape[-1]] = row
-            memory = np.zeros((*leading, remembered))
-            placed, held = memory[..., pose], row[..., POSE]
-            placed[..., 3:] = held[..., 3:]
-            placed[..., :3] = held[..., :3] + rotated(held[..., 3:], center)
-            memory[..., touched] = row[..., touch]
-            memory[..., joints] = positions[..., passive]
-            q, qd = positions[..., system.q_index], rates[..., system.v_index]
-            more = (row[..., : TWIST.stop],) if self.senses else ()
-            torque, after, seen = law(q, qd, self._no_wrenches, blind, given, memory, 1.0, *more)
-            support, tilt = seen[..., support_at], seen[..., tilt_at]
-            return LawParts(torque, support, after[..., acceleration], seen[..., pivot], tilt)
-
-        return parts
+        gains = self._gains_of(self.settings, self.kernel.of_model(posture), self._damping.values)
+        return self.kernel.unlimited(
+            self.system, gains, self._more_parameters(), senses=self.senses
+        )
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
-        """Forget what was learned, and return what is seen.
+        """Reset the law, and return the step at rest; see `ControlLaw.start`.
 
-        The arms' present positions become the posture that they stay near. Surfaces that are to be
-        touched and are near count as touched.
-
-        Args:
-            q: Positions of the arm joints (na,).
-            qd: Their velocities (na,).
-            last: The torque that was sent last (na,), from which the torque's rate is limited;
-                what holds arms and object up by default.
+        The present positions become the target of the posture servo. Near surfaces that the
+        reference touches count as touched.
         """
         q = np.array(q, dtype=float)
         self._row_given = None
         self._restart()
         self._begin(q)
-        memory, at = self._searched(q), self.layout.memory
-        row = self._followed.row(0)
-        seen = self._evaluate(q, qd, None, row, memory, 0.0)
-        near = np.abs(seen.distance) <= self.settings.start.touch_tolerance
-        memory[at["twist"]] = seen.memory[at["twist"]]
-        memory[at["touched"]] = row[self._touch_at] * near
-        memory[at["torque"]][self._order] = seen.support if last is None else last
-        self._memory, self._last, self._leaving = memory, seen, False
-        self._fade.forget()
+        row, tolerance = self._followed.row(0), self.settings.start.touch_tolerance
+        seen = self.running.begin(q, qd, row, last, tolerance)
+        if self._departures is not None:
+            self._departures.forget()
         if self.slip is not None:
             seen.slip = self.slip.begin()
         return seen
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
-        """Return the step of a control instant and remember it.
+        """Return the step of a control period; see `ControlLaw.update`.
 
-        Args:
-            tick: Control periods since the start.
-            q: Measured positions of the arm joints (na,); finite.
-            qd: Measured velocities (na,); finite.
-            wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, in
-                tool frames; without them internal forces are fed forward, with what was learned.
+        Without wrenches internal forces are fed forward, with their integral.
 
         Raises:
             RobotDynamicsError: If internal closed chains do not close; see `HybridStep`.
@@ -474,22 +399,25 @@ class HybridLaw(PlannedLaw):
         if self._retuning is not None:
             self._retune(self._retuning)
         row = self._row(tick)
-        ramp = 1.0 if tick >= self._ramp_ticks else tick / self._ramp_ticks
-        self._ramp = ramp
-        if self._touching:
-            return self._update_on_surfaces(tick, q, qd, wrenches, row, ramp)
-        step = self._chosen(q, qd, wrenches, row, ramp)
-        if self._linked:
+        ramp = 1.0 if tick >= self.ramp_ticks else tick / self.ramp_ticks
+        departures, running = self._departures, self.running
+        last = running.last
+        if departures is not None:
+            row = departures.row(tick, row, last)
+        step = running.step(q, qd, wrenches, row, ramp)
+        if self.kernel.linked:
             step.require_linkages()
-        self._memory, self._last = step.memory, step
+        if departures is not None:
+            departures.finish(tick, last, step, running.tuned.effort)
+        running.memory, running.last = step.memory, step
         if self.slip is not None:
             self._watch(self.slip, tick, step, wrenches)
         return step
 
     def follow_row(self, row: Array | None) -> None:
-        """Follow a row of the caller's in the updates to come; None for those of the plan.
+        """Follow this row in later updates, or the rows of the plan again with None.
 
-        Slip is then judged by what is measured. Surfaces are not touched so.
+        Slip is judged by measurements then. The row must not touch surfaces.
         """
         self._row_given = row
         if row is not None and self.slip is not None:
@@ -499,33 +427,12 @@ class HybridLaw(PlannedLaw):
         """Return the row that a tick follows."""
         return self._followed.row(tick) if self._row_given is None else self._row_given
 
-    def _update_on_surfaces(
-        self, tick: int, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
-    ) -> HybridStep:
-        """Return the step of an instant with surfaces: control changes where they are left."""
-        if (self._last.touched > row[self._touch_at]).any():  # one is to be left
-            row = self._depart(tick)
-        step = self._chosen(q, qd, wrenches, row, ramp)
-        if self._linked:
-            step.require_linkages()
-        if self._leaving:
-            self._fade.begin(self._last.torque - step.torque)
-        lost = not self._leaving and (self._last.touched > step.touched).any()
-        self._fade.apply(step, self._effort, self._sent_at)
-        self._memory, self._last = step.memory, step
-        self._leaving = False
-        if lost:
-            self._depart(tick)
-        if self.slip is not None:
-            self._watch(self.slip, tick, step, wrenches)
-        return step
-
     def _watch(self, slip: SlipWatch, tick: int, step: HybridStep, wrenches: Array | None) -> None:
-        """Add to a step how safe its contacts are."""
-        # Arms on their brakes do not squeeze: the first torque is measured only then.
+        """Add the slip margins to a step."""
+        # Until the first torque is measured, arms on their brakes do not squeeze.
         braked = tick <= 1 + self.settings.command_delay_periods
         measured = None if wrenches is None or braked else step
-        step.slip = slip.step(tick, max(tick - self._ramp_ticks, 0), measured)
+        step.slip = slip.step(tick, max(tick - self.ramp_ticks, 0), measured)
 
     def sense(
         self,
@@ -534,27 +441,11 @@ class HybridLaw(PlannedLaw):
         twist: ArrayLike | None = None,
         contact_force: ArrayLike | None = None,
     ) -> None:
-        """Take what sensors besides the arms' own measure; see `ControlLaw.sense`.
-
-        Raises:
-            ArgumentError: If one has another shape or a number that is not finite, or the
-                quaternion is zero; nothing is taken then.
-        """
-        C = self.layout.surfaces
-        at_pose = None if pose is None else unit_pose(pose)
-        moving = None if twist is None else finite_array("twist", twist, 6)
-        pushed = None if contact_force is None else finite_array("contact_force", contact_force, C)
-        if at_pose is not None:
-            self._object_sensor[POSE] = at_pose
-        if moving is not None:
-            self._object_sensor[TWIST] = moving
-        at = self.layout.sensors
-        for sensors in (self._sensors, self._sensors_alone):
-            sensors[at["contact"]] = pushed is not None
-            sensors[at["forces"]] = 0.0 if pushed is None else pushed
+        """Take measurements for the steps that follow; see `SensesObject.sense`."""
+        self.running.sensed.take(pose, twist, contact_force)
 
     def hold(self, tick: int) -> None:
-        """Come to rest on the path from a tick on; slip is then judged by what is measured.
+        """Come to rest on the path from a tick on; slip is judged by measurements then.
 
         Args:
             tick: Control periods since the start.
@@ -564,10 +455,10 @@ class HybridLaw(PlannedLaw):
             self.slip.leave_plan()
 
     def follow(self, plan: ObjectPlan, tick: int) -> None:
-        """Follow another plan from a tick on; slip is then judged by what is measured.
+        """Follow another plan from a tick on; slip is judged by measurements then.
 
         Args:
-            plan: What the object is to do from now on; its time 0 is there.
+            plan: The plan; its time 0 is at the tick.
             tick: Control periods since the start.
         """
         super().follow(plan, tick)
@@ -576,9 +467,11 @@ class HybridLaw(PlannedLaw):
 
     def _take_gains(self, end: ControlSettings) -> None:
         before = self.gains
-        self._set_gains(self._gains_of(self.settings, before.posture, before.damping))
+        gains = self._gains_of(self.settings, before.posture, before.damping)
+        running = self.running
+        running.tune(gains, self._more_parameters())
         last = self._gains_of(end, before.posture, before.damping)
-        memory = self._memory = self._memory.copy()
+        memory = running.memory = running.memory.copy()
         pose, force = (self.layout.memory[n] for n in ("pose_integral", "internal_integral"))
         memory[pose] = carried_over(
             memory[pose], before.integral, self.gains.integral, last.integral
@@ -593,136 +486,38 @@ class HybridLaw(PlannedLaw):
 
     def grip_support(self, q: Array) -> Array:
         """Return `hold_support` with the last internal force of contacts that only push (na,)."""
-        seen = self._at_rest(q)
-        if not self._holding.any():
-            return seen.support
-        return seen.support + seen.internal_force_torques @ (self._grip() - self._holding)
-
-    @property
-    def moves_as_asked(self) -> bool:
-        """Whether the object follows the reference whatever pushes it: without surfaces."""
-        return not self._touching
+        return self.running.grip_support(q, self._followed.row(0))
 
     def firmer_grip(self, q: Array) -> Array:
-        """Return the torque (na,) that makes the grip as firm as control may; see `ControlLaw`."""
-        if self._choice is None or not self._holding.any():
-            return np.zeros(len(q))
-        holding, planned = self._holding, self._last.reference[self.internal_columns]
-        sent = holding + self._ramp * (self._grip() - holding)
-        return self._at_rest(q).internal_force_torques @ (self._choice.firmest(planned) - sent)
-
-    def _grip(self) -> Array:
-        """Return the internal force that was asked for last (m,)."""
-        return self._last.reference[self.internal_columns] + self._last.added_internal_force
+        """Return the torque (na,) that makes the grip as firm as control may."""
+        return self.running.firmer_grip(q, self._followed.row(0))
 
     def _at_rest(self, q: Array) -> HybridStep:
-        memory, still = self._searched(q), np.zeros_like(q)
-        return self._evaluate(q, still, None, self._followed.row(0), memory, 0.0)
-
-    def _chosen(
-        self, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
-    ) -> HybridStep:
-        """Return the step of a row, with the internal force that contacts and drives need."""
-        choice, memory = self._choice, self._memory
-        if choice is None:
-            return self._evaluate(q, qd, wrenches, row, memory, ramp)
-        chosen = row if choice.idle else choice.row(row, self._last.desired_wrench)
-        step = self._evaluate(q, qd, wrenches, chosen, memory, ramp)
-        if choice.idle and (ramp < 1.0 or step.fits):
-            return step
-        other = choice.row_within(row, step, self._effort) if ramp == 1.0 else None
-        if other is not None:
-            step = self._evaluate(q, qd, wrenches, other, memory, ramp)
-            step.internal_force_adapted = True
-        choice.remember(step, self._effort)
-        step.reference, step.added_internal_force = row, choice.added
-        return step
-
-    def _evaluate(
-        self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
-    ) -> HybridStep:
-        if wrenches is None:
-            given = (q, qd, self._no_wrenches, self._sensors_alone, row, memory, ramp, *self._more)
-        else:
-            given = (q, qd, wrenches, self._sensors, row, memory, ramp, *self._more)
-        torque, after, outputs = self._law(*given)
-        return HybridStep(torque, after, outputs, row, self._outputs_at, self._none_added)
-
-    def _searched(self, q: Array) -> Array:
-        """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
-        at, passive = self.layout.memory, list(self.hybrid_system.passive_joints.indices)
-        memory = np.zeros(Layout.size(at))
-        memory[at["pose"]] = self._memory[at["pose"]]
-        memory[at["passive_joints"]] = self._joints(q)[passive]
-        row, still = self._followed.row(0), np.zeros(len(self._order))
-        if not memory[at["pose"]].any():  # nothing was seen yet: it is where it is to start
-            x = object_motion(row[None], self.hybrid_system.held.center).x[0]
-            memory[at["pose"]] = [*x, *row[POSE][3:]]
-        for _ in range(_SEARCH):
-            seen = self._evaluate(q, still, None, row, memory, 0.0)
-            moved = np.abs(seen.memory[at["pose"]] - memory[at["pose"]]).max()
-            memory[at["pose"]] = seen.memory[at["pose"]]
-            if moved <= _FOUND:
-                break
-        return memory
-
-    def _depart(self, tick: int) -> Array:
-        """Return the row of a tick, with the path taken up from where the object is.
-
-        What it is off along a surface that was touched was not followed, and must not become an
-        error at once; what is an error already remains one.
-        """
-        self._leaving = True
-        last, system = self._last, self.hybrid_system
-        rows = np.tile(self._followed.row(tick), (2, 1))  # planned, and seen
-        rows[1, POSE], rows[1, TWIST] = last.pose, last.twist
-        x, R, twist, _ = object_motion(rows, system.held.center)
-        planned, here = (system.environment.terms(x[i], R[i], twist[i]) for i in range(2))
-        left = last.touched > 0.0
-        E_F = here.E_F[left]
-        rate = np.linalg.pinv(E_F) @ E_F @ (twist[1] - twist[0])  # of the centre of mass
-        rate[3:] -= np.cross(rate[:3], x[1] - last.pose[:3])
-        behind = bool((planned.p[left] > 0.0).any())
-        return self._followed.depart(tick, last.pose, last.error, rate, behind=behind)
-
-    def _of_model(self, q: Array) -> Array:
-        """Return positions of the arm joints (na,) in the order of the arms' model."""
-        own = np.empty(len(q))
-        own[self._order] = q
-        return own
+        return self.running.at_rest(q, self._followed.row(0))
 
     def _load_inertias(self, motion: Rollout, count: int) -> tuple[list[float], Array]:
         """Return up to `count` times of a path (N,) and `HybridSystem.load_inertia` (N, 6, 6)."""
         every = np.unique(np.linspace(0, len(motion.times) - 1, count).round().astype(int))
         poses = np.asarray(self.reference.rows(motion.times[every]))[:, POSE]
-        pairs = zip(motion.q[every], poses, strict=True)
-        inertias = [self.hybrid_system.load_inertia(self._joints(q), at) for q, at in pairs]
+        joints = map(self.kernel.joints, motion.q[every])
+        inertias = list(map(self.hybrid_system.load_inertia, joints, poses))
         return motion.times[every].tolist(), np.array(inertias)
-
-    def _joints(self, q: Array) -> Array:
-        """Return positions (nq,) of all joints of the arms' model for arm joints (na,)."""
-        return self.hybrid_system.passive_joints.positions(self._of_model(q))
 
     def _begin(self, q: Array) -> None:
         """Take the gains for a start at positions `q` (na,)."""
-        require_length("q", list(q), len(self._order), "one for each arm joint")
-        system, settings = self.hybrid_system, self.settings
-        self._damping = contact_damping(system, settings, self._joints(q), self.reference.start)
-        self._set_gains(self._gains_of(settings, self._of_model(q), self._damping.values))
-        if self._choice is not None:
-            self._choice.begin()
+        kernel, settings = self.kernel, self.settings
+        require_length("q", list(q), len(kernel.order), "one for each arm joint")
+        start = self.reference.start
+        self._damping = contact_damping(kernel.system, settings, kernel.joints(q), start)
+        gains = self._gains_of(settings, kernel.of_model(q), self._damping.values)
+        self.running.tune(gains, self._more_parameters())
+        if self.running.choice is not None:
+            self.running.choice.begin()
 
     def _gains_of(self, settings: ControlSettings, posture: Array, damping: Array) -> HybridGains:
-        """Return the numbers of the law that settings ask for, near to a posture (n,)."""
-        return hybrid_gains(settings, self.safety, damping, posture, self._limits)
+        """Return the gains of settings near to a posture (n,)."""
+        return hybrid_gains(settings, self.safety, damping, posture, self.kernel.limits)
 
-    def _set_gains(self, gains: HybridGains) -> None:
-        """Let the law have these gains."""
-        self.gains = gains
-        self._parameters = self._block(gains)
-        self._law = self.kernel.bind(self._parameters)
-        self._effort = gains.effort[self._order]
-
-    def _block(self, gains: HybridGains) -> Array:
-        """Return the parameters of the kernel with some gains."""
-        return np.concatenate([pack(self.hybrid_system.arms), gains.pack(), self._constants])
+    def _more_parameters(self) -> Sequence[Array]:
+        """Return the parameters of the kernel that a derived law adds, by its settings."""
+        return ()

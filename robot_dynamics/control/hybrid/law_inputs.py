@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,12 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
 )
 from robot_dynamics.manipulation.hybrid.object_observer import ObserverMaps
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
-from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
+from robot_dynamics.model.parameters import Parameters, block_size, unpack
 from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
 
-#: What the outputs "scales" are, in their order; scales are from 0 to 1.
+Array = NDArray[np.float64]
+
+#: Meaning of the output "scales", in its order; scales are from 0 to 1.
 SCALES = (
     *control_law.SCALES,
     "scale of the force on surfaces",
@@ -86,12 +89,12 @@ class Layout:
 
     @cached_property
     def reference(self) -> Mapping[str, slice]:
-        """A row of what is to be done; see `row_columns`."""
+        """A row of the reference; see `row_columns`."""
         return row_columns(self.surfaces, self.internal)
 
     @cached_property
     def memory(self) -> Mapping[str, slice]:
-        """What a step leaves for the next one.
+        """Inputs of the next step from the last one.
 
         The object's centre of mass and quaternion, its twist in its axes; integrals; for each
         surface whether it is touched and for how long there was no force; the desired
@@ -117,7 +120,7 @@ class Layout:
 
     @cached_property
     def outputs(self) -> Mapping[str, slice]:
-        """Outputs of a step besides torque and memory; see `HybridStep`."""
+        """Outputs of a step besides torque and memory; see `HybridOutputs`."""
         C = self.surfaces
         return consecutive(
             pose=7,
@@ -145,6 +148,24 @@ class Layout:
         )
 
     @cached_property
+    def view(self) -> Callable[[Array], tuple[Array, ...]]:
+        """Function from outputs (w,) to the parts that `HybridStep` views at once, in its order.
+
+        Wrenches of the held body are a row (1, 18).
+        """
+        names = (
+            "support", "pose", "twist", "error", "scales", "closure", "internal_force", "tilt",
+            "checked_scales",
+        )  # fmt: skip
+        wrenches = None, self.outputs["held_body_wrenches"]
+        return itemgetter(*map(self.outputs.__getitem__, names), wrenches)
+
+    @cached_property
+    def recorded(self) -> slice:
+        """Position of the outputs that are recorded, from the first to the scales."""
+        return slice(0, self.outputs["scales"].stop)
+
+    @cached_property
     def sensors(self) -> Mapping[str, slice]:
         """Which sensors there are: of grasp wrenches, of surface forces; and the latter."""
         return consecutive(wrenches=1, contact=1, forces=self.surfaces)
@@ -153,20 +174,6 @@ class Layout:
     def size(parts: Mapping[str, slice]) -> int:
         """Return the length of a vector of parts."""
         return max(part.stop for part in parts.values())
-
-
-Array = NDArray[np.float64]
-
-
-def law_parameters(
-    system: HybridSystem,
-    gains: HybridGains,
-    distribution: ForceDistribution,
-    holding: Array | None = None,
-) -> Array:
-    """Return the parameter block of `hybrid_law_program`: model, gains, and `law_constants`."""
-    constants = law_constants(system, distribution, holding)
-    return np.concatenate([pack(system.arms), gains.pack(), constants])
 
 
 def law_constants(
@@ -178,7 +185,7 @@ def law_constants(
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces and internal forces.
         holding: Internal force (m,) without which contacts that only push let the object fall: a
-            part of what holds everything up. None by default.
+            part of the support. Zero by default.
     """
     held, maps = system.held, ObserverMaps.of(system)
     inertia = np.asarray(held.inertia, dtype=float)
@@ -237,7 +244,7 @@ class LawConstants:
 
     @classmethod
     def unpack(cls, system: HybridSystem, block: Sequence[Scalar]) -> LawConstants:
-        """Return the constants of a block that `law_parameters` made."""
+        """Return the constants of a block."""
         layout, values = Layout.of(system), iter(block)
         d, m = layout.directions, layout.internal
 
@@ -270,7 +277,7 @@ class LawConstants:
 
 @dataclass(frozen=True)
 class LawOptions:
-    """What the program of the law is made for.
+    """Options of the program of the law.
 
     Attributes:
         sensor: Whether the object's pose and twist come from outside, not from the arms.
@@ -290,7 +297,7 @@ class LawOptions:
         """Return the options that settings ask for.
 
         Raises:
-            ArgumentError: If arms with internal closed chains are to avoid singularities.
+            ArgumentError: If arms with internal closed chains must avoid singularities.
         """
         avoidance = settings.posture.singularity_avoidance
         if avoidance > 0.0 and system.drives:
@@ -305,7 +312,7 @@ class LawOptions:
 
 @dataclass(frozen=True)
 class LawInputs:
-    """Inputs and parameters of `hybrid_law_program` by name.
+    """Inputs and parameters of `HybridLawProgram` by name.
 
     Attributes:
         q: Measured positions (n,), of the drives if arms have loops, in the model's order.

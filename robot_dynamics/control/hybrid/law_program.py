@@ -67,36 +67,6 @@ _NEAR, _STEEP = 10.0, 10.0
 _TASK_PARTS = 3  # of the parts of the torque: internal force, force on surfaces, motion
 
 
-def hybrid_law_program(
-    system: HybridSystem,
-    order: Sequence[int],
-    options: LawOptions | None = None,
-) -> Program:
-    """Return the program of one control step.
-
-    Inputs, over the n arm joints, or drives of arms with loops, and k arms; see `Layout` for the
-    vectors:
-        q, qd (n,): Measured.
-        wrenches (k, 6): Measured grasp wrenches by the arms on the object, angular first, in the
-            tools' frames.
-        sensors: Which sensors there are, and measured forces on the surfaces.
-        reference: The row of the reference.
-        memory: What the last step left.
-        ramp (): Factor of the task at the start, from 0 to 1.
-        object_sensor (13,): Pose of the object's origin and its twist in world axes, with
-            `options.sensor` alone.
-
-    Outputs:
-        torque (n,), memory, and outputs: see `HybridStep`.
-
-    Args:
-        system: Arms, object, contacts and surfaces.
-        order: For each joint of the inputs its index among the drives of the arms' model.
-        options: What else the program depends on.
-    """
-    return HybridLawProgram(system, tuple(order), options or LawOptions()).trace()
-
-
 class ObjectCommand(NamedTuple):
     """What a law asks of the object; six-vectors in world axes.
 
@@ -116,7 +86,22 @@ class ObjectCommand(NamedTuple):
 
 @dataclass(frozen=True)
 class HybridLawProgram:
-    """The traceable control step; called with the inputs of `hybrid_law_program` and the block.
+    """The traceable control step; called with its inputs and the block of parameters.
+
+    Inputs, over the n arm joints, or drives of arms with loops, and k arms; see `Layout` for the
+    vectors:
+        q, qd (n,): Measured.
+        wrenches (k, 6): Measured grasp wrenches by the arms on the object, angular first, in the
+            tools' frames.
+        sensors: Existing sensors, and measured forces on the surfaces.
+        reference: Row of the reference.
+        memory: Of the last step.
+        ramp (): Factor of the task at the start, from 0 to 1.
+        object_sensor (13,): Pose of the object's origin and its twist in world axes, only with
+            `options.sensor`.
+
+    Outputs:
+        torque (n,), memory, and outputs: see `HybridOutputs`.
 
     Attributes:
         system: Arms, object, contacts and surfaces.
@@ -154,7 +139,7 @@ class HybridLawProgram:
         return repr(facts).encode() + system.arms.structure_key
 
     def trace(self) -> Program:
-        """Return the program; see `hybrid_law_program`."""
+        """Return the program."""
         layout = self.layout
         n, C = layout.joints, layout.surfaces
         inputs: dict[str, int | tuple[int, ...]] = {

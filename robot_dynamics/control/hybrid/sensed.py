@@ -1,22 +1,73 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What sensors besides the arms' own say, looked at before it is believed."""
+"""Measurements of sensors other than the arms' own: checks, and their place in the kernel."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.hybrid.law_inputs import Layout
+from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.errors import ArgumentError
 
 Array = NDArray[np.float64]
+
+
+class SensorInputs:
+    """Inputs of the kernel that tell which sensors there are, and what they measure.
+
+    Args:
+        layout: Positions of the parts of inputs.
+        pose: Pose of the object until one is measured (7,).
+        senses: Whether the kernel takes pose and twist of the object.
+
+    Attributes:
+        with_wrenches: The input `sensors` with measured grasp wrenches.
+        without_wrenches: The same without them.
+        no_wrenches: Grasp wrenches in the place of measured ones (k, 6).
+        more: Pose and twist of the object (13,), if the kernel takes them.
+    """
+
+    def __init__(self, layout: Layout, pose: Array, *, senses: bool) -> None:
+        self._at = layout.sensors
+        self.with_wrenches = np.zeros(Layout.size(self._at))
+        self.without_wrenches = self.with_wrenches.copy()
+        self.with_wrenches[self._at["wrenches"]] = 1.0
+        self.no_wrenches = np.zeros((layout.arms, 6))
+        self._object = np.concatenate([pose, np.zeros(6)])
+        self.more = (self._object,) if senses else ()
+
+    def take(
+        self, pose: ArrayLike | None, twist: ArrayLike | None, contact_force: ArrayLike | None
+    ) -> None:
+        """Take measurements for the steps that follow; see `SensesObject.sense`.
+
+        Raises:
+            ArgumentError: If one has a wrong shape or is not finite, or the quaternion is zero;
+                no measurement is taken then.
+        """
+        at = self._at
+        count = at["forces"].stop - at["forces"].start
+        unit = None if pose is None else unit_pose(pose)
+        moving = None if twist is None else finite_array("twist", twist, 6)
+        pushed = (
+            None if contact_force is None else finite_array("contact_force", contact_force, count)
+        )
+        if unit is not None:
+            self._object[POSE] = unit
+        if moving is not None:
+            self._object[TWIST] = moving
+        for sensors in (self.with_wrenches, self.without_wrenches):
+            sensors[at["contact"]] = pushed is not None
+            sensors[at["forces"]] = 0.0 if pushed is None else pushed
 
 
 def finite_array(name: str, values: ArrayLike, length: int) -> Array:
     """Return values as an array (length,).
 
     Raises:
-        ArgumentError: If their shape is another one, or one is not finite.
+        ArgumentError: If they have another shape, or one is not finite.
     """
     try:
         array = np.array(values, dtype=float)

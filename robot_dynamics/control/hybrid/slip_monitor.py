@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import block_diag
 
+from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.hybrid.step import HybridStep, SlipReport
 from robot_dynamics.control.hybrid.task_check import TaskOptions
@@ -207,8 +208,8 @@ class SlipWatch:
     Args:
         system: Arms, object, contacts and surfaces.
         names: Of the contacts.
-        options: What counts as bad.
-        rows: Of the plan, one a period (N, 19 + 2 C + m).
+        options: Margins of contacts, and surfaces to stick to.
+        plan: The plan.
         distribution: Sharing of forces, and internal forces.
         period: Of control [s].
     """
@@ -218,10 +219,12 @@ class SlipWatch:
         system: HybridSystem,
         names: Sequence[str],
         options: TaskOptions,
-        rows: Array,
+        plan: ObjectPlan,
         distribution: ForceDistribution,
         period: float,
     ) -> None:
+        count = int(np.ceil(plan.duration / period)) + 1
+        rows = np.asarray(plan.rows(np.arange(count) * period))
         self._system, self._grips = system, dict(options.grips)
         arms = list(zip(names, system.contacts, strict=True))
         limits = {name: one.limits for name, one in arms if one.limits is not None}
@@ -231,10 +234,10 @@ class SlipWatch:
         ]
         slipping = len(limits)
         limits |= {name: grip.cone for name, grip in self._grips.items()}
-        # The margin is declared for contacts; a push on a surface is to stick, by however little.
+        # The margin is declared for contacts; on a surface any margin above zero suffices.
         margins = [options.margin] * slipping + [0.0] * len(self._grips)
         self._planned = SlipMonitor(limits, margins, period)
-        # A plan that comes is checked before it is followed; then what is measured tells.
+        # A streamed plan is checked before it is followed; then measurements decide.
         self._unplanned = SlipMonitor(limits, margins, period)
         self._monitor = self._planned
         self._filter = SlipWarningFilter(period)
@@ -248,27 +251,27 @@ class SlipWatch:
 
     @staticmethod
     def needed(system: HybridSystem, options: TaskOptions) -> bool:
-        """Return whether anything can slip."""
+        """Return whether a contact can slip, or the object must stick to a surface."""
         return bool(options.grips) or any(one.limits is not None for one in system.contacts)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was said of the contacts that are in danger now, or else of the plan."""
+        """Warnings about contacts in present danger, or else about the plan."""
         return self._filter.present or self.foreseen
 
     @property
     def recorded_warnings(self) -> list[str]:
-        """The warnings for the recording: those of the plan, else those that were issued."""
+        """Warnings for the recording: about the plan, or else the issued ones."""
         return list(self.foreseen or self._filter.issued)
 
     def begin(self) -> SlipReport:
-        """Begin anew with the plan, and return what it says of its beginning."""
+        """Reset to the plan, and return the margins at its start."""
         self._monitor = self._planned
         self._filter.forget()
         return self._monitor.step(0)
 
     def leave_plan(self) -> None:
-        """Judge slip by what is measured from now on: another plan is followed."""
+        """Judge slip by measurements from now on: another plan is followed."""
         self._monitor = self._unplanned
 
     def step(self, tick: int, row: int, measured: HybridStep | None) -> SlipReport:
@@ -282,9 +285,9 @@ class SlipWatch:
         wrenches = None
         if measured is not None:
             wrenches = self._wrenches(
-                measured.measured_contact_forces[None],
-                measured.contact_force[None],
-                measured.touched[None],
+                measured.outputs.measured_contact_forces[None],
+                measured.outputs.contact_force[None],
+                measured.outputs.touched[None],
             )[0]
         report = self._monitor.step(row, wrenches)
         self._filter.take(tick, report)

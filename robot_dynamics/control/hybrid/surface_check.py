@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.hybrid.planned_forces import ObjectMotion
-from robot_dynamics.control.path_check import Problem
+from robot_dynamics.control.path_check import PathProblem
 from robot_dynamics.control.reference import row_columns
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Environment, FrictionCone, Turned
@@ -80,7 +80,7 @@ class Grip(NamedTuple):
 
 def slipping_pushes(
     grips: Mapping[str, Grip], times: Array, rows: Array, surfaces: int
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     """Yield pushes that are too steep for the friction of their surface.
 
     Args:
@@ -100,7 +100,7 @@ def slipping_pushes(
             along, push = np.linalg.norm(wrenches[k, 3:5]), wrenches[k, 5]
             angle = np.degrees(np.arctan2(along, push))
             most = np.degrees(np.arctan(grip.friction))
-            yield Problem(
+            yield PathProblem(
                 float(times[k]),
                 name,
                 f"the push on {name!r} is too steep: {along:.3g} N along it with {push:.3g} N "
@@ -130,7 +130,7 @@ def surface_problems(
     motion: ObjectMotion,
     surfaces: Sequence[SurfaceRow] = (),
     tolerances: SurfaceTolerances | None = None,
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     """Yield what a reference wants of surfaces that they cannot give.
 
     Args:
@@ -158,7 +158,7 @@ def surface_problems(
         on = np.flatnonzero(wanted[k])
         if len(on) and _dependent(one.E_F[on]):
             names = " and ".join(dict.fromkeys(repr(known[i].name) for i in on))
-            yield Problem(
+            yield PathProblem(
                 float(times[k]),
                 known[on[0]].name,
                 f"{names} block the same motion of the object, expected surfaces whose forces can "
@@ -169,12 +169,12 @@ def surface_problems(
 
 def _forces(
     surface: SurfaceRow, times: Array, force: Array, wanted: NDArray[np.bool_]
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     name, unit = surface.name, surface.force_unit
     alone = ~wanted & (force != 0.0)
     if alone.any():
         k = int(np.argmax(alone))
-        yield Problem(
+        yield PathProblem(
             float(times[k]),
             name,
             f"{force[k]:.4g} {unit} are wanted on {name!r} while it is not to be touched: in a "
@@ -183,7 +183,7 @@ def _forces(
     pulling = wanted & (force < 0.0)
     if surface.pushed and pulling.any():
         k = int(np.argmax(pulling))
-        yield Problem(
+        yield PathProblem(
             float(times[k]),
             name,
             f"{force[k]:.4g} {unit} are wanted on {name!r}, which can only be pushed on; expected "
@@ -198,13 +198,13 @@ def _place(
     force: Array,
     wanted: NDArray[np.bool_],
     allowed: SurfaceTolerances,
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     name = surface.name
     if surface.pushed:
         inside = ~wanted & ~(p <= allowed.off)
         if inside.any():
             k = int(np.argmax(inside))
-            yield Problem(
+            yield PathProblem(
                 float(times[k]),
                 name,
                 f"the path goes {p[inside].max():.3g} {surface.unit} into {name!r} where it is "
@@ -214,7 +214,7 @@ def _place(
         near = p[first:end]
         reached = near >= -allowed.off if surface.pushed else np.abs(near) <= allowed.off
         if not reached.any():
-            yield Problem(
+            yield PathProblem(
                 float(times[first]),
                 name,
                 f"{force[first:end].max():.4g} {surface.force_unit} are wanted on {name!r}, but "
@@ -231,7 +231,7 @@ def _place(
             if wrong.any():
                 k = first + since + int(np.argmax(wrong))
                 by = np.abs(near[since:][wrong]).max()
-                yield Problem(
+                yield PathProblem(
                     float(times[k]),
                     name,
                     f"the path {does} {name!r} by {by:.3g} {surface.unit} while a force on it is "
@@ -263,7 +263,7 @@ _MOVED = 1e-9
 
 def coordinate_problems(
     environment: Environment, times: Array, motion: ObjectMotion
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     """Yield where coordinates of the user's own do not determine the motion, with the surfaces.
 
     Args:
@@ -281,7 +281,7 @@ def coordinate_problems(
         E, values = np.vstack([terms.E_F, terms.E_P]), np.concatenate([terms.p, terms.s])
         smallest = independence(E)
         if not smallest >= _DETERMINED:
-            yield Problem(
+            yield PathProblem(
                 time,
                 "coordinates",
                 "the coordinates of the user's own and the surfaces depend on one another, by "
@@ -300,7 +300,7 @@ def coordinate_problems(
                 if not steep <= _STEEPEST
                 else f"jumps by {np.degrees(jump):.3g} degrees"
             )
-            yield Problem(
+            yield PathProblem(
                 time,
                 "coordinates",
                 f"the angle that is coordinate {i + 1 - len(environment.surfaces)} {what}: the "

@@ -26,7 +26,7 @@ from robot_dynamics.control.hybrid.surface_check import (
     slipping_pushes,
     surface_problems,
 )
-from robot_dynamics.control.path_check import PreflightError, Problem
+from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.control.reference import Plan, row_columns
 from robot_dynamics.manipulation.hybrid import (
     ForceDistribution,
@@ -73,7 +73,7 @@ class TaskCheck(NamedTuple):
         warnings: Sentences about contacts that slip, where they may.
     """
 
-    problems: tuple[Problem, ...]
+    problems: tuple[PathProblem, ...]
     margins: Array
     warnings: tuple[str, ...]
 
@@ -106,7 +106,7 @@ def check_task(
     if not np.all(np.isfinite(rows)):
         k = int(np.argmax(~np.isfinite(rows).all(axis=1)))
         sentence = "the reference has values that are not finite, expected numbers."
-        raise PreflightError([Problem(float(times[k]), "", sentence)])
+        raise PreflightError([PathProblem(float(times[k]), "", sentence)])
     motion = object_motion(rows, system.held.center)
     problems = [
         *surface_problems(
@@ -136,7 +136,7 @@ def _planned_margins(system: HybridSystem, distribution: ForceDistribution, rows
 
 def slipping_contacts(
     system: HybridSystem, times: Array, margins: Array, least: float
-) -> Iterator[Problem]:
+) -> Iterator[PathProblem]:
     """Yield contacts of arms whose margins (N, k) come down below the least that is expected."""
     for i, tool in enumerate(system.tools):
         # Written so that a NaN counts as slip.
@@ -145,7 +145,7 @@ def slipping_contacts(
             k, margin = int(np.argmax(short)), float(margins[:, i].min())
             left, expected = apart(margin, least)
             does = "would slip or open" if margin < 0.0 else "would be near to slipping"
-            yield Problem(
+            yield PathProblem(
                 float(times[k]),
                 tool,
                 f"the contact of {tool!r} {does}: its margin comes down to {left} N, expected "
@@ -202,7 +202,7 @@ class ContactCheck:
         )
         self._placed = True
 
-    def _slips(self, part: slice) -> Iterator[Problem]:
+    def _slips(self, part: slice) -> Iterator[PathProblem]:
         if self._options.may_slip:
             return
         system, times, rows = self._system, self._times[part], self._rows[part]
@@ -212,7 +212,7 @@ class ContactCheck:
         yield from slipping_pushes(self._options.grips, times, rows, C)
 
     @staticmethod
-    def _refuse(problems: Iterator[Problem]) -> None:
+    def _refuse(problems: Iterator[PathProblem]) -> None:
         found = list(problems)
         if found:
             raise PreflightError(found)

@@ -9,13 +9,15 @@ integrals.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
-from robot_dynamics.control.control_law import SCALES
+from robot_dynamics.control.abilities import GraspFacts
+from robot_dynamics.control.control_law import HeldStep
 from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.named_forces import refuse_others
 from robot_dynamics.control.jointed.fold_plan import FoldPlan, SecondPart
@@ -37,14 +39,12 @@ from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
-_NONE: Array = np.zeros(0)
-
-# What the integral of the parts' errors may amount to [rad/s^2, m/s^2].
+# Largest term of the integral of the parts' errors [rad/s^2, m/s^2].
 _LARGEST_CORRECTION = 10.0
 
 
-class Seen(NamedTuple):
-    """The outputs of `jointed_law_program`."""
+class JointedOutputs(NamedTuple):
+    """Outputs of `jointed_law_program`, in the order of its ports."""
 
     pose: Array
     twist: Array
@@ -60,85 +60,39 @@ class Seen(NamedTuple):
     pivot: Array
 
 
-class JointedStep(NamedTuple):
-    """What one control step commands and what it found out; see `control_law.LawStep`.
+@dataclass(slots=True, kw_only=True, eq=False)
+class JointedStep(HeldStep):
+    """Result of a control step; see `control_law.HeldStep`.
+
+    `pose` and `twist` are of the first part's link. `error` is of the part that is farther off, in
+    each of its two vectors. `closure` is the opening of the object's joint. `internal_force` is in
+    the object's joint: measured by the wrists, or as desired without them.
 
     Attributes:
-        torque: The command (n,) [N m].
-        support: tau^p (n,), which makes the model linear and holds everything up.
-        pose: Of the first part's link (7,).
-        twist: Its angular velocity and velocity (6,).
-        second_pose: Of the second part's link (7,).
-        error: Rotation vector and displacement, each of the part that is farther off (6,).
-        closure: How far the object's joint is open, in the places of its rows (6,).
-        internal_force: In the object's joint, from the wrists; what is asked for without them.
-        scales: See `control_law.SCALES` (5,).
-        reference: The row that was followed; see `FollowedRows`.
-        acceleration: What the joints' accelerations become (n,).
-        held_body_wrenches: Wrenches that wrist sensors measure on the parts (2, 18).
+        second_pose: Pose of the second part's link (7,).
     """
 
-    torque: Array
-    support: Array
-    pose: Array
-    twist: Array
     second_pose: Array
-    error: Array
-    closure: Array
-    internal_force: Array
-    scales: Array
-    reference: Array
-    acceleration: Array
-    held_body_wrenches: Array
 
     @property
     def poses(self) -> tuple[Array, Array]:
-        """Poses of both parts' links."""
+        """Poses (7,) of both parts' links."""
         return self.pose, self.second_pose
 
     @property
-    def contact_force(self) -> Array:
-        """None: there are no surfaces."""
-        return _NONE
-
-    @property
-    def tilts(self) -> Array:
-        """None: rigid grasps do not tilt."""
-        return _NONE
-
-    @property
-    def slip_margins(self) -> Array:
-        """None: rigid grasps do not slip."""
-        return _NONE
-
-    @property
-    def task_scale(self) -> float:
-        """The smallest part of the task that limits let through, from 0 to 1."""
-        return float(min(self.scales[:3].tolist()))
-
-    @property
-    def support_torque_ratio(self) -> float:
-        """The largest support over its limit."""
-        return float(self.scales[3])
-
-    def with_torque(self, torque: Array) -> JointedStep:
-        """Return the step with the torque (n,) of another controller, which nothing scales."""
-        return self._replace(torque=torque, scales=np.array([1.0, 1.0, 1.0, *self.scales[3:]]))
-
-    @property
     def recorded(self) -> tuple[Array, ...]:
-        """The values of the columns of `JointedLaw.columns`."""
-        force, scales = self.internal_force, self.scales
-        return self.pose, self.twist, self.closure, force, scales, self.second_pose
+        """Values of the columns of `JointedLaw.columns`, in their order."""
+        own = self.pose, self.twist, self.closure, self.internal_force, self.scales
+        return *own, self.second_pose
 
 
 class JointedLaw(PlannedLaw):
-    """Moves a jointed object and controls the force in its joint, behind the safety layer.
+    """Control law of a jointed object: motion of both parts, and the force in its joint.
 
     Args:
-        system: Arms, parts and grasps as they are believed to be.
-        jointed: The same as Unseren's model has it.
-        plan: What the object is to do.
+        system: Arms, parts and grasps according to the model.
+        jointed: The same system in the form of Unseren's model.
+        plan: Plan of the object.
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
     """
@@ -146,7 +100,7 @@ class JointedLaw(PlannedLaw):
     reference: FoldPlan
     _last: Array
     _integral: Array
-    held_bodies = 2
+    grasp = GraspFacts(bodies=2)
 
     def __init__(
         self,
@@ -160,8 +114,8 @@ class JointedLaw(PlannedLaw):
         self.gains = JointedGains.of(settings)
         columns = row_columns(surfaces=0, internal=jointed.constraints)
         super().__init__(system, settings, safety, plan, columns, self.gains.lead)
-        # Where a row has what the first part does, what is measured is compared with, and what
-        # the second part does.
+        # Columns of a row: motion and force of the first part, force that the measured one is
+        # compared with, motion of the second part.
         self._compared = columns["compared_internal"]
         self._motion, self._second = slice(0, FORCE.start + jointed.constraints), slice(-19, None)
         self.kernel = load_kernel(
@@ -179,14 +133,7 @@ class JointedLaw(PlannedLaw):
     @property
     def columns(self) -> dict[str, int]:
         """Width of each column that the law adds to a recording."""
-        return {
-            "estimated_pose": 7,
-            "estimated_twist": 6,
-            "estimated_closure": 6,
-            "estimated_internal_force": self.jointed.constraints,
-            "control_scales": len(SCALES),
-            "estimated_second_pose": 7,
-        }
+        return {**super().columns, "estimated_second_pose": 7}
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -205,8 +152,8 @@ class JointedLaw(PlannedLaw):
         }
 
     def bodies(self, plan: Plan, tick: int) -> tuple[Plan, Plan]:
-        """Return what both parts do: the second folds as planned, whatever the first does."""
-        begin = max(tick - self._ramp_ticks, 0) * self.period
+        """Return the plans of both parts: the second folds as planned on any path of the first."""
+        begin = max(tick - self.ramp_ticks, 0) * self.period
         return plan, SecondPart(self.reference.path, plan, begin)
 
     def internal_forces(self, wrench: Array) -> Array:
@@ -220,7 +167,7 @@ class JointedLaw(PlannedLaw):
         return np.asarray(wrench[blocked])
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit; see `PlannedLaw.checked_path`."""
+        """Return the margins of the plan; see `PlannedLaw.checked_path`."""
         times = path_times(self.reference.duration)
         rows = [body.rows(times) for body in self.bodies(self.reference, 0)]
         terms = terms or Robot(self.system.model).constraint_terms
@@ -244,7 +191,7 @@ class JointedLaw(PlannedLaw):
 
         return parts
 
-    def at_once(self, posture: Array) -> Callable[[Array, Array, Array, Array], Seen]:
+    def at_once(self, posture: Array) -> Callable[[Array, Array, Array, Array], JointedOutputs]:
         """Return the law at the instant of the measurement, without integrals and wrenches.
 
         It takes positions and velocities of the arm joints (..., n) and the rows of the first
@@ -259,16 +206,16 @@ class JointedLaw(PlannedLaw):
         still = np.zeros(len(posture))
         offset, learned = np.zeros(12), np.zeros(self.jointed.constraints)
 
-        def evaluate(q: Array, qd: Array, first: Array, second: Array) -> Seen:
+        def evaluate(q: Array, qd: Array, first: Array, second: Array) -> JointedOutputs:
             given = (q, qd, still, self._no_wrenches, first, second, offset, learned)
-            return Seen._make(law(*given))
+            return JointedOutputs._make(law(*given))
 
         return evaluate
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> JointedStep:
-        """Forget integrals and say what is seen; see `control_law.ControlLaw.start`.
+        """Reset the law, and return the step at rest; see `ControlLaw.start`.
 
-        The arms' present positions become the posture that they stay near.
+        The present positions become the target of the posture servo.
         """
         self._restart()
         self._forget(q, self.hold_support(q) if last is None else last)
@@ -282,11 +229,11 @@ class JointedLaw(PlannedLaw):
             self._retune(self._retuning)
         row = self._followed.row(tick)
         seen = self._evaluate(row, q, qd, wrenches)
-        # What the wrists measure is the answer to an earlier command.
+        # The wrists measure the effect of an earlier command.
         lacking = row[self._compared] - seen.force
         if wrenches is None:
             lacking = np.zeros(len(lacking))
-        ramp = 1.0 if tick >= self._ramp_ticks else tick / self._ramp_ticks
+        ramp = 1.0 if tick >= self.ramp_ticks else tick / self.ramp_ticks
         errors = np.concatenate([seen.error, lacking])
         torque, self._integral, scales = self._limits(
             seen.primary,
@@ -309,7 +256,9 @@ class JointedLaw(PlannedLaw):
         still, row = np.zeros(len(q)), self._followed.row(0)
         errors = np.zeros(12), np.zeros(self.jointed.constraints)
         rows = row[self._motion], row[self._second]
-        return Seen._make(self._law(q, still, still, self._no_wrenches, *rows, *errors)).primary
+        return JointedOutputs._make(
+            self._law(q, still, still, self._no_wrenches, *rows, *errors)
+        ).primary
 
     def reference_columns(self, rows: Array) -> dict[str, Array]:
         """Return the columns of a recording of rows; see `ControlLaw.reference_columns`."""
@@ -346,8 +295,8 @@ class JointedLaw(PlannedLaw):
             ]
         )
 
-    def _evaluate(self, row: Array, q: Array, qd: Array, wrenches: Array | None) -> Seen:
-        return Seen._make(
+    def _evaluate(self, row: Array, q: Array, qd: Array, wrenches: Array | None) -> JointedOutputs:
+        return JointedOutputs._make(
             self._law(
                 q,
                 qd,
@@ -361,25 +310,29 @@ class JointedLaw(PlannedLaw):
         )
 
     def _step(
-        self, row: Array, seen: Seen, torque: Array, scales: Array, wrenches: Array | None
+        self,
+        row: Array,
+        seen: JointedOutputs,
+        torque: Array,
+        scales: Array,
+        wrenches: Array | None,
     ) -> JointedStep:
         error = seen.error
         return JointedStep(
             torque,
             seen.primary,
+            row,
             seen.pose,
             seen.twist,
-            seen.second_pose,
             np.concatenate([_longer(error[:3], error[6:9]), _longer(error[3:6], error[9:])]),
-            seen.closure,
-            seen.force if wrenches is not None else row[self._compared],
             np.append(scales, seen.pivot),
-            row,
-            seen.acceleration,
-            seen.held_body_wrenches,
+            closure=seen.closure,
+            internal_force=seen.force if wrenches is not None else row[self._compared],
+            held_body_wrenches=seen.held_body_wrenches,
+            second_pose=seen.second_pose,
         )
 
-    def _load(self, seen: Seen) -> float:
+    def _load(self, seen: JointedOutputs) -> float:
         return float(np.max(np.abs(seen.primary) / self._effort))
 
 
@@ -410,6 +363,6 @@ def _pivots(system: GraspSystem, terms: Any, at: Array) -> Array:
 
 
 def _layout(system: JointedObjectSystem) -> bytes:
-    """Return what the kernel depends on besides the model: which joints belong to which part."""
+    """Return the key of the kernel besides the model: the joints of each part."""
     parts = [(part.body, part.v_index.tolist()) for part in system.parts]
     return repr(parts).encode()

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Takes references while control runs: checks them, and hands them to the law when they are good.
+"""Takes references while control runs: checks them, and passes the good ones to the law.
 
-What is refused changes nothing: the object goes on with what it was doing. A path whose last point
-moves asks for a continuation; if none comes, it comes to rest, and the reference is lost.
+A refused reference changes nothing. A path whose last point moves needs a continuation; without
+one the object comes to rest, and the reference is lost.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.control_law import ControlLaw, LawStep, PlanCheck
+from robot_dynamics.control.abilities import PlanCheck, TakesReferences, TouchesSurfaces
+from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.reference import FORCE, Plan
-from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.streamed.reach_check import ReachCheck
 from robot_dynamics.control.streamed.trajectory import (
     HALT_S,
@@ -37,16 +38,16 @@ _POINTS = 2  # of a path that are looked at in a control period; each takes a fe
 
 
 class _Candidate:
-    """A trajectory that has come, and is being looked at."""
+    """A trajectory under check."""
 
     def __init__(self, path: ObjectTrajectory, begin: float | None, number: int) -> None:
-        # When its time 0 is, on the steady clock [s]; None for when it is found good.
+        # Its time 0 on the steady clock [s]; None for the time at which it is found good.
         self.path, self.begin, self.number = path, begin, number
         self.checks: list[PlanCheck] = []
 
 
 class _Forces:
-    """Forces that have come, and are being looked at with the path that is followed."""
+    """Forces under check, on the path that is followed."""
 
     def __init__(self, changes: Array, number: int) -> None:
         self.changes = changes  # of a row's forces; NaN where nothing changes
@@ -56,12 +57,12 @@ class _Forces:
 
 
 class ReferenceIntake:
-    """What comes for a law while it runs.
+    """References for a law that runs.
 
     Attributes:
-        refusal: Why the last one was refused; empty if it was not.
+        refusal: Reason for which the last one was refused; empty if it was not.
         taken: Number of references that are followed or were.
-        came: Number of references that came; while it is 0 there is nothing to do.
+        came: Number of references that came.
 
     Args:
         law: The law.
@@ -69,51 +70,52 @@ class ReferenceIntake:
         settings: Limits.
         terms: `Robot.constraint_terms` of the system's model.
         proximity: Watches the links.
-        period: Control period [s].
+        control: Control period and start ramp.
     """
 
     def __init__(
         self,
-        law: ControlLaw,
+        law: TakesReferences,
         system: GraspSystem,
         settings: SafetySettings,
         terms: Any,
         proximity: Proximity,
-        period: float,
+        control: ControlSettings,
     ) -> None:
-        self._period = period
+        self._period, self._ramp_ticks = control.period, control.ramp_ticks
         self._law, self._system, self._settings = law, system, settings
+        self._surfaces = law.surfaces if isinstance(law, TouchesSurfaces) else {}
         self._width = max(part.stop for part in law.force_columns.values())
         self._terms, self._proximity = terms, proximity
         self.begin()
 
     def begin(self) -> None:
-        """Forget everything: control starts, with the reference of its own."""
+        """Forget everything: control starts, with the law's own reference."""
         self.refusal = ""
         self.taken = 0
-        self.came = self._refused = 0  # numbers of what came last, and of what was refused last
-        # At one time either a path or forces are looked at; others wait.
+        self.came = self._refused = 0  # numbers of the last reference, and of the last refused one
+        # Either a path or forces are checked at a time; others wait.
         self._looked_at: _Candidate | _Forces | None = None
         self._waiting_path: _Candidate | None = None
         self._waiting_forces: Array | None = None  # changes, as of `_Forces`
         self._forces_number = 0  # of the last of them
         self._path_was_last = False
-        self._path: Plan | None = None  # what is followed; None for the law's own reference
+        self._path: Plan | None = None  # followed path; None for the law's own reference
         self._path_began = 0.0
-        self._forces = np.full(self._width, np.nan)  # what is given of a row's; NaN for nothing
-        self._held = np.full(self._width, np.nan)  # what is not given, on a path without forces
+        self._forces = np.full(self._width, np.nan)  # given forces of a row; NaN for others
+        self._held = np.full(self._width, np.nan)  # other forces, on a path without forces
         self._lost_at: float | None = None
 
     def take_path(self, now: float, path: ObjectTrajectory, *, late: float | None = None) -> None:
-        """Take a trajectory of the object; it is followed when it has been looked at.
+        """Take a trajectory of the object; it is followed when it has been checked.
 
-        One that comes while another is looked at waits for it, in the place of others that wait.
+        A trajectory that comes during the check of another one replaces any that waits.
 
         Args:
             now: The present time on a steady clock [s].
             path: The trajectory.
-            late: How long ago its time 0 was [s], negative if it has yet to come; it is when the
-                trajectory begins to be followed by default.
+            late: Time since its time 0 [s], negative if that is in the future; by default its time
+                0 is when the law begins to follow it.
 
         Raises:
             TrajectoryError: If it is refused at once.
@@ -128,7 +130,7 @@ class ReferenceIntake:
         self._waiting_path = _Candidate(path, None if late is None else now - late, self.came)
 
     def refuse(self, sentence: str) -> None:
-        """Note that what has just come was refused, and why."""
+        """Note that the last reference was refused, and the reason."""
         self.came += 1
         self._refused, self.refusal = self.came, sentence
 
@@ -137,7 +139,7 @@ class ReferenceIntake:
 
         Args:
             wrench: In the middle between the grasps (6,) [N m, N]; see
-                `ControlLaw.internal_forces`.
+                `TakesReferences.internal_forces`.
 
         Raises:
             TrajectoryError: If it is refused.
@@ -148,17 +150,18 @@ class ReferenceIntake:
         self._take({"internal": (slice(None), forces)})
 
     def take_contact_force(self, surface: str, wrench: ArrayLike, step: LawStep) -> None:
-        """Take the force by the object on a surface that it is to touch.
+        """Take the force by the object on a surface that it touches.
 
         Args:
             surface: The surface's name.
-            wrench: Moment and force on it, in its frame (6,); see `ControlLaw.contact_forces`.
-            step: What the law has just done.
+            wrench: Moment and force on it, in its frame (6,).
+            step: The last step of the law.
 
         Raises:
             RobotDynamicsError: If it is refused.
         """
         law, own = self._law, self._on(surface)
+        assert isinstance(law, TouchesSurfaces)  # it has the surface
         values = np.asarray(wrench, dtype=float)
         self._require_fit(values, 6)
         if not self._wanted(step)[law.force_columns["touch"]][own].any():
@@ -170,19 +173,19 @@ class ReferenceIntake:
         self._take({"contact": (own, forces)})
 
     def take_surfaces(self, names: Iterable[str], step: LawStep) -> None:
-        """Take which surfaces are to be touched from now on; all others are left.
+        """Take the surfaces to touch from now on; all others are left.
 
-        A surface that was not to be touched begins without force.
+        A new surface begins without force.
 
         Args:
             names: Of the surfaces.
-            step: What the law has just done.
+            step: The last step of the law.
 
         Raises:
             RobotDynamicsError: If there is no such surface.
         """
         law, slices = self._law, [self._on(name) for name in names]
-        if not law.surfaces:
+        if not self._surfaces:
             self._refuse("surfaces to be touched; the control law knows of none.")
         wanted = self._wanted(step)
         before = wanted[law.force_columns["touch"]] > 0.0
@@ -194,13 +197,13 @@ class ReferenceIntake:
         self._take({"touch": (every, after.astype(float)), "contact": (every, forces)})
 
     def advance(self, now: float, tick: int, q: Array, step: LawStep) -> None:
-        """Look at what has come, and let the law follow it when it is good.
+        """Check a part of a reference, and let the law follow it when all of it is good.
 
         Args:
             now: The present time on a steady clock [s].
             tick: Control periods since the start.
             q: Positions of the arm joints (na,).
-            step: What the law has just done.
+            step: The last step of the law.
         """
         if self._looked_at is None:
             self._looked_at = self._next()
@@ -232,7 +235,7 @@ class ReferenceIntake:
                 end = self._path_began + candidate.path.duration - HALT_S
                 self._lost_at = max(end, now) + self._settings.reference_stale_after_s
         self._law.follow(self._plan(now, tick, self._forces), tick)
-        if candidate.number > self._refused:  # what came later may have been refused before
+        if candidate.number > self._refused:  # a later one may have been refused before
             self.refusal = ""
         self.taken += 1
 
@@ -248,7 +251,7 @@ class ReferenceIntake:
         )
 
     def _next(self) -> _Candidate | _Forces | None:
-        """Return what is to be looked at next; path and forces take turns."""
+        """Return the next reference to check; path and forces take turns."""
         path, forces = self._waiting_path, self._waiting_forces
         if path is not None and (forces is None or not self._path_was_last):
             self._waiting_path, self._path_was_last = None, True
@@ -285,7 +288,7 @@ class ReferenceIntake:
                 self._proximity,
                 self._law.bodies(plan, tick),
                 q,
-                self._law.contacts,
+                self._law.grasp.contacts,
             ),
             *self._law.plan_checks(plan),
         ]
@@ -295,7 +298,7 @@ class ReferenceIntake:
         if self._path is not None:
             forces = _changed(self._held, forces)
             return WithForces(self._path, forces, self._path_began - now)
-        gone = max(tick - self._law.ramp_ticks, 0) * self._period
+        gone = max(tick - self._ramp_ticks, 0) * self._period
         return WithForces(self._law.reference, forces, -gone)
 
     def _followed(self, step: LawStep) -> Array:
@@ -311,7 +314,7 @@ class ReferenceIntake:
 
     def _on(self, surface: str) -> slice:
         """Return where the forces on a surface stand."""
-        slices = self._law.surfaces
+        slices = self._surfaces
         if surface not in slices:
             error = UnknownNameError("surface", surface, slices)
             self.refuse(str(error))
@@ -334,7 +337,7 @@ class ReferenceIntake:
             self._refuse(str(error))
 
     def _take(self, parts: Mapping[str, tuple[slice, Array]]) -> None:
-        """Take parts of a row's forces; they are looked at with what waits already."""
+        """Take parts of a row's forces; they are checked with the ones that wait already."""
         self.came += 1
         self._forces_number = self.came
         if self._waiting_forces is None:

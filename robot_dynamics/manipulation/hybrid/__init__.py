@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Any number of arms, any contacts, an object that touches surfaces: Yoshikawa and Zheng (1993).
+"""Hybrid manipulation by any number of arms, contacts and surfaces: Yoshikawa and Zheng (1993).
 
-The paper's six-vectors have forces before moments and its orientations are Euler angles; here they
-are angular first, and the object moves at a twist, so that no orientation is singular.
+The paper has six-vectors with forces before moments, and Euler angles. Here six-vectors are
+angular first, and the object moves at a twist, so that no orientation is singular.
 """
 
 from robot_dynamics.manipulation.hybrid.closure import largest_wrench, require_closure

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Force closure of contacts that only push and can slip, and the largest wrench they resist.
 
-W_S of rank six is necessary. It is enough if besides some internal force is strictly inside all
-cones: it can grow until any wrench is inside as well. Cones count by their inscribed polygons.
+W_S of rank six is necessary. It is sufficient if an internal force is strictly inside all cones:
+it can grow until any wrench is inside as well. Inscribed polygons stand for the cones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from robot_dynamics.manipulation.hybrid.contacts import (
 
 Array = NDArray[np.float64]
 
-_FEASIBLE = 1e-7  # of HiGHS [N]
+_FEASIBLE = 1e-7  # feasibility tolerance of HiGHS [N]
 
 
 class ContactPlanes(NamedTuple):
@@ -34,7 +34,7 @@ class ContactPlanes(NamedTuple):
     Attributes:
         rows: (M, d).
         lower: (M,) [N].
-        contact: Which contact each is of (M,).
+        contact: Index of the contact of each plane (M,).
     """
 
     rows: Array
@@ -63,12 +63,12 @@ def contact_planes(
 
 
 class Deepest(NamedTuple):
-    """How far inside all planes a point can be.
+    """The point farthest inside all planes.
 
     Attributes:
-        margin: The largest distance [N] that all planes can have; negative outside.
-        point: A point with it (n,).
-        tight: Planes that keep it from being larger, the one that counts most first.
+        margin: Its distance to the nearest plane [N]; negative outside.
+        point: The point (n,).
+        tight: Planes that limit the margin, in descending order of their multipliers.
     """
 
     margin: float
@@ -82,7 +82,7 @@ def deepest(rows: Array, lower: Array, most: float, equal: tuple[Array, Array]) 
     Args:
         rows: (M, n).
         lower: (M,).
-        most: Where to stop: a margin may have no end.
+        most: Upper bound of t, which can be unbounded otherwise.
         equal: G (p, n) and g (p,) of equations G x = g.
 
     Returns:
@@ -102,15 +102,15 @@ def deepest(rows: Array, lower: Array, most: float, equal: tuple[Array, Array]) 
 
 
 def require_closure(contacts: Sequence[Contact], length: float, names: Sequence[str] = ()) -> None:
-    """Check that the contacts can resist every wrench, pushing only and without slip.
+    """Check that the contacts can resist every wrench within their limits.
 
     Args:
         contacts: The contacts, with their limits.
         length: Length [m] at which a rotation counts like a displacement.
-        names: Of the contacts, for the message.
+        names: Names of the contacts, for the message.
 
     Raises:
-        RobotDynamicsError: If they span too little, with the motion that is left free; or if no
+        RobotDynamicsError: If their rank is below six, with the motion that stays free; or if no
             internal force is inside all cones, with the contacts that would slip or open.
     """
     require_force_closure(contacts, length)
@@ -119,13 +119,13 @@ def require_closure(contacts: Sequence[Contact], length: float, names: Sequence[
     if not len(planes.rows):  # contacts without limits
         return
     found = deepest(planes.rows, planes.lower, 1.0, (W, np.zeros(6)))
-    if found is None or found.margin > _FEASIBLE:  # no wrench at all can always be made
+    if found is None or found.margin > _FEASIBLE:  # zero forces always satisfy the equations
         return
     called = [names[i] if names else str(i + 1) for i in range(len(contacts))]
     bound = dict.fromkeys(planes.contact[list(found.tight)].tolist())
     raise RobotDynamicsError(
-        "the grasp spans all directions but cannot press: no internal force is inside the cones "
-        f"of {', '.join(_described(called[i], contacts[i]) for i in bound)}"
+        "the grasp has no force closure: no internal force is inside the cones of "
+        f"{', '.join(_described(called[i], contacts[i]) for i in bound)}"
         f"{_lines(contacts, called)}; expected contacts that face one another within friction."
     )
 
@@ -138,19 +138,19 @@ def largest_wrench(
     margin: float = 0.0,
     sides: int = SIDES,
 ) -> float:
-    """Return how many times an external wrench the grasp resists; infinite if there is no end.
+    """Return the largest multiple of an external wrench that the grasp resists.
 
-    With limits of the normal forces there is one: what friction and limits leave.
+    It is finite if limits of normal forces bound it, else infinite.
 
     Args:
         contacts: The contacts.
-        direction: The wrench from outside, in the object's axes about `center` (6,).
+        direction: The external wrench, in the object's axes about `center` (6,).
         center: A point in the object [m].
-        margin: Distance to their cones that contacts are to keep [N].
-        sides: Of the polygons that stand for cones.
+        margin: Least distance of contact forces to their cones [N].
+        sides: Sides of the polygons that stand for cones.
 
     Returns:
-        Not a number if the contacts cannot even do without it.
+        The multiple; NaN if the contacts have no admissible forces even without the wrench.
     """
     planes = contact_planes(contacts, margin, sides)
     W = wrench_map(contacts, np.asarray(center, dtype=float))
@@ -171,11 +171,14 @@ def _program(rows: Array, lower: Array, G: Array, g: Array, last: tuple[Any, Any
     cost = np.zeros(rows.shape[1])
     cost[-1] = -1.0
     bounds = [(None, None)] * (len(cost) - 1) + [last]
-    from scipy.optimize import linprog  # would make every start of control wait
+    from scipy.optimize import linprog  # here, because importing it delays every start of control
 
     found = linprog(cost, -rows, -lower, G, g, bounds, method="highs")
     if found.status not in (0, 2, 3):
-        raise RobotDynamicsError(f"the linear program of the grasp failed: {found.message}")
+        raise RobotDynamicsError(
+            f"the linear program of the grasp ended with status {found.status} ({found.message}); "
+            "expected contact poses and limits of ordinary size."
+        )
     return found
 
 
@@ -186,7 +189,7 @@ def _described(name: str, contact: Contact) -> str:
 
 
 def _lines(contacts: Sequence[Contact], names: Sequence[str]) -> str:
-    """Return, for two contacts, how far the line between them is from their normals."""
+    """Return the angles between the line of two contacts and their normals, in words."""
     if len(contacts) != 2:
         return ""
     line = contacts[1].pose[:3, 3] - contacts[0].pose[:3, 3]
@@ -196,9 +199,7 @@ def _lines(contacts: Sequence[Contact], names: Sequence[str]) -> str:
         angle = np.degrees(np.arccos(np.clip(way * line @ contact.pose[:3, 2], -1.0, 1.0)))
         if isinstance(contact.limits, FrictionCone):
             most = np.degrees(np.arctan(contact.limits.friction))
-            parts.append(f"{name!r} {angle:.3g} of {most:.3g} degrees")
+            parts.append(f"{angle:.3g} degrees at {name!r}, friction holds {most:.3g}")
     if not parts:
         return ""
-    return (
-        f" (the line between them leaves the normals by: {', '.join(parts)} that friction holds)"
-    )
+    return f" (angle between the line of contacts and the normal: {'; '.join(parts)})"

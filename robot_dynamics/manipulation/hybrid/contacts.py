@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts between hands and object: directions S_i (8), (9), and limits of their wrenches.
 
-A contact's frame is fixed to the object, its z axis along the inward normal. A direction is one in
-which a force can act and relative motion is blocked.
+A contact's frame is fixed to the object, its z axis along the inward normal. Along a direction a
+force can act, and relative motion is blocked.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Array = NDArray[np.float64]
 
 #: Sides of the polygon that stands for a circle of tangential forces.
 SIDES = 16
-_NONE = 1e-12  # tangential force [N] that is none
+_NONE = 1e-12  # largest tangential force that counts as zero [N]
 
 
 class Facets(NamedTuple):
-    """Planes within the admissible wrenches of a contact, `rows @ wrench >= lower`.
+    """Planes that bound admissible wrenches of a contact, `rows @ wrench >= lower`.
 
     Attributes:
         rows: (m, 6); each measures a distance [N].
         lower: (m,) [N].
-        error: Largest part of the friction that the planes leave unused.
+        error: Largest fraction of the friction that the planes leave unused.
     """
 
     rows: Array
@@ -47,8 +47,7 @@ class FrictionCone:
 
     Attributes:
         friction: mu; 0 for a contact without friction.
-        torsion: gamma [m]: the largest moment about the normal is gamma f_z; 0 for a point, which
-            has none.
+        torsion: gamma [m]: the largest moment about the normal is gamma f_z; 0 for a point.
         most: Largest admissible normal force [N].
     """
 
@@ -59,27 +58,31 @@ class FrictionCone:
     def __post_init__(self) -> None:
         if not (0.0 <= self.friction < np.inf and 0.0 <= self.torsion < np.inf):
             raise ArgumentError(
-                f"friction of {self.friction:g} and torsion of {self.torsion:g} m, expected "
-                "finite numbers that are not negative."
+                f"a contact has friction {self.friction:g} and torsion {self.torsion:g} m; "
+                "expected finite numbers from 0 up."
             )
         if self.torsion > 0.0 and self.friction == 0.0:
-            raise ArgumentError("a contact with torsion and without friction, expected both.")
+            raise ArgumentError(
+                f"a contact has torsion {self.torsion:g} m and friction 0; expected both "
+                "positive, or torsion 0."
+            )
         if not self.most > 0.0:
             raise ArgumentError(
-                f"the largest normal force is {self.most:g} N, expected it positive."
+                f"the largest normal force of a contact is {self.most:g} N; expected a positive "
+                "number."
             )
 
     def tangential(self, wrench: ArrayLike) -> Array:
-        """Return t (..., 3) [N]: forces along the surface and the twist, all limited by mu f_z."""
+        """Return t (..., 3) [N]: tangential forces and scaled torsion; |t| <= mu f_z."""
         w = np.asarray(wrench, dtype=float)
         scale = self.friction / self.torsion if self.torsion > 0.0 else 0.0
         return np.stack([w[..., 3], w[..., 4], scale * w[..., 2]], axis=-1)
 
     def distance(self, wrench: ArrayLike) -> Array:
-        """Return how far wrenches (..., 6) are from the cone's surface [N]: negative outside.
+        """Return the distance of wrenches (..., 6) to the cone's surface [N]: negative outside.
 
-        It is the least change of forces that ends the hold, in the space of normal force and t;
-        without friction, the normal force.
+        It is the least change of normal force and t that makes the contact slip or open; without
+        friction, the normal force.
         """
         w = np.asarray(wrench, dtype=float)
         normal, t = w[..., 5], np.linalg.norm(self.tangential(w), axis=-1)
@@ -92,12 +95,12 @@ class FrictionCone:
             # Behind the apex the nearest point is the apex.
             behind = normal + mu * t < 0.0
             inside = np.where(behind, -np.hypot(normal, t), inside)
-        # A contact that is infinitely firm has infinitely much left.
+        # Without a limit of the normal force the distance to it is infinite.
         left = self.most - normal if np.isfinite(self.most) else np.inf
         return np.asarray(np.minimum(inside, left))
 
     def distance_of_one(self, wrench: Sequence[float]) -> float:
-        """Return `distance` of one wrench (6,): floats, for every control period."""
+        """Return `distance` of one wrench (6,), fast enough for every control period."""
         _, _, moment, f_x, f_y, normal = wrench
         mu = self.friction
         t = math.hypot(f_x, f_y, mu / self.torsion * moment if self.torsion > 0.0 else 0.0)
@@ -110,7 +113,7 @@ class FrictionCone:
         return min(inside, self.most - normal) if math.isfinite(self.most) else inside
 
     def used(self, wrench: ArrayLike) -> Array:
-        """Return which part of the friction is used (...,): 1 slips; infinite without contact."""
+        """Return the used fraction of the friction (...,): 1 at slip; infinite without contact."""
         w = np.asarray(wrench, dtype=float)
         normal, t = w[..., 5], np.linalg.norm(self.tangential(w), axis=-1)
         limit = self.friction * np.maximum(normal, 0.0)
@@ -118,11 +121,11 @@ class FrictionCone:
         return np.asarray(np.divide(t, limit, out=slipping, where=(limit > 0.0) & (t > _NONE)))
 
     def facets(self, margin: float = 0.0, sides: int = SIDES) -> Facets:
-        """Return planes within the cone, `margin` [N] or more from its surface.
+        """Return planes inside the cone, at least `margin` [N] from its surface.
 
         Args:
             margin: Least distance to the cone.
-            sides: Of the polygon; a point loses 1 - cos(pi / n) of its friction.
+            sides: Sides n of the polygon; a point loses 1 - cos(pi / n) of its friction.
         """
         pull = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, -1.0]])
         if self.friction == 0.0:
@@ -144,11 +147,11 @@ class FrictionCone:
 
 @dataclass(frozen=True)
 class WrenchLimits:
-    """Wrench limits of a contact that can pull, a rigid grasp or a pin: a box.
+    """Wrench limits of a contact that can pull, such as a rigid grasp or a pin: a box.
 
     Attributes:
-        moment: Largest moments about x, y and z, either way (3,) [N m].
-        force: Largest forces along x, y and z, either way (3,) [N].
+        moment: Largest absolute moments about x, y and z (3,) [N m].
+        force: Largest absolute forces along x, y and z (3,) [N].
         length: Length [m] at which a moment counts like a force.
     """
 
@@ -159,8 +162,8 @@ class WrenchLimits:
     def __post_init__(self) -> None:
         if not (np.all(self._most > 0.0) and 0.0 < self.length < np.inf):
             raise ArgumentError(
-                f"a contact bears moments {self.moment} and forces {self.force} at the length "
-                f"{self.length:g} m, expected positive numbers."
+                f"the limits of a contact are moments {self.moment}, forces {self.force} and "
+                f"length {self.length:g} m; expected positive numbers, the length finite."
             )
 
     @property
@@ -168,17 +171,17 @@ class WrenchLimits:
         return np.array([*self.moment, *self.force], dtype=float)
 
     def distance(self, wrench: ArrayLike) -> Array:
-        """Return how far wrenches (..., 6) are from the nearest limit [N]: negative outside."""
+        """Return the distance of wrenches (..., 6) to the nearest limit [N]: negative outside."""
         left = self._most - np.abs(np.asarray(wrench, dtype=float))
         left[..., :3] /= self.length
         return np.asarray(np.min(left, axis=-1))
 
     def used(self, wrench: ArrayLike) -> Array:
-        """Return which part of the nearest limit is used (...,)."""
+        """Return the used fraction of the nearest limit (...,)."""
         return np.asarray(np.max(np.abs(wrench) / self._most, axis=-1))
 
     def facets(self, margin: float = 0.0, sides: int = SIDES) -> Facets:
-        """Return the box's planes, `margin` [N] inside; it has no circle for `sides`."""
+        """Return the box's planes, `margin` [N] inside; `sides` has no effect."""
         scale = np.array([*3 * [1.0 / self.length], *3 * [1.0]])
         limited = np.isfinite(self._most)
         one = np.diag(scale)[limited]
@@ -190,7 +193,7 @@ class WrenchLimits:
         return float(self.distance(wrench))
 
 
-#: Limits of a contact's wrench; none without them.
+#: Limits of a contact's wrench.
 ContactLimits = FrictionCone | WrenchLimits
 
 
@@ -198,7 +201,7 @@ ContactLimits = FrictionCone | WrenchLimits
 def _inscribed(dimension: int, sides: int) -> tuple[Array, Array]:
     """Return outward normals (m, dimension) and heights of a polytope in the unit ball."""
     if sides < 3:
-        raise ArgumentError(f"a polygon of {sides} sides, expected 3 or more.")
+        raise ArgumentError(f"the friction polygon has {sides} sides; expected 3 or more.")
     if dimension == 2:
         angles = 2.0 * np.pi * np.arange(sides) / sides
         normals = np.column_stack([np.cos(angles), np.sin(angles)])
@@ -208,14 +211,14 @@ def _inscribed(dimension: int, sides: int) -> tuple[Array, Array]:
     a, b = (grid.ravel() for grid in np.meshgrid(turns, heights))
     corners = np.column_stack([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
     corners = np.vstack([corners, [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
-    # Faces of four corners come as two triangles of one plane.
+    # A face of four corners appears as two triangles in one plane.
     planes = np.unique(np.round(ConvexHull(corners).equations, 12), axis=0)
     return planes[:, :3], -planes[:, 3]
 
 
 # Six-vectors are angular first: [mx, my, mz, fx, fy, fz].
 _NAMES = ("mx", "my", "mz", "fx", "fy", "fz")
-#: What each kind of contact can transmit.
+#: Components of the wrench that each kind of contact can transmit.
 KINDS = {
     "rigid": ("mx", "my", "mz", "fx", "fy", "fz"),
     "soft finger": ("fx", "fy", "fz", "mz"),
@@ -224,19 +227,19 @@ KINDS = {
     "pin": ("fx", "fy", "fz", "mx", "my"),  # turns about z
     "line": ("fx", "fy", "fz", "my", "mz"),  # a line along x: rolls about it
 }
-# A direction counts as one that forces span if the rest is smaller than this part of it.
+# Relative tolerance of ranks and of parallel directions.
 _INDEPENDENT = 1e-9
 
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact.
+    """A contact between hand and object.
 
     Attributes:
         pose: Pose (4, 4) of its frame in the object.
         directions: S (6, d) in its frame: columns are unit wrenches, angular first.
-        kind: What it is called.
-        limits: Of its wrench; None for no limits, pulling included.
+        kind: Name of its kind.
+        limits: Limits of its wrench; None if it is unlimited, pulling included.
     """
 
     pose: Array
@@ -246,7 +249,7 @@ class Contact:
 
     @property
     def is_soft_finger(self) -> bool:
-        """Whether it is a pad that lies flat on a face: a hand that tilts lifts it off."""
+        """Whether it is a pad that lies flat on a face, so that a tilted hand lifts it off."""
         return self.kind == "soft finger"
 
     @classmethod
@@ -254,7 +257,7 @@ class Contact:
         """Return a contact of one of `KINDS`, without limits by default.
 
         Raises:
-            UnknownNameError: If there is no such kind.
+            UnknownNameError: If `kind` is not in `KINDS`.
         """
         if kind not in KINDS:
             raise UnknownNameError("kind of contact", kind, KINDS)
@@ -265,24 +268,24 @@ class Contact:
     def of_directions(
         cls, directions: Array, pose: Array, limits: ContactLimits | None = None
     ) -> Contact:
-        """Return a contact with the user's own directions (6, d); they are made unit vectors.
+        """Return a contact with the user's directions (6, d), which are normalized.
 
         Raises:
-            ArgumentError: If they depend on one another.
+            ArgumentError: If they have another shape or are linearly dependent.
         """
         S = np.asarray(directions, dtype=float)
         if S.ndim != 2 or S.shape[0] != 6 or np.linalg.matrix_rank(S) < S.shape[1]:
             raise ArgumentError(
-                f"contact directions have shape {S.shape}, expected (6, d): independent columns "
-                "[moment; force]."
+                f"contact directions of shape {S.shape} are {S.tolist()!s:.200}; expected shape "
+                "(6, d) with independent columns [moment; force]."
             )
         return cls(np.asarray(pose, dtype=float), S / np.linalg.norm(S, axis=0), "user's", limits)
 
     def of_free_directions(self) -> Contact:
-        """Return the directions in which the contact leaves the hand free: (I - (S^T)^+ S^T).
+        """Return the free directions of the hand, which span I - (S^T)^+ S^T.
 
-        They are an orthonormal basis (6, 6 - d) of the velocities that S^T does not see; axes of
-        the frame where the contact's own directions are.
+        They are an orthonormal basis (6, 6 - d) of the null space of S^T; axes of the contact
+        frame if the contact's directions are axes.
         """
         S = self.directions
         free = np.eye(6) - S @ np.linalg.pinv(S)  # a projector
@@ -298,7 +301,7 @@ class Contact:
         return replace(self, pose=np.asarray(pose, dtype=float))
 
     def on_object(self) -> Array:
-        """Return the wrenches (6, d) on the object, about its frame's origin and in its axes."""
+        """Return the unit wrenches (6, d) on the object, about its frame's origin, in its axes."""
         R, p = self.pose[:3, :3], self.pose[:3, 3]
         turned = np.vstack([R @ self.directions[:3], R @ self.directions[3:]])
         turned[:3] += _cross(p, turned[3:])
@@ -306,7 +309,7 @@ class Contact:
 
 
 def wrench_map(contacts: Sequence[Contact], center: Array) -> Array:
-    """Return W_S (6, d) in the object's axes, about a point: constant while the grasp holds (11).
+    """Return W_S (6, d) (11) in the object's axes, about a point; constant while the grasp holds.
 
     Args:
         contacts: The contacts.
@@ -318,7 +321,7 @@ def wrench_map(contacts: Sequence[Contact], center: Array) -> Array:
 
 
 def _cross(p: Array, columns: Array) -> Array:
-    """Return p x each column (3, d); `np.cross` takes 40 us to find its axes."""
+    """Return the cross products p x column (3, d), 40 us faster than `np.cross`."""
     (x, y, z), (a, b, c) = p, columns
     return np.array([y * c - z * b, z * a - x * c, x * b - y * a])
 
@@ -334,22 +337,22 @@ def contact_wrenches(contacts: Sequence[Contact], forces: Array) -> Array:
 
 
 def moment_directions(contacts: Sequence[Contact]) -> NDArray[np.bool_]:
-    """Return which contact forces (d,) are moments: their directions have no force."""
+    """Return a mask (d,) of contact forces that are moments: their directions have no force."""
     S = np.hstack([contact.directions for contact in contacts])
     return np.asarray(np.linalg.norm(S[3:], axis=0) == 0.0)
 
 
 def require_force_closure(contacts: Sequence[Contact], length: float) -> None:
-    """Check that the contacts can make every wrench on the object: W_S has rank six.
+    """Check that W_S has rank six, so that the contacts can exert every wrench on the object.
 
-    Whether they can push only, and slip, is another question.
+    Limits of the contacts are not considered; see `closure.require_closure`.
 
     Args:
         contacts: The contacts.
         length: Length [m] at which a rotation counts like a displacement.
 
     Raises:
-        RobotDynamicsError: If they cannot, with the motion of the object that they leave free.
+        RobotDynamicsError: If the rank is less, with the motion of the object that stays free.
     """
     points = np.mean([contact.pose[:3, 3] for contact in contacts], axis=0)
     W = wrench_map(contacts, points)
@@ -362,12 +365,12 @@ def require_force_closure(contacts: Sequence[Contact], length: float) -> None:
     free = [_in_words(u[:3] / length, u[3:], points) for u in U[:, rank:].T]
     raise RobotDynamicsError(
         f"the grasp ({kinds}) spans {rank} of 6 directions and cannot control "
-        f"{' and '.join(free)} of the object."
+        f"{' and '.join(free)} of the object; expected 6 directions: add or change contacts."
     )
 
 
 def _in_words(omega: Array, v: Array, point: Array) -> str:
-    """Return a motion, as it is at a point, in words."""
+    """Return the motion [omega; v at a point] in words."""
     speed = float(np.linalg.norm(omega))
     if speed < _INDEPENDENT * max(float(np.linalg.norm(v)), 1e-300):
         return f"the translation along {_numbers(v / np.linalg.norm(v))}"

@@ -20,11 +20,12 @@ from robot_dynamics.scalar.linear_algebra import (
 )
 from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
 
-# Keeps the first factors finite at a singularity itself; far below any pivot that matters.
+# Relative regularization that keeps the first factors finite at a singularity; far below any pivot
+# that matters.
 _FINITE = 1e-14
-# Free directions are damped below this many times the safe pivot; the part of that which keeps
-# trial factors finite where arms cannot move in them; their least size relative to the contact's
-# largest.
+# Free directions are damped below FREE_CAUTION times the safe pivot. _TRIAL is the fraction of
+# this limit that keeps trial factors finite if arms cannot move in a free direction, _TINY_PART
+# the least size of a free direction relative to the contact's largest.
 FREE_CAUTION, _TRIAL, _TINY_PART = 100.0, 1e-3, 1e-6
 
 GeneralisedInverse = Literal["inertia", "plain"]
@@ -37,7 +38,7 @@ class ObjectTerms:
     Attributes:
         mass: Its mass.
         inertia: Its rotational inertia.
-        inverse: The inverse of that.
+        inverse: The inverse of `inertia`.
         omega: Its angular velocity.
         velocity: The velocity of its centre of mass.
         gravity: The acceleration of gravity.
@@ -69,12 +70,12 @@ class ObjectTerms:
 
 @dataclass(frozen=True)
 class FreeDirections:
-    """Directions in which contacts leave the hands free, as far as arms can move in them.
+    """Free directions of the hands along which the arms can move them.
 
     Attributes:
         motion: U^T J and its rate times qd, with U the free directions of all contacts.
-        W: Their wrench map W_U (6, f), in the object's axes.
-        sizes: How many of them each contact has.
+        W: Wrench map W_U (6, f) of the free directions, in the object's axes.
+        sizes: Number of free directions of each contact.
     """
 
     motion: ContactMotion
@@ -88,22 +89,22 @@ _NONE_FREE = FreeDirections(ContactMotion([], []), [[] for _ in range(6)])
 class DampedInverse:
     """The generalised inverse of (34), damped near singularities.
 
-    Solves G qdd = a for the qdd nearest to a given d_q, with the rows of G = [U^T J; S^T J]. What
-    contacts block, S^T J, is met exactly away from singularities. What they leave free, U^T J, is
-    met as far as the arms can besides: its equations have a damping of their own, which leaves
-    those of S^T J exact. "Nearest" is by the generalised inverse:
+    Solves G qdd = a for the qdd nearest to a given d_q, with the rows of G = [U^T J; S^T J]. The
+    equations of the blocked directions, S^T J, hold exactly away from singularities. Those of the
+    free directions, U^T J, hold as far as the arms allow: they have a damping of their own, which
+    leaves the equations of S^T J exact. The generalised inverse defines "nearest":
 
         "inertia": G^# = H^-1 G^T (G H^-1 G^T)^-1, the least kinetic energy of the difference.
-        "plain": G^+ = G^T (G G^T)^-1, the least sum of squares, over whatever units joints have.
+        "plain": G^+ = G^T (G G^T)^-1, the least sum of squares, whatever the joints' units.
 
     Args:
         H: Inertia of the arms (n, n).
         J: S^T J (d, n).
-        safe_pivot: Smallest relative pivot of J H^-1 J^T (or J J^T) that is not damped; the
-            damping grows to this part of the diagonal at a singularity. Free directions are damped
-            from 100 times that on.
-        free: U^T J (f, n), and how many rows each contact has; none by default.
-        inverse: Which generalised inverse.
+        safe_pivot: Smallest relative pivot of J H^-1 J^T (or J J^T) that is not damped. At a
+            singularity the damping reaches this fraction of the diagonal. Free directions are
+            damped below 100 times this pivot.
+        free: U^T J (f, n), and the number of its rows for each contact; none by default.
+        inverse: The generalised inverse.
     """
 
     def __init__(
@@ -140,11 +141,12 @@ class DampedInverse:
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return H (qdd - d_q) (n,) for the qdd nearest to d_q with G qdd = a.
 
-        Also what damping takes from that in the blocked directions (d,).
-
         Args:
-            a: Along the rows of G (f + d,).
+            a: Accelerations along the rows of G (f + d,).
             d_q: Joint accelerations (n,).
+
+        Returns:
+            The torque, and the accelerations (d,) lost to damping in the blocked directions.
         """
         rest = [x - y for x, y in zip(a, times(self._G, d_q), strict=True)]
         multipliers = self._A.solve(rest)
@@ -165,25 +167,26 @@ class DampedInverse:
 
 
 def _damped(A: Matrix, part: Scalar) -> Factors:
-    """Return the factors of a matrix with a part of its diagonal added."""
+    """Return the factors of a matrix with a fraction of its diagonal added to it."""
     return factor([[*row[:i], row[i] + part * row[i]] for i, row in enumerate(A)])
 
 
 def _damped_free(A: Matrix, sizes: Sequence[int], safe_pivot: Scalar) -> Matrix:
-    """Return a matrix whose first rows, of the free directions, are damped where they must be.
+    """Return a matrix whose first rows, of the free directions, are damped near singularities.
 
-    The pivots of the first rows are those of their Schur complement: what arms can do in the free
-    directions without moving in the blocked ones. Each contact's rows are damped by its smallest.
+    The pivots of the first rows are the pivots of their Schur complement: the mobility of the arms
+    in the free directions while the blocked directions are at rest. The smallest pivot of a
+    contact determines the damping of its rows.
 
     Args:
         A: Lower triangle; the rows of each contact's free directions, then the blocked ones.
-        sizes: How many free directions each contact has.
+        sizes: Number of free directions of each contact.
         safe_pivot: Smallest relative pivot that is not damped.
     """
     if not sizes:
         return A
     scales: list[Scalar] = []
-    for size in sizes:  # a direction in which an arm cannot move at all has no size of its own
+    for size in sizes:  # the size of a direction in which an arm cannot move is zero
         own = [A[i][i] for i in range(len(scales), len(scales) + size)]
         floor = _TINY_PART * reduce(maximum, own)
         scales += [value + floor for value in own]
@@ -198,6 +201,6 @@ def _damped_free(A: Matrix, sizes: Sequence[int], safe_pivot: Scalar) -> Matrix:
 
 
 def _added_to_diagonal(A: Matrix, values: Sequence[Scalar]) -> Matrix:
-    """Return a lower triangle with values added to the first of its diagonal."""
+    """Return a lower triangle with values added to its first diagonal entries."""
     first = [[*row[:-1], row[-1] + value] for row, value in zip(A, values, strict=False)]
     return [*first, *A[len(values) :]]

@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the object touches: hypersurfaces p_i = 0 of its pose, and coordinates along them.
+"""Environment of the object: surfaces p_i = 0 in the space of its poses, coordinates along them.
 
 Surfaces and coordinates are plain functions of the object's position and orientation; their
-derivatives are exact (17) to (22). The object's velocity is its twist [omega; v] in world axes, v
-that of its centre of mass: the paper's T is the identity, and there is no singular orientation.
+derivatives (17) to (22) are exact. The object's velocity is its twist [omega; v] in world axes,
+with v of its centre of mass: the paper's T is the identity, and no orientation is singular.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
 Array = NDArray[np.float64]
 
-# A direction counts as free if it is larger than this part of the largest.
-_INDEPENDENT = 1e-9
+_INDEPENDENT = 1e-9  # relative tolerance of ranks
 
 
 @dataclass(frozen=True)
 class ObjectPose:
-    """Where the object is, traceable.
+    """Pose of the object, traceable.
 
     Attributes:
         x: Its centre of mass in the world [m].
@@ -44,11 +43,11 @@ class ObjectPose:
     R: Rotation
 
     def point(self, at: Sequence[float]) -> Vector3:
-        """Return a point of the object in the world, given from its centre of mass."""
+        """Return the world position of a point given relative to the centre of mass."""
         return self.x + self.R * Vector3.of(list(at))
 
     def direction(self, along: Sequence[float]) -> Vector3:
-        """Return a direction of the object in the world."""
+        """Return the world direction of a direction in the object."""
         return self.R * Vector3.of(list(along))
 
     def roll_pitch_yaw(self) -> tuple[Scalar, Scalar, Scalar]:
@@ -63,16 +62,16 @@ class ObjectPose:
         return atan2(b[2], a[2]), atan2(sine, c[2]), atan2(c[1], -c[0])
 
 
-#: A function of the object's pose; a surface is where it is zero, free space where it is negative.
+#: A function of the object's pose: zero on a surface, negative in free space.
 PoseFunction = Callable[[ObjectPose], Scalar]
 
 
 @dataclass(frozen=True)
 class Turned:
-    """A function of the object's pose that is an angle [rad]: a whole turn makes no difference.
+    """A function of the object's pose that is an angle [rad], modulo a full turn.
 
     Attributes:
-        function: The angle, as `atan2` has it.
+        function: The angle, such as a value of `atan2`.
     """
 
     function: PoseFunction
@@ -83,7 +82,7 @@ class Turned:
 
 
 def difference(function: PoseFunction, a: Scalar, b: Scalar) -> Scalar:
-    """Return a - b of two values of a function; of an angle the shorter way, in [-pi, pi]."""
+    """Return a - b of two values of a function; for angles in [-pi, pi]."""
     return atan2(sin(a - b), cos(a - b)) if isinstance(function, Turned) else a - b
 
 
@@ -108,17 +107,17 @@ class EnvironmentTerms:
     E_P_dot_v: Array
 
     def acceleration(self, u1: Array) -> Array:
-        """Return the object's acceleration (6,) with s accelerating at u1, on the surfaces (35).
+        """Return the object's acceleration (6,) on the surfaces with s accelerating at u1 (35).
 
         Raises:
-            RobotDynamicsError: If surfaces and coordinates depend on one another here.
+            RobotDynamicsError: If surfaces and coordinates are dependent at this pose.
         """
         E = np.vstack([self.E_P, self.E_F])
         sizes = np.linalg.norm(E, axis=1, keepdims=True)
         if E.shape != (6, 6) or np.linalg.matrix_rank(E / sizes, tol=_INDEPENDENT) < 6:
             raise RobotDynamicsError(
-                "surfaces and coordinates depend on one another here, expected six that determine "
-                "the object's motion."
+                f"{len(self.E_F)} surface functions and {len(self.E_P)} coordinates are dependent "
+                "at this pose; expected six that determine the object's motion."
             )
         right = np.concatenate([u1 - self.E_P_dot_v, -self.E_F_dot_v])
         return np.asarray(np.linalg.solve(E, right))
@@ -126,19 +125,19 @@ class EnvironmentTerms:
 
 @dataclass(frozen=True)
 class Environment:
-    """Surfaces that the object touches, and what is controlled along them.
+    """Surfaces that the object touches, and coordinates along them.
 
     Attributes:
         surfaces: p_i, at most six.
-        coordinates: s_j; 6 - C functions.
-        touch_rows: For each surface function the index of the one whose force decides whether it
-            is touched, itself or another one of the same surface; -1 for one that counts as
-            touched whenever the reference asks for it. Itself by default.
-        sliding: For each surface function the friction of what slides along it, or of the first
-            function of a hinge or a line what resists there, or None; none by default.
-        own_coordinates: Whether compiled control moves the object along `coordinates`, by the
-            servo (41) in them. By default it complements the surfaces itself, and they are for
-            the law in NumPy alone. Angles among them are `Turned`.
+        coordinates: s_j; 6 - C functions. Angles among them are `Turned`.
+        touch_rows: For each surface function the index of the function whose force decides whether
+            it is touched, its own or another one of the same surface; -1 if it counts as touched
+            whenever the reference asks for it. Its own by default.
+        sliding: For each surface function the friction of a sliding object, the resistance of a
+            hinge or a line at its first function, or None; all None by default.
+        own_coordinates: Whether the servo (41) of compiled control acts on `coordinates`. By
+            default compiled control completes the surfaces itself, and only the law in NumPy uses
+            `coordinates`.
     """
 
     surfaces: tuple[PoseFunction, ...] = ()
@@ -150,11 +149,11 @@ class Environment:
     def __post_init__(self) -> None:
         count = len(self.surfaces)
         if count > 6:
-            raise ArgumentError(f"{count} surface functions, expected at most 6.")
+            raise ArgumentError(f"the environment has {count} surface functions; expected 0 to 6.")
         if self.own_coordinates and len(self.coordinates) != 6 - count:
             raise ArgumentError(
-                f"{len(self.coordinates)} coordinates of the user's own beside {count} surface "
-                f"functions, expected {6 - count}: together six that determine the motion."
+                f"the environment has {len(self.coordinates)} own coordinates and {count} surface "
+                f"functions; expected {6 - count} coordinates, six functions together."
             )
         if not self.touch_rows:
             object.__setattr__(self, "touch_rows", tuple(range(count)))
@@ -164,12 +163,13 @@ class Environment:
             at == -1 or (0 <= at < count and self.touch_rows[at] == at) for at in self.touch_rows
         ):
             raise ArgumentError(
-                f"touch_rows {self.touch_rows} of {count} surface functions, expected for each "
-                "the index of one that has its own index, or -1."
+                f"touch_rows of {count} surface functions is {self.touch_rows}; expected {count} "
+                "entries, each -1 or the index of a function whose entry is its own index."
             )
         if len(self.sliding) != count:
             raise ArgumentError(
-                f"friction of {len(self.sliding)} surface functions, expected {count}."
+                f"`sliding` has {len(self.sliding)} entries; expected {count}, one for each "
+                "surface function."
             )
 
     def terms(self, x: Array, R: Array, twist: Array) -> EnvironmentTerms:
@@ -210,14 +210,14 @@ def derivatives(
     """Return values (N,), gradients over the twist (N, 6), and their rates times it (N,).
 
     Args:
-        functions: Of the pose.
+        functions: Functions of the object's pose.
         x: The centre of mass (3,).
         R: The orientation, by rows (3, 3).
         twist: [omega; v] in world axes (6,).
     """
 
     def moved(small: Sequence[Scalar]) -> list[Scalar]:
-        """The values after a small motion at a constant twist, right to second order in it."""
+        """Return the values after a small motion at a constant twist, to second order in it."""
         w, step = Vector3.of(small[:3]), Vector3.of(small[3:])
         # Rodrigues' formula to second order: 1 + [w] + [w]^2 / 2
         columns = []
@@ -235,7 +235,7 @@ def derivatives(
     return moved(zero), jacobian(moved, zero), second
 
 
-#: Kinds on which the object pushes; the others hold it, and their forces have both signs.
+#: Kinds of surface that the object can only push; forces of the other kinds have both signs.
 PUSHED = ("plane", "sphere", "cylinder")
 _TINY = 1e-30  # keeps the gradient at a centre finite [m^2]
 
@@ -243,12 +243,12 @@ _TINY = 1e-30  # keeps the gradient at a centre finite [m^2]
 def surface_functions(
     surface: SurfaceSettings, frame: Array, part: Array, center: Array
 ) -> tuple[PoseFunction, ...]:
-    """Return the functions of a surface, one for each force that it exerts.
+    """Return the functions of a surface, one for each force by it on the object.
 
     Args:
-        surface: Its kind and size, and the kind of what touches it.
+        surface: Kinds of surface and touching part, and sizes.
         frame: Pose (4, 4) of the surface in the world.
-        part: Pose (4, 4) of what touches it, in the object; its z axis points out of the object.
+        part: Pose (4, 4) of the touching part in the object; its z axis points out of the object.
         center: The object's centre of mass (3,), in the object [m].
     """
     at = _Parts(frame, part, np.asarray(center, dtype=float))
@@ -256,7 +256,7 @@ def surface_functions(
 
 
 class _Parts:
-    """Frames of surface and object, and how far they are apart, traceable."""
+    """Frames of surface and touching part, and their relative position, traceable."""
 
     def __init__(self, frame: Array, part: Array, center: Array) -> None:
         self.axes = [Vector3.of(column) for column in frame[:3, :3].T.tolist()]
@@ -265,7 +265,7 @@ class _Parts:
         self._part_axes = part[:3, :3].T.tolist()
 
     def along(self, axis: int) -> PoseFunction:
-        """Return how far the part's origin is along an axis of the surface [m]."""
+        """Return the position of the part's origin along an axis of the surface [m]."""
         return lambda pose: self.axes[axis].dot(self.place(pose))
 
     def tilt(self, axis: int, of: int) -> PoseFunction:
@@ -273,7 +273,7 @@ class _Parts:
         return lambda pose: self.axes[axis].dot(pose.direction(self._part_axes[of]))
 
     def place(self, pose: ObjectPose) -> Vector3:
-        """Return the part's origin from the surface's, in world axes."""
+        """Return the part's origin relative to the surface's, in world axes."""
         return pose.point(self._point) - self._origin
 
 
@@ -319,7 +319,7 @@ def _hinge(at: _Parts, surface: SurfaceSettings) -> tuple[PoseFunction, ...]:
 
 
 def _round(surface: SurfaceSettings, arm: Callable[[ObjectPose], Vector3]) -> PoseFunction:
-    """Return radius less distance, or the opposite within."""
+    """Return the function radius - |arm|; its negative if the object is inside."""
     sign, radius = (-1.0 if surface.inside else 1.0), surface.radius or 0.0
 
     def p(pose: ObjectPose) -> Scalar:
@@ -345,8 +345,8 @@ def coordinate_function(
     """Return a coordinate as a function of the object's pose.
 
     Args:
-        coordinate: What it is.
-        start: The object's orientation (3, 3) from which turns are counted.
+        coordinate: Its definition.
+        start: The object's orientation (3, 3) at angle zero.
         center: The object's centre of mass (3,), in the object [m].
     """
     if coordinate.along is not None:
@@ -354,7 +354,7 @@ def coordinate_function(
         along = Vector3.of(_unit(coordinate.along).tolist())
         return lambda at: along.dot(at.point(point))
     axis = _unit(coordinate.about or ())
-    # The angle is that of an object direction that is across the axis at the start.
+    # The angle of an object direction that is normal to the axis at the start.
     across = np.eye(3)[np.argmin(np.abs(axis))]
     x = _unit(across - axis * (axis @ across))
     first, second = Vector3.of(x.tolist()), Vector3.of(np.cross(axis, x).tolist())

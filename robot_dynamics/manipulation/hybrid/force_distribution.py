@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How contact forces share the object's wrench, and what is left inside the object (12).
+"""Force distribution (12): sharing of the object's wrench among contacts, and internal forces.
 
-F_hS = W^# F + A f_IS. Both maps are constant in the object's axes: they are chosen once, so that
-internal forces keep their meaning and their integrals make sense.
+F_hS = W^# F + A f_IS. Both maps are constant in the object's axes, so that internal forces keep
+their meaning and can be integrated.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ _RANK = 1e-9
 
 
 def equal_shares(count: int) -> list[float]:
-    """Return the same share for each contact."""
+    """Return equal shares for all contacts."""
     return [1.0 / count] * count
 
 
 def shares_by_strength(strengths: Sequence[float]) -> list[float]:
-    """Return shares in proportion to what the arms can carry, in any unit."""
+    """Return shares in proportion to the strengths of the arms, in any unit."""
     total = float(np.sum(strengths))
     return [strength / total for strength in strengths]
 
 
 def shares_metric(contacts: Sequence[Contact], shares: Sequence[float], length: float) -> Array:
-    """Return Q (d, d) for which contacts take shares of the load.
+    """Return the metric Q (d, d) for which contacts take their shares of the load.
 
-    Each contact's wrench is moved to the middle of all, and counts by the inverse of the share.
-    Rigid contacts take exactly their shares of any wrench; others, which cannot make every wrench,
-    are as near as they can be.
+    Each contact's wrench is moved to the middle of all contacts and weighted by the inverse of its
+    share. Rigid contacts take exactly their shares of any wrench. Other contacts, which cannot
+    exert every wrench, take them as nearly as they can.
 
     Args:
         contacts: The contacts.
-        shares: Positive, in sum 1.
+        shares: Positive load shares with sum 1.
         length: Length [m] at which a moment counts like a force.
 
     Raises:
-        ArgumentError: If the shares are not that.
+        ArgumentError: If a share is not positive, or the sum or the number of shares is wrong.
     """
     if (
         len(shares) != len(contacts)
@@ -69,8 +69,9 @@ def shares_metric(contacts: Sequence[Contact], shares: Sequence[float], length: 
         or not all(share > 0.0 for share in shares)
     ):
         raise ArgumentError(
-            f"the load shares {[float(f'{share:.4g}') for share in shares]} of {len(contacts)} "
-            "contacts, expected a positive one each, 1 in sum."
+            f"the load shares are {[float(f'{share:.4g}') for share in shares]} with sum "
+            f"{sum(shares):.10g}; expected {len(contacts)} positive shares, one for each contact, "
+            "with sum 1."
         )
     wrenches = at_middle(contacts)
     scale = np.array([1.0 / length] * 3 + [1.0] * 3)
@@ -85,10 +86,10 @@ def shares_metric(contacts: Sequence[Contact], shares: Sequence[float], length: 
 
 
 def torque_metric(J_S: Array, limits: ArrayLike) -> Array:
-    """Return Q (d, d) for which drives are loaded alike: the squares of torques over limits.
+    """Return the metric Q (d, d) that loads drives alike: squares of torques over limits.
 
     Args:
-        J_S: S^T J (d, n) at the posture that the load is shared for.
+        J_S: S^T J (d, n) at the posture for which the load is shared.
         limits: Torque limits (n,).
 
     Raises:
@@ -96,20 +97,23 @@ def torque_metric(J_S: Array, limits: ArrayLike) -> Array:
     """
     most = np.asarray(limits, dtype=float)
     if not np.all((most > 0.0) & (most < np.inf)):
-        raise ArgumentError(f"torque limits {most.tolist()}, expected positive finite numbers.")
+        raise ArgumentError(
+            f"the torque limits are {most.tolist()}; expected positive finite numbers."
+        )
     scaled = J_S / most
     Q = scaled @ scaled.T
     sizes = np.linalg.eigvalsh(Q)
     if not sizes[0] > _RANK**2 * sizes[-1]:
         raise ArgumentError(
-            "an arm is at a singularity and bears some contact forces without torque, expected a "
-            "posture for which the load can be shared by torques."
+            "an arm is at a singularity and bears some contact forces without torque: the metric "
+            f"has eigenvalues from {sizes[0]:.3g} to {sizes[-1]:.3g}; expected a ratio above "
+            f"{_RANK**2:g}: choose another posture, or load shares."
         )
     return np.asarray(Q)
 
 
 def right_inverse(W: Array, metric: Array, length: float) -> Array:
-    """Return W^# (d, 6) with the least f^T Q f; for wrenches that W makes, if it makes not all.
+    """Return W^# (d, 6) with the least f^T Q f, for wrenches in the range of W.
 
     Args:
         W: W_S (6, d).
@@ -123,14 +127,14 @@ def right_inverse(W: Array, metric: Array, length: float) -> Array:
 
 
 def at_middle(contacts: Sequence[Contact]) -> list[Array]:
-    """Return S of each contact (6, d_i) as wrenches in the frame in the middle of all."""
+    """Return S of each contact (6, d_i) as wrenches in the middle frame of all contacts."""
     frame = middle_frame([contact.pose for contact in contacts])
     to_middle = np.linalg.inv(force_transform(frame))
     return [to_middle @ contact.on_object() for contact in contacts]
 
 
 _ORDER = (3, 4, 5, 0, 1, 2)
-# Coordinates that are nearly those before them are taken only if nothing else is left.
+# Coordinates that nearly depend on earlier ones are chosen only if no others are left.
 _DISTINCT, _INDEPENDENT = 0.1, 1e-9
 
 
@@ -140,13 +144,13 @@ def internal_coordinates(
     length: float,
     names: Sequence[str] = (),
 ) -> tuple[tuple[str, ...], Array, Array]:
-    """Return names (m,) of internal forces, A (d, m), and what measures them, A^L (m, d).
+    """Return internal forces: names (m,), basis A (d, m), and its left inverse A^L (m, d).
 
     Args:
         contacts: The contacts.
-        shares: Of the load (k,), for two contacts.
+        shares: Load shares (k,), used for two contacts.
         length: Length [m] at which a moment counts like a force.
-        names: Of the contacts; numbers by default.
+        names: Names of the contacts; numbers by default.
     """
     called = tuple(names) or tuple(str(i + 1) for i in range(len(contacts)))
     if len(contacts) == 2:
@@ -159,17 +163,19 @@ def internal_coordinates(
     units = np.where([is_moment(label) for label in labels], 1.0 / length, 1.0)
     chosen = _independent((units[:, None] * rows) @ basis, basis.shape[1])
     left = rows[chosen]
-    # The dual basis: each column has one of its own coordinate and none of the others.
+    # The dual basis: each column has coordinate 1 of its own and 0 of the others.
     return tuple(labels[i] for i in chosen), basis @ np.linalg.inv(left @ basis), left
 
 
 def null_basis(W: Array, moments: NDArray[np.bool_], length: float) -> Array:
-    """Return A (d, m), orthonormal if moments count at a length: contact forces with W_S A = 0.
+    """Return A (d, m), a basis of the contact forces with W_S A = 0.
+
+    It is orthonormal when moments are divided by the length.
 
     Args:
         W: W_S (6, d).
-        moments: Which contact forces are moments (d,).
-        length: Length [m].
+        moments: Mask of contact forces that are moments (d,).
+        length: Length [m] at which a moment counts like a force.
     """
     scale = np.where(moments, 1.0 / length, 1.0)
     rows = np.array([1.0 / length] * 3 + [1.0] * 3)
@@ -186,7 +192,7 @@ def _transmitted(contacts: Sequence[Contact], shares: Sequence[float]) -> tuple[
 
 
 def _linkage(contacts: Sequence[Contact], names: Sequence[str]) -> tuple[list[str], Array]:
-    """Return squeezes along lines, moments at contacts, and forces across them."""
+    """Return names and rows of squeezes along lines, moments at contacts, and other forces."""
     points = np.array([contact.pose[:3, 3] for contact in contacts])
     k = len(contacts)
     lines, labels = [], []
@@ -221,7 +227,7 @@ def _linkage(contacts: Sequence[Contact], names: Sequence[str]) -> tuple[list[st
 
 
 def _independent(rows: Array, count: int) -> list[int]:
-    """Return the first rows, about one in size, that are distinct from those before."""
+    """Return indices of the first independent rows, of size about one."""
     chosen: list[int] = []
     for least in (_DISTINCT, _INDEPENDENT):
         for i, row in enumerate(rows):
@@ -238,20 +244,19 @@ def _independent(rows: Array, count: int) -> list[int]:
     return chosen
 
 
-# Of entries that are about one: far above rounding.
-_ZERO = 1e-9
+_ZERO = 1e-9  # tolerance relative to entries of size one, far above rounding
 
 
 @dataclass(frozen=True)
 class ForceDistribution:
-    """The maps between contact forces, the wrench that they make, and the internal force.
+    """Maps between contact forces, their wrench on the object, and the internal force.
 
     Attributes:
-        share: W^# (d, 6): contact forces of a wrench in the object's axes, W_S W^# W_S = W_S.
+        share: W^# (d, 6): contact forces for a wrench in the object's axes, W_S W^# W_S = W_S.
         internal: A (d, m): contact forces of an internal force, W_S A = 0.
-        recovery: A^L (1 - W^# W_S) (m, d): the internal force of contact forces, whatever wrench
-            they make besides; recovery A = 1 and recovery W^# = 0.
-        names: What each internal force is.
+        recovery: A^L (1 - W^# W_S) (m, d): the internal force of contact forces, independent of
+            their wrench; recovery A = 1 and recovery W^# = 0.
+        names: Names of the internal forces.
     """
 
     share: Array
@@ -268,53 +273,60 @@ class ForceDistribution:
         left: Array | None = None,
         names: Sequence[str] = (),
     ) -> ForceDistribution:
-        """Return a user's own maps, which are checked.
+        """Return a distribution with the user's maps, which are checked.
 
         Args:
             W: W_S (6, d) in the object's axes.
             share: W^# (d, 6).
             internal: A (d, m).
-            left: A^L (m, d), any left inverse of A; the least by default. What it does outside
-                the internal forces is of no effect.
-            names: Of the internal forces; numbers by default.
+            left: A^L (m, d), any left inverse of A; the pseudoinverse by default. Only its effect
+                on internal forces matters.
+            names: Names of the internal forces; numbers by default.
 
         Raises:
-            ArgumentError: If internal forces make a wrench or depend on one another, forces do not
-                share wrenches, or A^L A is not one.
+            ArgumentError: If shapes differ, W_S A is not 0, columns of A are dependent,
+                W_S W^# W_S is not W_S, or A^L A is not 1.
         """
         m = internal.shape[1]
         if internal.shape[0] != W.shape[1] or share.shape != W.T.shape:
             raise ArgumentError(
-                f"W^# and A have shapes {share.shape} and {internal.shape}, expected "
-                f"{W.T.shape} and ({W.shape[1]}, m)."
+                f"W^# and A have shapes {share.shape} and {internal.shape}; expected {W.T.shape} "
+                f"and ({W.shape[1]}, m)."
             )
-        # Units are mixed in them, columns are not: each is compared with itself.
+        # A mixes units between columns, not within a column: each is compared with its own size.
         sizes = np.linalg.norm(internal, axis=0)
         for column in np.flatnonzero(
             np.linalg.norm(W @ internal, axis=0) > _ZERO * np.linalg.norm(W) * sizes
         ):
             made = np.round(W @ internal[:, column], 6) + 0.0
             raise ArgumentError(
-                f"internal force {column + 1} makes the wrench {made.tolist()} on the object "
-                "[moment; force], expected none: W_S A = 0."
+                f"column {column + 1} of A exerts the wrench {made.tolist()} [moment; force] on "
+                "the object; expected zero: W_S A = 0."
             )
         if m and np.linalg.matrix_rank(internal / np.where(sizes > 0.0, sizes, 1.0)) < m:
             raise ArgumentError(
-                f"{m} internal forces depend on one another, expected independent columns of A."
+                f"the {m} columns of A are linearly dependent; expected independent internal "
+                "forces: remove one."
             )
         if not np.allclose(W @ share @ W, W, atol=_ZERO * max(1.0, float(np.abs(W).max()))):
             raise ArgumentError(
-                "the sharing of forces does not make the wrench, expected W W^# W = W."
+                f"W W^# W differs from W by {np.abs(W @ share @ W - W).max():.3g}; expected "
+                "W W^# W = W, so that contact forces W^# F exert F."
             )
         A_left = np.linalg.pinv(internal) if left is None else np.asarray(left, dtype=float)
         if A_left.shape != (m, len(internal)) or not np.allclose(
             A_left @ internal, np.eye(m), atol=_ZERO
         ):
-            raise ArgumentError("A^L is no left inverse of A, expected A^L A = 1.")
+            raise ArgumentError(
+                f"A^L of shape {A_left.shape} is no left inverse of A; expected shape "
+                f"{(m, len(internal))} and A^L A = 1."
+            )
         recovery = A_left @ (np.eye(len(internal)) - share @ W)
         called = tuple(names) or tuple(f"internal force {i + 1}" for i in range(m))
         if len(called) != m:
-            raise ArgumentError(f"{len(called)} names for {m} internal forces, expected one each.")
+            raise ArgumentError(
+                f"{len(called)} names for {m} internal forces; expected {m}, one for each."
+            )
         return cls(share, internal, recovery, called)
 
     @classmethod
@@ -324,17 +336,17 @@ class ForceDistribution:
         shares: Sequence[float] | None = None,
         metric: Array | None = None,
     ) -> ForceDistribution:
-        """Return internal forces with a physical meaning, and a chosen sharing of the load.
+        """Return internal forces with a physical meaning, and sharing by shares or by a metric.
 
         Args:
-            system: Object and contacts. Internal forces are those of `internal_coordinates`.
-            shares: Which part of the load each contact takes, in sum 1; equal by default. Rigid
-                contacts take exactly that, others as nearly as they can.
-            metric: Q (d, d) instead of shares: forces with the least f^T Q f for the load;
-                `torque_metric` spares the drives.
+            system: Object and contacts. `internal_coordinates` defines the internal forces.
+            shares: Load shares of the contacts, with sum 1; equal by default. Rigid contacts take
+                them exactly, others as nearly as they can.
+            metric: Q (d, d) instead of shares: forces with the least f^T Q f for the load, for
+                instance `torque_metric`.
 
         Raises:
-            RobotDynamicsError: If the contacts cannot make every wrench.
+            RobotDynamicsError: If the contacts cannot exert every wrench.
         """
         system.require_force_closure()
         contacts, length = system.contacts, system.length
@@ -348,15 +360,15 @@ class ForceDistribution:
 
     @classmethod
     def least(cls, system: HybridSystem, length: float | None = None) -> ForceDistribution:
-        """Return the least forces for a wrench, and an orthonormal basis of internal ones.
+        """Return sharing by the least contact forces, and an orthonormal basis of internal forces.
 
         Args:
             system: Object and contacts.
             length: Length [m] at which a moment counts like a force; the mean distance of the
-                contacts by default. One metre is the paper's, which mixes units as they are.
+                contacts by default. The paper, which adds squares of N and N m, has 1 m.
 
         Raises:
-            RobotDynamicsError: If the contacts cannot make every wrench.
+            RobotDynamicsError: If the contacts cannot exert every wrench.
         """
         system.require_force_closure()
         length = system.length if length is None else length
@@ -366,9 +378,9 @@ class ForceDistribution:
         return cls.of(W, right_inverse(W, metric, length), null_basis(W, moments, length))
 
     def internal_force(self, contact_forces: Array) -> Array:
-        """Return f_IS (..., m) of contact forces (..., d), whatever wrench they make besides."""
+        """Return f_IS (..., m) of contact forces (..., d), independent of their wrench."""
         return np.asarray(contact_forces @ self.recovery.T)
 
     def contact_forces(self, wrench: Array, internal_force: Array) -> Array:
-        """Return contact forces (..., d) of a wrench in the object's axes (..., 6) and f_IS."""
+        """Return contact forces (..., d) for a wrench (..., 6) in the object's axes and f_IS."""
         return np.asarray(wrench @ self.share.T + internal_force @ self.internal.T)

@@ -3,9 +3,8 @@
 """Kinematics of tools at their contacts: position error, velocity, S^T J; traceable.
 
 The object's pose is a transform: E from world to object axes, r its centre of mass in the world.
-Quantities of the object are in its own axes about its centre of mass, where W_S, the inertia and
-the sharing of forces are constant. Quantities of a contact are in the contact's axes, where S is
-constant.
+Quantities of the object are in object axes about its centre of mass, where W_S, inertia and force
+distribution are constant. Quantities of a contact are in contact axes, where S is constant.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from robot_dynamics.spatial import (
 Array = NDArray[np.float64]
 Matrix = list[list[Scalar]]
 
-# Constants of a contact's frame: rotation from object to contact axes, and the point from the
-# object's centre of mass.
+# Constants of a contact's frame: rotation from object to contact axes, and the contact point
+# relative to the object's centre of mass.
 CONTACT_FRAME_SIZE = 12
 _ZERO = 1e-12
 
 
 def pack_contact_frame(contact: Contact, center: Array) -> Array:
-    """Return the constants (12,) of where a contact is, from the object's centre of mass."""
+    """Return the constants (12,) of a contact's frame."""
     R, p = contact.pose[:3, :3], contact.pose[:3, 3]
     return np.concatenate([R.T.ravel(), p - np.asarray(center)])
 
@@ -56,8 +55,8 @@ class ContactPoint:
     Attributes:
         contact: Its kind and directions.
         link: The tool.
-        E: From object to contact axes.
-        position: The contact point from the centre of mass, in object axes.
+        E: Rotation from object to contact axes.
+        position: The contact point relative to the centre of mass, in object axes.
     """
 
     contact: Contact
@@ -73,7 +72,7 @@ class ContactPoint:
 
     @property
     def selection(self) -> Matrix:
-        """S^T (d, 6) in contact axes; constants, so that zeros and ones leave no operations."""
+        """S^T (d, 6) in contact axes, as constants: zeros and ones cost no operations."""
         return [[float(value) for value in column] for column in self.contact.directions.T]
 
     def contact_forces(self, wrench: Sequence[Scalar]) -> list[Scalar]:
@@ -96,7 +95,7 @@ class ContactPoint:
     def residual(self, pose: Transform, X0: Sequence[Transform]) -> list[Scalar]:
         """Return the position error of the tool in the blocked directions (d,) [m, rad].
 
-        It is zero in directions that are blocked in velocity alone; see `holonomic_rows`.
+        It is zero in velocity-only directions; see `holonomic_rows`.
         """
         rotation = self._rotation_error(self.rotation(pose, X0))
         displacement = self._displacement(pose, X0)
@@ -114,7 +113,7 @@ class ContactPoint:
         return atan2(norm([x, y]), z)
 
     def _displacement(self, pose: Transform, X0: Sequence[Transform]) -> Vector3:
-        """Return the displacement of the tool's origin from the contact point, in its axes."""
+        """Return the displacement of the tool's origin from the contact point, in contact axes."""
         tool = X0[self.link.body]
         origin = tool.r + tool.E.inverse_times(self.link.placement.r)
         return self.E * (pose.E * (origin - pose.r) - self.position)
@@ -133,10 +132,11 @@ class ContactPoint:
 
 
 def holonomic_rows(contact: Contact) -> list[bool]:
-    """Return which directions (d,) of a contact are blocked in position, not in velocity alone.
+    """Return for each direction (d,) of a contact whether it is blocked in position.
 
-    Velocity-only are rotations that a contact blocks without fixing the direction of an axis, such
-    as the torsion of a soft finger, and directions that mix rotation and displacement.
+    The others are velocity-only: rotations that a contact blocks without fixing the direction of
+    an axis, such as the torsion of a soft finger, and directions that mix rotation and
+    displacement.
     """
     enough = len(_blocked_rotations(contact)) >= 2
     found = []
@@ -147,7 +147,7 @@ def holonomic_rows(contact: Contact) -> list[bool]:
 
 
 def _blocked_rotations(contact: Contact) -> list[Array]:
-    """Return the moments without a force that a contact transmits: rotations that it blocks."""
+    """Return the pure moments that a contact transmits: the rotations that it blocks."""
     return [
         np.asarray(column[:3])
         for column in contact.directions.T
@@ -198,12 +198,12 @@ def contact_motion(
     Args:
         model: The arms.
         points: The contacts.
-        pose: Of the object.
-        omega: Its angular velocity in its own axes.
+        pose: Pose of the object.
+        omega: Its angular velocity in object axes.
         Xup: Transforms from each body's parent to the body.
         X0: Transforms from world to body coordinates.
         v: Velocities of the bodies, in body coordinates.
-        avp: Their accelerations at qdd = 0, with minus gravity in them.
+        avp: Their accelerations at qdd = 0, minus gravity included.
         gravity: The acceleration of gravity.
     """
     J: Matrix = []
@@ -216,15 +216,14 @@ def contact_motion(
         velocity = frame * v[body]
         g = point.E * (pose.E * gravity)
         rate = classical_acceleration(frame * avp[body], velocity, g)
-        # S turns with the object: its rate times u is S^T (u x omega), both halves.
+        # S turns with the object: its rate times u is S^T (u x omega), for both halves of u.
         w = point.E * omega
         drift = [*velocity.angular.cross(w), *velocity.linear.cross(w)]
         bias += times(point.selection, [a + b for a, b in zip(rate, drift, strict=True)])
     return ContactMotion(J, bias)
 
 
-# Keeps factors finite at a singularity itself.
-_FINITE = 1e-9
+_FINITE = 1e-9  # relative regularization that keeps factors finite at a singularity
 
 
 def manipulability_gradient(
@@ -236,12 +235,12 @@ def manipulability_gradient(
 ) -> list[Scalar]:
     """Return the gradient (n,) of the sum over the arms of log sqrt(det(J J^T)) [1/rad].
 
-    Directions of contacts are taken to turn with the tools.
+    Contact directions are assumed to turn with the tools.
 
     Args:
         model: The arms.
         points: Their contacts.
-        pose: Of the object.
+        pose: Pose of the object.
         Xup: Transforms from each body's parent to the body.
         X0: Transforms from world to body coordinates.
     """

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimate of the object's pose and twist, from the arms or from a sensor; traceable.
 
-What the contacts determine follows from the arms' positions alone, by least squares over all
-contacts. What they leave undetermined, such as the rotation about the line between two soft
-fingers, is integrated from the velocities by the trapezoidal rule, and drifts slowly.
+Motions of the object that the contacts determine follow from the arms' positions alone, by least
+squares over all contacts. Undetermined motions, such as the rotation about the line between two
+soft fingers, are integrated from velocities by the trapezoidal rule, and drift slowly.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
 
 Array = NDArray[np.float64]
 
-# Newton steps: the first leaves the square of what a control period moves, the second nothing.
+# Newton steps: the first leaves the square of the motion in a control period, the second rounding.
 _STEPS = 2
 _INDEPENDENT = 1e-6
 
 
 @dataclass(frozen=True)
 class ObserverMaps:
-    """Constant maps from motions of the tools at the contacts to the object, in its axes.
+    """Constant maps from motions of tools at the contacts to motions of the object, in its axes.
+
+    They are arrays, or matrices of scalars when a program is traced.
 
     Attributes:
         velocity: From velocities in the blocked directions to the twist (6, d).
         position: From residuals to the smallest motion that corrects them (6, d); zero for
             velocity-only directions.
-        undetermined: Projector (6, 6) on the motions that residuals do not show.
-
-    They are arrays, or matrices of scalars where a program is traced.
+        undetermined: Projector (6, 6) on the motions that leave the residuals unchanged.
     """
 
     velocity: Any
@@ -53,7 +53,7 @@ class ObserverMaps:
 
     @classmethod
     def of(cls, system: HybridSystem) -> ObserverMaps:
-        """Return the maps of a system, rotations counted at the distance of the contacts."""
+        """Return the maps of a system; rotations are weighted by the distance of the contacts."""
         W = wrench_map(system.contacts, np.asarray(system.held.center, dtype=float)).T
         if all(contact.directions.shape[1] == 6 for contact in system.contacts):
             # Each rigid grasp alone determines the pose: the mean of all.
@@ -79,12 +79,12 @@ class ObserverMaps:
 
     @property
     def determined(self) -> bool:
-        """Whether positions determine the object's pose."""
+        """Whether the arms' positions determine the object's pose."""
         return not np.any(self.undetermined)
 
 
 def _weights(directions: Array, length: float) -> Array:
-    """Return the weight of each residual: rotations count by the displacement at the length."""
+    """Return the weight of each residual: the length for rotations, 1 for displacements."""
     turns = np.linalg.norm(directions[3:], axis=0) == 0.0
     return np.where(turns, length, 1.0)
 
@@ -94,9 +94,9 @@ class ObjectEstimate:
     """Pose and twist of the object.
 
     Attributes:
-        pose: From world to object axes, and the centre of mass in the world.
+        pose: Rotation from world to object axes, and the centre of mass in the world.
         quaternion: Its orientation, x y z w.
-        twist: Angular velocity, velocity of the centre of mass, in its own axes.
+        twist: Angular velocity, velocity of the centre of mass, in object axes.
         residual: Position errors of the tools at the contacts (d,).
     """
 
@@ -126,10 +126,11 @@ def estimate_from_arms(
         points: The contacts.
         X0: Transforms from world to body coordinates of the arms.
         v: Velocities of the arms' bodies.
-        last_pose: Centre of mass and quaternion a period ago (7,), where the search starts.
-        last_twist: The twist then, in object axes (6,).
+        last_pose: Centre of mass and quaternion a period ago (7,), moved on by `last_twist` for
+            the initial guess.
+        last_twist: The twist a period ago, in object axes (6,).
         period: Control period [s].
-        maps: Matrices of scalars; `undetermined` may be None where it is zero.
+        maps: Matrices of scalars; `undetermined` can be None if it is zero.
     """
     x, quaternion = _moved(last_pose[:3], last_pose[3:], [period * value for value in last_twist])
     if maps.undetermined is not None:
@@ -151,11 +152,12 @@ def estimate_from_sensor(
     points: Sequence[ContactPoint],
     X0: Sequence[Transform],
 ) -> ObjectEstimate:
-    """Return the estimate for a measured pose of the object's origin and twist, world axes (13,).
+    """Return the estimate from a measured pose and twist.
 
     Args:
-        measured: x y z qx qy qz qw, angular velocity, velocity of the origin.
-        center: The centre of mass from the origin, in object axes.
+        measured: x y z qx qy qz qw, angular velocity, velocity of the object's origin, in world
+            axes (13,).
+        center: The centre of mass relative to the origin, in object axes.
         points: The contacts.
         X0: Transforms from world to body coordinates of the arms.
     """

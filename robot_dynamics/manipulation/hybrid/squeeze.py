@@ -1,11 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The internal force that keeps every contact inside its cone, as small as it can be.
+"""The least internal force that keeps every contact inside its cone.
 
-Contact forces are W^# w + A f_IS. For a wrench w that the motion and the surfaces need, f_IS is
-the point nearest to a desired one at which all are a margin inside: a quadratic program over
-inscribed polygons; margins are then computed with the cones. Polygons leave a part of the friction
-unused (1 - cos(pi / n) for points), by which the result is larger than the least.
+Contact forces are W^# w + A f_IS. For a wrench w that motion and surfaces need, f_IS is the
+internal force nearest to a desired one at which all contacts keep a margin to their cones. This is
+a quadratic program over inscribed polygons; margins are then computed with the cones. Polygons
+leave a fraction of the friction unused (1 - cos(pi / n) for points), so that the result is larger
+than the least.
 """
 
 from __future__ import annotations
@@ -27,18 +28,19 @@ from robot_dynamics.manipulation.hybrid.contacts import (
     moment_directions,
 )
 from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
-_STILL = 1e-12  # change of a contact force that is none [N]
+_STILL = 1e-12  # largest change of a contact force that counts as zero [N]
 
 
 class SqueezeError(RobotDynamicsError):
-    """No internal force holds the object as declared.
+    """No internal force holds the object with the margin and within the limits.
 
     Attributes:
         contacts: Names of the contacts that would slip or open.
-        margin: The largest possible margin [N]; not a number if the wrench cannot be made.
+        margin: The largest possible margin [N].
     """
 
     def __init__(self, contacts: tuple[str, ...], margin: float, sentence: str) -> None:
@@ -47,7 +49,7 @@ class SqueezeError(RobotDynamicsError):
 
 
 class TorqueBounds(NamedTuple):
-    """What drives have left for contact forces: -limits <= rest + J_S^T F_hS <= limits.
+    """Bounds of contact forces by the drives: -limits <= rest + J_S^T F_hS <= limits.
 
     Attributes:
         J_S: S^T J (d, n).
@@ -60,19 +62,19 @@ class TorqueBounds(NamedTuple):
     limits: Array
 
     def left(self, wrench: Array, distribution: ForceDistribution) -> InternalForceBounds:
-        """Return what is left for internal forces where the contacts make a wrench (6,)."""
+        """Return the bounds of internal forces while the contacts exert a wrench (6,)."""
         taken = self.rest + self.J_S.T @ (distribution.share @ wrench)
         grip = self.J_S.T @ distribution.internal
         return InternalForceBounds(grip, -self.limits - taken, self.limits - taken)
 
 
 class InternalForceBounds(NamedTuple):
-    """What drives have left for internal forces: lower <= grip f_IS <= upper.
+    """Bounds of internal forces by the drives: lower <= grip f_IS <= upper.
 
     Attributes:
         grip: Torques of each internal force (n, m).
         lower: (n,); -infinity for drives without a limit.
-        upper: (n,); infinity for those.
+        upper: (n,); infinity for drives without a limit.
     """
 
     grip: Array
@@ -81,12 +83,12 @@ class InternalForceBounds(NamedTuple):
 
 
 class CorrectionLimit(NamedTuple):
-    """How far internal forces may be from one: |contact forces of f_IS - around| <= most.
+    """Limit of the distance to an internal force: |contact forces of f_IS - around| <= most.
 
-    Of contact forces in the contacts' axes, component by component, moments over the length.
+    It holds for each component in the contacts' axes, moments divided by the length.
 
     Attributes:
-        around: f_IS (m,).
+        around: The internal force (m,).
         most: The largest component [N].
     """
 
@@ -99,9 +101,9 @@ class SqueezeChoice(NamedTuple):
 
     Attributes:
         internal_force: f_IS (m,).
-        margins: What each contact has left to its cone at the worst wrench (k,) [N]; infinite for
+        margins: Distance of each contact to its cone at the worst wrench (k,) [N]; infinite for
             contacts without limits.
-        worst: Which wrench that is, for each contact (k,).
+        worst: Index of the worst wrench of each contact (k,).
     """
 
     internal_force: Array
@@ -114,12 +116,12 @@ class Squeeze:
 
     Args:
         contacts: The contacts, with their limits.
-        distribution: How forces are shared, and the internal forces.
-        margin: Distance to its cone that each contact keeps [N]: how much its force may differ
-            from what is expected, in the worst direction, before it slips.
-        names: Of the contacts.
+        distribution: Sharing of the load, and internal forces.
+        margin: Distance that each contact keeps to its cone [N]: the error of its force, in the
+            worst direction, at which it slips.
+        names: Names of the contacts.
         length: Length [m] at which a moment counts like a force in the size of the squeeze.
-        sides: Of the polygons that stand for cones.
+        sides: Sides of the polygons that stand for cones.
 
     Raises:
         ArgumentError: If the margin is negative, or the distribution is of another grasp.
@@ -136,18 +138,20 @@ class Squeeze:
         sides: int = SIDES,
     ) -> None:
         if not 0.0 <= margin < np.inf:
-            raise ArgumentError(f"a margin of {margin:g} N, expected none or a positive one.")
+            raise ArgumentError(
+                f"the margin of contacts is {margin:g} N; expected a finite number from 0 up."
+            )
         self._contacts, self._distribution, self.margin = tuple(contacts), distribution, margin
         moments = moment_directions(contacts)
         if len(moments) != len(distribution.internal):
             raise ArgumentError(
-                f"the distribution is of {len(distribution.internal)} contact forces, expected "
-                f"the {len(moments)} of these contacts."
+                f"the distribution has {len(distribution.internal)} contact forces; expected "
+                f"{len(moments)}, as many as the contacts."
             )
         self.names = tuple(names) or tuple(str(i + 1) for i in range(len(contacts)))
         planes = contact_planes(contacts, margin, sides)
         A, scale = distribution.internal, np.where(moments, 1.0 / length, 1.0)
-        # The size of an internal force is that of its contact forces: |y| with y = L^T f_IS.
+        # The size of an internal force is the size of its contact forces: |y| with y = L^T f_IS.
         self._scaled = scaled = scale[:, None] * A
         self._to_scaled = np.linalg.cholesky(scaled.T @ scaled).T
         self._to_internal = np.linalg.inv(self._to_scaled)
@@ -158,7 +162,7 @@ class Squeeze:
         self._bounds, self._owners = planes.lower, planes.contact
         self.slips = bool(len(self._owners))
         self._none = np.full(len(planes.lower), np.inf)
-        # With a correction limit components are bounded as well.
+        # A correction limit bounds the components as well.
         self._with_components = np.vstack([self._rows, self._components])
 
     def at(
@@ -170,12 +174,12 @@ class Squeeze:
         """Return the internal force for one wrench, nearest to a desired one.
 
         Args:
-            wrench: What the contacts are to make on the object, in its axes (6,).
-            desired: f_IS (m,); none by default, for the least.
-            torque_bounds: Torque limits to keep, by other sharing of the load if need be.
+            wrench: Wrench of the contacts on the object, in its axes (6,).
+            desired: f_IS (m,); zero by default, for the least internal force.
+            torque_bounds: Torque limits of the drives; none by default.
 
         Raises:
-            SqueezeError: If there is none, with the contacts that cannot hold and their margin.
+            SqueezeError: If none exists, with the contacts that cannot hold and their margin.
         """
         w = np.asarray(wrench, dtype=float)
         left = None if torque_bounds is None else torque_bounds.left(w, self._distribution)
@@ -188,17 +192,19 @@ class Squeeze:
         torque_bounds: InternalForceBounds | None = None,
         correction_limit: CorrectionLimit | None = None,
     ) -> Array | None:
-        """Return the internal force of `at`, without its figures.
+        """Return the internal force of `at` without margins, fast enough for every control period.
 
-        None if nothing holds the object, a number is none, or the solver gives up.
-
-        A desired force that holds by itself, which is the rule, costs three products.
+        In most periods the desired force holds already, which costs three products.
 
         Args:
-            wrench: What the contacts are to make on the object, in its axes (6,).
+            wrench: Wrench of the contacts on the object, in its axes (6,).
             desired: f_IS (m,), within the correction limit.
-            torque_bounds: What the drives have left for it.
-            correction_limit: How far it may be from another one.
+            torque_bounds: Bounds by the drives.
+            correction_limit: Limit of its distance to another internal force.
+
+        Returns:
+            f_IS (m,); None if no internal force holds the object, a number is not finite, or the
+            solver fails.
         """
         if not math.isfinite(sum(wrench.tolist()) + sum(desired.tolist())):
             return None
@@ -217,19 +223,19 @@ class Squeeze:
         return None if y is None else self._to_internal @ y
 
     def size(self, internal_force: Array) -> float:
-        """Return the largest component of a contact force [N] of an internal force (m,).
+        """Return the largest component of the contact forces [N] of an internal force (m,).
 
-        In the contacts' axes, moments over the length.
+        Components are in the contacts' axes, moments divided by the length.
         """
         return max(map(abs, (self._scaled @ internal_force).tolist()), default=0.0)
 
     def part_within(self, start: Array, change: Array, most: float) -> float:
-        """Return the largest part, up to 1, of a change (m,) whose end has at most a size [N].
+        """Return the largest fraction, up to 1, of a change that stays within a size.
 
         Args:
-            start: f_IS (m,) that is changed, of at most that size.
-            change: Of it (m,).
-            most: See `size`.
+            start: f_IS (m,), within the size.
+            change: Change of f_IS (m,).
+            most: Largest `size` [N].
         """
         there, ways = (self._scaled @ start).tolist(), (self._scaled @ change).tolist()
         moved = ((x, way) for x, way in zip(there, ways, strict=True) if abs(way) > _STILL)
@@ -241,7 +247,7 @@ class Squeeze:
         torque_bounds: InternalForceBounds | None,
         correction_limit: CorrectionLimit | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return rows and bounds of what is to hold: contacts, and what else counts."""
+        """Return rows, lower and upper bounds of the quadratic program."""
         rows, lowers, uppers = self._rows, [lower], [self._none]
         if correction_limit is not None:
             around = self._scaled @ correction_limit.around
@@ -249,7 +255,7 @@ class Squeeze:
             lowers.append(around - correction_limit.most)
             uppers.append(around + correction_limit.most)
         if torque_bounds is not None:
-            # Rows of about one, whatever the limits are: a drive may have none at all.
+            # Rows are scaled to size one by themselves: a drive can be without limits.
             grip = torque_bounds.grip @ self._to_internal
             sizes = np.sqrt(np.einsum("ij,ij->i", grip, grip))
             sizes[sizes == 0.0] = 1.0
@@ -267,20 +273,20 @@ class Squeeze:
         """Return one internal force for all wrenches (N, 6) of a plan, nearest to a desired one.
 
         Args:
-            wrenches: What the contacts are to make (N, 6), one after the other.
-            desired: f_IS (m,); none by default, for the least.
-            times: When (N,) [s], for refusals; else they count wrenches.
+            wrenches: Wrenches of the contacts on the object (N, 6), in the order of time.
+            desired: f_IS (m,); zero by default, for the least internal force.
+            times: Their times (N,) [s], for error messages, which else count wrenches.
 
         Raises:
-            SqueezeError: As `at`, with the index or time of the wrench.
+            SqueezeError: As `at`, with the number or time of the wrench.
         """
         w = np.asarray(wrenches, dtype=float)
-        # The internal force is one: of each plane only the wrench counts that is worst for it.
+        # One internal force holds for all wrenches: each plane needs only its worst wrench.
         lower = np.max(self._bounds - w @ self._loads.T, axis=0, initial=-np.inf)
         return self._solve(w, desired, self._rows, lower, self._none, times)
 
     def margins(self, wrenches: ArrayLike, internal_force: ArrayLike) -> Array:
-        """Return how far contacts are inside their cones (..., k) [N], exactly."""
+        """Return the exact margins of the contacts to their cones (..., k) [N]."""
         forces = self._distribution.contact_forces(
             np.asarray(wrenches, dtype=float), np.asarray(internal_force, dtype=float)
         )
@@ -297,12 +303,15 @@ class Squeeze:
     ) -> SqueezeChoice:
         f_IS = np.asarray(np.zeros(len(self._to_scaled)) if desired is None else desired, float)
         if not (np.all(np.isfinite(w)) and np.all(np.isfinite(f_IS))):
-            raise ArgumentError("wrench or internal force is not finite, expected numbers.")
+            raise ArgumentError(
+                "the wrench of contacts or the desired internal force has a number that is not "
+                "finite; expected finite numbers."
+            )
         goal = self._to_scaled @ f_IS
         y: Array | None
         if len(goal) and len(rows):
             y = nearest_within(goal, rows, lower, upper)
-        else:  # without internal forces, a grasp holds or does not
+        else:  # without internal forces, or without limits, there is no choice
             y = goal if np.all((lower <= 0.0) & (upper >= 0.0)) else None
         if y is None:
             raise self._refusal(w, rows, lower, times)
@@ -321,42 +330,44 @@ class Squeeze:
             self.margin + 1.0,
             (np.zeros((0, len(self._to_scaled))), np.zeros(0)),
         )
-        assert found is not None  # without equations there is always a point
+        assert found is not None  # without equations it is feasible
         if found.margin >= self.margin:
             return SqueezeError(
                 (),
                 found.margin,
-                f"the contacts can hold their margin of {self.margin:g} N, but not within the "
-                "torque limits of the drives.",
+                f"the contacts keep their margin of {self.margin:g} N only beyond the torque "
+                "limits of the drives; expected a smaller load or margin.",
             )
         owners = dict.fromkeys(self._owners[list(found.tight)].tolist())
         names = tuple(self.names[i] for i in owners)
-        # The wrench that is worst for the plane that counts most.
+        # The worst wrench for the plane with the largest multiplier.
         worst = int(np.argmin(w @ self._loads[found.tight[0]]))
         where = f" at wrench {worst + 1} of {len(w)}" if len(w) > 1 else ""
         if times is not None:
             where = f" at {np.asarray(times)[worst]:.3g} s"
         load = np.round(w[worst], 3) + 0.0
+        margin, least = apart(found.margin, self.margin)
         return SqueezeError(
             names,
             found.margin,
-            f"no internal force keeps {' and '.join(map(repr, names))} {self.margin:g} N inside "
-            f"what {'they bear' if len(names) > 1 else 'it bears'}{where}, where the contacts are "
-            f"to make the wrench {load.tolist()} "
-            f"[moment; force]; the best leaves {found.margin:.3g} N.",
+            f"the best internal force leaves {' and '.join(map(repr, names))} a margin of "
+            f"{margin} N{where}, with the wrench {load.tolist()} [moment; force] on the object; "
+            f"expected {least} N.",
         )
 
 
 def contact_margins(contacts: Sequence[Contact], forces: ArrayLike) -> Array:
-    """Return the margins of contact forces (..., d) to the limits of the contacts (..., k) [N].
+    """Return the margins (..., k) [N] of contact forces (..., d) to the limits of the contacts.
 
     Raises:
-        ArgumentError: If there are not as many forces as the contacts have directions.
+        ArgumentError: If the number of forces differs from the directions of the contacts.
     """
     expected = sum(contact.directions.shape[1] for contact in contacts)
     forces = np.asarray(forces, dtype=float)
     if forces.shape[-1:] != (expected,):
-        raise ArgumentError(f"forces have shape {forces.shape}, expected (..., {expected}).")
+        raise ArgumentError(
+            f"contact forces have shape {forces.shape}; expected (..., {expected})."
+        )
     wrenches = contact_wrenches(contacts, forces)
     margins = [
         np.full(forces.shape[:-1], np.inf)

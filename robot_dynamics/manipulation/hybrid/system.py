@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms, the object between them, their contacts, and what it touches: the terms of (1) to (22)."""
+"""Hybrid system of arms, object, contacts and surfaces: the terms of (1) to (22)."""
 
 from __future__ import annotations
 
@@ -32,28 +32,30 @@ from robot_dynamics.manipulation.passive_joints import PassiveJoints
 from robot_dynamics.model import Link, LinkElement, Model, pose
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Rotation, Transform, Vector3
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
-# Below this ratio of distances the drives do not determine the motion of their linkage; above it
-# they prescribe motions that the linkage does not have.
+# Limit of two ratios of distances. If the weakest is below it, the drives do not determine the
+# motion of their linkage; if the residual is above it, they prescribe motions that the linkage
+# does not have.
 _UNDETERMINED = 1e-6
-# A hand farther from its contact, as a part of the distance of contacts from their middle, does
-# not hold the object there. Compliant contacts and measured poses leave less.
+# Largest gap between hand and contact, relative to the mean distance of contacts from their
+# middle. Compliant contacts and measured poses have smaller gaps.
 _LARGEST_GAP = 0.05
-_UNIT = 1e-6  # by which a rotation may miss being one
-_SINGULAR = 1e-9  # part of the largest singular value that counts as none
+_UNIT = 1e-6  # tolerance of R^T R = 1
+_SINGULAR = 1e-9  # fraction of the largest singular value below which others count as zero
 
 
 @dataclass(frozen=True)
 class ArmTerms:
-    """Arms at one state, over the n velocities of their drives; world axes, angular first.
+    """Terms of the arms at one state, over n drives; world axes, angular first.
 
     Attributes:
         M: Inertia (n, n).
         h: Bias (n,), gravity and springs included.
         J: Jacobian of the tools' origins (6k, n).
-        J_dot_qd: What is left of the tools' accelerations at qdd = 0 (6k,).
+        J_dot_qd: Accelerations of the tools' origins at qdd = 0 (6k,).
         qd: Velocities of the drives (n,).
         points: The tools' origins (k, 3) [m].
     """
@@ -72,9 +74,9 @@ class Arms:
 
     Attributes:
         model: The arms.
-        tools: The links whose origins are of interest.
+        tools: The links at whose origins the Jacobian is computed.
         drives: Joints or coordinates that determine the motion of arms with loops, in the order of
-            the model; all joints of arms without.
+            the model; empty for other arms, where all joints have drives.
     """
 
     model: Model
@@ -85,23 +87,25 @@ class Arms:
         name, looped = self.model.name, bool(self.model.constraint_count)
         if looped and not self.drives:
             raise ArgumentError(
-                f"{name}: the arms have internal closed chains, expected the names of the drives "
-                "that "
-                "determine their motion."
+                f"{name}: the arms have internal closed chains and no `drives`; expected the "
+                "names of the joints that determine their motion."
             )
         if self.drives and not looped:
-            raise ArgumentError(f"{name}: arms without loops have all their joints as drives.")
+            raise ArgumentError(
+                f"{name}: the arms have no loops and {len(self.drives)} `drives`; expected none: "
+                "all joints have drives."
+            )
 
     @cached_property
     def independent(self) -> tuple[int, ...]:
-        """Indices (n,) of the velocities that are those of the drives, ascending."""
+        """Indices (n,) of the drives in the velocities, ascending."""
         if not self.drives:
             return tuple(range(self.model.nv))
         found = [i for name in self.drives for i in coordinates_of(self.model, name)]
         if found != sorted(set(found)):
             raise ArgumentError(
-                f"{self.model.name}: drives {', '.join(self.drives)}, expected each once and in "
-                "the order of the model."
+                f"{self.model.name}: the drives are {', '.join(self.drives)}; expected each once, "
+                "in the order of the model."
             )
         return tuple(found)
 
@@ -119,10 +123,10 @@ class Arms:
         H, C, J, J_dot_qd, points, K, k = self._kernel(q, qd)
         form = form_in(self.model, K, k, self.independent, self._length)
         if form.weakest < _UNDETERMINED or form.residual_K > _UNDETERMINED:
-            fault = "are not independent" if form.residual_K > _UNDETERMINED else "leave it free"
+            fault = "are dependent" if form.residual_K > _UNDETERMINED else "leave motions free"
             raise RobotDynamicsError(
-                f"{self.model.name}: drives {', '.join(form.names)} {fault} here, expected as "
-                "many as determine the arms' motion."
+                f"{self.model.name}: drives {', '.join(form.names)} {fault} at these positions; "
+                "expected drives that determine the arms' motion."
             )
         G, g = form.G, form.g
         J = J.reshape(-1, self.model.nv)
@@ -178,10 +182,10 @@ ARM_TERMS = Algorithm(
 
 @dataclass(frozen=True)
 class HybridTerms:
-    """Arms, object, contacts and surfaces at one state; six-vectors in world axes, angular first.
+    """Terms of arms, object, contacts and surfaces at one state; world axes, angular first.
 
     Attributes:
-        M: Inertia of the arms (n, n), over their joints, or drives if they have loops.
+        M: Inertia of the arms (n, n), over their drives.
         h: Their bias (n,) (3).
         I_B: The object's inertia (6, 6), about its centre of mass.
         Q_B: Its bias [omega x I omega; -m g] (6,) (5).
@@ -189,7 +193,7 @@ class HybridTerms:
         S_dot: Their rates (6k, d).
         J: Jacobian of the contact points on the arms (6k, n) (1).
         J_dot_qd: Its rate times qd (6k,) (2).
-        W_S: Contact forces to the wrench on the object (6, d) (11).
+        W_S: Map from contact forces to the wrench on the object (6, d) (11).
         W_S_dot_v: The rate of its transpose times the object's twist (d,).
         qd: Joint velocities (n,).
         environment: Surfaces and coordinates.
@@ -212,7 +216,7 @@ class HybridTerms:
 
     @cached_property
     def J_S(self) -> Array:
-        """S^T J (d, n): from joint velocities to those that the contacts block."""
+        """S^T J (d, n): from joint velocities to velocities in the blocked directions."""
         return self.S.T @ self.J
 
     @cached_property
@@ -228,18 +232,19 @@ class HybridTerms:
 
 @dataclass(frozen=True)
 class HybridSystem:
-    """Arms that hold an object by contacts of any kind, and what the object touches.
+    """Arms that hold an object by contacts of any kind, and surfaces that the object touches.
 
     Attributes:
         arms: The arms on one base, without the object.
         tools: For each contact the link whose origin is the contact point on its arm.
         held: The object.
-        contacts: How each tool holds it; the frames' origins are the contact points.
+        contacts: Contact of each tool; the origins of their frames are the contact points.
         environment: Surfaces; none by default.
         drives: Joints or coordinates that determine the motion of arms with internal closed
-            chains, in the model's order. Terms and torques are then those of the drives.
-        assembled: Positions (nq,) of arms with loops that close them, as their linkages are put
-            together; compiled control alone needs them.
+            chains, in the model's order; empty for other arms. Terms and torques are over the
+            drives.
+        assembled: Positions (nq,) that close the internal closed chains in their assembly mode;
+            only compiled control needs them.
     """
 
     arms: Model
@@ -253,9 +258,10 @@ class HybridSystem:
     def __post_init__(self) -> None:
         if len(self.tools) != len(self.contacts):
             raise ArgumentError(
-                f"{len(self.tools)} tools have {len(self.contacts)} contacts, expected one each."
+                f"{len(self.contacts)} contacts for {len(self.tools)} tools; expected one for "
+                "each tool."
             )
-        self._compiled_arms  # noqa: B018  refuses drives that do not fit
+        self._compiled_arms  # noqa: B018  refuses invalid drives
 
     @property
     def length(self) -> float:
@@ -265,10 +271,10 @@ class HybridSystem:
         return mean if mean > 0.0 else 1.0
 
     def require_force_closure(self) -> None:
-        """Check that the contacts can make every wrench.
+        """Check that the contacts can exert every wrench.
 
         Raises:
-            RobotDynamicsError: If not, with the motion that cannot be controlled.
+            RobotDynamicsError: If not, with the motion of the object that stays free.
         """
         require_force_closure(self.contacts, self.length)
 
@@ -278,18 +284,18 @@ class HybridSystem:
 
     @cached_property
     def passive_joints(self) -> PassiveJoints:
-        """Motion of the joints without drives, for compiled control.
+        """Motion of the passive joints, for compiled control.
 
         Raises:
-            RobotDynamicsError: If the assembly of arms with loops is not given, or their
-                drives do not determine the motion there.
+            RobotDynamicsError: If `assembled` is missing for arms with loops, or the drives do not
+                determine the motion there.
         """
         if not self.drives:
             return PassiveJoints.of_tree(self.arms)
         if not self.assembled:
             raise ArgumentError(
-                f"{self.arms.name}: compiled control closes internal closed chains, expected "
-                "`assembled`, positions that close them."
+                f"{self.arms.name}: the arms have internal closed chains and no `assembled`; "
+                "expected positions that close them."
             )
         return PassiveJoints.of(self.arms, self._compiled_arms.independent, self.assembled)
 
@@ -307,15 +313,16 @@ class HybridSystem:
 
     @cached_property
     def constant_wrench_map(self) -> Array:
-        """W_S (6, d) in the object's axes about its centre of mass: it does not change."""
+        """W_S (6, d) in the object's axes, about its centre of mass."""
         return wrench_map(self.contacts, np.asarray(self.held.center, dtype=float))
 
     @cached_property
     def free_directions(self) -> tuple[Contact, ...]:
-        """For each contact the directions in which its hand may move, where its arm can move it.
+        """For each contact the free directions of its hand; none if its arm has too few joints.
 
-        An arm without more joints than the contact blocks directions has none: a finger with three
-        joints at a point contact is determined by the object's motion.
+        Without internal closed chains, an arm needs more joints than the contact blocks
+        directions. The motion of a finger with three joints at a point contact, for instance, is
+        determined by the object.
         """
         found = []
         for contact, tool in zip(self.contacts, self.tools, strict=True):
@@ -335,13 +342,13 @@ class HybridSystem:
         Args:
             q: Joint positions (nq,).
             qd: Joint velocities (nv,).
-            pose: Of the object's link in the world (4, 4).
-            twist: Of the object (6,): [omega; velocity of its centre of mass], world axes.
-            check: Whether to refuse an object that is not where the hands hold it.
+            pose: Pose of the object's link in the world (4, 4).
+            twist: Twist of the object (6,): [omega; velocity of its centre of mass], world axes.
+            check: Whether to refuse gaps between hands and contacts.
 
         Raises:
-            ArgumentError: If an argument has the wrong shape or is not finite, if the pose is
-                none, or the object is not where the hands hold it.
+            ArgumentError: If an argument has the wrong shape or is not finite, if `pose` is no
+                pose, or if a hand is apart from its contact.
         """
         pose, twist = _checked_pose(pose), finite_vector("twist", twist, 6)
         arms = self._compiled_arms.terms(q, qd)
@@ -356,7 +363,7 @@ class HybridSystem:
         both = np.block([[spin, zero], [zero, spin]])
         S = block_diag(*(turn @ _axes(contact) for contact in self.contacts))
         S_dot = block_diag(*(both @ turn @ _axes(contact) for contact in self.contacts))
-        # W_S turns with the object: its columns' rates are omega x both of their halves.
+        # W_S turns with the object: the rate of a column is omega x each of its halves.
         W_S = turn @ self.constant_wrench_map
         return HybridTerms(
             arms.M,
@@ -375,7 +382,7 @@ class HybridSystem:
         )
 
     def terms_at_rest(self, q: Array, at: Array) -> HybridTerms:
-        """Return all terms at rest, wherever the hands are: before a start positions are a guess.
+        """Return all terms at rest, without a check of gaps: before a start poses are a guess.
 
         Args:
             q: Joint positions (nq,).
@@ -384,14 +391,14 @@ class HybridSystem:
         return self.terms(q, np.zeros(self.arms.nv), _matrix(at), np.zeros(6), check=False)
 
     def load_inertia(self, q: Array, at: Array) -> Array:
-        """Return Lambda (6, 6): the inertia of arms and object that a push on the object meets.
+        """Return Lambda (6, 6), the inertia of arms and object at the load.
 
-        About the object's origin, in world axes, angular first. An arm at a singularity does not
-        give way in some direction; none of its inertia is counted there.
+        About the object's origin, in world axes, angular first. An arm at a singularity cannot
+        move in some direction; its inertia is not counted in this direction.
 
         Args:
             q: Joint positions (nq,).
-            at: The object's pose, x y z qx qy qz qw (7,); the hands may be elsewhere.
+            at: The object's pose, x y z qx qy qz qw (7,); gaps to the hands are not checked.
         """
         terms = self.terms_at_rest(q, at)
         mobility = terms.J_S @ np.linalg.solve(terms.M, terms.J_S.T)
@@ -402,29 +409,32 @@ class HybridSystem:
         return np.asarray(to_center.T @ about_center @ to_center)
 
     def _require_held(self, pose: Array, points: Array) -> None:
-        """Refuse an object that is not where the hands are, in directions that contacts block."""
+        """Refuse gaps between hands and contacts in the blocked directions."""
         for tool, contact, point in zip(self.tools, self.contacts, points, strict=True):
             frame = pose @ contact.pose
             off = frame[:3, :3].T @ (point - frame[:3, 3])
-            # What contacts do not block may be anywhere.
-            apart = float(np.linalg.norm(contact.directions[3:].T @ off))
-            if apart > _LARGEST_GAP * self.length:
+            # In free directions a gap is no error.
+            distance = float(np.linalg.norm(contact.directions[3:].T @ off))
+            if distance > _LARGEST_GAP * self.length:
+                gap, most = apart(1e3 * distance, 1e3 * _LARGEST_GAP * self.length)
                 raise ArgumentError(
-                    f"{self.arms.name}: {tool!r} is {apart * 1e3:.3g} mm from its contact on "
-                    f"{self.held.name!r}, expected less than "
-                    f"{_LARGEST_GAP * self.length * 1e3:.3g} mm."
+                    f"{self.arms.name}: {tool!r} is {gap} mm from its contact on "
+                    f"{self.held.name!r}; expected at most {most} mm."
                 )
 
 
 def _checked_pose(pose: Array) -> Array:
-    """Return a pose (4, 4) that is one."""
+    """Return a pose (4, 4) after a check."""
     pose = np.asarray(pose, dtype=float)
     if pose.shape != (4, 4):
-        raise ArgumentError(f"pose has shape {pose.shape}, expected (4, 4).")
+        raise ArgumentError(f"the pose has shape {pose.shape}; expected (4, 4).")
     R = pose[:3, :3]
     good = np.all(np.abs(R.T @ R - np.eye(3)) < _UNIT) and np.linalg.det(R) > 0.0
     if not (good and np.isfinite(pose).all()):
-        raise ArgumentError("pose is no pose of a rigid body, expected a rotation and a place.")
+        raise ArgumentError(
+            f"the pose is {pose.tolist()!s:.200}; expected finite numbers, with a rotation matrix "
+            "in rows and columns 1 to 3."
+        )
     return pose
 
 

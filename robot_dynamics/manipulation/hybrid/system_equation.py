@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The matrix of Yoshikawa and Zheng's system equation K X = B (31), and what follows from it."""
+"""Yoshikawa and Zheng's system equation K X = B (31), surface masses, and the object's wrench."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def system_matrix(terms: HybridTerms) -> Array:
-    """Return K (n + 6 + d + C, the same); with twists for the paper's coordinates, T = 1."""
+    """Return K, square of size n + 6 + d + C; twists replace the paper's coordinates, T = 1."""
     J_S, W_S, E_F = terms.J_S, terms.W_S, terms.environment.E_F
     n, d, C = len(terms.h), J_S.shape[0], len(E_F)
     K = np.zeros((n + 6 + d + C,) * 2)
@@ -30,8 +30,8 @@ def system_matrix(terms: HybridTerms) -> Array:
 def surface_masses(terms: HybridTerms) -> Array:
     """Return the effective mass of arms and object along each surface's normal (C,) [kg].
 
-    The force on one surface that accelerates the object along its normal by one unit, if it could
-    leave all of them: what a force servo has to stop when it touches.
+    The force along one normal that gives the object unit acceleration along it, free of all
+    surfaces: the mass that a force servo stops at a touch.
     """
     E_F = terms.environment.E_F
     n, d, C = len(terms.h), len(terms.drift), len(E_F)
@@ -54,12 +54,12 @@ def object_wrench(
 
     Args:
         held: The object.
-        gravity: In world axes (3,) [m/s^2].
+        gravity: Acceleration of gravity in world axes (3,) [m/s^2].
         R: Orientations of the object (..., 3, 3).
         twist: [omega; velocity of the centre of mass] in world axes (..., 6).
-        acceleration: Their rates (..., 6).
-        on_surfaces: What the object presses surfaces with, in world axes about its centre of mass
-            (..., 6): E_F^T u2, and the friction that it overcomes; none by default.
+        acceleration: Rates of the twist (..., 6).
+        on_surfaces: Wrench by the object on surfaces, in world axes about its centre of mass
+            (..., 6): E_F^T u2, and the friction that it overcomes; zero by default.
     """
     R, twist, rate = (np.asarray(a, dtype=float) for a in (R, twist, acceleration))
     back = np.swapaxes(R, -1, -2)

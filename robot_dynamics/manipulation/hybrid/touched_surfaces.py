@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An object on surfaces that it touches: motion along them, forces on them, and friction."""
+"""Touched surfaces: motion of the object along them, forces on them, and friction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, times, transposed_times
 from robot_dynamics.spatial import Scalar, Vector3
 
-_SLOW = 1e-3  # speed [m/s] over which friction comes up to what sliding makes
+_SLOW = 1e-3  # speed v0 of smooth friction, at which it is 71 % of sliding friction [m/s]
 _AXES = (Vector3(1.0, 0.0, 0.0), Vector3(0.0, 1.0, 0.0), Vector3(0.0, 0.0, 1.0))
 
 
@@ -23,7 +23,7 @@ class Sliding(NamedTuple):
 
     Attributes:
         friction: Coulomb's coefficient.
-        point: Of the object that touches (3,) [m].
+        point: The touching point of the object (3,) [m].
     """
 
     friction: float
@@ -33,21 +33,21 @@ class Sliding(NamedTuple):
 class Guided(NamedTuple):
     """A hinge or a line with an unknown resistance to the motion that it leaves free.
 
-    It stands at the first of its functions, which are lengths along the axes x, y and, of a hinge,
-    z of its frame.
+    Its place is at the first of its functions, which are lengths along the axes x, y and, for a
+    hinge, z of its frame.
 
     Attributes:
-        point: Of the object that a line guides (3,) [m]; None of a hinge.
+        point: The point of the object that a line guides (3,) [m]; None for a hinge.
     """
 
     point: tuple[float, float, float] | None = None
 
     def resisted(self, center: Vector3, gradients: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-        """Return the wrench (6,) that it resists with, of size one; see `SurfaceFriction.of`.
+        """Return the unit wrench (6,) of its resistance; see `SurfaceFriction.of`.
 
         Args:
             center: The object's centre of mass, in the object.
-            gradients: Of its functions, in the object's axes.
+            gradients: Gradients of its functions, in the object's axes.
         """
         x, y = (Vector3.of(gradient[3:]) for gradient in gradients[:2])
         axis = x.cross(y)
@@ -59,16 +59,16 @@ class Guided(NamedTuple):
 def drag(
     friction: float, arm: Vector3, gradient: Sequence[Scalar], twist: Sequence[Scalar]
 ) -> list[Scalar]:
-    """Return the wrench (6,) by a sliding object on its surface, for a push of 1.
+    """Return the friction wrench (6,) by a sliding object on a surface, for a surface force of 1.
 
-    It is about the object's centre of mass, all in the same axes. Friction is smooth about rest,
-    mu v / sqrt(v^2 + v0^2): it has no direction there.
+    It is about the object's centre of mass; all vectors are in the same axes. Friction is
+    mu v / sqrt(v^2 + v0^2), smooth about rest, where Coulomb friction has no direction.
 
     Args:
         friction: Coulomb's coefficient.
-        arm: From the centre of mass to the point that touches.
-        gradient: Of the surface's function over the twist (6,), of any length: the push of 1 is
-            along it, and friction that of a normal force of its length.
+        arm: From the centre of mass to the touching point.
+        gradient: Gradient of the surface function over the twist (6,). Its length is the normal
+            force for a surface force of 1.
         twist: Angular velocity, velocity of the centre of mass (6,).
     """
     v, normal = Vector3.of(twist[3:]) + Vector3.of(twist[:3]).cross(arm), Vector3.of(gradient[3:])
@@ -78,20 +78,20 @@ def drag(
 
 
 def _across(vector: Vector3, normal: Vector3) -> Vector3:
-    """Return what of a vector is across a normal of any length."""
+    """Return the component of a vector perpendicular to a normal of any length."""
     return vector - normal * (normal.dot(vector) / normal.dot(normal))
 
 
 @dataclass(frozen=True)
 class SurfaceFriction:
-    """Friction of the object on surfaces: wrenches on them, about its centre of mass in its axes.
+    """Friction wrenches by the object on surfaces, about its centre of mass, in its axes.
 
     Attributes:
-        drag: Of friction for a push of 1, as the object is planned to slide (C, 6); zero where
-            nothing slides.
-        sideways: By the index of each surface that something slides on, of unit forces across its
-            normal where it is touched: three (3, 6), of which two are independent. Of a hinge or a
-            line that resists, of that (1, 6).
+        drag: Wrenches of the planned sliding for surface forces of 1 (C, 6); zero for surfaces
+            without friction.
+        sideways: Wrenches of unit forces perpendicular to the normal at the touching point, by the
+            index of a surface with friction: three (3, 6), of which two are independent. For a
+            hinge or a line with resistance, its unit wrench (1, 6).
     """
 
     drag: list[list[Scalar]]
@@ -108,10 +108,10 @@ class SurfaceFriction:
         """Return the friction of an object that moves at a twist.
 
         Args:
-            sliding: Friction of the surfaces that have some.
+            sliding: Friction or resistance of each surface function; None without (C,).
             center: The object's centre of mass, in the object.
-            gradients: Of the surfaces (C, 6), in the object's axes.
-            twist: Of the object (6,), likewise.
+            gradients: Gradients of the surface functions (C, 6), in the object's axes.
+            twist: Twist of the object (6,), in the object's axes.
         """
         rows: list[list[Scalar]] = [[0.0] * 6 for _ in gradients]
         sideways = {}
@@ -126,24 +126,24 @@ class SurfaceFriction:
         return cls(rows, sideways)
 
 
-# Weight of the unknown forces x against the object's mobility: they are estimated to within this
-# part where wrenches determine them, and zero where they do not. A moment, with which a hinge
-# resists, counts as a force at a lever of 1 m: with levers of some 0.2 m a moment would show as
+# Weight of the unknown forces x relative to the object's mobility. Forces that the wrench
+# determines are estimated with this relative error; others are zero. The moment of a hinge's
+# resistance counts like a force at a lever of 1 m. With levers of some 0.2 m it would show as
 # newtons in the hinge's forces (`lid`, 1 N m in its hinge: 0.98 N at rest instead of 0.39 N).
 _LOOSE = 0.01
-_NO_GRAVITY = 1e-12  # keeps its direction finite where there is none [m^2/s^4]
+_NO_GRAVITY = 1e-12  # keeps the direction of zero gravity finite [m^2/s^4]
 
 
 class Surfaces:
     """Surfaces at one state.
 
     Args:
-        E_F: Their gradients over the object's twist (C, 6), in the object's axes.
-        touched: For each 1 if it is touched, 0 if not (C,).
-        terms: The object.
-        friction: On them; none by default.
-        separating_motions: For each surface the motion (C, 6) that changes its function by one,
-            and no coordinate of the user's own, in the object's axes; None without these.
+        E_F: Gradients of the surface functions over the object's twist (C, 6), in its axes.
+        touched: 1 for a touched surface, else 0 (C,).
+        terms: The object's equation of motion.
+        friction: Friction on the surfaces; none by default.
+        separating_motions: For each surface the motion (C, 6), in the object's axes, that changes
+            its function by one and no coordinate of the user; None without such coordinates.
     """
 
     def __init__(
@@ -161,9 +161,9 @@ class Surfaces:
         self._separating_motions = separating_motions
 
     def project(self, motion: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
-        """Return the motion (6,) nearest to a given one with E_F motion = rate (C,) where touched.
+        """Return the nearest motion (6,) to a given one with E_F motion = rate (C,) where touched.
 
-        Nearest in the metric of inertia; with the user's own coordinates, none of these changes.
+        "Nearest" is by the metric of inertia; with coordinates of the user, none of them changes.
         """
         if not self._E:
             return list(motion)
@@ -177,14 +177,14 @@ class Surfaces:
         return [a + b for a, b in zip(motion, change, strict=True)]
 
     def wrench(self, forces: Sequence[Scalar]) -> list[Scalar]:
-        """Return the wrench (6,) by the object on touched surfaces that forces (C,) make."""
+        """Return the wrench (6,) by the object on touched surfaces of surface forces (C,)."""
         return transposed_times(self._E, forces, 6) if self._E else [0.0] * 6
 
     def drag(self, forces: Sequence[Scalar]) -> list[Scalar]:
-        """Return the wrench (6,) by the object on touched surfaces that it slides along.
+        """Return the friction wrench (6,) by the sliding object on touched surfaces.
 
         Args:
-            forces: That they are pushed with (C,).
+            forces: Surface forces (C,).
         """
         if self._friction is None or not self._friction.sideways:
             return [0.0] * 6
@@ -198,16 +198,16 @@ class Surfaces:
     ) -> list[Scalar]:
         """Return the forces (C,) on touched surfaces, from the object's wrench and motion.
 
-        I_B a + Q_B = F - E_F^T f, multiplied by E_F I_B^-1, so that only the acceleration normal
-        to the surfaces matters. Surfaces that are not touched bear no force.
+        The equation I_B a + Q_B = F - E_F^T f is multiplied by E_F I_B^-1, so that only the
+        acceleration normal to the surfaces matters. Surfaces that are not touched bear no force.
 
-        With friction the right side is F - E_F^T f - D f_d - T^T x: D f_d is the drag of the
-        desired forces, and x are further unknowns: a tangential force at the contact point, as of
-        a contact that sticks, and a force along gravity, of an object heavier than its model. F
-        determines them by their lines of action; where it does not, x is the least. Of the force
-        along gravity only the part counts that no f could produce: on a level table, where a few
-        millimetres of lever would have to separate them, the whole weight error is f. On surfaces
-        with friction an error of the tangential acceleration has a small effect, like a tangential
+        With friction the right side is F - E_F^T f - D f_d - T^T x. D f_d is the drag of the
+        desired forces. The further unknowns x are a tangential force at the contact point, for a
+        contact that sticks, and a force along gravity, for an object heavier than its model. F
+        determines them by their lines of action, else x is the least. Only the part of the force
+        along gravity that no f could produce counts: on a level table a few millimetres of lever
+        would have to separate the two, so that the whole weight error is f. On surfaces with
+        friction an error of the tangential acceleration has a small effect, like a tangential
         force.
 
         Args:
@@ -232,7 +232,7 @@ class Surfaces:
         return forces[: len(self._E)]
 
     def _weight(self) -> list[Scalar]:
-        """Return the wrench (6,) along gravity less what is nearest to it on surfaces."""
+        """Return the wrench (6,) along gravity less its part that surface forces can exert."""
         g = self._terms.gravity
         weight: list[Scalar] = [0.0, 0.0, 0.0, *(g * (1.0 / sqrt(g.dot(g) + _NO_GRAVITY)))]
         borne = self.wrench(self._G.solve(times(self._E, self._terms.solve(weight))))
@@ -241,7 +241,7 @@ class Surfaces:
     def _free_acceleration(
         self, net: Sequence[Scalar], acceleration: Sequence[Scalar]
     ) -> list[Scalar]:
-        """Return I_B^-1 of a net wrench less an acceleration (6,): what surfaces take away."""
+        """Return I_B^-1 net - acceleration (6,): the acceleration that surfaces prevent."""
         return [a - b for a, b in zip(self._terms.solve(net), acceleration, strict=True)]
 
 
@@ -251,7 +251,7 @@ def _where(touched: Sequence[Scalar], rows: Matrix) -> Matrix:
 
 
 def _mobility(E: Matrix, moved: Matrix, touched: Sequence[Scalar]) -> Matrix:
-    """Return E I_B^-1 E^T, its lower triangle, with ones for what is not touched."""
+    """Return the lower triangle of E I_B^-1 E^T, with a diagonal of 1 for untouched surfaces."""
     G = [[dot(E[i], moved[j]) for j in range(i + 1)] for i in range(len(E))]
     for i, c in enumerate(touched):
         G[i][i] = G[i][i] + (1.0 - c)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms that hold an object of two bodies and a joint: Unseren's system (ORNL/TM-11752, 1991).
 
-The report's six-vectors have forces before moments; here they are angular first, as everywhere.
+The report has six-vectors with forces before moments; here they are angular first.
 """
 
 from robot_dynamics.manipulation.jointed_object.system import (

@@ -1,12 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Unseren's decoupled law, traceable: by way of the Jacobian of both parts.
+"""Unseren's decoupled law through the Jacobian of both parts, traceable.
 
-The pseudovelocities are the object's, as in both examples of Appendix C: the first part's motion
-and what the joint leaves free of the second's. [A; B]^-1 then comes apart, as in (C.3) to (C.18):
-the constraint gives the second part's whole motion, and the parts' Jacobian the joints'. Where an
-arm is redundant its inverse is the one that stays nearest to a wanted motion; which joint
-velocities complete B does not matter to that.
+The pseudovelocities are the object's, as in both examples of Appendix C: the first part's motion,
+and the free directions of the second part at the joint. [A; B]^-1 then separates, as in (C.3) to
+(C.18): the constraint gives the whole motion of the second part, and the Jacobian of the parts the
+motion of the joints. The inverse of a redundant arm stays nearest to a desired motion; the joint
+velocities that complete B have no effect on it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ from robot_dynamics.spatial import Scalar, Vector3
 Terms = Mapping[str, Any]  # the traceable fields of JointSpaceTerms
 PartMotions = Sequence[Sequence[Scalar]]  # a six-vector of each part's centre of mass, world axes
 
-# Keeps factors finite at a singularity itself; far below any pivot that matters.
+# Relative regularization that keeps factors finite at a singularity; far below any pivot that
+# matters.
 _FINITE = 1e-14
 
 
 @dataclass(frozen=True)
 class PartsInverse:
-    """What turns motions of the parts into those of the joints, damped near singularities.
+    """Inverse of the parts' Jacobian, damped near singularities.
 
-    The joints' motion that moves the parts by V and is nearest to another one, qdd_0, is
+    The motion of the joints that moves the parts by V and is nearest to another one, qdd_0, is
 
         qdd = qdd_0 + J^T (J J^T + M)^-1 (V - J qdd_0),    J = [G_1; G_2].
 
@@ -47,15 +48,15 @@ class PartsInverse:
 
         (qdd - qdd_0)^T (qdd - qdd_0) + lag^T (d W)^-1 lag
 
-    is least, with W the diagonal of J J^T and the damping d. They lag only as the object's joint
-    allows: with its constraint C V + A_dot qd = 0, A = C J (28), (30),
+    is least, with W the diagonal of J J^T and the damping d. The motion with this lag satisfies
+    the constraint C V + A_dot qd = 0 of the object's joint, A = C J (28), (30):
 
         M = d (W - W C^T (C W C^T)^-1 C W),    so that A qdd + A_dot qd = 0 is still exact.
 
     Attributes:
         J: Jacobian of both parts' centres of mass (12, n).
-        factors: Of J J^T + M.
-        smallest_pivot: The smallest relative one of J J^T: 0 at a singularity of an arm.
+        factors: Factors of J J^T + M.
+        smallest_pivot: Smallest relative pivot of J J^T: 0 at a singularity of an arm.
     """
 
     J: Matrix
@@ -67,9 +68,9 @@ class PartsInverse:
         """Return the inverse at a state.
 
         Args:
-            terms: At the state.
-            safe_pivot: Smallest relative pivot of J J^T that is not damped; the damping d grows to
-                this part of the diagonal at a singularity.
+            terms: Terms at the state.
+            safe_pivot: Smallest relative pivot of J J^T that is not damped. At a singularity the
+                damping d reaches this fraction of the diagonal.
         """
         J = [*terms["G"][0], *terms["G"][1]]
         gram = [[dot(row, other) for other in J[: i + 1]] for i, row in enumerate(J)]
@@ -92,7 +93,7 @@ class PartsInverse:
         return cls(J, factor(gram), pivot)
 
     def motion(self, parts: PartMotions, joints: Sequence[Scalar]) -> list[Scalar]:
-        """Return the joints' motion (n,) that moves the parts so, nearest to another (n,)."""
+        """Return the motion of the joints (n,) that moves the parts, nearest to another (n,)."""
         lacking = subtract([*parts[0], *parts[1]], times(self.J, joints))
         change = transposed_times(self.J, self.factors.solve(lacking), len(joints))
         return add(joints, change)
@@ -101,12 +102,12 @@ class PartsInverse:
 def kept_whole(terms: Terms, parts: PartMotions, drift: Sequence[Scalar]) -> list[list[Scalar]]:
     """Return motions of the parts (2, 6) that the object's joint allows.
 
-    The first part's stays. Of the second's, taken where the joint is, the directions that the
-    joint leaves free stay, and the others follow from the constraint.
+    The motion of the first part is kept. The motion of the second part, at the joint, is kept in
+    the joint's free directions; the constraint determines its other directions.
 
     Args:
-        terms: At the state.
-        parts: Wanted motions G qdd, or velocities G qd, of the centres of mass.
+        terms: Terms at the state.
+        parts: Desired motions G qdd, or velocities G qd, of the centres of mass.
         drift: A_dot qd (c,) for accelerations, zeros for velocities (28), (30).
     """
     first, second = parts
@@ -125,13 +126,13 @@ def kept_whole(terms: Terms, parts: PartMotions, drift: Sequence[Scalar]) -> lis
 
 @dataclass(frozen=True)
 class DecoupledTorques:
-    """The torques of the law over the joints (n,), in parts; they add up to (42) and (46).
+    """Torques of the law over the joints (n,), in parts that add up to (42) and (46).
 
     Attributes:
-        primary: tau^p: what makes the model linear, and holds everything up.
-        push: A^T tau_1: what makes the force in the object's joint.
-        moving: D Sigma tau_2: what moves arms and object.
-        acceleration: What the joints' accelerations become.
+        primary: tau^p: linearizes the model and carries the weight.
+        push: A^T tau_1: exerts the force in the object's joint.
+        moving: D Sigma tau_2: moves arms and object.
+        acceleration: Resulting accelerations of the joints.
     """
 
     primary: list[Scalar]
@@ -147,14 +148,14 @@ def decoupled_torques(
     joints: Sequence[Scalar],
     force: Sequence[Scalar],
 ) -> DecoupledTorques:
-    """Return the torques for which parts accelerate as wanted (47) and the force is `force` (48).
+    """Return the torques for desired accelerations of the parts (47) and a joint force (48).
 
     Args:
-        terms: The controller's model at the state.
-        inverse: At the same state.
-        parts: Wanted accelerations (2, 6) of the centres of mass, classical.
-        joints: What the joints would rather do (n,), as far as the parts let them.
-        force: What the force in the object's joint is to be, tau_1 (c,).
+        terms: Terms of the controller's model at the state.
+        inverse: Inverse at the state.
+        parts: Desired classical accelerations (2, 6) of the centres of mass.
+        joints: Desired accelerations of the joints (n,), followed as far as the parts allow.
+        force: Desired force in the object's joint, tau_1 (c,).
     """
     n, drift = len(joints), terms["A_dot_qd"]
     # With nu_dot = 0 the parts do not accelerate: V_dot = G qdd + G_dot qd.
@@ -172,17 +173,17 @@ def decoupled_torques(
 
 
 def force_in_joint(terms: Terms, wrenches: PartMotions) -> list[Scalar]:
-    """Return the force in the object's joint (c,), from the wrenches by the tools on the parts.
+    """Return the force in the object's joint (c,) from the wrenches by the tools on the parts.
 
-    The parts' own equations of motion (8) and the constraint of the joint determine it without
-    any acceleration that would have to be measured:
+    The equations of motion of the parts (8) and the constraint of the joint determine it without
+    measured accelerations:
 
         a_1 = Lambda_1^-1 (L_m1 F_1 - b_1 - L_s1 f),  a_2 = Lambda_2^-1 (L_m2 F_2 - b_2 + L_s2 f),
         L_s2^T (a_2 - G_2_dot qd) - L_s1^T (a_1 - G_1_dot qd) = A_dot qd.
 
     Args:
-        terms: At the state.
-        wrenches: At the tools, in world axes, angular first (2, 6).
+        terms: Terms at the state.
+        wrenches: Wrenches at the tools, in world axes, angular first (2, 6).
     """
     c = len(terms["A_dot_qd"])
     matrix: list[list[Scalar]] = [[0.0] * c for _ in range(c)]
@@ -205,26 +206,26 @@ def force_in_joint(terms: Terms, wrenches: PartMotions) -> list[Scalar]:
 def wrench_on_part(
     terms: Terms, index: int, wrench: Sequence[Scalar], force: Sequence[Scalar]
 ) -> list[Scalar]:
-    """Return what a part's grasp and the joint exert on it (6,), about its centre of mass (8).
+    """Return the wrench (6,) by grasp and joint on a part, about its centre of mass (8).
 
     Args:
-        terms: At the state.
-        index: Which part.
-        wrench: At the tool, in world axes, angular first (6,).
-        force: In the object's joint (c,).
+        terms: Terms at the state.
+        index: Index of the part.
+        wrench: Wrench at the tool, in world axes, angular first (6,).
+        force: Force in the object's joint (c,).
     """
     by_joint = times(terms["L_s"][index], force)
-    sign = 1.0 if index else -1.0  # f is by the first on the second part
+    sign = 1.0 if index else -1.0  # f is by the first part on the second
     by_grasp = times(terms["L_m"][index], wrench)
     return [g + sign * j for g, j in zip(by_grasp, by_joint, strict=True)]
 
 
 def needed_wrench(terms: Terms, index: int, acceleration: Sequence[Scalar]) -> list[Scalar]:
-    """Return what an acceleration (6,) of a part takes, Lambda a + b (6,) (8)."""
+    """Return the wrench Lambda a + b (6,) that a part needs for an acceleration a (6,) (8)."""
     return add(times(terms["inertia"][index], acceleration), terms["bias"][index])
 
 
 def _moved(motion: Sequence[Scalar], way: Vector3) -> list[Scalar]:
-    """Return the same motion of a body, or G qdd of it, at a point that is `way` farther on."""
+    """Return the motion of a body, or its G qdd, at a point displaced by `way`."""
     angular = Vector3.of(motion[:3])
     return [*angular, *(Vector3.of(motion[3:]) + angular.cross(way))]

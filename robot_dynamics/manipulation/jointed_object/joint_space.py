@@ -3,7 +3,7 @@
 """The closed chain in joint space, (20) to (33) of the report.
 
 Inertia, bias, Jacobians and the constraints of the object's joint come from the algorithms of
-`dynamics`; what is Unseren's is how the parts' equations are put into the arms'.
+`dynamics`. Unseren's contribution is the combination of the equations of parts and arms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.linear_algebra import dot, times
 from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
-# What is there once for each part.
+# Terms of each part.
 _OF_PARTS = ("G", "G_dot_qd", "velocity", "inertia", "bias", "L_m", "L_s", "tool_pose")
 _ZERO, _AXES = Vector3.zero(), Rotation.identity().columns()
 _UNIT_FORCES = (*((axis, _ZERO) for axis in _AXES), *((_ZERO, axis) for axis in _AXES))
@@ -39,37 +39,37 @@ def joint_space_terms(
     parameters: Parameters,
     parts: Sequence[ObjectPart],
 ) -> dict[str, Any]:
-    """Return the closed chain at one state; n joints, c constraints, six-vectors in world axes.
+    """Return the terms of the closed chain at one state; n joints, c constraints, world axes.
 
-    Constraint forces are in the directions of the object's joint: world axes where it blocks all
-    three translations, or all three rotations; its own axes on the second part otherwise.
+    Constraint forces are in the directions of the object's joint: world axes if it blocks all
+    three translations, or all three rotations; else the axes of its frame on the second part.
 
     Args:
         system: Arms and object.
         q: Joint positions (n,).
         qd: Joint velocities (n,).
         parameters: Gravity, the arms' inertias and the placements of the object's joint.
-        parts: The parts of the system, with scalars for what may change after compilation.
+        parts: The parts of the system, with scalars for the parameters of compiled programs.
 
     Returns:
         D: Inertia of arms and parts (n, n) (25).
         C: Coriolis, centrifugal and gravity torques of the arms (n,) (24).
-        H_A: The same of the parts, at zero joint acceleration and G_dot qd (n,) (26).
+        H_A: Gyroscopic and gravity torques of the parts, G^T bias (n,) (26).
         H_B_qd: H_B qd (n,) (27).
         A: Constraint Jacobian (c, n): A qd = 0 (28), (29).
         A_dot_qd: Its rate times qd (c,) (30).
-        gap: How far the object's joint is open (c,) [rad, m].
+        gap: Closure error of the object's joint (c,) [rad, m].
         G: Jacobians (2, 6, n) of the parts' centres of mass.
         G_dot_qd: Their rates times qd (2, 6).
         velocity: G qd (2, 6).
         inertia: Lambda (2, 6, 6): the parts' inertias about their centres of mass (21).
         bias: [Omega D_c omega; -m g] of each part (2, 6).
-        L_m: Takes a wrench at the tool to the part's centre of mass (2, 6, 6) (10).
-        L_s: Takes the force of the object's joint there (2, 6, c) (12).
+        L_m: Moves a wrench at the tool to the part's centre of mass (2, 6, 6) (10).
+        L_s: Moves the force of the object's joint to the part's centre of mass (2, 6, c) (12).
         tool_pose: Poses of the tools in the world (2, 4, 4).
-        point: Where the object's joint is in the world (3,) [m], as the second part has it.
-        directions: Of the joint's forces, about that point (6, c): moments and forces.
-        centers: Where the parts' centres of mass are in the world (2, 3) [m].
+        point: Position of the joint's frame on the second part in the world (3,) [m].
+        directions: Directions of the joint's forces about `point` (6, c): moments and forces.
+        centers: Positions of the parts' centres of mass in the world (2, 3) [m].
     """
     model = system.arms
     Xup = joint_transforms(model, q)
@@ -121,7 +121,7 @@ def joint_space_terms(
         "C": joint_forces(model, Xup, net_forces(v, avp, parameters), q),
         "H_A": H_A,
         "H_B_qd": H_B_qd,
-        # K and k are those of the second part relative to the first, K qdd = k.
+        # K qdd = k is the constraint of the second part relative to the first.
         "A": [[-value for value in row] for row in joint.turned_rows(loops.K)],
         "A_dot_qd": joint.turned(loops.k),
         "gap": joint.turned(loops.position_error),
@@ -133,7 +133,7 @@ def joint_space_terms(
 
 
 def world_triples(names: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
-    """Return the rows of a joint that are along all three axes: its force has them in the world's.
+    """Return triples of rows along all three axes, whose forces are in world axes.
 
     Args:
         names: Directions of the rows: "rx", "ry", "rz" for moments, "x", "y", "z" for forces.
@@ -147,12 +147,12 @@ def world_triples(names: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
 
 @dataclass(frozen=True)
 class _ObjectJoint:
-    """The object's joint in the world: where it is, and the directions of its forces.
+    """Position and force directions of the object's joint in the world.
 
     Attributes:
-        point: The origin of its frame on the second part.
-        to_world: Turns that frame's axes into the world's.
-        triples: Rows that are forces, or moments, along all three axes of that frame.
+        point: Origin of its frame on the second part.
+        to_world: Rotation from the axes of this frame to world axes.
+        triples: Triples of rows with forces, or moments, along all three axes of this frame.
         directions: For each row the point of action, the moment and the force, in world axes.
     """
 
@@ -182,7 +182,7 @@ class _ObjectJoint:
         return cls(point, to_world, triples, directions)
 
     def turned(self, rows: Sequence[Scalar]) -> list[Scalar]:
-        """Return one value a row, those of triples in world axes."""
+        """Return one value per row, with triples turned to world axes."""
         values = list(rows)
         for triple in self.triples:
             turned = self.to_world * Vector3.of([rows[i] for i in triple])
@@ -191,7 +191,7 @@ class _ObjectJoint:
         return values
 
     def turned_rows(self, matrix: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-        """Return the rows of a matrix (c, n), those of triples in world axes."""
+        """Return the rows of a matrix (c, n), with triples turned to world axes."""
         columns = [self.turned(column) for column in zip(*matrix, strict=True)]
         return [list(row) for row in zip(*columns, strict=True)]
 

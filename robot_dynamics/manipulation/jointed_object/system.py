@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two arms and the two parts of the jointed object that they hold (section 2 of the report)."""
+"""System of two arms that hold the two parts of a jointed object (section 2 of the report)."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class ObjectPart:
 
     Attributes:
         name: Its link.
-        body: Index of the body that it is part of: the arm's last.
-        placement: The transform from that body's frame to the link's.
+        body: Index of its body: the last body of the arm.
+        placement: The transform from the body's frame to the link's.
         inertia: Its own inertia, in the link's frame.
         tool: The arm's link that holds it.
         tool_placement: The transform from the body's frame to the tool's, where the grasp wrench
             acts.
-        v_index: Where the arm's joints stand in the velocities (N_i,), base to tip.
+        v_index: Indices of the arm's joints in the velocities (N_i,), base to tip.
     """
 
     name: str
@@ -81,7 +81,7 @@ class JointedObjectSystem:
         model: The arms, each with its part rigidly on its tool, and the object's joint as a loop
             joint from the first part to the second. Its constraint forces are those *on the
             second part by the first*, the report's f.
-        parts: What the first and the second arm hold.
+        parts: The parts held by the first and the second arm.
     """
 
     model: Model
@@ -94,7 +94,7 @@ class JointedObjectSystem:
 
     @property
     def constraints(self) -> int:
-        """How many constraints the object's joint has, c: three if it is spherical."""
+        """Number of constraints of the object's joint, c: three if it is spherical."""
         return len(self.joint.type.rows)
 
     @property
@@ -104,7 +104,7 @@ class JointedObjectSystem:
 
     @cached_property
     def arms(self) -> Model:
-        """The arms alone, the parts without mass."""
+        """Model of the arms with massless parts."""
         without = {}
         for part in self.parts:
             name = self.model.bodies[part.body].name
@@ -154,8 +154,9 @@ def jointed_object_system(
     """
     if len(held.joints) != 1 or len(held.links) != 2 or held.loops or held.couplings:
         raise RobotDynamicsError(
-            f"object {held.name!r} has {len(held.links)} links and {len(held.joints)} joints, "
-            "expected two links and the joint between them."
+            f"object {held.name!r} has {len(held.links)} links, {len(held.joints)} joints, "
+            f"{len(held.loops)} loops and {len(held.couplings)} couplings; expected two links and "
+            "the joint between them."
         )
     joint = held.joints[0]
     names = (joint.parent, joint.child)
@@ -168,7 +169,8 @@ def jointed_object_system(
     ]
     if arms.loops or arms.couplings:
         raise RobotDynamicsError(
-            f"{arms.name}: the report's arms are serial chains, expected neither loops nor gears."
+            f"{arms.name}: the arms have {len(arms.loops)} loops and {len(arms.couplings)} "
+            "couplings; expected serial chains."
         )
     parts = (*arms.joints, *carriers)
     links = (*arms.links, *held.links)
@@ -183,17 +185,20 @@ def jointed_object_system(
     first, second = (
         _object_part(model, end, tool) for end, tool in zip(names, tools, strict=True)
     )
-    # Another object, or another grasp, must not cost another compilation.
+    # Variable parameters: another object or grasp needs no new compilation.
     bodies = [model.bodies[part.body].name for part in (first, second)]
     model = replace(model, variable=frozenset((joint.name, *bodies)))
     for name, at in zip(model.joint_names, model.v_slices, strict=True):
         owners = sum(at.start in part.v_index for part in (first, second))
         if owners != 1:
             whose = "no arm" if owners == 0 else "both arms"
-            raise RobotDynamicsError(f"{model.name}: joint {name!r} belongs to {whose}.")
+            raise RobotDynamicsError(
+                f"{model.name}: joint {name!r} belongs to {whose}; expected each joint in one "
+                "arm: lock it."
+            )
         if at.stop != at.start + 1:
             raise RobotDynamicsError(
-                f"{model.name}: joint {name!r} has {at.stop - at.start} degrees of freedom, "
+                f"{model.name}: joint {name!r} has {at.stop - at.start} degrees of freedom; "
                 "expected one."
             )
     return JointedObjectSystem(model, (first, second))
@@ -202,7 +207,10 @@ def jointed_object_system(
 def _object_part(model: Model, name: str, tool: str) -> ObjectPart:
     link, holder = model.link(name), model.link(tool)
     if link.body == WORLD:
-        raise RobotDynamicsError(f"link {name!r} is held by {tool!r}, which cannot move.")
+        raise RobotDynamicsError(
+            f"link {name!r} is held by {tool!r}, which is fixed to the world; expected the tool "
+            "of an arm."
+        )
     at = [model.v_slices[body].start for body in model.support(link.body)]
     return ObjectPart(
         name,
@@ -218,5 +226,5 @@ def _object_part(model: Model, name: str, tool: str) -> ObjectPart:
 def _require_mass(link: LinkElement) -> None:
     if not link.mass > 0.0:
         raise RobotDynamicsError(
-            f"link {link.name!r} has a mass of {link.mass:g} kg, expected a positive one."
+            f"link {link.name!r} has mass {link.mass:g} kg; expected a positive mass."
         )

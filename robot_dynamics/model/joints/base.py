@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every kind of joint answers for: Featherstone's `jcalc` (Tables 4.1 and 8.1)."""
+"""Base class of joint types: Featherstone's `jcalc` (Tables 4.1 and 8.1)."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def combined(columns: Sequence[Motion], rates: Sequence[Scalar]) -> Motion:
 
 @dataclasses.dataclass(frozen=True)
 class ConstraintRow:
-    """What is known about one constraint of a loop joint besides its numbers.
+    """Direction and kind of one constraint of a loop joint.
 
     Attributes:
-        direction: What it blocks: "rx", "ry", "rz" for rotations, "x", "y", "z" for translations.
+        direction: Blocked motion: "rx", "ry", "rz" for rotations, "x", "y", "z" for translations.
             Along "z" every contact has its normal.
         holonomic: False if it constrains the velocity alone: such a row has no position error and
             is never projected.
@@ -61,14 +61,14 @@ class ConstraintRow:
 
 
 class JointType(ABC):
-    """What a kind of joint does, for a scalar type of any kind.
+    """A joint type, over any scalar type.
 
     A type is immutable; its parameters, such as the pitch of a screw, are fields of a frozen
-    dataclass. Everything is expressed in the successor frame F_s of the joint, and joints with an
-    axis have it along z. As a tree joint a type answers for its transform X_J, its motion subspace
-    S, the velocity product c_J and the motion of its position variables; as a loop joint, for its
-    constraint-force subspace T, the rate of T and the residual of its constraints. Those depend on
-    the relative placement X = sXp of the joint's frames, which need not satisfy the joint exactly.
+    dataclass. All quantities are in the successor frame F_s of the joint, whose z is the joint's
+    axis. As a tree joint a type defines its transform X_J, its motion subspace S, the velocity
+    product c_J and the rates of its positions; as a loop joint, its constraint-force subspace T,
+    the rate of T and the residual of its constraints. These depend on the relative placement
+    X = sXp of the joint's frames, which need not satisfy the joint exactly.
 
     A type with constant S or T sets `motion_subspace` or `constraint_subspace`; the others
     override `subspace` and `velocity_product`, or `constraints`, `constraint_rates` and `rows`.
@@ -77,8 +77,8 @@ class JointType(ABC):
         name: The name used in descriptions.
         nq: Number of position variables.
         nv: Number of velocity variables, the joint's degrees of freedom.
-        motion_subspace: The columns of S, where they are constant.
-        constraint_subspace: The columns of T, where they are constant.
+        motion_subspace: The columns of S, if constant.
+        constraint_subspace: The columns of T, if constant.
         has_axis: Whether a description gives an axis, which becomes z.
         varying: Whether S depends on the positions.
         carries: Whether it can be a tree joint; contacts can only close loops.
@@ -127,7 +127,7 @@ class JointType(ABC):
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return positions and velocities after a time [s] of steady motion.
 
-        Velocities are constant here. Where the successor may go straight on while it turns, its
+        Velocities are constant by default. If the successor can move straight while it turns, its
         point `center` (3,) [m] does.
         """
         return self.integrate(q, [time * x for x in qd]), list(qd)
@@ -137,7 +137,7 @@ class JointType(ABC):
         return [0.0] * self.nv
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
-        """Return the step (nv,) that takes `q0` to `q1`: what `integrate` undoes."""
+        """Return the step (nv,) from `q0` to `q1`, the inverse of `integrate`."""
         return [end - start for start, end in zip(q0, q1, strict=True)]
 
     def normalized(self, q: Sequence[Scalar]) -> list[Scalar]:
@@ -161,17 +161,19 @@ class JointType(ABC):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return the constraint errors delta, in the order of T (Table 8.1).
 
-        They are the small displacement from where the successor should be to where it is, in the
-        directions of T; exact to first order near closure, and 0.0 for velocity-only rows.
+        They are the small displacement of the successor from its closed placement, in the
+        directions of T: exact to first order near closure, and 0.0 for velocity-only rows.
 
         Raises:
             NotImplementedError: If this type cannot close a loop.
         """
-        raise NotImplementedError(f"a {self.name} joint cannot close a loop yet.")
+        raise NotImplementedError(
+            f"a {self.name} joint cannot close a loop: it defines no `residual`."
+        )
 
     @property
     def rows(self) -> tuple[ConstraintRow, ...]:
-        """What is known about each constraint, in the order of T."""
+        """Direction and kind of each constraint, in the order of T."""
         return tuple(
             ConstraintRow(next(d for d, c in zip(_DIRECTIONS, f.components(), strict=True) if c))
             for f in self.constraint_subspace
@@ -182,32 +184,32 @@ class JointType(ABC):
         """Whether it can be a loop joint."""
         return type(self).residual is not JointType.residual
 
-    # Either way.
+    # As a tree joint or a loop joint.
 
     def active_forces(self, X: Transform) -> tuple[Force, ...]:
         """Return the columns of T_a: forces on the successor with T_a^T S = 1 (3.37).
 
-        The choice changes the bearing's force, never the motion.
+        The choice affects the bearing's force, not the motion.
         """
         return tuple(Force(s.angular, s.linear) for s in self.motion_subspace)
 
     def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
-        """Return where a placement X = sXp has the joint's freedoms (nv,) [rad or m].
+        """Return the coordinates (nv,) of the joint's freedoms at a placement X = sXp [rad or m].
 
-        They are the inverse of `transform` in the order of the velocities: what `coordinates_of`
-        says of the positions. Rotations of a spherical or floating joint are a rotation vector,
-        translations are in predecessor coordinates. What X does not tell, whole turns, is chosen
-        so that angles are within half a turn of those of `near`.
+        They are the inverse of `transform`, in the order of the velocities, and equal
+        `coordinates_of` the positions. Rotations of a spherical or floating joint are a rotation
+        vector, translations are in predecessor coordinates. X does not determine whole turns:
+        they are chosen so that angles are within half a turn of `near`.
 
         Args:
-            X: The placement; off the joint's freedoms, as loops are open, it may be by a little.
-            near: Coordinates (nv,) that are numbers.
+            X: The placement; in an open loop it can deviate a little from the joint's freedoms.
+            near: Coordinates (nv,), as numbers.
 
         Raises:
-            NotImplementedError: If this type does not say: then no spring can be in it.
+            NotImplementedError: If the type has no coordinates; it cannot have springs.
         """
         if self.nv:
-            raise NotImplementedError(f"a {self.name} joint has no coordinates yet.")
+            raise NotImplementedError(f"a {self.name} joint defines no `coordinates`.")
         return []
 
     def coordinates_of(self, q: Sequence[Scalar]) -> list[Scalar]:
@@ -215,17 +217,17 @@ class JointType(ABC):
         return list(q)
 
     def told_by_placement(self, coordinates: Sequence[float]) -> tuple[float, ...]:
-        """Return coordinates (nv,) of the same placement that `coordinates` can give.
+        """Return the coordinates (nv,) of the same placement in the range of `coordinates`.
 
-        They differ from those given where several coordinates belong to a placement, whole turns
-        aside. Springs pull alike towards either.
+        They differ from the argument if several coordinates, apart from whole turns, give one
+        placement. Springs pull towards all of them alike.
         """
         return tuple(coordinates)
 
     def coordinate_forces(self, X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
-        """Return the forces (nv,) on the velocities that forces on the coordinates amount to.
+        """Return the forces (nv,) along the velocities for forces along the coordinates.
 
-        Their power is the same, so that a spring's force is the gradient of its energy.
+        The power is the same, so that a spring's force is the gradient of its energy.
 
         Args:
             X: The placement of the frames.
@@ -235,12 +237,12 @@ class JointType(ABC):
 
     @property
     def has_coordinates(self) -> bool:
-        """Whether it says where a placement has its freedoms."""
+        """Whether `coordinates` is defined."""
         return self.nv == 0 or type(self).coordinates is not JointType.coordinates
 
     @property
     def freedoms(self) -> tuple[str, ...]:
-        """A name for each freedom (nv,): "" for the only one, a direction, or else a number."""
+        """A name for each freedom (nv,): "" for a single one, a direction, otherwise a number."""
         if self.nv == 1:
             return ("",)
         columns = [list(column.components()) for column in self.subspace(self.neutral())]
@@ -257,7 +259,7 @@ class JointType(ABC):
 
     @property
     def parameters(self) -> dict[str, object]:
-        """The parameters that tell it from other joints of its kind."""
+        """Parameters of the type, by name."""
         if not dataclasses.is_dataclass(self):
             return {}
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -279,13 +281,13 @@ class JointType(ABC):
 
 
 class LoopOnly(JointType):
-    """A joint that can close a loop but carry no body: it has constraints and no positions."""
+    """A joint that can close a loop but not carry a body: it has constraints and no positions."""
 
     nq, nv, carries = 0, 0, False
     motion_subspace = ()
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
-        """Refuse: there are no positions to make a transform of.
+        """Raise an error: the joint has no positions.
 
         Raises:
             RobotDynamicsError: Always.
@@ -295,7 +297,7 @@ class LoopOnly(JointType):
 
 @cache
 def _code_of(kind: type[JointType]) -> str:
-    """Return what tells a user's code from another version of it; nothing for our own."""
+    """Return a fingerprint of a user's code, empty for code of this package."""
     if kind.__module__.startswith(__package__ or ""):
         return ""
     try:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small displacements of a successor frame, read off X = sXp (Table 8.1).
 
-Each function gives some components of d, the displacement from where F_s should be to where it is,
-to first order and in F_s coordinates. In the comments X_rc are the entries of the matrix X,
+Each function gives some components of d, the displacement of F_s from its place in the closed
+joint, to first order and in F_s coordinates. In the comments X_rc are the entries of the matrix X,
 numbered from one as in the book.
 """
 
@@ -16,7 +16,7 @@ from robot_dynamics.spatial import Scalar, Transform, Vector3, rotation_vector
 
 
 def turning(X: Transform) -> list[Scalar]:
-    """Return the rotation d1, d2, d3 of a joint that should not turn at all.
+    """Return the rotation d1, d2, d3 of a joint without rotation.
 
     The rotation vector: the book's sines ½ (X23 - X32), ½ (X31 - X13), ½ (X12 - X21) to first
     order, but not zero for half a turn.
@@ -25,20 +25,20 @@ def turning(X: Transform) -> list[Scalar]:
 
 
 def tilt(X: Transform) -> list[Scalar]:
-    """Return the rotation d1, d2 of a joint that may turn about z."""
+    """Return the rotation d1, d2 of a joint that can turn about z."""
     a, b, _ = X.E.rows
     return [b[2], -a[2]]  # X23, -X13
 
 
 def off_axis(X: Transform) -> list[Scalar]:
-    """Return the translation d4, d5 of a joint that may be anywhere along z."""
+    """Return the translation d4, d5 of a joint that can slide along z."""
     a, b, _ = X.E.rows
     x, y = X.r.x, X.r.y
     return [b[1] * x - b[0] * y, a[0] * y - a[1] * x]  # X53, -X43
 
 
 def origin(X: Transform) -> list[Scalar]:
-    """Return the translation d4, d5, d6 of a joint whose origins should coincide: E r, exact."""
+    """Return the translation d4, d5, d6 of a joint with coincident origins: E r, exact."""
     return list(X.E * X.r)
 
 
@@ -55,7 +55,7 @@ def angle_near(sine: Scalar, cosine: Scalar, near: float) -> Scalar:
 
 
 def wrapped(angle: Scalar) -> Scalar:
-    """Return an angle less whole turns, in [-pi, pi]."""
+    """Return an angle without whole turns, in [-pi, pi]."""
     return atan2(sin(angle), cos(angle))
 
 

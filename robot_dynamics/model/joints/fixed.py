@@ -23,5 +23,5 @@ class Fixed(JointType):
         return Transform.identity()
 
     def residual(self, X: Transform) -> list[Scalar]:
-        """Return the displacement from where the successor should be to where it is."""
+        """Return the displacement of the successor from its place."""
         return [*turning(X), *origin(X)]

@@ -47,7 +47,7 @@ class Floating(JointType):
     def coast(
         self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar, center: Sequence[float]
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return where the center goes straight on, and axes turn at their rate."""
+        """Return position and velocity; the center moves straight, the axes turn steadily."""
         c, E = Vector3.of(center), quaternion.rotation(q[3:])
         about = Vector3.of(qd[:3]).cross(c)
         along = E.inverse_times(Vector3.of(qd[3:]) + about)
@@ -82,7 +82,7 @@ class Floating(JointType):
         return [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
 
     def residual(self, X: Transform) -> list[Scalar]:
-        """Return nothing: nothing is constrained."""
+        """Return no residuals: the joint has no constraints."""
         return []
 
     def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:

@@ -68,7 +68,7 @@ class Helical(JointType):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return d1, d2, d4, d5 and d6 - h d3.
 
-        How far the successor is along the thread is known but for whole turns: any turn will do.
+        The position along the thread is determined except for whole turns, which are ignored.
         """
         advance = X.r.z
         if self.pitch != 0.0:
@@ -76,7 +76,7 @@ class Helical(JointType):
         return [*tilt(X), *off_axis(X), advance]
 
     def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
-        """Return the angle; the distance along the thread tells whole turns."""
+        """Return the angle; the distance along the thread determines whole turns."""
         a, _, _ = X.E.rows
         if self.pitch == 0.0:
             return [angle_near(a[1], a[0], near[0])]

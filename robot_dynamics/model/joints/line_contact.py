@@ -10,9 +10,9 @@ from robot_dynamics.spatial import Scalar, Transform
 
 
 class LineContact(LoopOnly):
-    """The x axes of both frames stay together; all that is left is rolling about them.
+    """The x axes of both frames coincide; the only freedom is rolling about them.
 
-    The contact's normal is z of the successor, which matters where it must not pull.
+    The contact's normal is z of the successor, which matters for contacts that only push.
     """
 
     name = "line"

@@ -16,8 +16,8 @@ class Planar(JointType):
     """Rotation about z and translation in the plane normal to it; a face on a plane, too.
 
     Positions: angle [rad], then x and y of the successor's origin in *predecessor* coordinates
-    [m]. Velocities: about z, then along x and y of the *successor*. The printed Table 4.1 takes
-    the rates of the positions for the velocities, which is not consistent with a constant S.
+    [m]. Velocities: about z, then along x and y of the *successor*. The printed Table 4.1 uses
+    the rates of the positions as velocities, which is not consistent with a constant S.
     """
 
     name, nq, nv, has_axis = "planar", 3, 3, True
@@ -35,7 +35,7 @@ class Planar(JointType):
     def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
         """Turn by `step[0]` and move by `step[1:]`, turned by half of the rotation.
 
-        A step of constant body velocity is exact to third order, as that of a floating joint.
+        A step of constant body velocity is exact to third order, as for a floating joint.
         """
         dx, dy = _turned(q[0] + 0.5 * step[0], step[1], step[2])
         return [q[0] + step[0], q[1] + dx, q[2] + dy]
@@ -43,7 +43,7 @@ class Planar(JointType):
     def coast(
         self, q: Sequence[Scalar], qd: Sequence[Scalar], time: Scalar, center: Sequence[float]
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return where the center goes straight on, and axes turn at their rate."""
+        """Return position and velocity; the center moves straight, the axes turn steadily."""
         w, (a, b, _) = qd[0], center
         x, y = _turned(q[0], qd[1] - w * b, qd[2] + w * a)
         angle = q[0] + time * w
@@ -55,7 +55,7 @@ class Planar(JointType):
         return [angle, *moved], [w, vx + w * b, vy - w * a]
 
     def coasting_rate(self, qd: Sequence[Scalar], center: Sequence[float]) -> list[Scalar]:
-        """Return those of a velocity of the center that does not turn with the axes."""
+        """Return the rates for a velocity of the center that does not turn with the axes."""
         w, (a, b, _) = qd[0], center
         return [0.0, w * (qd[2] + w * a), -w * (qd[1] - w * b)]
 
@@ -65,7 +65,7 @@ class Planar(JointType):
         return [q1[0] - q0[0], dx, dy]
 
     def residual(self, X: Transform) -> list[Scalar]:
-        """Return d1, d2, d6: the distance is that of the successor's origin from the plane."""
+        """Return d1, d2, d6; d6 is the distance of the successor's origin from the plane."""
         return [*tilt(X), X.r.z]
 
     def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quaternions (x, y, z, w) as position variables of joints (section 4.5).
 
-They are of unit length. One that is not means the orientation of its direction: `rotation` divides
-by its length, and `rate` is linear in it.
+They have unit length. A quaternion of another length represents the orientation of its direction:
+`rotation` divides by its length, and `rate` is linear in it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def rotation(quaternion: Sequence[Scalar]) -> Rotation:
 def turn(quaternion: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
     """Return the quaternion (x, y, z, w) after a rotation vector `step` [rad] in its own frame.
 
-    The half-angle series is used up to the tenth order: below one radian per step, where every
-    integrator must stay anyway, its error is under 1e-13; the result is normalised.
+    The half-angle series is used up to the tenth order: for steps below one
+    radian, which every integrator needs, its error is under 1e-13; the result is normalised.
     """
     x, y, z, w = quaternion
     squared = 0.25 * (step[0] * step[0] + step[1] * step[1] + step[2] * step[2])

@@ -58,7 +58,7 @@ class RackAndPinion(JointType):
         return Motion(Vector3.zero(), turning * (qd[0] * qd[0]))
 
     def constraints(self, X: Transform) -> tuple[Force, ...]:
-        """Return two moments, the teeth's forces along x and y of the rack, and that along z."""
+        """Return two moments, and forces along x and y of the rack (the teeth's) and z."""
         teeth = Force(Vector3(0.0, 0.0, -self.radius), predecessor_axis(X, 0))
         apart = Force(Vector3.zero(), predecessor_axis(X, 1))
         return (*forces(1, 2), teeth, apart, *forces(6))
@@ -79,13 +79,13 @@ class RackAndPinion(JointType):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return the tilt, how far the pinion has slipped, and its distance from its path.
 
-        Slip is known but for whole turns of the pinion: any turn will do.
+        Slip is determined except for whole turns of the pinion, which are ignored.
         """
         slip = self.radius * wrapped(X.r.x * (1.0 / self.radius) - angle_about_z(X))
         return [*tilt(X), slip, X.r.y, X.r.z]
 
     def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
-        """Return the angle; the distance along the rack tells whole turns."""
+        """Return the angle; the distance along the rack determines whole turns."""
         rolled = X.r.x * (1.0 / self.radius)
         return [rolled + wrapped(angle_about_z(X) - rolled)]
 

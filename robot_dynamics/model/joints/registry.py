@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint types by name, those of users included."""
+"""Registry of joint types by name, also of users' types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from robot_dynamics.model.joints.spherical import Spherical
 from robot_dynamics.model.joints.universal import Universal
 from robot_dynamics.model.joints.yaw_pitch_roll import YawPitchRoll
 
-#: Before a name it stands for the type with its polarity reversed.
+#: Prefix of the names of types with reversed polarity.
 REVERSED = "reversed "
 
 JOINT_TYPES: dict[str, Callable[..., JointType]] = {
@@ -56,7 +56,7 @@ JOINT_TYPES: dict[str, Callable[..., JointType]] = {
 
 
 def register(name: str, factory: Callable[..., JointType]) -> None:
-    """Make a joint type known by a name.
+    """Register a joint type under a name.
 
     Args:
         name: The name that descriptions use.
@@ -66,9 +66,13 @@ def register(name: str, factory: Callable[..., JointType]) -> None:
         RobotDynamicsError: If the name is taken by another type, or cannot be used in a file.
     """
     if not name.strip() or name.startswith(REVERSED):
-        raise RobotDynamicsError(f"a joint type cannot be called {name!r}.")
+        raise RobotDynamicsError(
+            f"joint type name {name!r} is empty or begins with {REVERSED!r}, expected another."
+        )
     if JOINT_TYPES.get(name, factory) is not factory:
-        raise RobotDynamicsError(f"the name {name!r} already stands for another joint type.")
+        raise RobotDynamicsError(
+            f"joint type name {name!r} is taken by another type, expected a new name."
+        )
     JOINT_TYPES[name] = factory
 
 
@@ -77,11 +81,11 @@ def joint_type(name: str, place: str = "", **parameters: Any) -> JointType:
 
     Args:
         name: One of `JOINT_TYPES`.
-        place: Where the name stands, for messages.
-        parameters: What the type takes, such as `pitch` [m/rad] or `radius` [m].
+        place: Place of the name in a file, for messages.
+        parameters: Parameters of the type, such as `pitch` [m/rad] or `radius` [m].
 
     Raises:
-        UnknownNameError: If there is none; the message lists the names there are.
+        UnknownNameError: If there is none; the message lists the known names.
         RobotDynamicsError: If parameters are missing, unknown or no numbers.
     """
     if name.startswith(REVERSED):
@@ -98,7 +102,7 @@ def joint_type(name: str, place: str = "", **parameters: Any) -> JointType:
     missing = [key for key in needed if key not in parameters]
     if missing:
         listed = " and ".join(map(repr, missing))
-        raise RobotDynamicsError(f"{where}joint type {name!r}: it needs the parameter {listed}.")
+        raise RobotDynamicsError(f"{where}joint type {name!r}: the parameter {listed} is missing.")
     try:
         return JOINT_TYPES[name](**parameters)
     except (TypeError, ValueError) as error:
@@ -111,7 +115,7 @@ def tree_joint_names() -> tuple[str, ...]:
 
 
 def loop_joint_names() -> tuple[str, ...]:
-    """Return the names of the types that can close a loop: those with constraints."""
+    """Return the names of the types with constraints, which can close a loop."""
     return tuple(name for name in JOINT_TYPES if _constrains(JOINT_TYPES[name]))
 
 

@@ -15,8 +15,8 @@ from robot_dynamics.spatial import Force, Motion, Scalar, Transform
 class Reversed(JointType):
     """A joint whose successor carries its predecessor (Table 4.2).
 
-    The position and velocity variables are those of the joint itself: what they mean does not
-    depend on which of the bodies is the parent.
+    Its variables are the position and velocity variables of the joint: their meaning does not
+    depend on the choice of the parent.
 
     Attributes:
         joint: The type of the joint as it is built, from its own predecessor to its successor.
@@ -47,27 +47,27 @@ class Reversed(JointType):
         return tuple(-X.inverse_times(s) for s in self.joint.subspace(q))
 
     def velocity_product(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Motion:
-        """Return -pX_s c_J; the rate of pX_s adds nothing, since v_J x v_J = 0."""
+        """Return -pX_s c_J; the rate of pX_s does not contribute, since v_J x v_J = 0."""
         return -self.joint.transform(q).inverse_times(self.joint.velocity_product(q, qd))
 
     def position_rate(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
-        """Return that of the joint."""
+        """Return the position rate of the joint."""
         return self.joint.position_rate(q, qd)
 
     def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
-        """Return that of the joint."""
+        """Return the joint's positions after a step."""
         return self.joint.integrate(q, step)
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
-        """Return that of the joint."""
+        """Return the step of the joint between two positions."""
         return self.joint.difference(q0, q1)
 
     def normalized(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """Return that of the joint."""
+        """Return the joint's normalized positions."""
         return self.joint.normalized(q)
 
     def neutral(self) -> list[float]:
-        """Return that of the joint."""
+        """Return the joint's neutral position."""
         return self.joint.neutral()
 
     def constraints(self, X: Transform) -> tuple[Force, ...]:
@@ -75,7 +75,7 @@ class Reversed(JointType):
         return tuple(-(X * t) for t in self.joint.constraints(X.inverse()))
 
     def constraint_rates(self, X: Transform, vJ: Motion) -> tuple[Force, ...]:
-        """Return the rates, with that of pX*_s (2.45)."""
+        """Return the rates, including the rate of pX*_s (2.45)."""
         back = X.inverse()
         own = self.joint.constraint_rates(back, -(back * vJ))
         return tuple(
@@ -85,37 +85,37 @@ class Reversed(JointType):
 
     @property
     def rows(self) -> tuple[ConstraintRow, ...]:
-        """Return those of the joint."""
+        """Return the joint's rows."""
         return self.joint.rows
 
     def residual(self, X: Transform) -> list[Scalar]:
-        """Return that of the joint: T and v_J both change sign."""
+        """Return the residual of the joint: T and v_J both change sign."""
         return self.joint.residual(X.inverse())
 
     @property
     def closes(self) -> bool:
-        """Whether the joint itself does."""
+        """Whether the joint can close a loop."""
         return self.joint.closes
 
     def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
-        """Return those of the joint."""
+        """Return the joint's coordinates."""
         return self.joint.coordinates(X.inverse(), near)
 
     def coordinates_of(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """Return those of the joint."""
+        """Return the joint's coordinates at a position."""
         return self.joint.coordinates_of(q)
 
     def told_by_placement(self, coordinates: Sequence[float]) -> tuple[float, ...]:
-        """Return those of the joint."""
+        """Return the joint's coordinates as placements determine them."""
         return self.joint.told_by_placement(coordinates)
 
     def coordinate_forces(self, X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
-        """Return those of the joint: its velocities are those of the joint itself."""
+        """Return the joint's forces, along the same velocities."""
         return self.joint.coordinate_forces(X.inverse(), forces)
 
     @property
     def has_coordinates(self) -> bool:
-        """Whether the joint itself has."""
+        """Whether the joint has coordinates."""
         return self.joint.has_coordinates
 
     def active_forces(self, X: Transform) -> tuple[Force, ...]:
@@ -124,7 +124,7 @@ class Reversed(JointType):
 
     @property
     def parameters(self) -> dict[str, object]:
-        """Those of the joint."""
+        """Parameters of the joint."""
         return self.joint.parameters
 
     @property

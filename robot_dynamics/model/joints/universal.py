@@ -52,7 +52,7 @@ class Universal(JointType):
         return tuple(ConstraintRow(d) for d in ("rz", "x", "y", "z"))
 
     def residual(self, X: Transform) -> list[Scalar]:
-        """Return how far the axes are from a right angle, and the displacement of the origin."""
+        """Return the axes' deviation from a right angle, and the displacement of the origin."""
         return [-X.E.rows[1][0], *origin(X)]
 
     def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:

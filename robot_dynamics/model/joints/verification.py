@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the parts of a joint type fit together, by finite differences.
+"""Verification of joint types by finite differences of their transforms.
 
-Whoever writes a joint type writes down its transform and derives the rest by hand. This takes the
-transform and finds the mistakes in the rest.
+The author of a joint type writes its transform and derives the other functions by hand; here they
+are compared with the transform.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _EXACT = 1e-12
 
 
 def verify(kind: JointType, *, samples: int = 3, seed: int = 0) -> list[str]:
-    """Return what is wrong with a joint type; nothing if its parts fit together.
+    """Return the faults of a joint type; an empty list if its functions are consistent.
 
     As a tree joint: dX_J/dt = -v_J x X_J, c_J as the rate of S, the position rate, `integrate`
     and `difference`. As a loop joint: T^T S = 0, the rate of T, and the residual, which must
-    vanish where the joint is closed and change by T^T d with a small displacement d. Either way
-    T_a^T S = 1, and as many constraints as there are freedoms missing.
+    vanish where the joint is closed and change by T^T d with a small displacement d. In both
+    roles T_a^T S = 1, and freedoms and constraints make six.
 
     Args:
         kind: The type; its positions must be good anywhere between -1 and 1.
         samples: Number of random states.
-        seed: Of the random states.
+        seed: Seed of the random states.
     """
     random = np.random.default_rng(seed)
     problems: list[str] = []
     if kind.carries and (problems := _wrong_sizes(kind)):
-        return problems  # nothing else could be worked out
+        return problems  # the other checks need these sizes
     for _ in range(samples):
         if kind.carries:
             problems += _as_tree_joint(kind, random)
@@ -52,7 +52,7 @@ def verify(kind: JointType, *, samples: int = 3, seed: int = 0) -> list[str]:
 
 
 def _wrong_sizes(kind: JointType) -> list[str]:
-    """Return what has not as many entries as `nq` and `nv` say."""
+    """Return the functions whose number of entries differs from `nq` or `nv`."""
     q, velocity = [0.1] * kind.nq, [0.1] * kind.nv
     parts: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
         ("neutral", "nq", kind.neutral),
@@ -189,7 +189,7 @@ def _differ(
     if a.shape != b.shape:
         return True
     scale = max(1.0, float(np.max(np.abs(b), initial=0.0)))
-    # Not `> by`: what is not a number differs from everything.
+    # Not `> by`: nan differs from every number.
     return not np.max(np.abs(a - b), initial=0.0) <= by * scale
 
 

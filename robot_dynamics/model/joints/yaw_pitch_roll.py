@@ -17,8 +17,8 @@ class YawPitchRoll(JointType):
     """Rotations [rad] about z, then y, then x; the velocities are the rates of the angles.
 
     Singular at a pitch of +-90 degrees, where yaw and roll turn about one axis. The joint
-    `spherical` has no such place. A placement is told by two triples of angles; between frames of
-    a loop joint, drives act on that with a pitch of less than 90 degrees.
+    `spherical` has no singularity. Two triples of angles give the same placement; drives of a loop
+    joint act on the triple with a pitch of less than 90 degrees.
     """
 
     name, nq, nv, varying = "yaw_pitch_roll", 3, 3, True
@@ -55,7 +55,7 @@ class YawPitchRoll(JointType):
         return Motion(turning, Vector3.zero())
 
     def residual(self, X: Transform) -> list[Scalar]:
-        """Return d4, d5, d6: those of the spherical joint."""
+        """Return d4, d5, d6, as for the spherical joint."""
         return origin(X)
 
     def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
@@ -77,7 +77,7 @@ class YawPitchRoll(JointType):
     def active_forces(self, X: Transform) -> tuple[Force, ...]:
         """Return the moments that do work on one angle each: the inverse of S, transposed.
 
-        The angles are those that `coordinates` gives, with a pitch of less than 90 degrees.
+        The angles are the result of `coordinates`, with a pitch of less than 90 degrees.
         """
         a, b, c = X.E.rows
         s3, c3 = b[2], c[2]  # times c2, the cosine of the pitch

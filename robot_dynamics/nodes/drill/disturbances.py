@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What other nodes may do to the controller: messages, floods, publishers and parameters."""
+"""Disturbances of the controller by other nodes: messages, floods, publishers, parameters."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.nodes.conversions import write_time
 from robot_dynamics.nodes.drill.session import CONTROLLER, GRIPPER_JOINT, DrillError, NodeMonitor
 
-_MANY_JOINTS = 3000  # of a message that is larger than what is read
-_OTHER_CLOCK_S = 1000.0  # that a foreign clock is ahead
+_MANY_JOINTS = 3000  # joints of a message that is too large to be read
+_OTHER_CLOCK_S = 1000.0  # lead of a foreign clock
 _GRIPPER_HZ = 200.0
 _FLOOD_HZ = 10_000.0
 _BURST = 50  # messages of a flood that are published at once
@@ -47,7 +47,7 @@ def foreign_clock(monitor: NodeMonitor, seconds: float) -> None:
 
 
 def flood(monitor: NodeMonitor, seconds: float) -> None:
-    """Publish 10 000 references a second; each is refused, because there is no such frame."""
+    """Publish 10 000 references a second, which are refused because their frame is unknown."""
     message = WrenchStamped()
     message.header.frame_id = "nowhere"
     text = serialize_message(message)
@@ -66,13 +66,13 @@ def other_publisher(monitor: NodeMonitor, seconds: float) -> None:
     with monitor.publisher(*monitor.command_topic):
         monitor.wait_for(
             lambda: "publishes on" in monitor.status(CONTROLLER).message,
-            "a word about another publisher",
+            "a warning of another publisher",
         )
         monitor.spin_for(seconds)
 
 
 def extreme_parameters(monitor: NodeMonitor, seconds: float) -> None:
-    """Set a gain to numbers that are no gains.
+    """Set a gain to invalid numbers.
 
     Raises:
         DrillError: If one is accepted.
@@ -80,5 +80,5 @@ def extreme_parameters(monitor: NodeMonitor, seconds: float) -> None:
     for value in _EXTREME:
         refusal = monitor.set_parameter(CONTROLLER, GAIN, value)
         if not refusal:
-            raise DrillError(f"the controller accepted {GAIN} = {value:g}.")
+            raise DrillError(f"the controller accepted {GAIN} = {value:g}; expected a refusal.")
     monitor.spin_for(seconds)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The hazards of the drill: faults, the required reactions, and their trials."""
+"""Hazards of the drill: faults, required reactions, and trials."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from robot_dynamics.app.drill import DrillResult
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.runs.drill import DrillResult
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.nodes.control_session import CLOSE_S
 from robot_dynamics.nodes.drill.disturbances import (
@@ -28,9 +28,10 @@ from robot_dynamics.nodes.drill.session import (
     GUARD,
     SIMULATOR,
     DrillError,
+    DrillSession,
     NodeMonitor,
-    Session,
 )
+from robot_dynamics.wording import apart
 
 Bound = Literal["periods", "stale", "heartbeat", "law", "close"]
 _RESET, _WITH_GUARD = "controller/reset, controller/start", "guard/reset, controller/start"
@@ -38,7 +39,7 @@ _RESET, _WITH_GUARD = "controller/reset, controller/start", "guard/reset, contro
 
 @dataclass(frozen=True)
 class Hazard:
-    """A hazard, and what the nodes have to do about it.
+    """A hazard and the required reaction of the nodes.
 
     Attributes:
         name: Its name.
@@ -46,19 +47,20 @@ class Hazard:
             clock.
         faults: Value for the simulator's parameter `faults`.
         cause: Text that the diagnostics must contain; empty for any.
-        bound: Time until the fallback: two control periods, the declared silence of a stream or of
-            the controller, what the safety layer states for faults that only the motion shows, or
-            the last commands of a controller that ends. None if control has to go on.
+        bound: Longest time until the fallback, beyond two control periods: none, the silence
+            limit of a stream or of the controller, the safety layer's time for faults that only
+            the motion shows, or the time of last commands of a controller that ends. None if
+            control must continue.
         monitor: The node whose diagnostics report it.
-        signal: A signal that is sent to nodes instead of faults.
+        signal: A signal to nodes instead of faults.
         nodes: The nodes that get it, in the order in which they are continued after SIGSTOP.
-        disturbance: What another node does instead of faults, for some seconds.
+        disturbance: Action of another node instead of faults, for some seconds.
         lasts_s: Duration of the hazard [s].
-        restart: Whether the nodes have to be started again.
-        parameters: Further parameters with which the first node is started anew before; it is
-            started without them again afterwards. None if it need not be.
+        restart: Whether the nodes must be started again.
+        parameters: Further parameters of the first node, which is restarted with them before and
+            without them afterwards. None without restart.
         full_disk: Whether the controller's recording cannot be written, instead of faults.
-        recovery: What is done to run again, in words.
+        recovery: The way back to a run, in words.
     """
 
     name: str
@@ -78,24 +80,24 @@ class Hazard:
 
     @property
     def commands_stop(self) -> bool:
-        """Whether no node may be there to command the arms, for a time."""
+        """Whether the arms can be without a commanding node for a time."""
         return self.signal != 0 and CONTROLLER in self.nodes and self.bound != "close"
 
 
 def _goes_on(name: str, faults: str = "", **how: Any) -> Hazard:
-    """Return a hazard on the wall clock during which control has to go on."""
+    """Return a hazard on the wall clock during which control must continue."""
     return Hazard(name, False, faults, **{"bound": None, "recovery": "none", **how})
 
 
 def _false(name: str, faults: str, cause: str, lasts_s: float = 0.0) -> Hazard:
-    """Return a hazard of false data, seen at once or, if it lasts, by the motion alone."""
+    """Return a hazard of false data, detected at once or, if it lasts, only by the motion."""
     if not lasts_s:
         return Hazard(name, True, faults, cause)
     return Hazard(name, True, faults, cause, "law", lasts_s=lasts_s)
 
 
 def _killed(name: str, node: str, recovery: str, **reaction: Any) -> Hazard:
-    """Return the hazard that a node is killed, and has to be started again."""
+    """Return the hazard that a node is killed and must be started again."""
     kill, recovery = signal.SIGKILL, f"{node} started again{recovery}"
     nodes = (node,)
     return Hazard(
@@ -110,7 +112,7 @@ def _stopped(node: str, **reaction: Any) -> Hazard:
 
 
 def _suspended(*nodes: str) -> Hazard:
-    """Return the hazard that controller and guard do not run for a while, as by `docker pause`."""
+    """Return the hazard that controller and guard are suspended, as by `docker pause`."""
     name = f"both suspended, {nodes[0]} first to go on"
     return Hazard(name, False, signal=signal.SIGSTOP, nodes=nodes, lasts_s=0.6, bound=None)
 
@@ -198,19 +200,19 @@ HAZARDS = (
 )
 
 
-_NEXT_NODE_S = 0.03  # until the next one of suspended nodes goes on
-_AFTERWARDS_S = 0.3  # for which the fallback is watched
-_LONGEST_S = 20.0  # until the fallback
+_NEXT_NODE_S = 0.03  # time between the continuation of suspended nodes
+_AFTERWARDS_S = 0.3  # time for which the fallback is watched
+_LONGEST_S = 20.0  # longest wait for the fallback
 _NANOSECOND_S = 1e-9
 _ROUNDING = 1e-9
 _ATTEMPTS = 3
-_COMMAND_TIMEOUT_S = 0.05  # of drives, by default: no gap between commands may be longer
+_COMMAND_TIMEOUT_S = 0.05  # default timeout of drives, the longest gap between commands
 
 
 def bound_s(
-    hazard: Hazard, session: Session, period: float, safety: SafetySettings
+    hazard: Hazard, session: DrillSession, period: float, safety: SafetySettings
 ) -> float | None:
-    """Return the longest time until the fallback [s]; None if control has to go on."""
+    """Return the longest time until the fallback [s]; None if control must continue."""
     if hazard.bound is None:
         return None
     declared = {
@@ -223,12 +225,12 @@ def bound_s(
     return declared[hazard.bound] + 2.0 * period
 
 
-def gap_bound_s(hazard: Hazard, session: Session, period: float) -> float | None:
-    """Return the longest time allowed between two commands to an arm [s]; None if there is none.
+def gap_bound_s(hazard: Hazard, session: DrillSession, period: float) -> float | None:
+    """Return the longest time allowed between two commands to an arm [s]; None without a limit.
 
-    In lockstep, time waits for commands. The law sends none without samples, until their stream
-    counts as stale. After a controller that ended without a goodbye, the guard waits for its
-    heartbeat; while both are suspended nobody commands the arms.
+    In lockstep, time waits for commands. Without samples the law sends no commands until their
+    stream counts as stale. After a controller that ended without a goodbye, the guard waits for
+    its heartbeat. While both are suspended, no node commands the arms.
     """
     if session.lockstep or (hazard.commands_stop and hazard.bound is None):
         return None
@@ -242,19 +244,20 @@ def gap_bound_s(hazard: Hazard, session: Session, period: float) -> float | None
 def problems_of_commands(
     not_finite: int, largest: float, step: float = 0.0, step_bound: float = math.inf
 ) -> list[str]:
-    """Return what was wrong with commands.
+    """Return the problems of commands, in sentences.
 
     Args:
-        not_finite: Number of those that were not finite.
-        largest: The largest torque over its limit.
+        not_finite: Number of commands that were not finite.
+        largest: The largest ratio of a torque to its limit.
         step: The largest change of a torque from one command to the next [N m or N].
         step_bound: The largest change allowed [N m or N].
     """
-    found = [f"{not_finite} commands were not finite."] if not_finite else []
+    found = [f"{not_finite} commands were not finite; expected none."] if not_finite else []
     if largest > 1.0 + _ROUNDING:
-        found.append(f"a torque was {largest:.3f} of its limit.")
+        found.append(f"a torque was {apart(largest, 1.0)[0]} of its limit; expected at most 1.")
     if step > step_bound + _ROUNDING:
-        found.append(f"a torque changed by {step:.3g} N m at once; allowed are {step_bound:g}.")
+        change, most = apart(step, step_bound)
+        found.append(f"a torque changed by {change} N m at once; expected at most {most}.")
     return found
 
 
@@ -270,28 +273,28 @@ class Trial:
         scenario: The scenario.
     """
 
-    def __init__(self, session: Session, monitor: NodeMonitor, scenario: Scenario) -> None:
+    def __init__(self, session: DrillSession, monitor: NodeMonitor, scenario: Scenario) -> None:
         self.session, self._monitor = session, monitor
         self._period, self._safety = scenario.control.period, scenario.safety
 
     def run(self, hazard: Hazard) -> DrillResult:
-        """Try a hazard, and go back to a run without it.
+        """Try a hazard, and return to a run without it.
 
-        A trial on the wall clock that fails is repeated, because other processes of the machine
-        may have disturbed it; errors of the nodes repeat themselves.
+        A failed trial on the wall clock is repeated, because other processes of the machine can
+        have disturbed it; errors of the nodes would repeat themselves.
 
         Raises:
-            DrillError: If nodes fail for another reason than the hazard.
+            DrillError: If nodes fail for a reason other than the hazard.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             last = attempt == _ATTEMPTS
             try:
                 result = replace(self._once(hazard), attempts=attempt)
-            except DrillError:  # before the hazard: a node did not get the machine
+            except DrillError:  # before the hazard: the machine was too busy for a node
                 if last:
                     raise
                 continue
-            # No load of the machine excuses commands that are wrong.
+            # The load of the machine does not excuse wrong commands.
             wrong = problems_of_commands(
                 0, result.largest_torque, result.largest_step, result.step_bound
             )
@@ -329,19 +332,21 @@ class Trial:
         self._let_pass(_AFTERWARDS_S)
         if hazard.commands_stop and bound is None:
             seen = session.condition
-        # On the wall clock, less the time in which the machine did not run this process.
+        # On the wall clock, the time in which the machine did not run this process is allowed.
         allowed = 0.0 if session.lockstep else stalled
         if bound is not None and fallback is not None:
             if fallback > bound + allowed + _ROUNDING:
-                problems.append(f"the fallback came after {1e3 * fallback:.1f} ms.")
+                came, most = apart(1e3 * fallback, 1e3 * (bound + allowed))
+                problems.append(f"the fallback came after {came} ms; expected at most {most} ms.")
             if fallback < 0.0:
-                problems.append("control had ended before.")
+                problems.append("control had ended before the hazard; expected it to run.")
         step_bound = self._safety.torque_rate * self._period
         step, gap = monitor.largest_step, monitor.largest_gap_s
         gap_bound = gap_bound_s(hazard, session, self._period)
         problems += problems_of_commands(monitor.not_finite, monitor.largest, step, step_bound)
         if gap_bound is not None and gap > gap_bound + allowed:
-            problems.append(f"no command came for {1e3 * gap:.0f} ms.")
+            came, most = apart(1e3 * gap, 1e3 * (gap_bound + allowed))
+            problems.append(f"no command came for {came} ms; expected one within {most} ms.")
         largest, commands = monitor.largest, monitor.commands
         if hazard.parameters:
             session.end_node(hazard.nodes[0], signal.SIGINT)
@@ -369,7 +374,7 @@ class Trial:
         )
 
     def _prepare(self, hazard: Hazard) -> None:
-        """Start a node anew, with other parameters, if the hazard needs that."""
+        """Restart a node with other parameters, if the hazard needs them."""
         session = self.session
         if hazard.parameters is None:
             return
@@ -377,15 +382,15 @@ class Trial:
         session.end_node(node, signal.SIGINT)
         session.start_nodes(node, **hazard.parameters)
         session.begin()
-        if hazard.full_disk:  # no file may grow any more
+        if hazard.full_disk:  # files cannot grow
             limit = (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
             resource.prlimit(session.nodes[node].pid, resource.RLIMIT_FSIZE, limit)
 
     def _inject(self, hazard: Hazard) -> int:
-        """Cause the hazard; return when it began, in ticks or nanoseconds.
+        """Cause the hazard; return its begin in ticks or nanoseconds.
 
         Raises:
-            DrillError: If that fails, or a node does not end as it should.
+            DrillError: If it has no effect, or a node ends with an error.
         """
         monitor, session = self._monitor, self.session
         if hazard.faults:
@@ -405,11 +410,11 @@ class Trial:
                 continue
             status = session.end_node(node, hazard.signal)
             if status and hazard.signal != signal.SIGKILL:
-                raise DrillError(f"the {node} ended with status {status}.")
+                raise DrillError(f"the {node} ended with status {status}; expected 0.")
         return now
 
     def _wait_for_report(self, hazard: Hazard) -> str:
-        """Return what the diagnostics say of a hazard: a fault, or anything if control goes on."""
+        """Return the report of a hazard in the diagnostics: a fault, if control must end."""
         status = self._monitor.status(hazard.monitor)
 
         def reported() -> list[str]:
@@ -422,7 +427,7 @@ class Trial:
         return reported()[0]
 
     def _let_pass(self, seconds: float) -> None:
-        """Watch for some time [s]: of the wall clock, in lockstep also of the simulation."""
+        """Watch for a wall-clock time [s], and in lockstep for the same simulated time."""
         first = self._monitor.tick
         self._monitor.spin_for(seconds)
         if self.session.lockstep:

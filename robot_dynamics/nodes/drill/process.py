@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a drill: starts nodes, tries hazards or soaks, and reports JSON, one a line."""
+"""The process of a drill: starts nodes, tries hazards or soaks, and reports lines of JSON."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ import numpy as np
 import rclpy
 
 from robot_dynamics.app.progress import print_event
-from robot_dynamics.app.scenario import Scenario, build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial, problems_of_commands
-from robot_dynamics.nodes.drill.session import NodeMonitor, Session, start_ros
+from robot_dynamics.nodes.drill.session import DrillSession, NodeMonitor, start_ros
 from robot_dynamics.simulation.faults import KINDS
 
-WALL_CLOCK_RATE_HZ = 250.0  # that a busy laptop can keep
+WALL_CLOCK_RATE_HZ = 250.0  # control rate that a busy laptop can keep
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a drill, and return the exit status: 0 when it has finished, whatever it found."""
+    """Run a drill, and return the exit status: 0 if it was completed, whatever it found."""
     parser = argparse.ArgumentParser()
     parser.add_argument("scenario")
     parser.add_argument("--only", action="append", default=[])
@@ -79,7 +80,7 @@ def try_hazards(
         folder: The working directory of the nodes.
 
     Raises:
-        UnknownNameError: If there is no hazard of a name.
+        UnknownNameError: If no hazard has a name.
         DrillError: If the nodes fail without any hazard.
     """
     names = [hazard.name for hazard in HAZARDS]
@@ -94,7 +95,7 @@ def try_hazards(
         if not own:
             continue
         print_event("progress", tick=done, ticks=len(hazards), doing="starting nodes")
-        with Session(monitor, run, folder, lockstep=lockstep) as session:
+        with DrillSession(monitor, run, folder, lockstep=lockstep) as session:
             session.start_nodes()
             session.begin()
             trial = Trial(session, monitor, run)
@@ -107,7 +108,7 @@ def try_hazards(
 
 
 MOST_GROWTH_MB = 5.0
-_WARM_S = 60.0  # of simulated time, after which nothing new has to be loaded
+_WARM_S = 60.0  # simulated time after which all code and data are loaded
 _MEGABYTE = 2.0**20
 
 
@@ -117,7 +118,7 @@ class Usage:
 
     Attributes:
         memory_mb: Resident memory, after warming up and at the end [MiB].
-        files: Open files, likewise.
+        files: Open files, after warming up and at the end.
     """
 
     memory_mb: list[float] = field(default_factory=list)
@@ -131,20 +132,24 @@ class Usage:
         self.files[1:] = [len(os.listdir(f"/proc/{pid}/fd"))]
 
     def problems(self, name: str) -> list[str]:
-        """Return what has grown."""
+        """Return the growth of memory and open files, in sentences."""
         if len(self.memory_mb) < 2:
             return []
         found = []
         growth = self.memory_mb[1] - self.memory_mb[0]
         if growth > MOST_GROWTH_MB:
-            found.append(f"memory of the {name} grew by {growth:.1f} MB.")
+            found.append(
+                f"memory of the {name} grew by {growth:.4g} MB; expected at most "
+                f"{MOST_GROWTH_MB:g} MB."
+            )
         if self.files[1] > self.files[0]:
-            found.append(f"{self.files[1] - self.files[0]} files of the {name} stayed open.")
+            count = self.files[1] - self.files[0]
+            found.append(f"{count} files of the {name} stayed open; expected none.")
         return found
 
 
 class Soak:
-    """Runs of random length in lockstep, each with a random fault: nothing may grow or end.
+    """Runs of random length in lockstep, each with a random fault, to find growth and crashes.
 
     Args:
         monitor: The node that monitors them.
@@ -160,7 +165,7 @@ class Soak:
         self._monitor, self._seconds = monitor, seconds
         self._period = scenario.control.period
         self._arms = [arm.name for arm in scenario.cell.arms]
-        self._session = Session(monitor, scenario, folder, lockstep=True)
+        self._session = DrillSession(monitor, scenario, folder, lockstep=True)
         self._random = np.random.default_rng(seed)
         self._faults: Counter[str] = Counter()
         self._simulated = self._largest = 0.0
@@ -170,7 +175,7 @@ class Soak:
         """Run, and return the figures (JSON values).
 
         Raises:
-            DrillError: If a node ends, or does not get back to a run.
+            DrillError: If a node ends, or does not return to a run.
         """
         begin = time.monotonic()
         usage: dict[str, Usage] = {}

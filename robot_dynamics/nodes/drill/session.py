@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Running nodes of a drill: their processes, and a node that monitors and controls them."""
+"""Nodes of a drill: their processes, and a node that monitors and controls them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.node_process import NodeProcess, end_all, start_with_parameters
-from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -40,14 +40,14 @@ from robot_dynamics.nodes.services import RepeatedCall
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
 SIMULATOR, CONTROLLER, GUARD = "simulator", "controller", "guard"
-GRIPPER_JOINT = "gripper_joint"  # that controller and guard ignore
-MOVING_S = 0.6  # of simulated time from a start until the object moves
+GRIPPER_JOINT = "gripper_joint"  # a joint that controller and guard ignore
+MOVING_S = 0.6  # simulated time from a start until the object moves
 _TIMEOUT_S = 30.0
 _START_S = 60.0
 _LONGEST_S = 3600.0
-_IN_TRANSIT_S = 0.05  # in which commands of the run that was reset arrive
-_STANDSTILL_S = 2.0  # of wall clock: some faults stop simulated time until they are over
-_ATTEMPTS = 4  # on the wall clock, where a busy machine may spoil a start
+_IN_TRANSIT_S = 0.05  # time in which commands of the run before the reset arrive
+_STANDSTILL_S = 2.0  # wall-clock wait, as some faults stop simulated time until they end
+_ATTEMPTS = 4  # on the wall clock, where a busy machine can spoil a start
 _CALL_AGAIN_S = 6.0
 # Deep enough for all messages that arrive while this process waits for the machine.
 _DEEP = QoSProfile(depth=2000, reliability=QoSReliabilityPolicy.RELIABLE)
@@ -55,16 +55,16 @@ _NEGATIVE = 1 << 31  # numbers above it are ticks of clocks that were set back
 
 
 class DrillError(RobotDynamicsError):
-    """A drill that cannot go on: the nodes fail without any hazard."""
+    """A drill that cannot continue: the nodes fail without a hazard."""
 
 
 def start_ros() -> None:
-    """Initialise ROS in this process; signals stay Python's."""
+    """Initialise ROS in this process; Python keeps handling signals."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
 
 
 @dataclass
-class Status:
+class NodeStatus:
     """The last diagnostics of a node.
 
     Attributes:
@@ -81,17 +81,17 @@ class Status:
 
 
 class NodeMonitor:
-    """A node that reads commands and diagnostics of the others, and calls their services.
+    """A node that reads commands and diagnostics of other nodes, and calls their services.
 
     Attributes:
         statuses: The last diagnostics of each node, by its name.
-        largest: The largest torque over its limit since `reset`.
-        not_finite: Number of commands since then that were not finite.
-        commands: Number of commands since then.
-        tick: The last control tick that was answered since then.
-        largest_step: The largest change of a joint's torque from one command to the next
-            since then [N m or N].
-        largest_gap_s: The longest time between two commands to an arm since then, as the
+        largest: The largest ratio of a torque to its limit since `reset`.
+        not_finite: Number of commands since `reset` that were not finite.
+        commands: Number of commands since `reset`.
+        tick: The last answered control tick since `reset`.
+        largest_step: The largest change of a joint's torque from one command to the next since
+            `reset` [N m or N].
+        largest_gap_s: The longest time between two commands to an arm since `reset`, as the
             middleware received them [s].
         command_topic: Type and name of the commands of an arm.
         lockstep: Whether there is a command for every control period.
@@ -123,7 +123,7 @@ class NodeMonitor:
         )
         self._clients: dict[str, Any] = {}
         self.stalled_s = 0.0
-        self.statuses: dict[str, Status] = {}
+        self.statuses: dict[str, NodeStatus] = {}
         self.reset()
 
     def close(self) -> None:
@@ -137,9 +137,9 @@ class NodeMonitor:
         self.largest, self.not_finite, self.commands, self.tick = 0.0, 0, 0, -1
         self.largest_step = self.largest_gap_s = 0.0
 
-    def status(self, node: str) -> Status:
+    def status(self, node: str) -> NodeStatus:
         """Return the last diagnostics of a node; an empty status if there are none."""
-        return self.statuses.setdefault(node, Status())
+        return self.statuses.setdefault(node, NodeStatus())
 
     def _on_command(
         self, arm: str, effort: NDArray[np.float64], message: Float64MultiArray
@@ -154,7 +154,7 @@ class NodeMonitor:
         gap = (received - self._received.get(arm, received)) / SECOND
         self.largest_gap_s = max(self.largest_gap_s, gap)
         last, before = self._torques.get(arm, (number, torque))
-        # The middleware may leave out commands to a reader that is slow, which shows in lockstep.
+        # The middleware can drop commands to a slow reader; in lockstep their numbers show it.
         periods = max(1, number - last) if self.lockstep else 1
         step = float(np.abs(torque - before).max()) / periods
         self.largest_step = max(self.largest_step, step)
@@ -173,7 +173,7 @@ class NodeMonitor:
             status.count += 1
 
     def spin_once(self, seconds: float = 0.01) -> None:
-        """Read what has arrived, waiting for a message for at most so long [s]."""
+        """Read the messages, after waiting for one up to a timeout [s]."""
         begin = time.monotonic()
         self._inbox.wait(seconds)
         self.stalled_s = max(self.stalled_s, time.monotonic() - begin - seconds)
@@ -181,7 +181,7 @@ class NodeMonitor:
         self._executor.spin_once(timeout_sec=0)
 
     def spin_for(self, seconds: float, interval: float = 0.01) -> None:
-        """Read messages for a while [s]; services at least once in every interval [s]."""
+        """Read messages for a time [s], and run services at least once per interval [s]."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self.spin_once(interval)
@@ -199,7 +199,7 @@ class NodeMonitor:
             condition: The condition.
             what: Its name, for the error.
             seconds: The timeout [s].
-            check: Called meanwhile; raises if the condition cannot come true any more.
+            check: Called meanwhile; raises if the condition cannot be met any more.
 
         Raises:
             DrillError: After the timeout.
@@ -214,7 +214,7 @@ class NodeMonitor:
             self.spin_once()
 
     def call(self, service: str) -> tuple[bool, str]:
-        """Call a `Trigger` service, as "controller/start"; return success and message.
+        """Call a `Trigger` service, such as "controller/start"; return success and message.
 
         Raises:
             DrillError: If it does not answer.
@@ -253,7 +253,7 @@ class NodeMonitor:
             raise DrillError(f"simulator: {refusal}")
 
     def set_parameter(self, node: str, name: str, value: str | float) -> str:
-        """Set a parameter of a node; return why it was refused, empty if it was not.
+        """Set a parameter of a node; return the reason of a refusal, empty without.
 
         Raises:
             DrillError: If the node does not answer.
@@ -268,7 +268,7 @@ class NodeMonitor:
         """Return a publisher that a node has discovered, and destroy it afterwards.
 
         Raises:
-            DrillError: If none does.
+            DrillError: If no node discovers it.
         """
         publisher = self._node.create_publisher(kind, topic, STREAM)
         try:
@@ -287,28 +287,28 @@ class NodeMonitor:
         return call.response()
 
     def destroy_clients(self) -> None:
-        """Destroy the clients of services, because their nodes have ended."""
+        """Destroy the clients of services whose nodes have ended."""
         for client in self._clients.values():
             self._node.destroy_client(client)
         self._clients.clear()
 
 
-class Session:
+class DrillSession:
     """The processes of the nodes, and the way back to a run without faults.
 
     Attributes:
         nodes: The processes, by name.
         lockstep: Whether simulated time waits for commands.
-        stale_after_s: See below.
-        heartbeat_timeout_s: See below.
+        stale_after_s: As in the arguments.
+        heartbeat_timeout_s: As in the arguments.
 
     Args:
         monitor: The node that monitors them.
         scenario: The scenario.
         folder: The working directory of the processes.
         lockstep: Whether simulated time waits for commands.
-        guarded: On the wall clock, whether drives hold the last torque for ever and there is a
-            guard; else drives brake when commands stop.
+        guarded: On the wall clock, whether drives hold the last torque without a timeout and there
+            is a guard; else drives brake when commands stop.
         stale_after_s: On the wall clock, time after which a silent stream is lost [s].
         heartbeat_timeout_s: On the wall clock, time after which a silent controller is lost [s].
     """
@@ -343,8 +343,7 @@ class Session:
                 "stale_after": stale_after_s,
                 "ignored_joints": [GRIPPER_JOINT],
             }
-            # Tolerant, so that slow machines may be tried too; references of the scenario are
-            # followed until others come.
+            # Tolerant of slow machines. References of the scenario are followed until others come.
             started = {
                 "autostart": "never",
                 "sample_rate_tolerance": 1.0,
@@ -356,7 +355,7 @@ class Session:
                 CONTROLLER: common | held | watched | started,
             }
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> DrillSession:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -396,28 +395,29 @@ class Session:
         """Check that all nodes are running.
 
         Raises:
-            DrillError: With the last output of a node that has ended.
+            DrillError: If a node has ended, with its last output.
         """
         for process in self.nodes.values():
             if process.exit_status is not None:
                 words = " | ".join(process.last_lines()[-3:])
                 raise DrillError(
-                    f"the {process.name} ended with status {process.exit_status}: {words}"
+                    f"the {process.name} ended with status {process.exit_status}; expected it to "
+                    f"run: {words}"
                 )
 
     def begin(self) -> None:
         """Bring the arms to the start, start control, and wait until it moves the object.
 
         Raises:
-            DrillError: If that fails.
+            DrillError: If a step fails.
         """
         self._attempt(self._recover, self._wait_until_moving)
 
     def recover(self) -> None:
-        """Reset and start all nodes as the documentation tells after a fault.
+        """Reset and start all nodes as documented for faults.
 
         Raises:
-            DrillError: If that fails.
+            DrillError: If a step fails.
         """
         self._attempt(self._recover)
 
@@ -436,7 +436,7 @@ class Session:
         monitor = self._monitor
         monitor.set_faults("")
         monitor.call("controller/stop")
-        # Its brakes hold the arms until controller and guard have been reset as well.
+        # Its brakes hold the arms until controller and guard are reset as well.
         monitor.call_until_success("simulator/reset")
         monitor.call_until_success("controller/reset")
         if monitor.status(GUARD).message.startswith("in charge"):
@@ -444,12 +444,12 @@ class Session:
         monitor.spin_for(_IN_TRANSIT_S)
         monitor.reset()
         if not self.lockstep:
-            # A guard may have taken over meanwhile, and holds the arms at another place.
+            # A guard can have taken over meanwhile, and then holds the arms at other positions.
             monitor.call_until_success("controller/start", self._take_from_guard)
             return
-        # Called once: in lockstep nothing changes while one waits.
+        # Called once: in lockstep the state does not change meanwhile.
         success, message = monitor.call("controller/start")
-        # A call that was repeated because its answer was lost says that control runs.
+        # The answer to a call that was repeated because its answer was lost: control runs.
         if not success and not message.startswith("start refused: active;"):
             raise DrillError(f"controller/start: {message}")
 
@@ -472,10 +472,10 @@ class Session:
             raise DrillError(f"control ended before any hazard: {self.condition}")
 
     def run_for(self, seconds: float) -> None:
-        """Return after some simulated time [s] in lockstep, or when it has come to a standstill.
+        """Return after a simulated time [s] in lockstep, or when simulated time stands still.
 
         Raises:
-            DrillError: If a node has ended then.
+            DrillError: If simulated time stands still because a node has ended.
         """
         wanted = self._monitor.tick + round(seconds / self._period)
         last, moved_at = self._monitor.tick, time.monotonic()
@@ -489,7 +489,7 @@ class Session:
 
     @property
     def is_active(self) -> bool:
-        """Whether the diagnostics of the controller say that control runs without a fault."""
+        """Whether control runs without a fault, by the controller's diagnostics."""
         return self.condition.startswith("active")
 
     @property

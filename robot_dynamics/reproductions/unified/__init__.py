@@ -8,7 +8,7 @@ names each correction where it matters.
 
 from robot_dynamics.reproductions.unified.carrying import Carrying, carrying
 from robot_dynamics.reproductions.unified.forward import UnifiedMotion, forward_dynamics
-from robot_dynamics.reproductions.unified.held_object import ObjectTerms
+from robot_dynamics.reproductions.unified.held_object import HeldObjectTerms
 from robot_dynamics.reproductions.unified.operators import Operators
 from robot_dynamics.reproductions.unified.partition import Partition
 from robot_dynamics.reproductions.unified.system import (

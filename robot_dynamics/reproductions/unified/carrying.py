@@ -66,7 +66,7 @@ def carrying(
     """
     parts, held = terms.parts, terms.held
     if held is None:
-        raise RobotDynamicsError("the end-effectors hold no object, expected one to carry.")
+        raise RobotDynamicsError("the end-effectors hold no object, expected a held object.")
     W, M_o = held.W, held.M_o
     # V_o = B V_p while the joints stand still: the grasps make B of J_p = W B.
     B = np.linalg.lstsq(W, parts.J_p, rcond=None)[0]

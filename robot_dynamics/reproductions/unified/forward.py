@@ -63,8 +63,8 @@ def forward_dynamics(
         sizes = np.linalg.eigvalsh(H)
         if not sizes[0] > _SINGULAR * sizes[-1]:
             raise RobotDynamicsError(
-                "the end-effectors cannot move in every direction here: their Jacobian has a rank "
-                f"below {len(H)}, and the grasp wrenches are not determined."
+                "the Jacobian of the end-effectors is rank-deficient at these positions; expected "
+                f"rank {len(H)}, for which the grasp wrenches are determined."
             )
         # Step 2: (49); printed with the inverse of M_o and without W^T
         push = np.linalg.solve(H, open_acceleration)

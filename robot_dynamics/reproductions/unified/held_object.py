@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ObjectTerms:
+class HeldObjectTerms:
     """M_o V_dot_o + b_o = W^T f_e (32), (33), in the object's frame.
 
     Attributes:

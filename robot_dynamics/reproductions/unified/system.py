@@ -28,7 +28,7 @@ from robot_dynamics.model import (
     build,
 )
 from robot_dynamics.model.parameters import Parameters
-from robot_dynamics.reproductions.unified.held_object import ObjectTerms, grip_matrix
+from robot_dynamics.reproductions.unified.held_object import HeldObjectTerms, grip_matrix
 from robot_dynamics.reproductions.unified.partition import Partition
 from robot_dynamics.spatial import Motion
 
@@ -46,7 +46,7 @@ class UnifiedTerms:
     """
 
     parts: Partition
-    held: ObjectTerms | None
+    held: HeldObjectTerms | None
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class UnifiedSystem:
         if self.object_v is None:
             return UnifiedTerms(parts, None)
         at = self.object_v
-        return UnifiedTerms(parts, ObjectTerms(H[at, at], C[at], self.grip))
+        return UnifiedTerms(parts, HeldObjectTerms(H[at, at], C[at], self.grip))
 
     @cached_property
     def _kernel(self) -> Any:
@@ -157,7 +157,7 @@ def unified_system(
     """
     if held is not None and len(grasps) != len(tools):
         raise RobotDynamicsError(
-            f"{len(tools)} end-effectors have {len(grasps)} grasps, expected one each."
+            f"{len(grasps)} grasps for {len(tools)} end-effectors, expected one for each."
         )
     links, joints, loops = robot.links, robot.joints, robot.loops
     if held is not None:
@@ -177,8 +177,8 @@ def unified_system(
     expected = 0 if held is None else 6 * len(tools)
     if model.constraint_count != expected:
         raise RobotDynamicsError(
-            f"{robot.name}: the unified model is one of trees, expected no constraints besides "
-            "the grasps; the closed-loop engine takes any."
+            f"{robot.name}: the mechanism has constraints other than the grasps, expected a tree: "
+            "use the closed-loop engine."
         )
     object_v = None
     own = np.ones(model.nv, dtype=bool)

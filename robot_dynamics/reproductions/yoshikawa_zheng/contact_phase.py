@@ -19,7 +19,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True)
-class ContactSettings:
+class ContactPhaseSettings:
     """When a contact begins and ends.
 
     Attributes:
@@ -34,7 +34,7 @@ class ContactSettings:
     def __post_init__(self) -> None:
         if not (self.touch > 0.0 and self.lost_after > 0.0):
             raise ArgumentError(
-                f"contact from {self.touch:g} N on, lost after {self.lost_after:g} s, expected "
+                f"touch is {self.touch:g} N and lost_after {self.lost_after:g} s, expected "
                 "positive numbers."
             )
 
@@ -47,7 +47,7 @@ class ContactPhase:
         period: Of control [s].
     """
 
-    def __init__(self, settings: ContactSettings, period: float) -> None:
+    def __init__(self, settings: ContactPhaseSettings, period: float) -> None:
         self._settings, self._period = settings, period
         self.phase = Phase.FREE
         self._without = 0.0

@@ -14,14 +14,14 @@ from robot_dynamics.manipulation.hybrid import HybridTerms, surface_masses
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import (
     ContactPhase,
-    ContactSettings,
+    ContactPhaseSettings,
     Phase,
 )
 from robot_dynamics.reproductions.yoshikawa_zheng.law import (
+    CoordinateServo,
+    CoordinateServoSettings,
     ForceServo,
-    ForceServoSettings,
-    MotionServo,
-    MotionServoSettings,
+    ForceServoParameters,
     hybrid_torque,
 )
 from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar_plant import BarState
@@ -32,7 +32,7 @@ from robot_dynamics.reproductions.yoshikawa_zheng.tasks import (
     PRESS_GAIN,
     SQUEEZE_GAIN,
     VELOCITY_GAIN,
-    Task,
+    BarTask,
 )
 
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ class Law(NamedTuple):
     delay: int = 0
 
 
-class Controller:
+class BarController:
     """One experiment's controller.
 
     Args:
@@ -79,7 +79,7 @@ class Controller:
         phase: What is controlled along the normal.
     """
 
-    def __init__(self, inertias: Inertias, task: Task, law: Law) -> None:
+    def __init__(self, inertias: Inertias, task: BarTask, law: Law) -> None:
         self._task, self._literal = task, law.name == "literal"
         literal = self._literal
         self._free = Hand.of(inertias, None)
@@ -98,15 +98,17 @@ class Controller:
             "error_limit": _ERROR_LIMIT, "integral_limit": _INTEGRAL_LIMIT
         }  # fmt: skip
         late = 0 if literal else 1 + law.delay
-        self._press = ForceServo(ForceServoSettings(PRESS_GAIN, PERIOD, late=late, **limits), 1)
+        self._press = ForceServo(ForceServoParameters(PRESS_GAIN, PERIOD, late=late, **limits), 1)
         self._squeeze = ForceServo(
-            ForceServoSettings(SQUEEZE_GAIN, PERIOD, late=late, **limits), 1
+            ForceServoParameters(SQUEEZE_GAIN, PERIOD, late=late, **limits), 1
         )
         pole = _POLE if law.name == "integral" else 0.0
-        self._motion = MotionServo(
-            MotionServoSettings(VELOCITY_GAIN, POSITION_GAIN, PERIOD, pole, _ACCELERATION_LIMIT)
+        self._motion = CoordinateServo(
+            CoordinateServoSettings(
+                VELOCITY_GAIN, POSITION_GAIN, PERIOD, pole, _ACCELERATION_LIMIT
+            )
         )
-        self._contact = ContactPhase(ContactSettings(_TOUCH), PERIOD)
+        self._contact = ContactPhase(ContactPhaseSettings(_TOUCH), PERIOD)
         if task.number == 1:
             self._contact.phase = Phase.CONTACT
 

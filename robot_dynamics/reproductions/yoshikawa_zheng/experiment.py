@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import Phase
-from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS, Controller, Law
+from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS, BarController, Law
 from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar_plant import (
     Imperfections,
     PinnedBarPlant,
@@ -97,7 +97,7 @@ def experiment(setup: Setup) -> Record:
     """Run an experiment."""
     what = task(setup.number)
     true = Inertias.of_paper()
-    controller = Controller(setup.inertias, what, Law(setup.law, setup.imperfections.delay))
+    controller = BarController(setup.inertias, what, Law(setup.law, setup.imperfections.delay))
     wall = None
     if what.wall is not None:
         wall = Wall(what.wall, setup.stiffness, setup.restitution, friction=setup.friction)

@@ -94,7 +94,8 @@ def hybrid_torque(
     sizes = np.linalg.eigvalsh(A)
     if not sizes[0] > _SINGULAR**2 * sizes[-1]:
         raise RobotDynamicsError(
-            "an arm is at a singularity: it cannot make all velocities that its contact blocks."
+            "an arm is at a singularity and cannot move in all directions that its contact "
+            "blocks; expected other positions."
         )
     qdd = d_q + np.linalg.solve(lower.T, half @ np.linalg.solve(A, task - J @ d_q))
     # (37), in the object's axes
@@ -106,7 +107,7 @@ def hybrid_torque(
 
 
 @dataclass(frozen=True)
-class MotionServoSettings:
+class CoordinateServoSettings:
     """A servo of the coordinates along surfaces (41), with an integral if one is asked for.
 
     With w_i the errors of a perfect model obey (s + w_i)(s^2 + K_V s + K_P) = 0: a pole is added
@@ -132,20 +133,20 @@ class MotionServoSettings:
             self.period > 0.0 and self.integral >= 0.0 and np.all(np.asarray(self.limit) >= 0)
         ):
             raise ArgumentError(
-                f"motion servo with a period of {self.period:g} s, an integral of "
-                f"{self.integral:g} 1/s and its limit {np.asarray(self.limit)}, expected a "
-                "positive period and nothing negative."
+                f"the motion servo has period {self.period:g} s, integral {self.integral:g} 1/s "
+                f"and limit {np.asarray(self.limit)}, expected a positive period, integral and "
+                "limit from 0 up."
             )
 
 
-class MotionServo:
+class CoordinateServo:
     """The servo of motion, with its integral.
 
     Args:
         settings: Gains and limits.
     """
 
-    def __init__(self, settings: MotionServoSettings) -> None:
+    def __init__(self, settings: CoordinateServoSettings) -> None:
         self._settings = settings
         K_V, K_P, w = settings.velocity_gain, settings.position_gain, settings.integral
         self._derivative = np.asarray(K_V, dtype=float) + w
@@ -183,7 +184,7 @@ class MotionServo:
 
 
 @dataclass(frozen=True)
-class ForceServoSettings:
+class ForceServoParameters:
     """A servo u = f_d + K int(f_d - f) of forces (42), (43).
 
     Attributes:
@@ -205,16 +206,19 @@ class ForceServoSettings:
     def __post_init__(self) -> None:
         if not (self.gain >= 0.0 and self.period > 0.0):
             raise ArgumentError(
-                f"force servo with gain {self.gain:g} 1/s and period {self.period:g} s, expected "
-                "a gain that is not negative and a positive period."
+                f"the force servo has gain {self.gain:g} 1/s and period {self.period:g} s, "
+                "expected a gain from 0 up and a positive period."
             )
         if not (self.error_limit > 0.0 and self.integral_limit >= 0.0):
             raise ArgumentError(
-                f"force servo with limits {self.error_limit:g} and {self.integral_limit:g}, "
-                "expected a positive limit of the error, and none below 0 of the integral."
+                f"the force servo has error_limit {self.error_limit:g} and integral_limit "
+                f"{self.integral_limit:g}, expected a positive error_limit and an integral_limit "
+                "from 0 up."
             )
         if self.late < 0:
-            raise ArgumentError(f"force servo late by {self.late} samples, expected 0 or more.")
+            raise ArgumentError(
+                f"the force servo is late by {self.late} samples, expected 0 or more."
+            )
 
 
 class ForceServo:
@@ -225,7 +229,7 @@ class ForceServo:
         size: Number of forces.
     """
 
-    def __init__(self, settings: ForceServoSettings, size: int) -> None:
+    def __init__(self, settings: ForceServoParameters, size: int) -> None:
         self._settings, self._size = settings, size
         self.reset()
 

@@ -116,7 +116,8 @@ class PinnedBarPlant:
         self._steps = round(period / step)
         if self._steps < 1 or abs(self._steps * step - period) > 1e-9 * period:
             raise ArgumentError(
-                f"a step of {step:g} s does not divide the period of {period:g} s."
+                f"the step is {step:g} s and the period {period:g} s, expected a step that "
+                "divides the period."
             )
         self._arms, self._bar, self._wall, self._extra = tuple(arms), bar, wall, imperfections
         self._h = period / self._steps

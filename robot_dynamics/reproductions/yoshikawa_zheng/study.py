@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, GREY, INK, VERMILION
+from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, VERMILION
 from robot_dynamics.reproductions.law_checks import relative_error
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS, terms_at
 from robot_dynamics.reproductions.yoshikawa_zheng.experiment import (
     CHATTERING,
@@ -184,7 +184,7 @@ _CLEAR = 0.5  # least force that is wanted on the wall [N]
 
 
 @dataclass(frozen=True)
-class Run:
+class ExperimentRun:
     """One experiment: what it was run with, its errors, and how it was warned of."""
 
     setup: Setup
@@ -309,7 +309,7 @@ THRESHOLDS: dict[tuple[int, str], tuple[str, dict[str, float]]] = {
 }
 
 
-def checks(runs: Sequence[Run]) -> tuple[Check, ...]:
+def checks(runs: Sequence[ExperimentRun]) -> tuple[Check, ...]:
     """Return all claims on experiments that were run."""
     found = law_checks(20)
     for (number, thresholds), (what, limits) in THRESHOLDS.items():
@@ -404,7 +404,7 @@ def _off_pins(hand: Hand, r: Array, rd: Array) -> tuple[float, float]:
     return float(np.abs(off[1]).max()), float(np.abs(rate).max())
 
 
-def _warnings(runs: Sequence[Run]) -> list[Check]:
+def _warnings(runs: Sequence[ExperimentRun]) -> list[Check]:
     literal = [run for run in runs if run.setup.number == 3 and run.setup.law == "literal"]
     damped = [run for run in runs if run.setup.number == 3 and run.setup.law != "literal"]
     silent = sum(not run.warnings for run in literal)
@@ -430,10 +430,10 @@ _DRAWN = {
 _TITLES = {1: "1  along a wall", 2: "2  free", 3: "3  onto a wall and off"}
 
 
-def run(quick: bool, tell: Tell, law: str | None = None) -> Outcome:
+def run(quick: bool, tell: Tell, law: str | None = None) -> StudyOutcome:
     """Run the experiments, or a few of their cases, with one law or all."""
     setups = cases(quick, law)
-    runs: list[Run] = []
+    runs: list[ExperimentRun] = []
     drawn: dict[tuple[int, str, str], Record] = {}
     figures: dict[str, Any] = {}
     for number, setup in enumerate(setups):
@@ -444,7 +444,7 @@ def run(quick: bool, tell: Tell, law: str | None = None) -> Outcome:
             warnings.simplefilter("ignore", RuntimeWarning)
             record = experiment(setup)
         errors = errors_of(setup.number, record)
-        runs.append(Run(setup, errors, record.warnings))
+        runs.append(ExperimentRun(setup, errors, record.warnings))
         figures[name] = errors.as_json()
         drawn[setup.number, setup.name, setup.law] = record
     for chosen in dict.fromkeys(setup.law for setup in setups):
@@ -454,7 +454,9 @@ def run(quick: bool, tell: Tell, law: str | None = None) -> Outcome:
     literal = [r.warnings for r in runs if r.setup.number == 3 and r.setup.law == "literal"]
     figures["warning of the literal law"] = literal[0][0] if literal and literal[0] else "none"
     shown = law or LAWS[-1]
-    return Outcome(figures, checks(runs), lambda figure: _draw(figure, drawn, shown), (11.0, 10.0))
+    return StudyOutcome(
+        figures, checks(runs), lambda figure: _draw(figure, drawn, shown), (11.0, 10.0)
+    )
 
 
 def _draw(figure: Any, drawn: dict[tuple[int, str, str], Record], law: str) -> None:

@@ -59,8 +59,8 @@ def system_motion(terms: HybridTerms, torque: Array) -> HybridMotion:
     sizes = np.linalg.svd(scaled, compute_uv=False)
     if not sizes[-1] > _SINGULAR * sizes[0]:
         raise RobotDynamicsError(
-            "the system equation is singular here: an arm cannot make all velocities that its "
-            "contact blocks, or surfaces depend on one another; contact forces are undetermined."
+            "the system equation is singular: an arm cannot move in all directions that its "
+            "contact blocks, or surfaces are dependent; expected determined contact forces."
         )
     X = scale * np.linalg.solve(
         scaled, scale * right_side(terms, finite_vector("torque", torque, len(terms.h)))

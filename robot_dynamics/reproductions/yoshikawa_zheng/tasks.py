@@ -40,7 +40,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Task:
+class BarTask:
     """One experiment.
 
     Attributes:
@@ -71,20 +71,20 @@ class Task:
         return Wanted(r, rd, rdd, _PRESS[segment], _SQUEEZE[segment])
 
 
-def task(number: int) -> Task:
+def task(number: int) -> BarTask:
     """Return an experiment by its number."""
     if number == 1:
-        return Task(1, _START[1] + TIP, 0.0, np.inf)
+        return BarTask(1, _START[1] + TIP, 0.0, np.inf)
     if number == 2:
-        return Task(2, None, np.inf, 0.0)
+        return BarTask(2, None, np.inf, 0.0)
     # Where the bar has the speed of impact while it accelerates, and again as it returns.
-    free = Task(3, None, 0.0, 0.0)
+    free = BarTask(3, None, 0.0, 0.0)
     low, high = 0.0, DURATION / 6
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if free.wanted(middle).rd[1] < _IMPACT else (low, middle)
     y = float(free.wanted(low).r[1])
-    return Task(3, y + TIP, low, DURATION - low)
+    return BarTask(3, y + TIP, low, DURATION - low)
 
 
 def _move(t: float, duration: float, distance: float) -> Array:

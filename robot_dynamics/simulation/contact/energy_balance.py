@@ -17,8 +17,13 @@ from math import sqrt
 from typing import NamedTuple
 
 from robot_dynamics.compile.routine import Call, Indices, Matrix, Vector, routine, zeros
+from robot_dynamics.simulation.contact.contact_arrays import (
+    ContactLaws,
+    Rows,
+    StepState,
+    TrialStep,
+)
 from robot_dynamics.simulation.contact.groups import Groups
-from robot_dynamics.simulation.contact.step_records import ContactLaws, Rows, StepState, Trial
 from robot_dynamics.simulation.contact.terms import StepTerms
 
 _MOST_TAKEN = 1e-2  # part of the kinetic energy that a period's error may cost, or be
@@ -44,7 +49,7 @@ class Balance(NamedTuple):
 @routine
 def balance_energy(
     find_energy: Call, find_momentum: Call, terms: StepTerms, state: StepState, laws: ContactLaws,
-    rows: Rows, groups: Groups, trial: Trial, balance: Balance,
+    rows: Rows, groups: Groups, trial: TrialStep, balance: Balance,
 ) -> None:  # fmt: skip
     """Slow the motion of islands down by what steps and corrections gave since this was done last.
 

@@ -11,15 +11,15 @@ import numpy as np
 
 from robot_dynamics.compile.routine import Mask, Vector, new_record, routine, zeros
 from robot_dynamics.contact.dense import factorise_symmetric, larger, product, substitute_symmetric
-from robot_dynamics.simulation.contact.step_records import (
+from robot_dynamics.simulation.contact.contact_arrays import (
     SLOW,
     STILL_CLOSED,
     ContactLaws,
     Rows,
     StepState,
-    Trial,
+    TrialStep,
 )
-from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
+from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 
 _LARGE_CORRECTION = 1e-6  # [m or rad]
 _LITTLE = 1e-5  # [m or rad], what is open by less where all rests is not closed by lifting
@@ -48,8 +48,8 @@ class PositionCorrection:
     """
 
     def __init__(
-        self, layout: ContactTerms, terms: StepTerms, state: StepState, laws: ContactLaws,
-        rows: Rows, trial: Trial, energy: Callable[[], float],
+        self, layout: SceneTerms, terms: StepTerms, state: StepState, laws: ContactLaws,
+        rows: Rows, trial: TrialStep, energy: Callable[[], float],
     ) -> None:  # fmt: skip
         """Take the terms of a scene, the records of a step, and its potential energy [J]."""
         m, nv = len(state.work), len(state.v)
@@ -116,7 +116,7 @@ class PositionCorrection:
 
 @routine
 def open_by(
-    h: Vector, terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Trial,
+    h: Vector, terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep,
     correction: Correction,
 ) -> None:  # fmt: skip
     """Write what rows are open by at the end of a step, which rows, and the largest.

@@ -17,7 +17,7 @@ from robot_dynamics.manipulation.hybrid import FrictionCone
 Array = NDArray[np.float64]
 
 
-class Touch(Enum):
+class ContactMode(Enum):
     """The state of a contact."""
 
     HELD = "held"  # it cannot open
@@ -53,7 +53,7 @@ class ContactReport(NamedTuple):
     """
 
     name: str
-    state: Touch
+    state: ContactMode
     point: Array
     axes: Array
     force: Array
@@ -94,7 +94,9 @@ def tilt_of(axis: Array) -> float:
 def held(name: str, point: Array, axes: Array, force: Array, moment: Array) -> ContactReport:
     """Return the report of what cannot open."""
     still = np.zeros(2)
-    return ContactReport(name, Touch.HELD, point, axes, force, moment, still, 0.0, 0.0, None, 0)
+    return ContactReport(
+        name, ContactMode.HELD, point, axes, force, moment, still, 0.0, 0.0, None, 0
+    )
 
 
 @dataclass(frozen=True)

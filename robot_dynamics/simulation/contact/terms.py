@@ -89,7 +89,7 @@ class StepTerms(NamedTuple):
     wholes: Matrix
 
 
-class ContactTerms:
+class SceneTerms:
     """`(q, v, acceleration, force, drag, h) -> StepTerms` of a scene.
 
     Bias forces are those of the velocity to which `acceleration` leads in half a step; for free

@@ -23,11 +23,12 @@ from robot_dynamics.contact.soft import relaxed
 from robot_dynamics.contact.solver import Cone, ContactSolver, Residuals, residuals
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.simulation.contact.energy_balance import Balance, balance_energy
-from robot_dynamics.simulation.contact.position_correction import PositionCorrection
-from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
-from robot_dynamics.simulation.contact.soft_steps import follow_laws, give_way, move_patches
-from robot_dynamics.simulation.contact.step_records import (
+from robot_dynamics.simulation.contact.compliant_contacts import (
+    follow_laws,
+    give_way,
+    move_patches,
+)
+from robot_dynamics.simulation.contact.contact_arrays import (
     DEEP,
     FASTEST,
     NO_SLIP,
@@ -37,7 +38,8 @@ from robot_dynamics.simulation.contact.step_records import (
     laws_of,
     records_of,
 )
-from robot_dynamics.simulation.contact.step_routines import (
+from robot_dynamics.simulation.contact.energy_balance import Balance, balance_energy
+from robot_dynamics.simulation.contact.moreau_step import (
     ASTRAY,
     accept_step,
     attempt_step,
@@ -48,7 +50,9 @@ from robot_dynamics.simulation.contact.step_routines import (
     rub,
     take_step,
 )
-from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
+from robot_dynamics.simulation.contact.position_correction import PositionCorrection
+from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
 
 Array = NDArray[np.float64]
@@ -70,12 +74,12 @@ class SavedMotion(NamedTuple):
     """All that changes in a motion."""
 
     state: StepState  #: Copies of its arrays.
-    correction: float  #: See `ContactMotion`.
-    crowded: bool  #: See `ContactMotion`.
+    correction: float  #: See `TimeStepping`.
+    crowded: bool  #: See `TimeStepping`.
     trusted: float  #: The longest step that is to be tried next [s].
 
 
-class ContactMotion:
+class TimeStepping:
     """Positions and velocities of a scene that advance in steps.
 
     Args:
@@ -96,7 +100,7 @@ class ContactMotion:
     """
 
     def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
-        self.scene, self.terms, self._cone = scene, ContactTerms(scene), cone
+        self.scene, self.terms, self._cone = scene, SceneTerms(scene), cone
         self.laws = laws_of(self.terms)
         self._rows = Rows(self.terms.holding, self.terms.width)
         (b, w), c, nv = self._rows, self.terms.opening, scene.model.nv
@@ -476,9 +480,9 @@ class ContactMotion:
         name, _, cone = self.scene.touches[c]
         rates = terms.before[self._normals[c] :][: self._rows.width]
         scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
-        state = Touch.OPEN
+        state = ContactMode.OPEN
         if self.pressed[c]:
-            state = Touch.SLIDING if self.slipping[c] else Touch.STICKING
+            state = ContactMode.SLIDING if self.slipping[c] else ContactMode.STICKING
         return ContactReport(
             name=name,
             state=state,

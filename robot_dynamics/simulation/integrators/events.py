@@ -69,7 +69,7 @@ _OPENING = 1e-6
 _SIMULTANEOUS = 1e-12
 
 
-class Step(NamedTuple):
+class RungeKuttaStep(NamedTuple):
     """One step of the scheme.
 
     Attributes:
@@ -149,7 +149,7 @@ class EventSteps:
         self._stopped: set[int] = set()  # contacts whose slip is zero where the last step ended
         #: Contacts that open there, None, or begin to slip, in the direction (2,).
         self._released: dict[int, Array | None] = {}
-        self._cached: tuple[Step | None, dict[float, tuple[Array, Array]]] = None, {}
+        self._cached: tuple[RungeKuttaStep | None, dict[float, tuple[Array, Array]]] = None, {}
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
         """Yield positions (nq,) and velocities (nv,) at the times after the first."""
@@ -199,11 +199,11 @@ class EventSteps:
         self._rates(time, q, qd, closed)
         return self._accelerations.state(closed)
 
-    def _at(self, step: Step, part: float) -> ContactState:
+    def _at(self, step: RungeKuttaStep, part: float) -> ContactState:
         """Return forces, accelerations and slips within a step, at a part of its length."""
         return self._state(step.time + part * step.h, *self._within(step, part), self._closed)
 
-    def _stepped(self, time: float, q: Array, qd: Array, h: float) -> Step:
+    def _stepped(self, time: float, q: Array, qd: Array, h: float) -> RungeKuttaStep:
         """Return a step of length h [s]."""
         scheme, state = self._scheme, np.concatenate([q, qd])
         rates = np.zeros((len(scheme.b), len(state)))
@@ -211,9 +211,9 @@ class EventSteps:
             stage = self._moved(time, state, h, row, rates)
             rates[i] = self._rates(time + c * h, *stage, self._closed)
         end = self._moved(time, state, h, scheme.b, rates)
-        return Step(time, q, qd, h, rates, (self._normalized(end[0]), end[1]))
+        return RungeKuttaStep(time, q, qd, h, rates, (self._normalized(end[0]), end[1]))
 
-    def _within(self, step: Step, part: float) -> tuple[Array, Array]:
+    def _within(self, step: RungeKuttaStep, part: float) -> tuple[Array, Array]:
         """Return positions and velocities within a step, at a part of its length (11.47)."""
         if part >= 1.0:
             return step.end
@@ -270,7 +270,9 @@ class EventSteps:
 
     # --- events ----------------------------------------------------------------------------
 
-    def _first_event(self, step: Step) -> tuple[Step, float, set[int], set[int]]:
+    def _first_event(
+        self, step: RungeKuttaStep
+    ) -> tuple[RungeKuttaStep, float, set[int], set[int]]:
         """Return the first event of a step.
 
         Returns:
@@ -323,7 +325,7 @@ class EventSteps:
         self._released = {i: way for i, way in released.items() if i in going}
         return step, first, of(closing), going | self._stopped
 
-    def _closings(self, step: Step) -> list[tuple[float, int]]:
+    def _closings(self, step: RungeKuttaStep) -> list[tuple[float, int]]:
         """Return the parts of a step at which gaps become negative, and their contacts."""
         before, after = self._contacts(step.q, step.qd), self._contacts(*step.end)
         # A cubic is nowhere below its ends by more than this, by its slopes there.
@@ -334,7 +336,7 @@ class EventSteps:
         return [(part, i) for part, i in parts if part is not None]
 
     def _closing(
-        self, step: Step, i: int, before: ContactTerms, after: ContactTerms
+        self, step: RungeKuttaStep, i: int, before: ContactTerms, after: ContactTerms
     ) -> float | None:
         """Return the part of a step at which a gap becomes negative; None if it does not."""
         g0 = float(before.gap[i])
@@ -364,7 +366,7 @@ class EventSteps:
         return falling_root(gap, high, low) if gap(low)[0] < 0.0 else None
 
     def _truly_closing(
-        self, step: Step, closing: list[tuple[float, int]], start: ContactState
+        self, step: RungeKuttaStep, closing: list[tuple[float, int]], start: ContactState
     ) -> tuple[list[tuple[float, int]], list[float]]:
         """Return the contacts that close, and parts of the step that are to be taken without them.
 

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.closed_loop_step import singular_step
+from robot_dynamics.simulation.drives import DriveParameters
 from robot_dynamics.simulation.integrators.choice import (
     WEAK,
     Choice,
@@ -28,7 +30,6 @@ from robot_dynamics.simulation.integrators.choice import (
 )
 from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
 from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble
-from robot_dynamics.simulation.step import Drives, singular_step
 
 Array = NDArray[np.float64]
 
@@ -247,7 +248,7 @@ class FixedSteps:
 
     def _step_of_any_rank(self, time: float, q: Array, qd: Array) -> tuple[Array, Array]:
         nv = self._robot.model.nv
-        free = Drives(np.arange(nv), np.full(nv, np.inf), np.zeros(nv), np.zeros(nv), 1.0)
+        free = DriveParameters(np.arange(nv), np.full(nv, np.inf), np.zeros(nv), np.zeros(nv), 1.0)
         tau = self.force(time, q, qd) if callable(self.force) else self.force
         try:
             new_q, new_v, _, closure, drift = singular_step(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.app.studies.design import design_of
 from robot_dynamics.app.studies.settings import DistributionSettings, StudySettings
 from robot_dynamics.app.studies.statistics import FAILURE, failure_rate, sensitivity

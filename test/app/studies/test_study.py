@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import yaml
 
-from robot_dynamics.app.command_line import main
+from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.command_line.scenario_schema import json_schema, reference_page
 from robot_dynamics.app.output_files import OutputError
-from robot_dynamics.app.run import Preparation, simulate
-from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.app.scenario_schema import json_schema, reference_page
+from robot_dynamics.app.runs.run import Preparation, simulate
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.app.studies.design import design_of
 from robot_dynamics.app.studies.report import summary, worst_sample
 from robot_dynamics.app.studies.samples import Results
@@ -109,11 +109,9 @@ def test_what_runs_share_changes_no_bit(scenario):
     alone = simulate(other, duration=0.2).report
     assert reports[0]["state_hash"] == reports[2]["state_hash"] == alone["state_hash"]
     assert reports[1]["state_hash"] != alone["state_hash"]
-    prepared = shared.system(base)
-    assert shared.system(other) is prepared
-    assert (
-        shared.system(replace(base, cell=replace(base.cell, gravity=(0, 0, -9)))) is not prepared
-    )
+    prepared, _ = shared.of(base)
+    assert shared.of(other)[0] is prepared
+    assert shared.of(replace(base, cell=replace(base.cell, gravity=(0, 0, -9))))[0] is not prepared
 
 
 def test_a_table_has_values_figures_seed_and_version(result):

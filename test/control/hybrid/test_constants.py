@@ -7,11 +7,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.hybrid_step import bare_gains
+from support.hybrid_step import bare_gains, block_of
 from support.hybrid_systems import GRASPS, environment_of, state_of
 
 from robot_dynamics.control.hybrid.gains import HybridGains
-from robot_dynamics.control.hybrid.law_inputs import LawConstants, Layout, law_parameters
+from robot_dynamics.control.hybrid.law_inputs import LawConstants, Layout
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.model.parameters import block_size
 
@@ -23,7 +23,7 @@ def test_a_block_is_all_of_it(count, kind):
     """What was packed is unpacked, each number once."""
     system = state_of(count, kind, 6, environment_of(1), np.random.default_rng(3)).system
     layout, distribution = Layout.of(system), ForceDistribution.of_contacts(system)
-    block = law_parameters(system, bare_gains(system), distribution)
+    block = block_of(system, bare_gains(system), distribution)
     begin = block_size(system.arms) + HybridGains.size(layout.joints, layout.surfaces)
     assert len(block) == begin + LawConstants.size(layout)
     found, center = LawConstants.unpack(system, block[begin:].tolist()), system.held.center

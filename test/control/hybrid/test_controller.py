@@ -27,6 +27,7 @@ from support.hybrid_control import (
 from support.hybrid_systems import LINKAGE
 from support.sampled_decoupling import cell_of
 
+from robot_dynamics.app.runs.recorders import planned_columns
 from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.rotation_path import product
 from robot_dynamics.control.settings import ForceServoSettings, PostureSettings
@@ -50,8 +51,8 @@ def test_it_starts_with_support_alone():
     first = control.update(0, Q, REST)
     assert_allclose(first.torque, seen.support, atol=1e-12)
     assert_allclose(first.torque, control.hold_support(Q), atol=1e-12)
-    assert seen.distance == pytest.approx(0.0, abs=1e-12)
-    assert first.touched == [1.0]
+    assert seen.outputs.distance == pytest.approx(0.0, abs=1e-12)
+    assert first.outputs.touched == [1.0]
 
 
 def test_it_presses_with_what_is_wanted():
@@ -77,14 +78,14 @@ def test_a_surface_that_is_far_is_approached():
     """Control begins with motion, and with force when the floor is felt; not before."""
     control = controller(Plan(1, contact=20.0), environment=floor(START[2] - 0.3))
     control.start(Q, REST)
-    assert control.update(SETTLED, Q, REST).touched == [0.0]
+    assert control.update(SETTLED, Q, REST).outputs.touched == [0.0]
     control.sense(contact_force=[0.1])
-    assert control.update(SETTLED, Q, REST, NO_FORCE).touched == [0.0]
+    assert control.update(SETTLED, Q, REST, NO_FORCE).outputs.touched == [0.0]
     control.sense(contact_force=[5.0])
-    assert control.update(SETTLED, Q, REST, NO_FORCE).touched == [1.0]
+    assert control.update(SETTLED, Q, REST, NO_FORCE).outputs.touched == [1.0]
     control.sense(contact_force=[0.0])
     lost = round(SETTINGS.contact_force.lost_after_s / SETTINGS.period) + 1
-    seen = [control.update(SETTLED, Q, REST, NO_FORCE).touched[0] for _ in range(lost)]
+    seen = [control.update(SETTLED, Q, REST, NO_FORCE).outputs.touched[0] for _ in range(lost)]
     assert seen[:-2] == [1.0] * (lost - 2)
     assert seen[-1] == 0.0
 
@@ -94,14 +95,14 @@ def test_forces_on_surfaces_are_estimated():
     control = controller(Plan(1), environment=touching())
     control.start(Q, REST)
     step = control.update(SETTLED, Q, REST, pressing_wrenches(control))
-    assert step.contact_force == pytest.approx([12.0], abs=1e-8)
-    assert_allclose(step.surface_wrench[3:], [0.0, 0.0, -12.0], atol=1e-8)
-    assert_allclose(step.residual_wrench, 0.0, atol=1e-8)
+    assert step.outputs.contact_force == pytest.approx([12.0], abs=1e-8)
+    assert_allclose(step.held_body_wrenches[0, 9:12], [0.0, 0.0, -12.0], atol=1e-8)
+    assert_allclose(step.held_body_wrenches[0, 12:], 0.0, atol=1e-8)
     # A push by the world that no surface explains stands alone in what is unexplained.
     more = pressing_wrenches(control)
     more[0, 3:] += SYSTEM.grasps[0][:3, :3].T @ [7.0, 0.0, 0.0]
     step = control.update(SETTLED, Q, REST, more)
-    assert_allclose(step.residual_wrench[3:5], [7.0, 0.0], atol=1e-8)
+    assert_allclose(step.held_body_wrenches[0, 15:17], [7.0, 0.0], atol=1e-8)
 
 
 @pytest.mark.parametrize(("below", "touched"), [(0.33, 0.0), (0.04, 1.0), (-0.04, 1.0)])
@@ -115,8 +116,8 @@ def test_an_estimated_force_in_free_air_is_no_touch(below, touched):
     control = controller(Plan(1, contact=20.0), environment=there)
     control.start(Q, REST)
     step = control.update(SETTLED, Q, REST, pressing_wrenches(control))
-    assert step.touched == [touched]
-    assert step.contact_force == pytest.approx([12.0 * touched], abs=1e-8)
+    assert step.outputs.touched == [touched]
+    assert step.outputs.contact_force == pytest.approx([12.0 * touched], abs=1e-8)
 
 
 @pytest.mark.parametrize("wrenches", [NO_FORCE, None])
@@ -131,7 +132,7 @@ def test_a_surface_that_is_not_to_be_touched_changes_nothing(wrenches):
     for tick in (0, SETTLED):
         one, two = alone.update(tick, Q, REST, wrenches), both.update(tick, Q, REST, wrenches)
         assert_allclose(two.torque, one.torque, atol=1e-9)
-        assert_allclose(two.contact_force, [*one.contact_force, 0.0], atol=1e-9)
+        assert_allclose(two.outputs.contact_force, [*one.outputs.contact_force, 0.0], atol=1e-9)
 
 
 def test_integrals_wait_for_contact_and_are_bounded():
@@ -159,7 +160,7 @@ def limited(room, **parts):
     force = ForceServoSettings(max_internal_force_correction_n=parts.get("correction_limit", 0.0))
     settings = replace(SETTINGS, internal_force=force)
     control = controller(plan, settings=settings, environment=touching())
-    control._limits = {**control._limits, "effort": room / SAFETY.effort_fraction}
+    control.kernel.limits = {**control.kernel.limits, "effort": room / SAFETY.effort_fraction}
     control.start(Q, REST)
     control.sense(contact_force=[contact / 2.0])
     step = control.update(SETTLED, Q, REST, NO_FORCE)
@@ -232,7 +233,7 @@ def test_the_internal_force_gives_way_at_a_bounded_rate():
     )
     control = controller(Plan(1, squeeze=40.0), settings=settings, environment=touching())
     effort = np.full(14, np.abs(support).max() + 0.1)
-    control._limits = {**control._limits, "effort": effort / SAFETY.effort_fraction}
+    control.kernel.limits = {**control.kernel.limits, "effort": effort / SAFETY.effort_fraction}
     control.start(Q, REST)
     # Without sensors no integral grows.
     steps = [control.update(SETTLED, Q, REST) for _ in range(100)]
@@ -370,15 +371,15 @@ def test_it_offers_what_a_law_offers():
         "estimated_twist": step.twist,
         "estimated_closure": step.closure,
         "estimated_internal_force": step.internal_force,
-        "estimated_contact_force": step.contact_force,
-        "touched": step.touched,
-        "blocked_error": step.blocked_error,
+        "estimated_contact_force": step.outputs.contact_force,
+        "touched": step.outputs.touched,
+        "blocked_error": step.outputs.blocked_error,
         "control_scales": step.scales,
         "added_internal_force": step.added_internal_force,
     }.items():
         assert_array_equal(columns.pop(name), values)
     assert not columns
-    references = control.references(np.array([0.0, 0.5]))
+    references = planned_columns(control, np.array([0.0, 0.5]))
     assert references["reference_pose"].shape == (2, 7)
     assert references["reference_contact_force"].shape == (2, 1)
     assert control.ramp_ticks == 10
@@ -396,7 +397,7 @@ def test_drives_alone_are_measured_of_arms_with_loops():
     control.check_path(q)
     step = control.start(q, rest)
     assert step.torque.shape == step.support.shape == (12,)
-    opening, pivot, moved = step.linkage
+    opening, pivot, moved = step.outputs.linkage
     assert opening < 1e-12
     assert moved < 1e-12
     assert 0.1 < pivot <= 1.0

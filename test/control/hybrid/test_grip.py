@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from app.hybrid_scenarios import prepared
+from app.scenarios.hybrid_scenarios import prepared
 from numpy.testing import assert_allclose, assert_array_equal
 
-from robot_dynamics.app.laws import hybrid_law
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.laws import hybrid_law
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.manipulation.assembly import closed_configuration
 
 MOST = load_scenario("tray").control.internal_force.max_internal_force_correction_n

@@ -114,7 +114,7 @@ def step_of(row, grip, moving=NOTHING, effort=EFFORT, wrench=None):
         "checked_scales": [min(squeeze, motion), min(squeeze, motion), 0.0],
     }.items():  # fmt: skip
         found[LAYOUT.outputs[name]] = np.ravel(value)
-    return HybridStep(NOTHING, np.zeros(0), found, row, LAYOUT.outputs, np.zeros(2))
+    return HybridStep(NOTHING, np.zeros(0), found, row, LAYOUT, np.zeros(2))
 
 
 def of_drive(squeeze=0.0, twist=0.0):

@@ -49,8 +49,8 @@ def test_what_a_surface_drags_is_no_push_by_a_lever():
         control = controller(Plan(1, contact=12.0, velocity=velocity), environment=environment)
         control.start(Q, REST)
         step = control.update(SETTLED, Q, REST, pressing_wrenches(control, drag))
-        measured.append(step.contact_force[0])
-        unexplained.append(step.residual_wrench)
+        measured.append(step.outputs.contact_force[0])
+        unexplained.append(step.held_body_wrenches[0, 12:])
     # The speed over which friction comes up takes a twenty-thousandth away at 0.1 m/s.
     assert measured[0] == pytest.approx(12.0, abs=1e-3)
     assert_allclose(unexplained[0], 0.0, atol=1e-3)

@@ -4,10 +4,10 @@
 
 import numpy as np
 import pytest
-from app.hybrid_scenarios import prepared
+from app.scenarios.hybrid_scenarios import prepared
 
-from robot_dynamics.app.laws import hybrid_law
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.laws import hybrid_law
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.manipulation.assembly import closed_configuration
 

@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 
+from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.torque_fade import TorqueFade
 
@@ -13,8 +14,9 @@ NOW, BEFORE, EFFORT = np.array([1.0, -2.0]), np.array([2.0, -2.5]), np.array([50
 
 def sent(fade, effort=EFFORT):
     """Return the torque that is sent of NOW; the memory has it, in the order of the model."""
-    at = {"checked_scales": slice(0, 3)}
-    step = HybridStep(NOW, np.zeros(4), np.ones(3), np.zeros(0), at, np.zeros(0))
+    layout = Layout(joints=2, directions=6, surfaces=0, arms=1)
+    values = np.ones(layout.size(layout.outputs))
+    step = HybridStep(NOW, np.zeros(4), values, np.zeros(0), layout, np.zeros(0))
     fade.apply(step, effort, np.array([3, 2]))
     if step.torque is not NOW:
         assert step.memory.tolist() == [0.0, 0.0, *step.torque[::-1]]

@@ -8,8 +8,9 @@ from functools import cache
 
 import numpy as np
 
-from robot_dynamics.app.laws import make_law
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import make_law
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.reproductions.joint_space import JointSpaceModel
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from control.jointed.folding import LITERAL, folding, moving, terms_of
 
-from robot_dynamics.control.jointed.law import Seen
+from robot_dynamics.control.jointed.law import JointedOutputs
 from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_control import (
     JointedObjectController,
@@ -45,6 +45,12 @@ def test_torques_are_those_of_the_controller():
         np.testing.assert_allclose(seen.error.reshape(2, 6), expected.error, atol=1e-9)
 
 
+def test_outputs_are_named_in_the_order_of_the_ports():
+    """A port without a name, or a name in another place, is an error."""
+    law, _ = folding(*LITERAL)
+    assert tuple(name for name, _ in law.kernel.ports.outputs) == JointedOutputs._fields
+
+
 def test_it_looks_ahead_as_the_controller_does():
     """State and acceleration half a period later, with what the last torque brings about."""
     law, start = folding(*LITERAL)
@@ -68,7 +74,7 @@ def test_friction_is_compensated_for_wanted_velocities():
 
     def friction(rows):
         seen = [one.at_once(start)(start, still, *rows) for one in (law, without)]
-        assert isinstance(seen[0], Seen)
+        assert isinstance(seen[0], JointedOutputs)
         return seen[0].moving - seen[1].moving, seen[0].acceleration
 
     rows = rows_at(law, 0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from control.streamed.cell import Cell
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import State
 from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.control.settings import (

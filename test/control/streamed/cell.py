@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import true_system
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.control.streamed.trajectory import ObjectTrajectory, TrajectoryError
 
 

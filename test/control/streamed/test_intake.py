@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from control.streamed.cell import Cell
 
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import State
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import ReferenceSettings
@@ -202,23 +202,23 @@ def test_tasks_follow_one_another_without_a_jump():
     cell.run(0.1)
     assert cell.pilot.intake.taken == 2
     assert jump(1) < 0.1
-    assert not cell.steps[-1].touched[0]
+    assert not cell.steps[-1].outputs.touched[0]
     cell.follow([0.0, 0.3], [at(0.039), at(0.044)])
     cell.ask_contact_force("wall", push(10.0))
     cell.run(0.8)
-    assert cell.steps[-1].touched[0]
-    assert cell.steps[-1].contact_force[0] == pytest.approx(10.0, rel=0.05)
+    assert cell.steps[-1].outputs.touched[0]
+    assert cell.steps[-1].outputs.contact_force[0] == pytest.approx(10.0, rel=0.05)
 
     pressing = len(cell.torques)
     cell.ask_contact_force("wall", push(30.0))
     cell.run(0.6)
-    assert cell.steps[-1].contact_force[0] == pytest.approx(30.0, rel=0.05)
+    assert cell.steps[-1].outputs.contact_force[0] == pytest.approx(30.0, rel=0.05)
     change = np.abs(cell.torques[-1] - cell.torques[pressing - 1]).max()
     assert jump(pressing) < 0.03 * change
     leaving = len(cell.torques)
     cell.ask_surfaces([])
     cell.run(0.6)
-    assert not cell.steps[-1].touched[0]
+    assert not cell.steps[-1].outputs.touched[0]
     assert jump(leaving) < 0.15
     cell.follow([0.0, 0.5], [at(0.044), at(0.02)])
     cell.run(0.7)
@@ -258,13 +258,14 @@ def test_the_largest_internal_force_is_what_drives_can_give(cell, sign):
     assert cell.steps[-1].internal_force[0] == pytest.approx(0.99 * largest, rel=0.02)
     assert cell.pilot.safety.state is State.ACTIVE
     # Where drives give too much already, less is taken though it is too much as well.
-    law._effort = 0.5 * law._effort
+    tuned = law.running.tuned
+    law.running.tuned = tuned._replace(effort=0.5 * tuned.effort)
     try:
         with pytest.raises(TrajectoryError, match="an internal force that needs"):
             cell.ask_internal_force([0.0, 0.0, 0.0, largest, 0.0, 0.0])
         cell.ask_internal_force([0.0, 0.0, 0.0, 0.9 * largest, 0.0, 0.0])
     finally:
-        law._effort = 2.0 * law._effort
+        law.running.tuned = tuned
 
 
 @pytest.mark.parametrize("squeeze", [-500.0, -10.0, 0.0])

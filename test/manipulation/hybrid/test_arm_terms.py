@@ -67,14 +67,14 @@ def test_the_tool_moves_as_the_closed_loop_does():
 def test_drives_that_are_refused():
     """Missing, superfluous, disordered and dependent drives are named in one sentence."""
     robot = Robot.from_mechanism(excavator())
-    with pytest.raises(ArgumentError, match="expected the names of the drives"):
+    with pytest.raises(ArgumentError, match="no `drives`"):
         Arms(robot.model, ("bucket",))
-    with pytest.raises(ArgumentError, match="each once and in the order"):
+    with pytest.raises(ArgumentError, match=r"the drives are .*each once"):
         _ = Arms(robot.model, ("bucket",), DRIVES[::-1]).independent
     q, qd = states(robot, 3, 1)[0]
-    with pytest.raises(RobotDynamicsError, match="leave it free here"):
+    with pytest.raises(RobotDynamicsError, match="leave motions free at"):
         Arms(robot.model, ("bucket",), DRIVES[:1]).terms(q, qd)
-    with pytest.raises(RobotDynamicsError, match="are not independent here"):
+    with pytest.raises(RobotDynamicsError, match="are dependent at"):
         Arms(robot.model, ("bucket",), ("boom_joint", *DRIVES)).terms(q, qd)
     tree = Robot.from_mechanism(four_bar()).model
     assert Arms(tree, ("rocker",), ("crank_joint",)).independent == (0,)

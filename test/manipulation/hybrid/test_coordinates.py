@@ -56,8 +56,8 @@ def test_a_turn_about_an_axis(axis):
     [
         ({}, "neither `along` nor `about`"),
         ({"along": (1.0, 0.0, 0.0), "about": (1.0, 0.0, 0.0)}, "both `along` and `about`"),
-        ({"about": (0.0, 0.0, 0.0)}, "direction of a coordinate is zero"),
-        ({"about": (1.0, 0.0, 0.0), "point": (0.0, 0.0, 1.0)}, "expected it for `along` alone"),
+        ({"about": (0.0, 0.0, 0.0)}, r"direction \(0\.0, 0\.0, 0\.0\)"),
+        ({"about": (1.0, 0.0, 0.0), "point": (0.0, 0.0, 1.0)}, "`about` .* `point`"),
     ],
 )
 def test_what_is_no_coordinate_is_refused(settings, sentence):

@@ -71,13 +71,13 @@ def test_a_users_basis_is_checked():
     assert_allclose(made.internal_force(forces), good.internal_force(forces) / 3.0, atol=1e-12)
     wrong = good.internal.copy()
     wrong[0, 1] += 0.1
-    with pytest.raises(ArgumentError, match="internal force 2 makes the wrench"):
+    with pytest.raises(ArgumentError, match="column 2 of A"):
         ForceDistribution.of(W, good.share, wrong)
-    with pytest.raises(ArgumentError, match="depend on one another"):
+    with pytest.raises(ArgumentError, match="2 columns of A are"):
         ForceDistribution.of(W, good.share, good.internal[:, [0, 0]])
-    with pytest.raises(ArgumentError, match="expected A\\^L A = 1"):
+    with pytest.raises(ArgumentError, match=r"A\^L A = 1"):
         ForceDistribution.of(W, good.share, good.internal, 2.0 * good.recovery)
-    with pytest.raises(ArgumentError, match="does not make the wrench"):
+    with pytest.raises(ArgumentError, match=r"expected W W\^# W = W"):
         ForceDistribution.of(W, 0.5 * good.share, good.internal)
     with pytest.raises(ArgumentError, match="shapes"):
         ForceDistribution.of(W, good.share[:4], good.internal)

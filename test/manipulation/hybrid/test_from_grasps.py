@@ -43,5 +43,5 @@ def test_grasps_are_rigid_contacts_by_default():
     for contact, grasp in zip(hybrid.contacts, system.grasps, strict=True):
         assert contact.kind == "rigid"
         assert_allclose(contact.pose, grasp)
-    with pytest.raises(ArgumentError, match="2 arms have 1 contacts"):
+    with pytest.raises(ArgumentError, match="1 contacts for 2 arms"):
         hybrid_system(system, [Contact.of_kind("rigid", np.eye(4))])

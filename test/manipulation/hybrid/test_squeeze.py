@@ -156,7 +156,7 @@ def test_what_cannot_be_held_is_refused_by_name():
     """Fingers that press 15 N at most cannot carry 2 kg: the message says which, and how short."""
     fragile = FrictionCone(0.5, torsion=0.02, most=15.0)
     _, squeeze = squeezing(facing("soft finger", fragile), names=("left", "right"))
-    with pytest.raises(SqueezeError, match=r"no internal force keeps '(left|right)'") as error:
+    with pytest.raises(SqueezeError, match=r"leaves '(left|right)'") as error:
         squeeze.at(WEIGHT)
     assert set(error.value.contacts) <= {"left", "right"}
     # mu (15 - m) - 9.81 = m sqrt(1 + mu^2) with m the margin left on both planes
@@ -165,7 +165,7 @@ def test_what_cannot_be_held_is_refused_by_name():
     with pytest.raises(SqueezeError, match="at wrench 10 of 10"):
         squeeze.over(wrenches)
     # Both contacts are at their limits alike; rounding decides whether one of them proves it.
-    named = r"inside what (it bears|they bear) at 0\.9 s, where the contacts"
+    named = r"a margin of -[\d.]+ N at 0\.9 s, .* expected [\d.]+ N\."
     with pytest.raises(SqueezeError, match=named):
         squeeze.over(wrenches, times=np.linspace(0.0, 0.9, 10))
 
@@ -235,12 +235,12 @@ def test_one_contact_holds_or_does_not():
 def test_numbers_that_are_none_are_refused():
     """Before they reach the solver."""
     _, squeeze = squeezing(facing("soft finger", FINGER))
-    with pytest.raises(ArgumentError, match="not finite"):
+    with pytest.raises(ArgumentError, match="is not finite"):
         squeeze.at(np.full(6, np.nan))
     with pytest.raises(ArgumentError, match="margin"):
         squeezing(facing("soft finger", FINGER), margin=-1.0)
     distribution, _ = squeezing(facing("soft finger", FINGER))
-    with pytest.raises(ArgumentError, match="expected the 9 of these"):
+    with pytest.raises(ArgumentError, match="has 8 contact forces; expected 9"):
         Squeeze(around("frictional point", 3, POINT), distribution, 1.0)
 
 
@@ -251,5 +251,5 @@ def test_margins_of_a_list_of_forces():
     assert np.array_equal(
         contact_margins(contacts, forces.tolist()), contact_margins(contacts, forces)
     )
-    with pytest.raises(ArgumentError, match=r"forces have shape \(8,\), expected \(\.\.\., 9\)"):
+    with pytest.raises(ArgumentError, match=r"forces have shape \(8,\); expected \(\.\.\., 9\)"):
         contact_margins(contacts, forces[:8].tolist())

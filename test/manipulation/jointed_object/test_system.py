@@ -56,10 +56,10 @@ def test_objects_that_are_not_two_links_and_a_joint(rng):
     """Anything else is answered in one sentence, as are massless parts."""
     arms, held, tools, grasps = parts(rng)
     rigid = Mechanism("box", (random_link(rng, "box"),))
-    with pytest.raises(RobotDynamicsError, match="'box' has 1 links and 0 joints, expected two"):
+    with pytest.raises(RobotDynamicsError, match="'box' has 1 links, 0 joints,"):
         jointed_object_system(arms, rigid, tools, grasps)
     light = replace(held, links=(held.links[0], replace(held.links[1], mass=0.0)))
-    with pytest.raises(RobotDynamicsError, match="'part1' has a mass of 0 kg"):
+    with pytest.raises(RobotDynamicsError, match="'part1' has mass 0 kg"):
         jointed_object_system(arms, light, tools, grasps)
 
 

@@ -45,7 +45,7 @@ def test_positions_are_in_predecessor_coordinates(rng):
     assert spin[:3] == [0.0, 0.0, 0.0]
 
 
-def test_as_a_loop_joint_it_constrains_nothing():
+def test_a_floating_loop_joint_has_no_constraints():
     """A loop joint with six freedoms has no rows."""
     assert Floating().rows == ()
     assert Floating().residual(Transform.identity()) == []

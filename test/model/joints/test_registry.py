@@ -38,11 +38,11 @@ def test_names_and_parameters_make_a_type():
     assert joint_type("reversed revolute") == Reversed(Revolute())
 
 
-def test_what_is_wrong_with_a_name_is_said():
+def test_errors_of_type_names_suggest_a_name_and_state_the_place():
     """A misspelt type says what was meant, also behind `reversed`, and names the place."""
-    with pytest.raises(UnknownNameError, match=r"arm.urdf:3: .*did you mean 'revolute'"):
+    with pytest.raises(UnknownNameError, match=r"arm\.urdf:3.*'revolute'"):
         joint_type("revolut", "arm.urdf:3")
-    with pytest.raises(UnknownNameError, match="did you mean 'prismatic'"):
+    with pytest.raises(UnknownNameError, match="'prismatic'"):
         joint_type("reversed prismatik")
 
 
@@ -61,7 +61,7 @@ def test_parameters_are_checked(name, parameters, message):
         joint_type(name, "joint 'j'", **parameters)
 
 
-def test_who_can_carry_and_who_can_close():
+def test_contacts_only_close_loops_and_free_joints_only_carry():
     """Contacts close loops but carry nothing; a free joint carries but closes nothing."""
     carrying, closing = tree_joint_names(), loop_joint_names()
     assert "floating" in carrying
@@ -81,10 +81,10 @@ def test_users_add_types():
     register("mine", Mine)
     register("mine", Mine)
     assert type(joint_type("mine")) is Mine
-    with pytest.raises(RobotDynamicsError, match="'mine' already stands for another"):
+    with pytest.raises(RobotDynamicsError, match="'mine'"):
         register("mine", Revolute)
     for bad in ("", "  ", "reversed mine"):
-        with pytest.raises(RobotDynamicsError, match="cannot be called"):
+        with pytest.raises(RobotDynamicsError, match="joint type name"):
             register(bad, Mine)
 
 

@@ -12,10 +12,11 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial
 from robot_dynamics.nodes.drill.process import WALL_CLOCK_RATE_HZ, at_most
-from robot_dynamics.nodes.drill.session import NodeMonitor, Session
+from robot_dynamics.nodes.drill.session import DrillSession, NodeMonitor
 
 OF_OTHER_NODES = [hazard for hazard in HAZARDS if hazard.disturbance is not None]
 
@@ -25,7 +26,9 @@ def trial(ros, tmp_path_factory):
     """Return a trial of nodes that move the object."""
     scenario = at_most(load_scenario("lift_box"), WALL_CLOCK_RATE_HZ)
     monitor = NodeMonitor(build_system(scenario))
-    with Session(monitor, scenario, tmp_path_factory.mktemp("nodes"), lockstep=False) as session:
+    with DrillSession(
+        monitor, scenario, tmp_path_factory.mktemp("nodes"), lockstep=False
+    ) as session:
         session.start_nodes()
         session.begin()
         yield Trial(session, monitor, scenario)

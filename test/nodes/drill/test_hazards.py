@@ -11,7 +11,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.drill.hazards import (
     HAZARDS,
     Trial,
@@ -19,7 +20,7 @@ from robot_dynamics.nodes.drill.hazards import (
     gap_bound_s,
     problems_of_commands,
 )
-from robot_dynamics.nodes.drill.session import NodeMonitor, Session
+from robot_dynamics.nodes.drill.session import DrillSession, NodeMonitor
 from robot_dynamics.simulation.faults import KINDS, fault_of
 
 
@@ -42,7 +43,7 @@ def test_all_kinds_of_faults_are_there():
     assert not drilled & SIMULATED
 
 
-#: Only planned by scenarios: tested by `test/app/test_edges.py`.
+#: Only planned by scenarios: tested by `test/app/runs/test_edges.py`.
 SIMULATED = {"late_joints"}
 
 
@@ -54,7 +55,9 @@ SCENARIO = load_scenario("lift_box")
 def trial(ros, tmp_path_factory):
     """Return a trial of nodes that move the object."""
     monitor = NodeMonitor(build_system(SCENARIO))
-    with Session(monitor, SCENARIO, tmp_path_factory.mktemp("nodes"), lockstep=True) as session:
+    with DrillSession(
+        monitor, SCENARIO, tmp_path_factory.mktemp("nodes"), lockstep=True
+    ) as session:
         session.start_nodes()
         session.begin()
         yield Trial(session, monitor, SCENARIO)
@@ -99,7 +102,9 @@ def test_a_hazard_that_does_other_things_than_expected_is_no_success(trial):
 
 def test_bounds(tmp_path):
     """Two control periods, and what is declared besides."""
-    session = Session(SimpleNamespace(), SCENARIO, tmp_path, lockstep=False)  # nothing is started
+    session = DrillSession(
+        SimpleNamespace(), SCENARIO, tmp_path, lockstep=False
+    )  # nothing is started
     period = SCENARIO.control.period
     bounds = {
         name: bound_s(BY_NAME[name], session, period, SCENARIO.safety)
@@ -131,6 +136,6 @@ def test_what_is_wrong_with_commands():
     """Numbers, limits, and steps beyond the torque rate."""
     assert problems_of_commands(0, 1.0, 2.0, 2.0) == []
     not_finite, large, step = problems_of_commands(3, 1.2, 19.65, 4.0)
-    assert not_finite == "3 commands were not finite."
-    assert large == "a torque was 1.200 of its limit."
-    assert step == "a torque changed by 19.6 N m at once; allowed are 4."
+    assert not_finite.startswith("3 commands were not finite")
+    assert large == "a torque was 1.2 of its limit; expected at most 1."
+    assert step == "a torque changed by 19.6 N m at once; expected at most 4."

@@ -11,8 +11,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from robot_dynamics.app.command_line import main
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.nodes.drill.process import Soak, Usage, at_most, try_hazards
 from robot_dynamics.nodes.drill.session import NodeMonitor
@@ -61,7 +62,7 @@ def test_usage_of_a_process(tmp_path):
     assert len(usage.memory_mb) == 2
     memory, files = usage.problems("test")
     assert memory.startswith("memory of the test grew by")
-    assert files == "1 files of the test stayed open."
+    assert files.startswith("1 files of the test stayed open")
     assert len(kept) == 2**26
 
 

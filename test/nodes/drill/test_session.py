@@ -14,8 +14,9 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.nodes.conversions import CommandWriter
 from robot_dynamics.nodes.diagnostics import WARN, Diagnostics
 from robot_dynamics.nodes.drill import session as module
@@ -23,8 +24,8 @@ from robot_dynamics.nodes.drill.session import (
     CONTROLLER,
     SIMULATOR,
     DrillError,
+    DrillSession,
     NodeMonitor,
-    Session,
 )
 from robot_dynamics.nodes.topics import STREAM
 from test.two_arms import two_arms
@@ -37,7 +38,7 @@ def test_start_recover_and_end(ros, tmp_path):
     """
     scenario = load_scenario("lift_box")
     monitor = NodeMonitor(build_system(scenario))
-    with Session(monitor, scenario, tmp_path, lockstep=True) as session:
+    with DrillSession(monitor, scenario, tmp_path, lockstep=True) as session:
         session.start_nodes()
         processes = list(session.nodes.values())
         session.begin()

@@ -54,5 +54,5 @@ def test_end_effectors_that_cannot_move_everywhere():
     rng = np.random.default_rng(4)
     system = random_unified(rng, "fixed", (4, 4))
     there, q, qd = next(random_states(rng, system, 1))
-    with pytest.raises(RobotDynamicsError, match="a rank below 12"):
+    with pytest.raises(RobotDynamicsError, match="expected rank 12"):
         forward_dynamics(there.terms(q, qd), np.zeros(8))

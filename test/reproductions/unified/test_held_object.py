@@ -11,7 +11,7 @@ from reproductions.unified.cases import state_of, system_of
 from support.mechanisms import random_pose
 from support.papers import CASES
 
-from robot_dynamics.reproductions.unified import ObjectTerms
+from robot_dynamics.reproductions.unified import HeldObjectTerms
 from robot_dynamics.reproductions.unified.held_object import grip_matrix
 
 
@@ -41,7 +41,7 @@ def test_grasp_wrenches_give_the_acceleration(rng):
     """Whatever internal part is chosen, the object gets what it needs; least of all with none."""
     case = CASES["S3 spring-damper base, 6R+7R"]
     system = system_of(case)
-    held: ObjectTerms = system.terms(*state_of(case, system)[:2]).held
+    held: HeldObjectTerms = system.terms(*state_of(case, system)[:2]).held
     wanted = rng.normal(size=6)
     none = held.grasp_wrenches(wanted, 0.3, np.zeros(12))
     assert_allclose(held.W.T @ none, held.needed(wanted), atol=1e-11)

@@ -95,5 +95,5 @@ def test_robots_with_loops_are_refused():
     """Constraints of the robot's own, or grasps that are missing, are answered in one sentence."""
     rng = np.random.default_rng(0)
     tree = random_tree(rng, ["revolute", "revolute", "revolute"])
-    with pytest.raises(RobotDynamicsError, match="2 end-effectors have 1 grasps"):
+    with pytest.raises(RobotDynamicsError, match="1 grasps for 2 end-effectors"):
         unified_system(tree, ["link1", "link2"], random_link(rng, "held"), [np.eye(4)])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import Phase
-from robot_dynamics.reproductions.yoshikawa_zheng.controller import Controller, Law
+from robot_dynamics.reproductions.yoshikawa_zheng.controller import BarController, Law
 from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar_plant import BarState
 from robot_dynamics.reproductions.yoshikawa_zheng.robots import Inertias
 from robot_dynamics.reproductions.yoshikawa_zheng.tasks import task
@@ -16,10 +16,10 @@ from robot_dynamics.reproductions.yoshikawa_zheng.tasks import task
 
 def test_the_literal_law_is_warned_of_and_the_damped_one_is_not():
     """The effective mass is that along the normal: 0.163 kg; 2.5 times it and K_IF is damping."""
-    literal = Controller(Inertias.of_paper(), task(3), Law("literal"))
+    literal = BarController(Inertias.of_paper(), task(3), Law("literal"))
     assert literal.damping == 0.0
     assert "bounces on any elastic wall" in literal.warnings[0]
-    damped = Controller(Inertias.of_paper(), task(3), Law("damped"))
+    damped = BarController(Inertias.of_paper(), task(3), Law("damped"))
     assert damped.warnings == ()
     assert_allclose(damped.mass, 0.163, atol=5e-4)
     assert_allclose(damped.damping, 2.5 * damped.mass * 100.0)
@@ -28,7 +28,7 @@ def test_the_literal_law_is_warned_of_and_the_damped_one_is_not():
 def test_touching_switches_to_force_and_the_end_back():
     """Along the wall, force is controlled from the threshold on until departure."""
     what = task(3)
-    controller = Controller(Inertias.of_paper(), what, Law("damped"))
+    controller = BarController(Inertias.of_paper(), what, Law("damped"))
 
     def phase(time, press):
         wanted = what.wanted(time)

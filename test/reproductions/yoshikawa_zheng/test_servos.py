@@ -10,16 +10,16 @@ from numpy.testing import assert_allclose
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.reproductions.yoshikawa_zheng.law import (
+    CoordinateServo,
+    CoordinateServoSettings,
     ForceServo,
-    ForceServoSettings,
-    MotionServo,
-    MotionServoSettings,
+    ForceServoParameters,
 )
 
 
 def test_errors_of_motion_obey_a_second_order_equation():
     """A double integrator under u1 follows e'' + K_V e' + K_P e = 0: critical damping here."""
-    servo = MotionServo(MotionServoSettings([20.0], [100.0], 1e-4))
+    servo = CoordinateServo(CoordinateServoSettings([20.0], [100.0], 1e-4))
     position, velocity, h = 1.0, 0.0, 1e-4
     for _ in range(10000):
         (u,) = servo.step([0.0], [-velocity], [-position])
@@ -32,7 +32,7 @@ def test_errors_of_motion_obey_a_second_order_equation():
 def test_an_integral_adds_a_pole_and_removes_what_a_constant_push_leaves():
     """From rest under a push of 1: the error is that of (s + 5)(s + 10)^2, and none remains."""
     h = 1e-4
-    servo = MotionServo(MotionServoSettings([20.0], [100.0], h, integral=5.0))
+    servo = CoordinateServo(CoordinateServoSettings([20.0], [100.0], h, integral=5.0))
     position, velocity, path = 0.0, 0.0, []
     for _ in range(30000):
         (u,) = servo.step([0.0], [-velocity], [-position])
@@ -48,19 +48,21 @@ def test_an_integral_adds_a_pole_and_removes_what_a_constant_push_leaves():
 
 def test_the_integral_of_motion_is_bounded_and_forgotten_where_nothing_is_controlled():
     """A limit holds it, and a closed gate empties it, each coordinate by itself."""
-    servo = MotionServo(MotionServoSettings([0.0] * 2, [100.0] * 2, 0.1, 10.0, [30.0, 5.0]))
+    servo = CoordinateServo(
+        CoordinateServoSettings([0.0] * 2, [100.0] * 2, 0.1, 10.0, [30.0, 5.0])
+    )
     still = np.zeros(2)
     for _ in range(10):
         u = servo.step(still, still, [0.1, 0.1])
     assert_allclose(u, [10.0 + 30.0, 10.0 + 5.0])
     assert_allclose(servo.step(still, still, still, [True, False]), [30.0, 0.0])
     with pytest.raises(ArgumentError, match="expected a positive period"):
-        MotionServoSettings([1.0], [1.0], 0.0)
+        CoordinateServoSettings([1.0], [1.0], 0.0)
 
 
 def test_a_constant_error_decays_with_the_pole_of_sampling():
     """Against f = u + 1 the error shrinks by 1 - K T each sample: 0.8 for 100 1/s and 2 ms."""
-    servo = ForceServo(ForceServoSettings(100.0, 2e-3), 1)
+    servo = ForceServo(ForceServoParameters(100.0, 2e-3), 1)
     force, errors = 1.0, []
     for _ in range(10):
         force = float(servo.step([0.0], [force])[0]) + 1.0
@@ -71,8 +73,8 @@ def test_a_constant_error_decays_with_the_pole_of_sampling():
 @pytest.mark.parametrize("delay", [0, 1, 3])
 def test_the_late_comparison_does_not_answer_to_steps_that_are_followed(delay):
     """A force that is u of some samples ago leaves no integral behind a step of f_d."""
-    settings = ForceServoSettings(100.0, 2e-3, late=1 + delay)
-    literal = ForceServoSettings(100.0, 2e-3)
+    settings = ForceServoParameters(100.0, 2e-3, late=1 + delay)
+    literal = ForceServoParameters(100.0, 2e-3)
     for chosen, left in ((settings, 0.0), (literal, 0.2 * (1 + delay))):
         servo, past = ForceServo(chosen, 1), [0.0] * (1 + delay)
         largest = 0.0
@@ -85,7 +87,7 @@ def test_the_late_comparison_does_not_answer_to_steps_that_are_followed(delay):
 
 def test_limits_and_gate():
     """Errors and integrals stop at their limits, and a closed gate adds nothing."""
-    servo = ForceServo(ForceServoSettings(100.0, 2e-3, error_limit=0.5, integral_limit=0.3), 2)
+    servo = ForceServo(ForceServoParameters(100.0, 2e-3, error_limit=0.5, integral_limit=0.3), 2)
     assert_allclose(servo.step([0.0, 0.0], [-5.0, 5.0]), [0.1, -0.1])
     assert_allclose(servo.step([0.0, 0.0], [-5.0, 5.0], [False, True]), [0.1, -0.2])
     for _ in range(10):
@@ -104,4 +106,4 @@ def test_settings_that_are_refused():
         {"gain": 1.0, "period": 1e-3, "late": -1},
     ):
         with pytest.raises(ArgumentError, match="force servo"):
-            ForceServoSettings(**wrong)
+            ForceServoParameters(**wrong)

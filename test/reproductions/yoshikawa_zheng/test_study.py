@@ -16,7 +16,7 @@ from robot_dynamics.reproductions.yoshikawa_zheng.study import (
     THRESHOLDS,
     UNITS,
     Errors,
-    Run,
+    ExperimentRun,
     checks,
     errors_of,
     law_checks,
@@ -115,7 +115,7 @@ def runs_of(value):
     for setup in cases():
         bounced = setup.number == 3 and setup.law == "literal"
         errors = Errors({} if bounced else dict.fromkeys(UNITS, value), bounced)
-        runs.append(Run(setup, errors, ("beware",) if bounced else ()))
+        runs.append(ExperimentRun(setup, errors, ("beware",) if bounced else ()))
     return runs
 
 

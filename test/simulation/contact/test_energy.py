@@ -266,7 +266,7 @@ def test_what_collides_is_foreseen_anew_and_nothing_else():
     """Accelerations of two balls that meet in a step tell nothing of the next one's."""
     places = [at(0, 0, 5.0), at(0.2001, 0, 5.0), at(5, 0, 5.0)]
     sim = three_balls(places, [[0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0], [1, 0, 9, 0, 0, 0]])
-    motion = sim._plant.motion
+    motion = sim._plant.engine.stepping
     motion.advance(2.5e-4, np.zeros(18))
     assert motion.impacts.tolist() == [0, 1]
     assert motion.state.known.reshape(3, 6).all(axis=1).tolist() == [False, False, True]
@@ -345,7 +345,7 @@ def test_steps_without_contacts_are_of_second_order(balanced, monkeypatch):
     for step in STEPS:
         sim = rd.Simulation(robot, contacts=[far], q=start[0], qd=start[1], step=step)
         if not balanced:
-            monkeypatch.setattr(sim._plant.motion, "_balance_energy", lambda: None)
+            monkeypatch.setattr(sim._plant.engine.stepping, "_balance_energy", lambda: None)
         _, energy = growth(sim, 500)
         off.append(np.abs(sim.observation.q - truth).max())
         drift.append(np.abs(energy - energy[0]).max())
@@ -516,7 +516,7 @@ def test_drives_work_is_energy_and_losses():
         seen = sim.step(tau)
         work += torque @ (seen.q[at_q] - now)  # held over a period
     end = sum(robot.energies(seen.q, seen.qd))
-    books = sim._plant.books()
+    books = sim._plant.engine.books()
     assert work > 3.0
     assert books.contact_friction < -3.0
     assert end - start > 0.1
@@ -530,7 +530,7 @@ def test_what_is_open_is_not_pulled_back():
     ball = ShapeContact("ball", Solid.sphere("body", 0.1), Solid.plane("world"), Material(0.5))
     sim = rd.Simulation(floating(), contacts=[ball], q=at(0, 0, 0.1))
     sim.step(np.zeros(6))
-    motion = sim._plant.motion
+    motion = sim._plant.engine.stepping
     assert motion.pressed.all()
     for lift, left in ((5e-3, 5e-3), (5e-5, 0.0)):
         motion.q[2] = 0.1 + lift

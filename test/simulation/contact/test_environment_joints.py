@@ -23,9 +23,9 @@ from robot_dynamics.simulation.contact.environment_joints import (
     EnvironmentJoint,
     require_independent,
 )
-from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.contact.steps import ObservedContacts
-from robot_dynamics.simulation.contact.time_stepping import ContactMotion
+from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
+from robot_dynamics.simulation.contact.report import ContactMode
+from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 
 STEP = 2.5e-4
@@ -50,7 +50,7 @@ def held(kind, gravity=GRAVITY, link=BODY, part=PART):
 def exerted(motion, q):
     """Return the wrench on the body, moment first, in world axes about its part."""
     (report,) = ObservedContacts(motion.terms, q, motion.v).reports(motion.state.force, motion)
-    assert report.state is Touch.HELD
+    assert report.state is ContactMode.HELD
     return np.concatenate([report.axes.T @ report.moment, report.axes.T @ report.force])
 
 
@@ -76,7 +76,7 @@ def test_a_hinge_bears_what_a_physical_pendulum_needs():
     errors = []
     for step in (STEP, STEP / 2):
         scene, q, frame = held("hinge")
-        motion = ContactMotion(scene)
+        motion = TimeStepping(scene)
         motion.start(q, swung(8.0))
         axis, worst, turned = frame[:3, 2], 0.0, 0.0
         for _ in range(round(0.2 / step)):
@@ -110,7 +110,7 @@ def test_a_bead_slides_down_its_line():
     """
     part = pose(CENTER)
     scene, q, frame = held("line", part=part)
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     v = np.zeros(6)
     v[:3] = INERTIA_AXIS
     v[3:] = -np.cross(INERTIA_AXIS, CENTER)
@@ -142,7 +142,7 @@ def test_energy_and_momentum(kind):
     changes by is the sum of the impulses.
     """
     scene, q, frame = held(kind, gravity=np.zeros(3))
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     v = swung(4.0)
     if kind == "line":  # a spin about the point, and a slide along z of the part
         v[:3] = [3.0, -2.0, 4.0]
@@ -194,7 +194,7 @@ def test_friction_and_damping_of_what_is_left(kind):
         scene,
         environment_joints=(EnvironmentJoint(kind, kind, frame, part, friction, damping),),
     )
-    motion, robot = ContactMotion(scene), Robot(scene.model)
+    motion, robot = TimeStepping(scene), Robot(scene.model)
     if kind == "hinge":
         v, arm, z = swung(begin), CENTER - PART[:3, 3], PART[:3, 2]
         inertia = z @ INERTIA @ z + MASS * (arm @ arm - (z @ arm) ** 2)
@@ -236,7 +236,7 @@ def test_a_door_strikes_its_stop(place, restitution):
     )
     hinge = EnvironmentJoint("hinge", "hinge", np.eye(4), np.eye(4))
     scene = Scene(free_body(door, (0.0, 0.0, 0.0)), (), (stop,), (hinge,))
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     motion.start(np.array([0, 0, 0, 0, 0, 0, 1.0]), np.array([0, 0, omega, 0, 0, 0]))
     rest, impulse = np.zeros(6), np.zeros(6)
     while not motion.impacts.any():
@@ -280,7 +280,7 @@ def test_two_arms_measure_what_the_closed_loop_engine_says(kind):
     v -= np.linalg.pinv(K) @ K @ v
     tau[system.v_index] = 20.0 * rng.normal(size=len(system.joint_names))
     truth = engine.constrained_motion(cell.start, v, tau)
-    motion = ContactMotion(scene)
+    motion = TimeStepping(scene)
     motion.start(cell.start, v)
     motion.advance(1e-9, tau)
     multipliers = truth.multipliers[-environment_joint.rows :]
@@ -322,7 +322,7 @@ def test_what_breaks_away_is_resisted_by_coulomb(load):
     """
     link = LinkElement("box", 1.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
     rail = EnvironmentJoint("rail", "line", np.eye(4), np.eye(4), 20.0)
-    motion = ContactMotion(Scene(free_body(link, (0.0, 0.0, load)), (), (), (rail,)))
+    motion = TimeStepping(Scene(free_body(link, (0.0, 0.0, load)), (), (), (rail,)))
     q = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     motion.start(q)
     for _ in range(400):
@@ -350,7 +350,7 @@ def test_what_was_struck_is_resisted_by_coulomb(friction):
         Material(FrictionCone(0.5), restitution=1.0), gravity=(0.0, 0.0, 0.0), link=link
     )
     along_x = pose((0.0, 0.0, 0.0), Rotation.from_euler("y", 90.0, degrees=True).as_matrix())
-    motion = ContactMotion(
+    motion = TimeStepping(
         replace(
             scene,
             environment_joints=(EnvironmentJoint("rail", "line", along_x, along_x, friction),),

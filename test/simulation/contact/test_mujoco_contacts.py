@@ -12,7 +12,7 @@ from support.contact_scenes import between_fingers
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.manipulation.hybrid import FrictionCone
-from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 from robot_dynamics.simulation.scene import Scene, SurfaceContact
@@ -39,19 +39,19 @@ def test_a_wall_is_open_is_touched_and_sticks():
     for kind in (EnginePlant, MujocoPlant):
         plant = kind(scene, start, 0.002, SETTINGS)
         plant.step(np.zeros(2))
-        assert {c.state for c in plant.contacts()[2:]} == {Touch.OPEN}
+        assert {c.state for c in plant.contacts()[2:]} == {ContactMode.OPEN}
         for _ in range(150):
             plant.step(np.array([1.3, -1.3]))
         reports.append(plant.contacts())
     ours, theirs = reports
     assert [c.name for c in theirs] == [c.name for c in ours]
-    assert all(c.state is Touch.HELD for c in theirs[:2])
+    assert all(c.state is ContactMode.HELD for c in theirs[:2])
     for mine, other in zip(ours[:2], theirs[:2], strict=True):
         assert_allclose(other.point, mine.point, atol=1e-5)
         assert_allclose(other.axes, mine.axes, atol=1e-6)
         assert_allclose(other.force[2], mine.force[2], atol=0.02)
     for mine, other in zip(ours[2:], theirs[2:], strict=True):
-        assert other.state is mine.state is Touch.STICKING
+        assert other.state is mine.state is ContactMode.STICKING
         assert_allclose(other.axes[2], mine.axes[2], atol=1e-6)
         assert_allclose(np.linalg.det(other.axes), 1.0, atol=1e-9)
         # Spheres of half a millimetre stand for the points.
@@ -73,12 +73,12 @@ def test_fingers_that_slide_and_one_that_leaves():
         plant.step(np.full(2, 20.0))
     speed = plant.truth().object_twist[5]
     for report in plant.contacts():
-        assert report.state is Touch.SLIDING
+        assert report.state is ContactMode.SLIDING
         # The object moves down along the finger, by its speed in the axes of the contact.
         assert_allclose(report.axes[:2].T @ report.slip, [0, 0, speed], atol=1e-4)
         assert_allclose(report.friction_used, 1.0, atol=1e-3)
     for _ in range(40):
         plant.step(np.full(2, 20.0))
     assert plant.truth().object_pose[2] < -0.035
-    assert {report.state for report in plant.contacts()} == {Touch.OPEN}
+    assert {report.state for report in plant.contacts()} == {ContactMode.OPEN}
     assert all(report.friction_used == 0.0 for report in plant.contacts())

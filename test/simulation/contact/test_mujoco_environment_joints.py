@@ -14,7 +14,7 @@ from support.mechanisms import two_arms
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.mujoco_contacts import MujocoEnvironmentJoints
 from robot_dynamics.simulation.mujoco_model import mujoco_xml
@@ -59,7 +59,7 @@ def test_two_arms_swing_a_box_alike(kind, resisted):
     assert_allclose(other.q, mine.q, atol=0.004 * moved)
     one, two = ours.contacts()[-1], theirs.contacts()[-1]
     assert one.name == two.name == "door"
-    assert one.state is two.state is Touch.HELD
+    assert one.state is two.state is ContactMode.HELD
     assert np.abs(one.force).max() > 5.0
     assert_allclose(two.force, one.force, atol=0.012 * np.abs(one.force).max())
     assert_allclose(two.moment, one.moment, atol=0.012 * np.abs(one.moment).max())

@@ -12,7 +12,7 @@ from support.contact_scenes import MASS, between_fingers
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import hole, plane
 from robot_dynamics.manipulation.hybrid import FrictionCone
-from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 from robot_dynamics.simulation.scene import Scene, SurfaceContact
@@ -54,7 +54,7 @@ def test_a_slide(kind):
     assert abs(two.object_pose[2] - one.object_pose[2]) < speed * STEP
     assert two.closure_position == 0.0  # nothing holds
     for mine, other in zip(ours.contacts(), theirs.contacts(), strict=True):
-        assert other.state is mine.state is Touch.SLIDING
+        assert other.state is mine.state is ContactMode.SLIDING
         assert_allclose(other.slip, mine.slip, atol=1e-3 * speed)
         assert_allclose(other.axes, mine.axes, atol=1e-9)
         assert_allclose(other.friction_used, 1.0, atol=1e-3)
@@ -79,7 +79,9 @@ def test_a_hold(kind):
     assert abs(seen[-1] - seen[20]) < 0.158 * 1e-7
     # Loads of 30 N and 20 N, of which 1e-4 and what has not settled is lost.
     assert_allclose(other.wrenches[:, 3:], mine.wrenches[:, 3:], atol=0.02)
-    expected = Touch.STICKING if kind in ("frictional point", "soft finger") else Touch.HELD
+    expected = (
+        ContactMode.STICKING if kind in ("frictional point", "soft finger") else ContactMode.HELD
+    )
     # Rigid grasps alone are no contacts.
     assert {c.state for c in theirs.contacts()} == ({expected} if kind != "rigid" else set())
 
@@ -116,7 +118,7 @@ def test_an_approach_an_impact_and_a_press(stiffness):
         wall = plant.contacts()[2]
         assert_allclose(wall.force, [0, 0, 2.6], atol=0.05)
         assert_allclose(wall.axes[2], [-1, 0, 0], atol=1e-6)
-        assert wall.state is Touch.STICKING
+        assert wall.state is ContactMode.STICKING
         assert wall.impacts >= 1
 
 

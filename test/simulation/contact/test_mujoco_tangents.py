@@ -13,7 +13,7 @@ from support.mechanisms import two_arms
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
-from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
@@ -72,7 +72,7 @@ def test_two_arms_slide_through_a_bowl_as_in_ours():
         for plant in (ours, theirs):
             plant.step(np.zeros(len(system.joint_names)))
     one, two = ours.contacts()[-1], theirs.contacts()[-1]
-    assert one.state is two.state is Touch.SLIDING
+    assert one.state is two.state is ContactMode.SLIDING
     assert np.linalg.norm(one.point - at) > 0.05
     assert_allclose(two.point, one.point, atol=5e-4)
     assert_allclose(two.axes[2], one.axes[2], atol=1e-3)

@@ -135,6 +135,6 @@ def test_both_plants_tip_alike():
 def test_the_books_have_the_work_of_pads():
     """Energy changes by the work of all; pads take what they store and lose."""
     plant, _, _ = tipped(EnginePlant, PAD, 0.15, 150)
-    books = plant.motion.books()
-    assert_allclose(books.elastic, -plant.motion.books().drives, rtol=0.05)
-    assert abs(plant.motion.energy() - books.total()) < 1e-2 * abs(books.drives)
+    books = plant.engine.books()
+    assert_allclose(books.elastic, -plant.engine.books().drives, rtol=0.05)
+    assert abs(plant.engine.energy() - books.total()) < 1e-2 * abs(books.drives)

@@ -21,8 +21,9 @@ from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.engine_plant import EnginePlant, SimulationError
+from robot_dynamics.simulation.contact.report import ContactMode
+from robot_dynamics.simulation.engine import SimulationError
+from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -69,7 +70,7 @@ def test_rigid_grasps_are_the_engines_as_the_step_goes_to_zero():
         )
         first = engine.reset()
         assert_allclose(plant.reset().wrenches, first.wrenches, atol=1e-9)
-        energy = plant.motion.energy()
+        energy = plant.engine.energy()
         worst = np.zeros(4)
         for i in range(40):
             torque = hold + 5.0 * np.sin(0.02 * i + np.arange(14))
@@ -85,7 +86,7 @@ def test_rigid_grasps_are_the_engines_as_the_step_goes_to_zero():
             )
         errors.append(worst)
         assert plant.truth().closure_position < 1e-12
-        assert abs(plant.motion.energy() - energy - plant.motion.books().total()) < 1e-3
+        assert abs(plant.engine.energy() - energy - plant.engine.books().total()) < 1e-3
     ratio = errors[0] / errors[1]
     assert_allclose(ratio[:3], 4.0, rtol=0.15)
     assert_allclose(ratio[3], 2.0, rtol=0.15)
@@ -103,7 +104,7 @@ def test_enough_squeeze_holds(kind):
     torque = torques(80.0)
     for _ in range(10):
         measured = plant.step(torque)
-        assert {c.state for c in plant.contacts()} == {Touch.STICKING}
+        assert {c.state for c in plant.contacts()} == {ContactMode.STICKING}
     assert_allclose(measured.wrenches[:, 5], 80.0, atol=5.0)
     assert_allclose(plant.truth().object_pose, CELL.start[SYSTEM.object_q], atol=2e-3)
     # 24.5 N at 80 N and mu = 0.6 are 0.51; a soft finger also holds its arm from turning.
@@ -117,10 +118,10 @@ def test_too_little_squeeze_drops_and_the_simulation_goes_on():
     for _ in range(60):
         plant.step(torque)
         states.append({c.state for c in plant.contacts()})
-    assert Touch.SLIDING in states[3]
+    assert ContactMode.SLIDING in states[3]
     truth = plant.truth()
     assert truth.object_pose[2] < CELL.start[SYSTEM.object_q][2] - 0.01
-    assert np.isfinite(plant.motion.q).all()
+    assert np.isfinite(plant.engine.q).all()
 
 
 @pytest.mark.parametrize("stiffness", [np.inf, 1e5])
@@ -175,16 +176,16 @@ def test_wild_torques_give_no_energy_of_their_own(kind):
     soft = Material(FrictionCone(0.3), stiffness=1e5, restitution=0.3)
     wall = SurfaceContact("wall", plane((x + 0.1, y, z), (-1, 0, 0)), [[0, 0, 0]], soft)
     plant = EnginePlant(scene(kind, surfaces=(wall,)), CELL.start, PERIOD, settings())
-    energy = plant.motion.energy()
+    energy = plant.engine.energy()
     rng, done, before = np.random.default_rng(1), 0.0, 0.0
     for tick in range(200):
         if tick % 10 == 0:
             torque = rng.uniform(-60.0, 60.0, size=14)
         plant.step(torque)
-        drives = plant.motion.books().drives
+        drives = plant.engine.books().drives
         done, before = done + abs(drives - before), drives
-    assert abs(plant.motion.energy() - energy - plant.motion.books().total()) < 1e-3 * done
-    assert np.abs(plant.motion.qd).max() > 10.0  # wild indeed
+    assert abs(plant.engine.energy() - energy - plant.engine.books().total()) < 1e-3 * done
+    assert np.abs(plant.engine.qd).max() > 10.0  # wild indeed
 
 
 def test_a_start_within_a_rigid_wall_is_refused():

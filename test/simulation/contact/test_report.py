@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from robot_dynamics.simulation.contact.report import EnergyBooks, Touch
+from robot_dynamics.simulation.contact.report import ContactMode, EnergyBooks
 
 
 def test_the_total_is_of_all_entries():
@@ -18,4 +18,4 @@ def test_the_total_is_of_all_entries():
 
 def test_states_have_names():
     """States are told in words that logs and plots can show."""
-    assert [state.value for state in Touch] == ["held", "open", "sticking", "sliding"]
+    assert [state.value for state in ContactMode] == ["held", "open", "sticking", "sliding"]

@@ -514,28 +514,31 @@ def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch, tmp_path):
     ball, floor = Solid.sphere("body", 0.1), Solid.plane("world")
     with pytest.raises(ArgumentError, match=r"box on 'body' has the size .* 3 positive numbers"):
         Solid.box("body", (1.0, 1.0))
-    with pytest.raises(ArgumentError, match="four at least"):
+    with pytest.raises(ArgumentError, match="at least four"):
         Solid.convex("body", np.zeros((5, 3)))
     for make, words in (
         (lambda: Solid.box("body", 1.0), "size 1.0, expected 3"),
         (lambda: Solid.sphere("body", [0.1]), "expected 1 positive"),
         (lambda: Solid.sphere("body", "0.1"), "expected 1 positive"),
-        (lambda: Solid.convex("body", [[0, 0, 0], [1, 0]]), "four at least"),
+        (lambda: Solid.convex("body", [[0, 0, 0], [1, 0]]), "at least four"),
         (lambda: Solid.sphere("body", 0.1, "here"), "pose of the sphere on 'body'"),
         (lambda: Solid.sphere(None, 0.1), "link of a sphere is None"),
-        (lambda: Solid("body", ["box"], (1, 1, 1)), r"\['box'\] on 'body'"),
+        (lambda: Solid("body", ["box"], (1, 1, 1)), r"on 'body' is of kind \['box'\]"),
         (lambda: ShapeContact(3, ball, floor), "name of a contact is 3"),
         (lambda: ShapeContact("c", ball, floor, points=2.5), "points of contact 'c' is 2.5"),
-        (lambda: contacts_of(floating(), [("body", floor)]), "what `load_description` returns"),
-        (lambda: collision_solids(floating(), "body"), "what `load_description` returns"),
+        (
+            lambda: contacts_of(floating(), [("body", floor)]),
+            "description is .*`load_description`",
+        ),
+        (lambda: collision_solids(floating(), "body"), "description is .*`load_description`"),
     ):
         with pytest.raises(ArgumentError, match=words):
             make()
     (tmp_path / "one.urdf").write_text('<robot name="one"><link name="one"/></robot>')
-    with pytest.raises(ArgumentError, match="None are to touch"):
+    with pytest.raises(ArgumentError, match="pairs are None"):
         contacts_of(load_description(tmp_path / "one.urdf"), None)
     for pair in (("one",), ("one", "one", "one"), "one", ("one", None)):
-        with pytest.raises(ArgumentError, match="expected pairs of links or solids"):
+        with pytest.raises(ArgumentError, match=r"a pair is .*, expected two links or solids"):
             contacts_of(load_description(tmp_path / "one.urdf"), [pair])
     with pytest.raises(ArgumentError, match="two planes"):
         ShapeContact("c", floor, floor)
@@ -545,17 +548,17 @@ def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch, tmp_path):
         rd.Simulation(floating(), contacts=[ShapeContact("c", hull, floor)])
     with pytest.raises(ArgumentError, match="expected 1 to 8"):
         ShapeContact("c", ball, floor, points=9)
-    with pytest.raises(ArgumentError, match="two of Solid"):
+    with pytest.raises(ArgumentError, match="two objects of type Solid"):
         ShapeContact("c", ball, "floor")
     with pytest.raises(ArgumentError, match="parts of one body"):
         rd.Simulation(floating(), contacts=[ShapeContact("c", ball, ball)])
     corner = PointContact("c 1", "body")  # called as a point of the shapes is
-    with pytest.raises(ArgumentError, match="two contacts are called 'c 1'"):
+    with pytest.raises(ArgumentError, match="2 contacts are named 'c 1'"):
         rd.Simulation(floating(), contacts=[ShapeContact("c", ball, floor, points=2), corner])
     contact = ShapeContact("ball", ball, floor)
     with pytest.raises(ArgumentError, match=r"'ball' is 50 mm deep .* expected 1 mm at most"):
         rd.Simulation(floating(), contacts=[contact], q=at(0, 0, 0.05))
-    with pytest.raises(ArgumentError, match=r"time steps of `rd.Simulation`"):
+    with pytest.raises(ArgumentError, match=r"1 of 1 contacts are ShapeContact"):
         Contacts(floating(), [contact])
     install = r"pip install 'robot_dynamics\[collision\]'"
     monkeypatch.setattr(mujoco, "__version__", "3.10.2")
@@ -570,7 +573,7 @@ def test_a_shape_that_is_deep_pushes_and_is_told(caplog):
     """A ball that is put 10 mm into the floor is logged once, and comes out of it."""
     ball = ShapeContact("ball", Solid.sphere("body", 0.1), Solid.plane("world"))
     sim = rd.Simulation(floating(), contacts=[ball], q=at(0, 0, 0.1))
-    sim._plant.motion.q[2] = 0.09
+    sim._plant.engine.stepping.q[2] = 0.09
     for _ in range(100):
         seen = sim.step(np.zeros(6))
     assert caplog.text.count("contact 'ball' is more than 1 mm deep in something rigid") == 1

@@ -13,7 +13,7 @@ from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane, sphere
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.terms import ContactTerms
+from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 
 CELL = two_arms()
@@ -32,7 +32,7 @@ def terms():
         SurfaceContact("table", plane((0, 0, 0.2), (0.1, 0.2, 1)), [[0.1, 0, 0], [0, 0.1, 0]]),
         SurfaceContact("ball", sphere((0.5, 0.3, 0.1), 0.2), [[0.0, 0.1, -0.1]]),
     )
-    return ContactTerms(Scene(CELL.system, contacts, surfaces))
+    return SceneTerms(Scene(CELL.system, contacts, surfaces))
 
 
 def state(rng):

@@ -25,11 +25,11 @@ from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import (
     ContactPhase,
-    ContactSettings,
+    ContactPhaseSettings,
     Phase,
 )
-from robot_dynamics.reproductions.yoshikawa_zheng.law import ForceServo, ForceServoSettings
-from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.reproductions.yoshikawa_zheng.law import ForceServo, ForceServoParameters
+from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 
     time: np.ndarray
     force: np.ndarray
-    state: list[Touch]
+    state: list[ContactMode]
     slip: np.ndarray
     gap: np.ndarray
     impacts: np.ndarray
@@ -86,10 +86,10 @@ def touch_down(stiffness, *, literal):
     scene, start = gantry(stiffness)
     settings = PlantSettings(command_delay_periods=0, damping_scale=0.0)
     plant = EnginePlant(scene, start, PERIOD, settings)
-    phase = ContactPhase(ContactSettings(touch=0.5, lost_after=0.1), PERIOD)
+    phase = ContactPhase(ContactPhaseSettings(touch=0.5, lost_after=0.1), PERIOD)
     damping = 0.0 if literal else normal_damping(MASS, GAIN, 0.5 * PERIOD).damping
     limits = {} if literal else {"error_limit": 5.0, "integral_limit": 3.0, "late": 1}
-    servo = ForceServo(ForceServoSettings(GAIN, PERIOD, **limits), 1)
+    servo = ForceServo(ForceServoParameters(GAIN, PERIOD, **limits), 1)
     measured, force, wanted_z, rows = plant.reset(), 0.0, 0.0, []
     for tick in range(round(END / PERIOD)):
         time = tick * PERIOD
@@ -113,7 +113,7 @@ def touch_down(stiffness, *, literal):
         rows.append((time + PERIOD, force, slip, wall.gap, wall.impacts, wall.state))
     *numbers, states = zip(*rows, strict=True)
     time, force, slip, gap, impacts = (np.array(values) for values in numbers)
-    finite = bool(np.isfinite(plant.motion.q).all())
+    finite = bool(np.isfinite(plant.engine.q).all())
     return Seen(time, force, list(states), slip, gap, impacts, finite)
 
 
@@ -135,11 +135,11 @@ def test_damped_and_gated_it_settles(wall):
     assert settled(seen) < 0.25
     assert seen.impacts[-1] <= 3
     sliding = (seen.time > SLIDE + 0.06) & (seen.time < LEAVE)
-    assert {s for s, at in zip(seen.state, sliding, strict=True) if at} == {Touch.SLIDING}
+    assert {s for s, at in zip(seen.state, sliding, strict=True) if at} == {ContactMode.SLIDING}
     assert_allclose(seen.slip[sliding], 0.2, rtol=0.1)  # an axis without a friction model
     assert_allclose(seen.force[sliding], FORCE, rtol=0.1)
     # It has left: 70 mm/s for 0.12 s, less what reversing takes.
-    assert seen.state[-1] is Touch.OPEN
+    assert seen.state[-1] is ContactMode.OPEN
     assert seen.gap[-1] > 0.005
     assert seen.force[-1] == 0.0
 

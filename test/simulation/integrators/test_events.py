@@ -265,7 +265,7 @@ def test_a_slide_goes_back_and_forth_without_loss():
         ({"order": 3}, "order 3"),
         ({"rest_speed": -1.0}, "rest_speed"),
         ({"rest_speed": 1e-8}, "rest_speed is 1e-08 m/s, expected 1e-06 or more"),
-        ({"contacts": corners(BOX, Material(0.0, 1e5, 0.5))}, "a stiffness of 100000 N/m"),
+        ({"contacts": corners(BOX, Material(0.0, 1e5, 0.5))}, "has stiffness 100000 N/m"),
     ],
 )
 def test_bad_arguments_are_refused(changes, words):

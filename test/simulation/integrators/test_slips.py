@@ -408,5 +408,5 @@ def test_what_jams_or_gives_way_is_refused():
     ):
         rd.integrate(robot, q, [0, 0, 0, *(R.T @ [-3.0, 0, 0])], 0.1, contacts=[foot], order=4)
     soft = PointContact("tip", "body", material=Material(0.3, stiffness=1e4, restitution=0.5))
-    with pytest.raises(ArgumentError, match="a stiffness of 10000 N/m"):
+    with pytest.raises(ArgumentError, match="has stiffness 10000 N/m"):
         rd.integrate(robot, q, np.zeros(6), 0.1, contacts=[soft])

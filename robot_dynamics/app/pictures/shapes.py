@@ -1,0 +1,222 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes to draw: of bodies, as triangles by trimesh; of surfaces; and how long arrows are."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.scenarios.cell import pose_matrix
+from robot_dynamics.description.description import Shape
+from robot_dynamics.description.meshes import locate_mesh
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.contact_settings import SurfaceSettings
+from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_functions
+from robot_dynamics.model import pose
+from robot_dynamics.scalar.derivatives import jacobian
+from robot_dynamics.spatial import Rotation, Scalar, Vector3
+
+Array = NDArray[np.float64]
+Color = tuple[float, float, float, float]
+
+FORCE_SCALE = 0.003  # length of an arrow [m/N]
+MOMENT_SCALE = 0.03  # [m/(N m)]
+FORCE_COLOR: Color = (0.85, 0.2, 0.15, 1.0)
+MOMENT_COLOR: Color = (0.2, 0.35, 0.85, 1.0)
+GHOST_ALPHA = 0.25
+WOOD: Color = (0.82, 0.66, 0.44, 1.0)  # objects without a colour
+_METAL: Color = (0.7, 0.72, 0.75, 1.0)  # robots without one
+_SURFACE: Color = (0.55, 0.62, 0.7, 0.5)
+_EXTENT = 0.6  # displayed size of planes, cylinders and lines [m]
+_THICKNESS = 0.002  # of a plane, below it [m]
+_AXIS = 0.003  # radius of lines and hinges [m]
+
+
+class VisualError(RobotDynamicsError):
+    """A picture that cannot be made."""
+
+
+class Mesh(NamedTuple):
+    """A mesh of one colour.
+
+    Attributes:
+        vertices: (n, 3) in the frame of its body [m].
+        faces: Vertices of each triangle (m, 3), counterclockwise from outside.
+        normals: Outward normals at the vertices (n, 3); edges are sharp.
+        color: Red, green, blue, alpha in [0, 1].
+    """
+
+    vertices: Array
+    faces: NDArray[np.int64]
+    normals: Array
+    color: Color
+
+
+def visual_shapes(shapes: Sequence[Shape]) -> list[Shape]:
+    """Return the shapes of an object that are displayed; a ball if it has none."""
+    visual = [shape for shape in shapes if shape.role == "visual"] or [*shapes]
+    return visual or [Shape("", "visual", "sphere", np.eye(4), (0.05,))]
+
+
+def require(module: str, package: str, what: str) -> None:
+    """Check that a package of the extra `view` is installed; it is not imported.
+
+    Args:
+        module: What would be imported.
+        package: What is installed by pip.
+        what: What needs it.
+
+    Raises:
+        VisualError: If it is missing; says how to install it.
+    """
+    try:
+        found = importlib.util.find_spec(module)
+    except ValueError:  # what is imported as None
+        found = None
+    if found is None:
+        raise VisualError(
+            f"{what} need {package}, which is not installed; "
+            "expected `pip install 'robot_dynamics[view]'`."
+        )
+
+
+def require_trimesh() -> Any:
+    """Return trimesh, or raise VisualError."""
+    require("trimesh", "trimesh", "pictures")
+    return importlib.import_module("trimesh")
+
+
+def meshes_of(shape: Shape, folder: str = "", default: Color = _METAL) -> list[Mesh]:
+    """Return the triangles of a shape, a mesh for each of its colours.
+
+    Args:
+        shape: The shape.
+        folder: Folder that the address of its mesh refers to, if it does not say itself.
+        default: The colour if neither the shape nor its file has one.
+
+    Raises:
+        VisualError: If trimesh or its reader of .dae files is missing, or the file is damaged.
+        ResourceNotFoundError: If there is no such file.
+    """
+    trimesh = require_trimesh()
+    if shape.kind == "mesh":
+        parts = _read(locate_mesh(shape.mesh, shape.folder or folder))
+        scale = np.diag([*shape.size, 1.0])
+    else:
+        make, size = trimesh.creation, shape.size
+        parts = [
+            {
+                "box": lambda: make.box(extents=size),
+                "sphere": lambda: make.icosphere(subdivisions=3, radius=size[0]),
+                "cylinder": lambda: make.cylinder(radius=size[0], height=size[1], sections=48),
+                "capsule": lambda: make.capsule(radius=size[0], height=size[1], count=(24, 24)),
+            }[shape.kind]()
+        ]
+        scale = np.eye(4)
+    found = []
+    for part in parts:
+        own = None if shape.kind != "mesh" else _color_of(part)
+        placed = part.copy()
+        placed.apply_transform(shape.pose @ scale)
+        found.append(shaded(placed, shape.color or own or default))
+    return found
+
+
+def shaded(part: Any, color: Color) -> Mesh:
+    """Return a mesh of trimesh with sharp edges where faces meet at more than 30 degrees."""
+    smooth = require_trimesh().graph.smooth_shade(part, angle=np.radians(30.0))
+    return Mesh(
+        np.asarray(smooth.vertices, float),
+        np.asarray(smooth.faces, np.int64),
+        np.asarray(smooth.vertex_normals, float),
+        color,
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _read(path: Path) -> list[Any]:
+    """Return the parts of a mesh file, in metres."""
+    trimesh = require_trimesh()
+    if path.suffix.lower() == ".dae":
+        # Without it trimesh says nothing of .dae.
+        require("collada", "pycollada", f"{path}: .dae files")
+    try:
+        loaded = trimesh.load_scene(path)
+        factor = trimesh.units.unit_conversion(loaded.units, "meters") if loaded.units else 1.0
+        parts = [part for part in loaded.dump() if hasattr(part, "faces") and len(part.faces)]
+    except Exception as error:  # whatever the readers of so many formats raise
+        raise VisualError(f"{path}: cannot be read as a mesh ({error}).") from error
+    for part in parts:
+        if factor != 1.0:
+            part.apply_scale(factor)
+    return parts
+
+
+def _color_of(part: Any) -> Color | None:
+    """Return the colour that a mesh file states; None if it states none."""
+    visual = part.visual
+    if not visual.defined:
+        return None
+    material = getattr(visual, "material", None)
+    of_all = visual.main_color if material is None else material.main_color
+    r, g, b, a = (float(value) / 255.0 for value in of_all)
+    return r, g, b, a or 1.0
+
+
+def surface_shape(surface: SurfaceSettings) -> Shape:
+    """Return a surface as a translucent shape, its pose in the world."""
+    radius, depth = surface.radius or 0.0, surface.depth or 0.0
+    kind: Literal["box", "sphere", "cylinder"]
+    kind, size, height = {  # type: ignore[assignment]
+        "plane": ("box", (_EXTENT, _EXTENT, _THICKNESS), -0.5 * _THICKNESS),
+        "sphere": ("sphere", (radius,), 0.0),
+        "cylinder": ("cylinder", (radius, _EXTENT), 0.0),
+        "line": ("cylinder", (_AXIS, _EXTENT), 0.0),
+        "hole": ("cylinder", (radius, depth), -0.5 * depth),
+        "hinge": ("cylinder", (_AXIS, 0.5 * _EXTENT), 0.0),
+    }[surface.kind]
+    at = pose_matrix(surface) @ pose((0.0, 0.0, height))
+    return Shape("", "visual", kind, at, size, color=_SURFACE)
+
+
+class SurfacePush:
+    """The wrench of a surface's forces at the part of the object that touches it.
+
+    Attributes:
+        part: Pose of that part in the object (4, 4).
+        functions: The surface's functions, one for each of its forces.
+    """
+
+    def __init__(self, surface: SurfaceSettings) -> None:
+        self.part = pose_matrix(surface.part)
+        # With the part's origin in place of the centre of mass, gradients are about it.
+        origin = self.part[:3, 3]
+        self.functions = surface_functions(surface, pose_matrix(surface), self.part, origin)
+
+    def wrench(self, body: Array, force: Array) -> Array:
+        """Return the wrench (6,) on the surface, at the part's origin in world axes.
+
+        Args:
+            body: Pose (4, 4) of the object.
+            force: Its forces on the surface, one for each function.
+        """
+        if not force.any():
+            return np.zeros(6)  # most of the time there is no contact
+        x, columns = (body @ self.part)[:3, 3].tolist(), body[:3, :3].T.tolist()
+
+        def moved(small: Sequence[Scalar]) -> list[Scalar]:
+            """The surface's functions after a small rotation and displacement, to first order."""
+            turn, step = Vector3.of(small[:3]), Vector3.of(small[3:])
+            turned = [[*(c + turn.cross(c))] for c in map(Vector3.of, columns)]
+            at = ObjectPose(Vector3.of(x) + step, Rotation.of(turned).transpose())
+            return [function(at) for function in self.functions]
+
+        # Work of the forces along a motion: they push the way in which the functions grow.
+        return np.asarray(jacobian(moved, [0.0] * 6), dtype=float).T @ force

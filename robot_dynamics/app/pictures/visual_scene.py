@@ -1,0 +1,432 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is drawn of a recording or a robot: bodies, their poses over time, and arrows.
+
+Films and the page in the browser draw the same `VisualScene`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.output_files import RECORDING, SUFFIXES
+from robot_dynamics.app.pictures.plots import with_estimates
+from robot_dynamics.app.pictures.shapes import (
+    FORCE_COLOR,
+    FORCE_SCALE,
+    GHOST_ALPHA,
+    MOMENT_COLOR,
+    MOMENT_SCALE,
+    WOOD,
+    Color,
+    Mesh,
+    SurfacePush,
+    VisualError,
+    meshes_of,
+    require_trimesh,
+    shaded,
+    surface_shape,
+    visual_shapes,
+)
+from robot_dynamics.app.recordings.recording import TICK, Recording
+from robot_dynamics.app.recordings.recording_files import load_recording
+from robot_dynamics.app.scenarios.cell import placed_robots, pose_matrix
+from robot_dynamics.app.scenarios.scenario import scenario_of_text
+from robot_dynamics.description.description import Description, Shape
+from robot_dynamics.description.load import load_description
+from robot_dynamics.description.world import place
+from robot_dynamics.manipulation.contact_settings import ContactSettings
+from robot_dynamics.manipulation.settings import CellSettings
+from robot_dynamics.model import build
+from robot_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+Role = Literal["robot", "object", "reference", "surface", "cone"]
+
+_CONE = 0.1  # length of friction cones [m]
+_CONE_ALPHA = 0.55
+_SAFE, _USED = np.array([0.1, 0.65, 0.25]), np.array([0.9, 0.15, 0.1])
+
+
+@dataclass(frozen=True, eq=False)
+class VisualBody:
+    """A body that moves as a whole.
+
+    Attributes:
+        name: Its link, the object or the surface.
+        role: What it is.
+        meshes: Its triangles, in its own frame.
+        poses: Its pose in the world at each instant (N, 4, 4).
+        colors: Its colour at each instant (N, 4), in place of those of its meshes; None to keep
+            them.
+    """
+
+    name: str
+    role: Role
+    meshes: Sequence[Mesh]
+    poses: Array
+    colors: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow:
+    """A force or a moment.
+
+    Attributes:
+        name: Who exerts it, and on what.
+        color: Its colour.
+        tips: Where it acts, in the world (N, 3) [m].
+        vectors: From its tail to its tip (N, 3) [m]; zero where it is not known.
+    """
+
+    name: str
+    color: Color
+    tips: Array
+    vectors: Array
+
+
+@dataclass(frozen=True, eq=False)
+class VisualScene:
+    """What is drawn, at N instants.
+
+    Attributes:
+        name: The scenario or the robot.
+        times: Of the instants [s], equally apart.
+        bodies: All bodies.
+        arrows: Forces and moments.
+        torques: Torques over their limits (N, na), NaN for drives without a limit.
+        joints: Names of those drives.
+        friction: Part of the friction that each grasp uses (N, k); no columns where none slips.
+        arms: Names of the grasps of those columns.
+    """
+
+    name: str
+    times: Array
+    bodies: Sequence[VisualBody]
+    arrows: Sequence[Arrow] = ()
+    torques: Array = field(default_factory=lambda: np.zeros((1, 0)))
+    joints: Sequence[str] = ()
+    friction: Array = field(default_factory=lambda: np.zeros((1, 0)))
+    arms: Sequence[str] = ()
+
+    def at(self, time: float) -> int:
+        """Return the number of the instant that is nearest to a time [s]."""
+        return int(np.argmin(np.abs(self.times - time)))
+
+    def corners(self, *roles: Role) -> Array:
+        """Return corners of boxes around bodies at some twenty instants (n, 3).
+
+        Args:
+            roles: Of the bodies; robots and objects by default.
+        """
+        some = slice(None, None, max(1, len(self.times) // 20))
+        found = [np.zeros((0, 3))]
+        for body in self.bodies:
+            if body.role in (roles or ("robot", "object")):
+                for mesh in body.meshes:
+                    low, high = mesh.vertices.min(0), mesh.vertices.max(0)
+                    box = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
+                    poses = body.poses[some]
+                    moved = box @ poses[:, :3, :3].mT + poses[:, None, :3, 3]
+                    found.append(moved.reshape(-1, 3))
+        return np.concatenate(found)
+
+    def bounds(self, *roles: Role) -> Array:
+        """Return the least and largest coordinates of `corners`, each (3,); zero without any."""
+        corners = self.corners(*roles)
+        if not len(corners):
+            return np.zeros((2, 3))
+        return np.array([corners.min(axis=0), corners.max(axis=0)])
+
+
+def is_recording(what: str | Path) -> bool:
+    """Return whether a name is that of a recording: a file, the folder of a run, or a bag."""
+    path = Path(what)
+    if path.is_dir():
+        return (path / RECORDING).is_file() or (path / "metadata.yaml").is_file()
+    return path.suffix.lower() in (*SUFFIXES, ".db3")
+
+
+def scene_of_recording(
+    recording: Recording | str | Path, interval: float = 0.02, cell: RecordedCell | None = None
+) -> VisualScene:
+    """Return what is drawn of a recorded run.
+
+    Of a controller's recording alone what it estimated is drawn instead of what was true.
+
+    Args:
+        recording: The recording, or its file.
+        interval: Time between the instants [s]; of the control periods the nearest are taken.
+        cell: The bodies of its scenario, if the caller has them already.
+
+    Raises:
+        VisualError: If trimesh is missing, or a mesh cannot be read.
+        RobotDynamicsError: If the recording, or a file that its scenario names, is refused.
+    """
+    if not isinstance(recording, Recording):
+        recording = load_recording(recording)
+    every = recording[TICK] * recording.get("period_s")
+    count = max(1, round((every[-1] - every[0]) / interval) + 1) if len(every) else 0
+    if not count:
+        raise VisualError("recording: there are no control periods, expected at least one.")
+    rows = np.searchsorted(every, every[0] + interval * np.arange(count) - 1e-9)
+    rows = np.minimum(rows, len(every) - 1)
+    if cell is None:
+        own = scenario_of_text(recording.get("scenario_text"), recording.get("scenario"))
+        cell = RecordedCell(own.cell)
+    return cell.scene(recording, rows, every[0] + interval * np.arange(count))
+
+
+class RecordedCell:
+    """What is drawn of recordings of a cell: its bodies once, their poses for any rows.
+
+    Args:
+        cell: Arms, object and surfaces, as a scenario has them.
+
+    Raises:
+        VisualError: If trimesh is missing, or a mesh cannot be read.
+        RobotDynamicsError: If a file that the cell names is missing or refused.
+    """
+
+    def __init__(self, cell: CellSettings) -> None:
+        require_trimesh()
+        self._cell = cell
+        self._world = world = place(placed_robots(cell))
+        self._robot = Robot(build(world.mechanism))
+        self._links = _link_meshes(world)
+        parts = [cell.object.urdf, *([cell.object.joint.urdf] if cell.object.joint else [])]
+        described = [load_description(urdf) for urdf in parts]
+        self._parts = [(one.mechanism.root, _meshes(one)) for one in described]
+        self._surfaces = [(one.name, meshes_of(surface_shape(one))) for one in cell.surfaces]
+        self._pushes = [(one.name, SurfacePush(one)) for one in cell.surfaces]
+
+    def scene(self, recording: Recording, rows: NDArray[np.int64], times: Array) -> VisualScene:
+        """Return what is drawn of some rows of a recording.
+
+        Args:
+            recording: The recording.
+            rows: Control periods (N,).
+            times: Of the instants (N,) [s].
+
+        Raises:
+            RobotDynamicsError: If the recording lacks what is drawn.
+        """
+        recording, cell, count = with_estimates(recording), self._cell, len(rows)
+        columns = {name: values[rows] for name, values in recording.columns.items()}
+        positions = columns["joint_position"]
+        if "passive_position" in columns:
+            positions = np.hstack([positions, columns["passive_position"]])
+        joints = [*recording.get("joints"), *recording.metadata.get("passive_joints", ())]
+        links = _link_poses(self._robot, dict(zip(joints, positions.T, strict=False)), count)
+        bodies = [
+            VisualBody(name, "robot", meshes, links[name]) for name, meshes in self._links.items()
+        ]
+        bodies += _object_bodies(cell, self._parts, columns, count)
+        still = np.tile(np.eye(4), (count, 1, 1))
+        bodies += [VisualBody(name, "surface", meshes, still) for name, meshes in self._surfaces]
+        tools = [links[arm.tool] for arm in cell.arms]
+        arrows = _grasp_arrows(cell, columns, tools)
+        arrows += _surface_arrows(self._pushes, columns)
+        held = {arm.name: arm.contact for arm in cell.arms}
+        used = columns.get("friction_used", np.zeros((count, 0)))
+        for (name, contact), tool, part in zip(held.items(), tools, used.T, strict=False):
+            if contact.unilateral and contact.friction > 0.0:
+                bodies.append(_cone(name, contact, tool, part))
+        limits = [np.nan if x is None else x for x in recording.get("effort_limits")]
+        return VisualScene(
+            recording.get("scenario"),
+            times,
+            bodies,
+            arrows,
+            columns["applied_torque"] / np.array(limits, float),
+            tuple(recording.get("joints")),
+            used,
+            tuple(held)[: used.shape[1]],
+        )
+
+
+def scene_of_robot(
+    path: str | Path | Description,
+    positions: Mapping[str, float | Array] | Array | None = None,
+    times: Array | None = None,
+) -> VisualScene:
+    """Return what is drawn of a robot at some positions, or along a motion.
+
+    Args:
+        path: Its description, or the file of it.
+        positions: Of joints with one degree of freedom, by name [rad or m], one for each time or
+            one for all; others are at zero. Or all positions of the model (N, nq), as of a
+            simulation.
+        times: Of the instants (N,) [s], equally apart; one by default.
+
+    Raises:
+        VisualError: If trimesh is missing, a mesh cannot be read, or there are not as many
+            positions as times.
+        RobotDynamicsError: If the description is refused.
+    """
+    require_trimesh()
+    described = path if isinstance(path, Description) else load_description(path)
+    at = np.zeros(1) if times is None else np.asarray(times, float)
+    robot, given = Robot(build(described.mechanism)), {}
+    if isinstance(positions, np.ndarray):
+        if positions.shape != (len(at), robot.model.nq):
+            raise VisualError(
+                f"positions have the shape {positions.shape}; expected "
+                f"{(len(at), robot.model.nq)}, a row for each time."
+            )
+        return VisualScene(
+            described.mechanism.name, at, _robot_bodies(described, _poses(robot, positions))
+        )
+    for name, values in (positions or {}).items():
+        if np.shape(values) not in ((), (1,), at.shape):
+            raise VisualError(
+                f"joint {name!r} has {np.size(values)} positions; expected {len(at)}, one for "
+                "each time."
+            )
+        given[name] = np.broadcast_to(np.asarray(values, float), at.shape)
+    links = _link_poses(robot, given, len(at))
+    return VisualScene(described.mechanism.name, at, _robot_bodies(described, links))
+
+
+def _robot_bodies(described: Description, links: Mapping[str, Array]) -> list[VisualBody]:
+    return [
+        VisualBody(name, "robot", meshes, links[name])
+        for name, meshes in _link_meshes(described).items()
+    ]
+
+
+def _link_poses(robot: Robot, positions: Mapping[str, Array], count: int) -> dict[str, Array]:
+    """Return the poses (N, 4, 4) of all links by name.
+
+    Args:
+        robot: The robots.
+        positions: Of joints with one degree of freedom, by name, at each instant (N,).
+        count: Number of instants.
+    """
+    model = robot.model
+    q = np.tile(model.neutral(), (count, 1))
+    for name, at in zip(model.joint_names, model.q_slices, strict=True):
+        if name in positions and at.stop - at.start == 1:
+            q[:, at.start] = positions[name]
+    return _poses(robot, q)
+
+
+def _poses(robot: Robot, q: Array) -> dict[str, Array]:
+    """Return the poses (N, 4, 4) of all links by name at positions (N, nq)."""
+    found = np.asarray(robot.link_poses(q))
+    return {link.name: found[:, i] for i, link in enumerate(robot.model.links)}
+
+
+def _link_meshes(description: Description) -> dict[str, list[Mesh]]:
+    """Return what is drawn of each link, by its name."""
+    visual = [shape for shape in description.shapes if shape.role == "visual"]
+    by_link: dict[str, list[Mesh]] = {}
+    for shape in visual or description.shapes:
+        by_link.setdefault(shape.link, []).extend(meshes_of(shape, description.folder))
+    return by_link
+
+
+def _object_bodies(
+    cell: CellSettings,
+    parts: Sequence[tuple[str, list[Mesh]]],
+    columns: Mapping[str, Array],
+    count: int,
+) -> list[VisualBody]:
+    """Return the object, its second part, and where its reference wants it."""
+    standing = np.tile(pose_matrix(cell.object), (count, 1, 1))
+    poses = [matrices(columns["object_pose"]) if "object_pose" in columns else standing]
+    if "second_pose" in columns:
+        poses.append(matrices(columns["second_pose"]))
+    bodies = [
+        VisualBody(name, "object", meshes, at)
+        for (name, meshes), at in zip(parts, poses, strict=False)
+    ]
+    if "reference_pose" in columns:
+        ghost = [
+            mesh._replace(color=(*mesh.color[:3], GHOST_ALPHA * mesh.color[3]))
+            for mesh in bodies[0].meshes
+        ]
+        wanted = matrices(columns["reference_pose"])
+        bodies.append(VisualBody(f"{bodies[0].name} reference", "reference", ghost, wanted))
+    return bodies
+
+
+def _meshes(description: Description) -> list[Mesh]:
+    shapes: Iterable[Shape] = visual_shapes(description.shapes)
+    return [mesh for one in shapes for mesh in meshes_of(one, description.folder, WOOD)]
+
+
+def _grasp_arrows(
+    cell: CellSettings, columns: Mapping[str, Array], tools: Sequence[Array]
+) -> list[Arrow]:
+    """Return force and moment by each arm on the object, at its tool."""
+    if "grasp_wrench" not in columns:
+        return []
+    of_arms = columns["grasp_wrench"].reshape(-1, len(tools), 2, 3)
+    found = []
+    for i, (arm, tool) in enumerate(zip(cell.arms, tools, strict=True)):
+        moment, force = np.moveaxis(of_arms[:, i] @ tool[:, :3, :3].mT, 1, 0)
+        tips = tool[:, :3, 3]
+        found += [
+            Arrow(f"{arm.name} force", FORCE_COLOR, tips, FORCE_SCALE * np.nan_to_num(force)),
+            Arrow(f"{arm.name} moment", MOMENT_COLOR, tips, MOMENT_SCALE * np.nan_to_num(moment)),
+        ]
+    return found
+
+
+def _surface_arrows(
+    pushes: Sequence[tuple[str, SurfacePush]], columns: Mapping[str, Array]
+) -> list[Arrow]:
+    """Return force and moment by the object on each surface, as the controller estimates them."""
+    if "estimated_contact_force" not in columns:
+        return []
+    forces, bodies = np.nan_to_num(columns["estimated_contact_force"]), columns["object_pose"]
+    frames, found, first = matrices(bodies), [], 0
+    for name, push in pushes:
+        own = forces[:, first : first + len(push.functions)]
+        first += len(push.functions)
+        pairs = zip(frames, own, strict=True)
+        wrench = np.array([push.wrench(body, force) for body, force in pairs])
+        tips = (frames @ push.part)[:, :3, 3]
+        found += [
+            Arrow(f"{name} force", FORCE_COLOR, tips, FORCE_SCALE * wrench[:, 3:]),
+            Arrow(f"{name} moment", MOMENT_COLOR, tips, MOMENT_SCALE * wrench[:, :3]),
+        ]
+    return found
+
+
+def _cone(name: str, contact: ContactSettings, tools: Array, used: Array) -> VisualBody:
+    """Return the friction cone of a grasp: green, and red when all of the friction is used.
+
+    Its point is where the grasp acts, and forces within it are along its opening, into the object.
+    """
+    make = require_trimesh().creation
+    radius = min(contact.friction, 1.0) * _CONE
+    cone = make.cone(radius=radius, height=_CONE, sections=48)
+    cone.apply_transform(np.diag([1.0, -1.0, -1.0, 1.0]))  # its tip down ...
+    cone.apply_translation([0.0, 0.0, _CONE])  # ... and at the origin
+    share = np.clip(np.nan_to_num(used), 0.0, 1.0)[:, None]
+    colors = np.hstack([(1.0 - share) * _SAFE + share * _USED, np.full_like(share, _CONE_ALPHA)])
+    mesh = shaded(cone, (*_SAFE.tolist(), _CONE_ALPHA))
+    return VisualBody(f"{name} friction cone", "cone", [mesh], tools, colors)
+
+
+def matrices(poses: Array) -> Array:
+    """Return homogeneous matrices (N, 4, 4) of poses x y z qx qy qz qw (N, 7).
+
+    A pose that is not known (NaN) is far below the ground.
+    """
+    from scipy.spatial.transform import Rotation
+
+    known = np.isfinite(poses).all(axis=1)
+    result = np.tile(np.eye(4), (len(poses), 1, 1))
+    result[~known, 2, 3] = -100.0
+    result[known, :3, 3] = poses[known, :3]
+    result[known, :3, :3] = Rotation.from_quat(poses[known, 3:]).as_matrix()
+    return result

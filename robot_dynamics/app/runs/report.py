@@ -1,0 +1,409 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a run, computed from its recording alone, and its summary for people."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.recordings.metrics import (
+    added_internal_forces,
+    contact_figures,
+    holding_figures,
+    internal_force_errors,
+    largest,
+    smallest,
+    squeezes,
+)
+from robot_dynamics.app.recordings.recording import TICK, Recording, RecordingError
+from robot_dynamics.app.recordings.tracking import (
+    blocked_error,
+    effort_limits,
+    orientation_error,
+    position_error,
+    settled,
+    torque_fractions,
+)
+from robot_dynamics.app.scenarios.acceptance import failures as missed_thresholds
+from robot_dynamics.control.gains import PidGains, delay_margin
+
+Array = NDArray[np.float64]
+
+# The columns that say where everything was; their bits make the hash of a run.
+_STATE = ("joint_position", "joint_velocity", "object_pose", "object_twist")
+_REQUIRED = (
+    *_STATE,
+    "applied_torque",
+    "commanded_torque",
+    "internal_force",
+    "closure_position",
+    "closure_rotation",
+    "correction",
+    "control_scales",
+    "step_time",
+    "reference_pose",
+    "reference_internal_force",
+)
+_SETTLED = ("_settled_m", "_settled_deg", "_settled_n", "_settled_nm")
+# A drive that passes a torque on changes no bit of it; rounding in another engine may.
+_TORQUE_TOLERANCE = 1e-9  # of the limit
+
+
+def report_of(recording: Recording) -> dict[str, Any]:
+    """Return the figures of a run, and whether it was good.
+
+    Args:
+        recording: Of both sides, merged.
+
+    Returns:
+        JSON values. `ok` is true if `failures` is empty: every number is finite, no control
+        period is missing, the torques applied are those commanded, and the scenario's thresholds
+        are kept. A figure that cannot be computed is None, and a failure.
+
+    Raises:
+        RecordingError: If columns or metadata are missing altogether.
+    """
+    for name in _REQUIRED:
+        if name not in recording:
+            raise RecordingError(f"recording: there is no column {name!r}; was only one side run?")
+    figures = {
+        **_figures(recording),
+        **contact_figures(recording),
+        **holding_figures(recording, settled(recording)),
+    }
+    thresholds = recording.get("acceptance")
+    why = partial(_why_missing, recording)
+    problems = [*_broken(recording), *missed_thresholds(figures, thresholds, why)]
+    return {
+        "ok": not problems,
+        "failures": problems,
+        "warnings": [
+            *recording.metadata.get("warnings", []),
+            *recording.metadata.get("law_warnings", []),
+        ],
+        "scenario": recording.get("scenario"),
+        "plant": recording.get("plant"),
+        "law": recording.metadata.get("law"),
+        "holds_object": recording.metadata.get("holds_object", True),
+        **figures,
+        "acceptance": thresholds,
+        "state_hash": state_hash(recording),
+        "versions": recording.get("versions"),
+    }
+
+
+def state_hash(recording: Recording) -> str:
+    """Return a SHA-256 over all states of a run: equal if and only if every bit is equal."""
+    digest = hashlib.sha256()
+    for name in _STATE:
+        digest.update(np.ascontiguousarray(recording[name], dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def _figures(recording: Recording) -> dict[str, Any]:
+    rest = settled(recording)
+    position, orientation = position_error(recording), np.degrees(orientation_error(recording))
+    force, moment = internal_force_errors(recording)
+    added = added_internal_forces(recording)
+    closure = np.maximum(recording["closure_position"], recording["closure_rotation"])
+    fractions = torque_fractions(recording)
+    loaded = np.nan_to_num(fractions, nan=-1.0).max(axis=0, initial=-1.0)
+    period, count = recording.get("period_s"), len(recording)
+    joints = recording["joint_position"]
+    own_engine = recording.get("plant") == "engine"
+    wall = recording.metadata.get("wall_time_s")
+    return {
+        "ticks": count,
+        "period_s": period,
+        "duration_s": count * period,
+        "object_position_error_max_m": largest(position),
+        "object_position_error_settled_m": largest(position[rest]),
+        "object_orientation_error_max_deg": largest(orientation),
+        "object_orientation_error_settled_deg": largest(orientation[rest]),
+        "object_blocked_error_max_m": _largest_blocked(recording),
+        "object_drift_settled_m": _drift(recording),
+        "internal_force_error_max_n": largest(force),
+        "internal_force_error_settled_n": largest(force[rest]),
+        "internal_moment_error_settled_nm": largest(moment[rest]),
+        "added_internal_force_max_n": None if added is None else largest(added[0]),
+        "added_internal_moment_max_nm": None if added is None else largest(added[1]),
+        "squeeze_range_n": _range(recording, "internal_force"),
+        "squeeze_reference_range_n": _range(recording, "reference_internal_force"),
+        "joint_motion_max": largest(np.abs(joints - joints[:1])),
+        "closure_error_max": largest(closure),
+        "closure_estimated_max_m": _largest_norm(recording, "estimated_closure", 3),
+        "closure_estimated_max_rad": _largest_norm(recording, "estimated_closure", 0),
+        # Another engine has no projection of which to tell a size.
+        "correction_max": largest(recording["correction"]) if own_engine else None,
+        "torque_fraction_of_limit_max": largest(fractions),
+        "most_loaded_joint": recording.get("joints")[int(loaded.argmax())],
+        "force_scale_min": smallest(recording["control_scales"][:, 0]),
+        "motion_scale_min": smallest(recording["control_scales"][:, 1]),
+        "control_step_median_us": _quantile(recording["step_time"], 0.5),
+        "control_step_p99_us": _quantile(recording["step_time"], 0.99),
+        "wall_time_s": wall,
+        "real_time_factor": count * period / wall if wall else None,
+        "command_delay_s": recording.get("plant_delay_periods") * period,
+        "delay_margin_s": _delay_margin(recording),
+        "start_to_first_torque_s": recording.metadata.get("start_to_first_torque_s"),
+    }
+
+
+def _largest_blocked(recording: Recording) -> float | None:
+    """Return how far into surfaces that are touched the reference leads [m]; None without any."""
+    if "blocked_error" not in recording:
+        return None
+    return largest(np.linalg.norm(blocked_error(recording)[:, 3:], axis=1))
+
+
+def _broken(recording: Recording) -> list[str]:
+    """Return problems of the recording itself, apart from thresholds."""
+    sentences = []
+    fault = recording.metadata.get("fault")
+    expected_stop = recording.metadata.get("expected_stop", "")
+    if fault and not (expected_stop and expected_stop in fault):
+        sentences.append(f"the controller stopped, {fault}")
+    interrupted = recording.metadata.get("interrupted_s")
+    if expected_stop and not fault and interrupted is None:
+        sentences.append(f"the controller did not stop; expected {expected_stop!r}.")
+    ticks, expected = recording[TICK], recording.get("ticks")
+    if interrupted is not None:
+        whole = expected * recording.get("period_s")
+        sentences.append(f"the run was interrupted after {interrupted:g} of {whole:g} s.")
+        expected = len(ticks)
+    if len(ticks) != expected or not np.array_equal(ticks, np.arange(len(ticks))):
+        missing = np.setdiff1d(np.arange(expected), ticks)
+        first = f", the first of them {int(missing[0])}" if len(missing) else ""
+        sentences.append(
+            f"{len(missing)} of {expected} control periods are missing or out of order{first}."
+        )
+    # After a fault numbers may be missing: that follows from it, and would only hide it.
+    for name, values in () if fault else recording.columns.items():
+        finite = np.isfinite(values)
+        if not finite.all():
+            row = int(np.argmin(finite.reshape(len(values), -1).all(axis=1)))
+            sentences.append(f"column {name!r} has a value that is not finite in row {row}.")
+    if not np.allclose(recording["time"], ticks * recording.get("period_s"), rtol=0, atol=1e-9):
+        sentences.append("column 'time' is not the number of periods times their length.")
+    mismatch = _torque_mismatch(recording)
+    if mismatch is not None:
+        sentences.append(mismatch)
+    return sentences
+
+
+def _why_missing(recording: Recording, name: str) -> str:
+    """Return why a figure could not be computed, or nothing if that is not known."""
+    if name.endswith(_SETTLED) and not settled(recording).any():
+        least = recording.metadata.get("first_settled_s")
+        if least is None:
+            return ""
+        # The last state is that of a period before the end; rounded up to be enough.
+        least = math.ceil(100.0 * (least + recording.get("period_s"))) / 100.0
+        return (
+            "the run ends before the reference has been at rest for "
+            f"{recording.get('settle_s'):g} s; expected at least {least:g} s"
+        )
+    touched = recording["touched"] if "touched" in recording.columns else np.zeros(0)
+    if name.startswith(("contact_", "touch_")) and not touched.any():
+        return "no surface was touched"
+    if name == "correction_max" and recording.get("plant") != "engine":
+        return f"the plant {recording.get('plant')!r} has no corrections"
+    if not len(recording):
+        return "nothing was recorded"
+    if not all(np.isfinite(values).all() for values in recording.columns.values()):
+        return "some of its values are not finite"
+    return ""
+
+
+def _torque_mismatch(recording: Recording) -> str | None:
+    """Return a sentence if a torque that was applied is not the one that was commanded.
+
+    The torque applied over a period is the command of its beginning or, with command delay, of so
+    many periods earlier. Drives cut it off at their limits.
+    """
+    later = recording.get("plant_delay_periods") + 1
+    command, applied = recording["commanded_torque"][:-later], recording["applied_torque"][later:]
+    limits = effort_limits(recording)
+    difference = np.abs(np.clip(command, -limits, limits) - applied)
+    wrong = difference > _TORQUE_TOLERANCE * np.minimum(limits, 1e9)
+    if not wrong.any():
+        return None
+    row, joint = np.argwhere(wrong)[0]
+    return (
+        f"joint {recording.get('joints')[joint]!r} got {applied[row, joint]:.4g} N m in row "
+        f"{row + later}, but {command[row, joint]:.4g} N m was commanded."
+    )
+
+
+def _drift(recording: Recording) -> float | None:
+    """Return how far the object moved within any interval in which it should have been at rest."""
+    times = recording[TICK] * recording.get("period_s")
+    error = recording["object_pose"][:, :3] - recording["reference_pose"][:, :3]
+    moved = []
+    for begin, end in recording.get("settled_intervals_s"):
+        inside = np.flatnonzero((times >= begin) & (times <= end))
+        if len(inside):
+            moved.append(np.linalg.norm(error[inside[-1]] - error[inside[0]]))
+    return largest(np.array(moved))
+
+
+def _largest_norm(recording: Recording, name: str, first: int) -> float | None:
+    if name not in recording:
+        return None
+    values = recording[name]
+    parts = values.reshape(len(values), values.shape[1] // 6, 6)[..., first : first + 3]
+    return largest(np.linalg.norm(parts, axis=-1))
+
+
+def _delay_margin(recording: Recording) -> float | None:
+    """Return how much further delay the object's servo would have borne [s]; None without one."""
+    if "object_gains" not in recording.metadata:
+        return None
+    gains = PidGains(*recording.get("object_gains"))
+    return delay_margin(gains, recording.get("period_s"), recording.get("plant_delay_periods"))
+
+
+def _range(recording: Recording, name: str) -> list[float] | None:
+    """Return the least and the largest squeeze [N]; None where none is defined."""
+    squeeze = recording[name][:, squeezes(recording.get("internal_forces"))]
+    if not squeeze.size or not np.isfinite(squeeze).all():
+        return None
+    return [float(squeeze.min()), float(squeeze.max())]
+
+
+def _quantile(values: Array, fraction: float) -> float | None:
+    finite = values[np.isfinite(values)]
+    return float(np.quantile(finite, fraction)) if finite.size else None
+
+
+_RESTLESS = "never at rest"
+
+
+def summary(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines that say how a run went."""
+    verdict = "good" if report["ok"] else "NOT GOOD"
+    f = _Figures(report)
+    holds = report.get("holds_object") is not False
+    if report["ok"] and not report["acceptance"]:
+        verdict = "no thresholds set"
+    elif report["ok"] and holds and not any(n.startswith("object_") for n in report["acceptance"]):
+        verdict += ", but no threshold is stated for the object's motion"
+    yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
+    if holds:
+        yield from _of_object(report, f)
+    if report.get("contact_force_max_n") is not None:
+        yield f"  on surfaces    {f('contact_force_max_n')} N at most{_touching(f)}"
+    if report.get("holding_force_max_n") is not None:
+        moments = f.has("holding_moment_max_nm")
+        most, off, rest = (
+            f(f"holding_force_{what}_n")
+            + (f" N and {f(f'holding_moment_{what}_nm')} N m" if moments else " N")
+            for what in ("max", "error_max", "error_settled")
+        )
+        yield f"  held in place  {most} at most; off by {off} at most and {rest} at rest"
+    if report.get("slip_warning_lead_s") is not None:
+        slid = " and ".join(
+            f"{f(name, 1e3)} mm {where}"
+            for name, where in (
+                ("grasp_slip_max_m", "in grasps"),
+                ("surface_slip_max_m", "on surfaces"),
+            )
+            if report.get(name)
+        )
+        yield (
+            f"  slip           foreseen {f('slip_warning_lead_s')} s before it began"
+            + (f"; {slid} at most" if slid else "")
+        )
+    yield f"  joints         {f('joint_motion_max')} rad or m from where they started at most"
+    yield (
+        f"  torques        {f('torque_fraction_of_limit_max', 100.0)} % of the limit at most, "
+        f"joint {report['most_loaded_joint']}"
+    )
+    if holds:
+        tilted = f"; tilted by {f('grasp_tilt_max_deg')} degrees at most"
+        tilted = tilted if f.has("grasp_tilt_max_deg") else ""
+        yield f"  grasps         closed to {f('closure_error_max')} m and rad{tilted}"
+    yield (
+        f"  control step   {f('control_step_median_us')} us, 99 % within "
+        f"{f('control_step_p99_us')} us; {f('real_time_factor')} times as fast as real time"
+    )
+    if report.get("delay_margin_s") is not None:  # without a servo there is none
+        yield (
+            f"  delay          {f('command_delay_s', 1e3)} ms in the loop, "
+            f"{f('delay_margin_s', 1e3)} ms more to the limit of stability"
+        )
+
+
+def _of_object(report: Mapping[str, Any], f: _Figures) -> Iterator[str]:
+    """Yield the lines about the object and the force within it."""
+    rest = (
+        f"{f('object_position_error_settled_m', 1e3)} mm and "
+        f"{f('object_orientation_error_settled_deg')} degrees at rest"
+    )
+    into = ""
+    if report.get("object_blocked_error_max_m"):
+        into = f"; up to {f('object_blocked_error_max_m', 1e3)} mm more into what it touches"
+    yield (
+        f"  object         {f('object_position_error_max_m', 1e3)} mm from the reference at most, "
+        + (rest if f.has("object_position_error_settled_m") else _RESTLESS)
+        + into
+    )
+    squeeze = report.get("squeeze_range_n")
+    force = (
+        f"{f('internal_force_error_settled_n')} N and "
+        f"{f('internal_moment_error_settled_nm')} N m from the reference at rest"
+        if f.has("internal_force_error_settled_n")
+        else _RESTLESS
+    )
+    if squeeze:
+        force += f"; squeeze {_unsigned(squeeze[0])} to {_unsigned(squeeze[1])} N"
+    if report.get("added_internal_force_max_n"):
+        force += f"; control added {f('added_internal_force_max_n')} N at most"
+    yield f"  internal force {force}"
+
+
+def _touching(f: _Figures) -> str:
+    """Return how far off forces on surfaces were, as far as there were any."""
+    off = " and ".join(
+        f"{f(name, 100.0)} % {when}"
+        for name, when in (
+            ("contact_force_error_settled_fraction", "at rest"),
+            ("contact_force_error_moving_fraction", "moving"),
+        )
+        if f.has(name)
+    )
+    settled = f"touches settle in {f('touch_settling_max_s')} s"
+    words = [f"off by {off}"] if off else []
+    words += [settled] if f.has("touch_settling_max_s") else []
+    return "".join(f"; {word}" for word in words)
+
+
+def _unsigned(value: float) -> str:
+    """Return a figure with one decimal, and no sign before zero."""
+    return f"{round(value, 1) + 0.0:.1f}"
+
+
+class _Figures:
+    """Figures of a report as short texts."""
+
+    def __init__(self, report: Mapping[str, Any]) -> None:
+        self._report = report
+
+    def __call__(self, name: str, scale: float = 1.0) -> str:
+        value = self._report.get(name)
+        if value is None:
+            return "?"
+        value = scale * value
+        # Three digits, without a power of ten where that is shorter.
+        return f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
+
+    def has(self, name: str) -> bool:
+        """Return whether a figure could be computed."""
+        return self._report.get(name) is not None

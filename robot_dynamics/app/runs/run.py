@@ -1,0 +1,308 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of scenarios in one process, without ROS."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.app.output_files import write_json
+from robot_dynamics.app.progress import Listener, Progress
+from robot_dynamics.app.recordings.metrics import squeezes
+from robot_dynamics.app.recordings.recording import Recording, RecordingError
+from robot_dynamics.app.recordings.recording_files import save_recording
+from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
+from robot_dynamics.app.runs.report import report_of
+from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import Scenario, chosen_scenario
+from robot_dynamics.compile.cache import folder_of_kernels
+from robot_dynamics.compile.host import find_host, interpretation_forced
+from robot_dynamics.control.abilities import SensesObject
+from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
+from robot_dynamics.control.controller import as_controller, controller_name
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.plant import ScenePlant
+from robot_dynamics.simulation.settings import EngineName
+
+Array = NDArray[np.float64]
+
+PROGRESS_STEPS = 100  # calls of `progress` in a run
+
+
+@dataclass(frozen=True)
+class Run:
+    """Result of a run.
+
+    Attributes:
+        recording: All recorded columns.
+        report: Figures computed from the recording (JSON values); see `report.report_of`.
+    """
+
+    recording: Recording
+    report: dict[str, Any]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run kept all thresholds of its scenario."""
+        return bool(self.report["ok"])
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw the figure of the run; the suffix of the file gives the format.
+
+        Raises:
+            RobotDynamicsError: If matplotlib is missing or the file cannot be written.
+        """
+        from robot_dynamics.app.pictures.plots import plot_run
+
+        return plot_run(self.recording, path)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the recording as .npz, or as .mcap for other ROS tools.
+
+        Raises:
+            RobotDynamicsError: If the file cannot be written, or what it needs is not installed.
+        """
+        return save_recording(self.recording, path)
+
+    def write_report(self, path: str | Path) -> Path:
+        """Write the report as JSON; see `output_files.write_json`.
+
+        Raises:
+            RecordingError: If it cannot be written.
+        """
+        return write_json(self.report, Path(path), RecordingError)
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a run.
+
+    Attributes:
+        run: The run until then; its metadata have `interrupted_s`.
+    """
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.run = run
+
+
+#: Called with the simulated time [s] and a function that returns a recording of this control
+#: period alone. Returns external wrenches for the next period, as `Simulation.step` takes them,
+#: or None.
+Watcher = Callable[[float, Callable[[], Recording]], Mapping[str, ArrayLike] | None]
+
+
+class Preparation:
+    """System and law of the last run, for runs that share what the controller believes.
+
+    The system is reused while `cell` is equal, the law while cell, control, safety and reference
+    are. A run then starts in a fifth of the time, and is the same to the last bit.
+    """
+
+    def __init__(self) -> None:
+        self._system: tuple[Any, GraspSystem] | None = None
+        self._law: tuple[Any, ControlLaw] | None = None
+
+    def of(self, scenario: Scenario) -> tuple[GraspSystem, ControlLaw]:
+        """Return arms and object as the controller believes them, and the law, at its start."""
+        if self._system is None or self._system[0] != scenario.cell:
+            self._system = scenario.cell, build_system(scenario)
+        system = self._system[1]
+        believed = (scenario.cell, scenario.control, scenario.safety, scenario.reference)
+        if self._law is None or self._law[0] != believed:
+            self._law = None  # should the next one be refused
+            self._law = believed, make_law(scenario, system)
+        return system, copy.copy(self._law[1])  # a copy: a law keeps what it senses in a run
+
+
+def simulate(
+    scenario: Scenario | str | Path,
+    plant: EngineName | None = None,
+    *,
+    duration: float | None = None,
+    overrides: Iterable[str] = (),
+    progress: Listener | None = None,
+    started: float | None = None,
+    controller: Any = None,
+    law: LawMaker | None = None,
+    allow_code: bool = False,
+    safety: bool = True,
+    watch: Watcher | None = None,
+    preparation: Preparation | None = None,
+) -> Run:
+    """Run a scenario in this process, without ROS.
+
+    Args:
+        scenario: A scenario, a file, or the name of a shipped one.
+        plant: "engine" or "mujoco"; the engine of the scenario by default.
+        duration: Simulated time [s]; start and reference by default. After the end of the
+            reference the object is held there.
+        overrides: Values to replace, as "plant.object_mass_scale=1.2".
+        progress: Called about a hundred times in a run.
+        started: `time.perf_counter()` when the wait for the first torque began; now by default.
+        controller: A user's controller in place of the scenario's law: a function of
+            `ControllerInput` that returns torques (na,), or a `Controller`. The law of the
+            scenario observes for it.
+        law: A class or function that makes a control law of one's own from the scenario and the
+            model of arms and object; see `ControlLaw`. `control.law` of the scenario must be a law
+            whose arms hold the same: "gravity" if they hold nothing.
+        allow_code: Whether code that the scenario names as `control.law` may be imported.
+        safety: Whether the safety layer checks the start, measurements and torques. The nodes
+            cannot switch it off.
+        watch: Called in every control period; returns external wrenches. See `Watcher`.
+        preparation: System and law of an earlier run; both are built by default.
+
+    Raises:
+        RobotDynamicsError: If the scenario is refused.
+        RunInterrupted: On Ctrl-C, a KeyboardInterrupt with the run until then.
+    """
+    started = time.perf_counter() if started is None else started
+    scenario = chosen_scenario(scenario, plant, overrides)
+    own = None
+    if controller is not None:
+        own, base = as_controller(controller), scenario.control.base_law
+        named = replace(
+            scenario.control, law=controller_name(controller), observer=base, options={}
+        )
+        scenario = replace(scenario, control=named)
+    control = scenario.control
+    preparation = preparation or Preparation()
+    if law is None:
+        believed, running = preparation.of(scenario)
+    else:
+        believed = build_system(scenario)
+        running = law(scenario, believed)
+    loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=running)
+    ticks = scenario.ticks(running.reference, duration)
+    simulated = make_plant(scenario, true_system(scenario, believed))
+    seen = PlantRecorder(simulated.scene, scenario, ticks)
+    done = ControlRecorder(running, scenario, ticks)
+    stride = max(1, ticks // PROGRESS_STEPS)
+    measurement = simulated.reset()
+    if control.start.tare:
+        loop.tare(measurement.q, simulated.unloaded_wrenches())
+    if safety:
+        loop.check(measurement.q, measurement.qd)
+    sense_object(running, simulated)
+    if safety:
+        last = loop.start_at(0, 0, measurement.q, measurement.qd, measurement.wrenches)
+    else:
+        last = loop.begin_law(measurement.q, measurement.qd)
+    sent = np.zeros(len(measurement.q))
+    update = loop.update if safety else loop.update_unchecked
+    clock = time.perf_counter
+    first_torque = clock() - started
+    begin = clock()
+    interrupt: KeyboardInterrupt | None = None
+    try:
+        for tick in range(ticks):
+            _, _, q, qd, measured = measurement
+            sense_object(running, simulated)
+            torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
+            # While the law does not run, its last step is recorded.
+            step = last = step or last
+            if torque is None:
+                raise RobotDynamicsError(f"control failed: {loop.safety.cause}")
+            seen.write(measurement, simulated)
+            done.write(tick, torque, step, 1e6 * elapsed_s)
+            sent = _with_holding_drives(torque, sent, believed, released) if released else torque
+            wrenches = None
+            if watch is not None:
+
+                def latest() -> Recording:
+                    return seen.latest().merged(done.latest(scenario.start_tick))
+
+                wrenches = watch(tick * control.period, latest)
+            measurement = simulated.step(sent, wrenches)
+            if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
+                progress(progress_of(tick, ticks, control.period, step, running))
+    except KeyboardInterrupt as error:
+        interrupt = error
+    wall = clock() - begin
+    more: dict[str, Any] = {"start_to_first_torque_s": first_torque}
+    if loop.safety.faults:
+        fault_tick, found = loop.safety.faults[0]
+        more["fault_time_s"] = fault_tick * control.period
+        more["fault"] = f"at {fault_tick * control.period:g} s: {found}"
+    if interrupt is not None:
+        if not done.recorder.count:
+            raise interrupt
+        more["interrupted_s"] = done.recorder.count * control.period
+    recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
+        done.finish(scenario.start_tick, **more)
+    )
+    recording.metadata["law_warnings"].extend(
+        f"at {time * control.period:g} s: {sentence}" for time, sentence in loop.safety.warnings
+    )
+    if not safety:
+        recording.metadata["law_warnings"].append("the safety layer was off: nothing was checked.")
+    run = Run(recording, report_of(recording))
+    if interrupt is not None:
+        raise RunInterrupted(run) from None
+    return run
+
+
+def compile_ahead(scenario: Scenario) -> None:
+    """Compile what a run needs into the cache, from which nodes that start later load it.
+
+    They would compile side by side, in silence, and the one would wait for the other. Nothing is
+    done where there is no cache or no code generator. Controllers that the scenario names are not
+    imported.
+    """
+    if folder_of_kernels() is None or interpretation_forced() or find_host() is None:
+        return
+    control = scenario.control
+    own = replace(control, law=control.base_law, options={})
+    with contextlib.suppress(RobotDynamicsError):  # the nodes report the same error
+        simulate(replace(scenario, control=own), duration=2 * control.period)
+
+
+def sense_object(law: ControlLaw, plant: ScenePlant) -> None:
+    """Pass the true pose of the object to a law with a pose sensor, as an ideal tracker would."""
+    if isinstance(law, SensesObject) and law.senses:
+        truth = plant.truth()
+        law.sense(pose=truth.object_pose, twist=truth.object_twist)
+
+
+def _with_holding_drives(
+    torque: Array, last: Array, system: GraspSystem, released: Sequence[str]
+) -> Array:
+    """Return the acting torque (na,): released drives keep their last torque."""
+    acting = torque.copy()
+    for arm, own in zip(system.arms, system.arm_slices, strict=True):
+        if arm.name in released:
+            acting[own] = last[own]
+    return acting
+
+
+def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: ControlLaw) -> Progress:
+    """Return the progress of a run after a control period.
+
+    Args:
+        tick: The control period.
+        ticks: Control periods of the run.
+        period: Control period [s].
+        step: Step of the law.
+        law: The law, for torque limits and the index of the squeeze.
+    """
+    effort, squeezed = law.system.limits["effort"], squeezes(law.internal_force_names)
+    force = step.internal_force if isinstance(step, HeldStep) else None
+    return Progress(
+        tick + 1,
+        ticks,
+        (tick + 1) * period,
+        1e3 * float(np.linalg.norm(step.error[3:])),
+        float(force[squeezed[0]]) if force is not None and len(squeezed) == 1 else None,
+        float(np.max(np.abs(step.torque) / effort)),
+    )

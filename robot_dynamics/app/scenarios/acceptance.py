@@ -1,0 +1,175 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Thresholds for the figures of a run, which decide whether it is good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from robot_dynamics.simulation.settings import EngineName
+
+
+def _threshold(unit: str) -> Any:
+    """Return a field for an upper bound that may be left out."""
+    return field(default=None, metadata={"minimum": 0.0, "unit": unit})
+
+
+@dataclass(frozen=True)
+class ThresholdSettings:
+    """Upper bounds of figures of the report of the same name; those left out are not asked for.
+
+    Attributes:
+        object_position_error_max_m: Distance from the reference at any time [m]; of an object that
+            touches surfaces the part along them, as of the three figures that follow.
+        object_position_error_settled_m: The same while the reference is at rest [m].
+        object_orientation_error_max_deg: Angle from the reference at any time [degrees].
+        object_orientation_error_settled_deg: The same while the reference is at rest [degrees].
+        internal_force_error_settled_n: Force part of the internal force's error at rest [N].
+        internal_moment_error_settled_nm: Its moment part [N m].
+        added_internal_force_max_n: What control adds to the internal force that is asked for, at
+            any time [N].
+        added_internal_moment_max_nm: Its moment part [N m].
+        object_drift_settled_m: How far the object moves while the reference is at rest [m].
+        joint_motion_max: How far a joint comes from where it starts [rad or m], for arms that are
+            to stay.
+        closure_error_max: Gap of any grasp, the larger of position [m] and rotation [rad].
+        correction_max: The largest correction that kept the loops closed [m or rad].
+        torque_fraction_of_limit_max: The largest torque over its joint's limit.
+        torque_fraction_of_limit_least: A lower bound of the same figure: arms that are hardly
+            loaded prove little.
+        contact_force_error_settled_fraction: Error of the force on a surface while the reference
+            is at rest, part of what is wanted; without the 0.3 s after a touch or a change.
+        contact_force_error_moving_fraction: The same while the object slides along the surface.
+        contact_speed_moving_least: The least that the highest speed along it is to be [m/s].
+        contact_force_max_n: Force on any surface at any time [N].
+        guide_force_max_n: Force at any time on a surface that none is wanted on, as on the sides
+            of a hole [N].
+        guide_force_max_n_least: A lower bound of the same [N].
+        holding_force_error_max_n: Error of the force on any hinge or line at any time [N].
+        holding_force_error_settled_n: The same while the reference is at rest [N].
+        holding_moment_error_max_nm: Error of the moment on any hinge at any time [N m].
+        holding_moment_error_settled_nm: The same while the reference is at rest [N m].
+        touch_speed_least: The least that the highest speed at a touch is to be [m/s].
+        touch_settling_max_s: Time from a touch until its force stays within 5 % [s].
+        touch_contacts_max: How often a surface is touched anew, the first time included.
+        grasp_slip_max_m: How far a grasp slides on the object [m].
+        grasp_slip_max_m_least: A lower bound of the same, for scenarios of slipping.
+        grasp_tilt_max_deg: Angle between a soft finger and the object's face while they touch
+            [degrees]; `safety.tilt_limit_deg` where it is left out.
+        surface_slip_max_m: How far what is to stick to a surface slides on it [m].
+        surface_slip_max_m_least: A lower bound of the same [m].
+        slip_margin_min_least: The least distance to what a contact bears that the monitor sees.
+        slip_warning_lead_s_least: How long before the first slip the monitor must warn [s].
+        control_step_p99_us: Time of a control step that 1 % exceed [us].
+        real_time_factor_least: A lower bound of the simulated time over the time it took.
+    """
+
+    object_position_error_max_m: float | None = _threshold("m")
+    object_position_error_settled_m: float | None = _threshold("m")
+    object_orientation_error_max_deg: float | None = _threshold("degrees")
+    object_orientation_error_settled_deg: float | None = _threshold("degrees")
+    internal_force_error_settled_n: float | None = _threshold("N")
+    internal_moment_error_settled_nm: float | None = _threshold("N m")
+    added_internal_force_max_n: float | None = _threshold("N")
+    added_internal_moment_max_nm: float | None = _threshold("N m")
+    object_drift_settled_m: float | None = _threshold("m")
+    joint_motion_max: float | None = _threshold("rad or m")
+    closure_error_max: float | None = _threshold("m or rad")
+    correction_max: float | None = _threshold("m or rad")
+    torque_fraction_of_limit_max: float | None = _threshold("")
+    torque_fraction_of_limit_least: float | None = _threshold("")
+    contact_force_error_settled_fraction: float | None = _threshold("")
+    contact_force_error_moving_fraction: float | None = _threshold("")
+    contact_speed_moving_least: float | None = _threshold("m/s")
+    contact_force_max_n: float | None = _threshold("N")
+    guide_force_max_n: float | None = _threshold("N")
+    guide_force_max_n_least: float | None = _threshold("N")
+    holding_force_error_max_n: float | None = _threshold("N")
+    holding_force_error_settled_n: float | None = _threshold("N")
+    holding_moment_error_max_nm: float | None = _threshold("N m")
+    holding_moment_error_settled_nm: float | None = _threshold("N m")
+    touch_speed_least: float | None = _threshold("m/s")
+    touch_settling_max_s: float | None = _threshold("s")
+    touch_contacts_max: float | None = _threshold("")
+    grasp_slip_max_m: float | None = _threshold("m")
+    grasp_slip_max_m_least: float | None = _threshold("m")
+    grasp_tilt_max_deg: float | None = _threshold("degrees")
+    surface_slip_max_m: float | None = _threshold("m")
+    surface_slip_max_m_least: float | None = _threshold("m")
+    slip_margin_min_least: float | None = _threshold("N")
+    slip_warning_lead_s_least: float | None = _threshold("s")
+    control_step_p99_us: float | None = _threshold("us")
+    real_time_factor_least: float | None = _threshold("")
+
+
+@dataclass(frozen=True)
+class AcceptanceSettings:
+    """The thresholds of a scenario for each engine that may be its plant.
+
+    Attributes:
+        settle_s: How long a reference must be at rest until errors count as settled [s].
+        engine: Thresholds with our own engine as the plant.
+        mujoco: Thresholds with MuJoCo as the plant.
+        stop: Part of the message with which the controller is to stop, in a scenario of a fault;
+            by default it must not stop.
+    """
+
+    settle_s: float = field(default=0.5, metadata={"minimum": 0.0, "unit": "s"})
+    engine: ThresholdSettings = field(default_factory=ThresholdSettings)
+    mujoco: ThresholdSettings = field(default_factory=ThresholdSettings)
+    stop: str = ""
+
+    def thresholds(self, engine: EngineName) -> dict[str, float]:
+        """Return the thresholds that are asked for with an engine, by the field's name."""
+        every = asdict(self.engine if engine == "engine" else self.mujoco)
+        return {name: value for name, value in every.items() if value is not None}
+
+
+def failures(
+    figures: Mapping[str, Any],
+    thresholds: Mapping[str, float],
+    why_missing: Callable[[str], str] = lambda name: "",
+) -> list[str]:
+    """Return a sentence for each threshold that a report's figures do not keep.
+
+    Args:
+        figures: By name the figure, or None if it could not be computed.
+        thresholds: By name of a `ThresholdSettings` field the bound.
+        why_missing: Says of a figure by its name why it could not be computed, if that is known;
+            figures that are missing for the same reason share a sentence.
+    """
+    sentences = []
+    missing: dict[str, list[str]] = {}
+    for threshold, bound in thresholds.items():
+        lower = threshold.endswith("_least")
+        name = threshold.removesuffix("_least")
+        if lower and name not in figures:
+            name += "_max"
+        value = figures.get(name)
+        label = _label(name)
+        if value is None and why_missing(name):
+            missing.setdefault(why_missing(name), []).append(label)
+        elif value is None:
+            sentences.append(f"{label} could not be computed; expected {_side(lower)} {bound:g}.")
+        elif not (value >= bound if lower else value <= bound):  # also for what is no number
+            sentences.append(f"{label} is {value:.4g}, expected {_side(lower)} {bound:g}.")
+    for reason, names in missing.items():
+        sentences.append(f"{', '.join(names)} could not be computed: {reason}.")
+    return sentences
+
+
+def _side(lower: bool) -> str:
+    return "at least" if lower else "at most"
+
+
+_UNITS = {"m": "[m]", "deg": "[degrees]", "n": "[N]", "nm": "[N m]", "us": "[us]", "s": "[s]"}
+
+
+def _label(name: str) -> str:
+    """Return a figure's name in words, with its unit in brackets."""
+    stem, _, unit = name.rpartition("_")
+    if unit in _UNITS:
+        return f"{stem.replace('_', ' ')} {_UNITS[unit]}"
+    return name.replace("_", " ")

@@ -1,0 +1,270 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Optional abilities of control laws, a class each.
+
+A law has an ability if it derives from its class; callers ask by `isinstance`. An ability that a
+law has not is therefore absent, and needs no placeholder in it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.control_law import SCALES, ControlLaw, HeldStep
+from robot_dynamics.control.reference import Plan
+from robot_dynamics.control.rollout import Rollout
+from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.manipulation.hybrid import Contact
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GraspFacts:
+    """How the arms of a law hold their object.
+
+    Attributes:
+        contacts: Contact of each arm with the object; None for rigid grasps.
+        bodies: Number of bodies in `HeldStep.held_body_wrenches`.
+        rigid: Whether each grasp alone determines the object's pose.
+        soft_fingers: Names of the arms whose contacts are soft fingers (s,).
+        wrench_components: Components of a wrench midway between two grasps that are the internal
+            forces, in their order; None if such a wrench does not contain all of them.
+    """
+
+    contacts: Sequence[Contact] | None = None
+    bodies: int = 1
+    rigid: bool = False
+    soft_fingers: Sequence[str] = ()
+    wrench_components: Sequence[int] | None = None
+
+
+class HoldsObject(ControlLaw):
+    """A law of arms that hold an object.
+
+    Attributes:
+        grasp: How they hold it.
+    """
+
+    grasp: GraspFacts
+
+    @property
+    def moves_as_asked(self) -> bool:
+        """Whether the object follows the reference against any external force."""
+        return False
+
+    @abstractmethod
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> HeldStep:
+        """Reset the law, and return the step at rest; see `ControlLaw.start`."""
+
+    @abstractmethod
+    def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HeldStep:
+        """Return the step of a control period; see `ControlLaw.update`."""
+
+    @property
+    def columns(self) -> Mapping[str, int]:
+        """Width of each column that the law adds to a recording."""
+        columns = {
+            "estimated_pose": 7,
+            "estimated_twist": 6,
+            "estimated_closure": 6 * (len(self.system.arms) - 1),
+            "estimated_internal_force": len(self.internal_force_names),
+            "control_scales": len(SCALES),
+        }
+        return {name: width for name, width in columns.items() if width}
+
+
+class AdjustsGrip(ABC):
+    """Ability to hold the object with the internal force that it needs when control ends."""
+
+    @abstractmethod
+    def grip_support(self, q: Array) -> Array:
+        """Return `hold_support` with the last desired internal force (na,).
+
+        The two differ where contacts only push: without internal force the object falls.
+        """
+
+    @abstractmethod
+    def firmer_grip(self, q: Array) -> Array:
+        """Return the torque (na,) to add to the last one for the firmest permitted grip.
+
+        It is zero where no contact can slip, or where control must not change the internal force.
+        """
+
+
+class FollowsPlan(ABC):
+    """Ability to follow a planned motion, and to come to rest on it."""
+
+    @abstractmethod
+    def check_path(self, q: Array) -> Rollout:
+        """Check the whole motion from positions `q` (na,), and return it.
+
+        Raises:
+            PreflightError: If the arms cannot follow the plan.
+        """
+
+    @abstractmethod
+    def hold(self, tick: int) -> None:
+        """Come to rest on the path from a tick on; forces stay as they are then."""
+
+
+class PlanCheck(Protocol):
+    """Check of a plan, done a few points at a time."""
+
+    @property
+    def done(self) -> bool:
+        """Whether every point has been checked."""
+
+    def advance(self, points: int) -> None:
+        """Check the next points.
+
+        Raises:
+            RobotDynamicsError: If the plan is refused.
+        """
+
+
+class TakesReferences(HoldsObject):
+    """A law that follows references that arrive while it runs."""
+
+    @property
+    @abstractmethod
+    def force_columns(self) -> Mapping[str, slice]:
+        """Columns of forces among a row's columns of `FORCE`.
+
+        "internal"; of a law with surfaces also "contact" and "touch".
+        """
+
+    @abstractmethod
+    def follow(self, plan: Any, tick: int) -> None:
+        """Follow another plan from a tick on, without a jump of the torque.
+
+        Args:
+            plan: Its time 0 is at the tick. It has `duration`, `start` and `rows`, with as many
+                columns as the law's own reference.
+            tick: Control periods since the start.
+
+        Raises:
+            ArgumentError: If the plan's rows do not fit.
+        """
+
+    def bodies(self, plan: Any, tick: int) -> Sequence[Plan]:
+        """Return the plan of each body of the object, the first with the forces.
+
+        Args:
+            plan: Plan of the object, or of its first body.
+            tick: Control periods from the start to the plan's time 0.
+        """
+        return (plan,)
+
+    @abstractmethod
+    def internal_forces(self, wrench: Array) -> Array:
+        """Return the internal forces (m,) of a wrench (6,) midway between the grasps.
+
+        Raises:
+            RobotDynamicsError: If the grasp has no such internal force, or drives lack the torque.
+        """
+
+    def plan_checks(self, plan: Any) -> Sequence[PlanCheck]:
+        """Return checks of whether contacts and surfaces bear a plan, besides the arms' reach."""
+        return ()
+
+
+class TouchesSurfaces(ABC):
+    """Ability to control forces on surfaces; there may be no surface in a cell."""
+
+    @property
+    @abstractmethod
+    def surfaces(self) -> Mapping[str, slice]:
+        """By name, columns of the forces on each surface among `force_columns["contact"]`."""
+
+    @property
+    @abstractmethod
+    def contact_force(self) -> Array:
+        """Forces by the object on the surfaces in the last step (C,)."""
+
+    @abstractmethod
+    def contact_forces(self, surface: str, wrench: Array) -> Array:
+        """Return the forces on a surface of a wrench (6,) in its frame, angular first.
+
+        Raises:
+            RobotDynamicsError: If the surface does not bear it.
+        """
+
+
+class MonitorsSlip(ABC):
+    """Ability to predict slip of contacts; there may be none that can slip."""
+
+    @property
+    @abstractmethod
+    def slip_contacts(self) -> Sequence[str]:
+        """Names of the contacts that can slip (w,)."""
+
+    @property
+    @abstractmethod
+    def slip_margins(self) -> Array:
+        """Distance of each of them to slip in the last step (w,) [N]."""
+
+
+class SensesObject(ABC):
+    """Ability to use sensors other than the arms' own."""
+
+    @property
+    @abstractmethod
+    def senses(self) -> bool:
+        """Whether the law needs the measured pose of the object."""
+
+    @abstractmethod
+    def sense(
+        self,
+        *,
+        pose: ArrayLike | None = None,
+        twist: ArrayLike | None = None,
+        contact_force: ArrayLike | None = None,
+    ) -> None:
+        """Take measurements for the steps that follow.
+
+        Args:
+            pose: Of the object in the world, x y z qx qy qz qw (7,), if the law `senses`.
+            twist: Its angular velocity and the velocity of its origin, world axes (6,).
+            contact_force: Forces by the object on the surfaces (C,); None to estimate them.
+
+        Raises:
+            ArgumentError: If one has a wrong shape or is not finite, or the quaternion is zero;
+                no measurement is taken then.
+        """
+
+
+class TunesGains(ABC):
+    """Ability to change gains while control runs."""
+
+    @abstractmethod
+    def check_gains(self, settings: ControlSettings) -> None:
+        """Raise the errors of `retune`, and change nothing."""
+
+    @abstractmethod
+    def retune(self, settings: ControlSettings) -> None:
+        """Change to other gains without a jump of the torque.
+
+        Args:
+            settings: The new settings; only their gains are used.
+
+        Raises:
+            GainError: If the sampled loop with its delay is unstable with them; nothing changes.
+        """
+
+
+class CommandsPositions:
+    """Ability to compute joint positions for drives that take positions.
+
+    Attributes:
+        set_points: Positions of the arm joints (na,) of the last step; None if the arms have
+            internal closed chains.
+    """
+
+    set_points: Array | None = None

@@ -1,0 +1,164 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states of the arms as far as they are known to the safety layer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.checks import MeasurementCheck
+from robot_dynamics.control.fallback import LostArms
+from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError
+from robot_dynamics.control.streams import StreamWatch
+
+Array = NDArray[np.float64]
+
+_BEYOND_LIMITS = 0.1  # of a lost arm at a reset [rad or m]
+
+
+class ArmStates:
+    """The last good joint states of the arms, and the streams that bring them.
+
+    Attributes:
+        names: Names of the arms.
+        slices: Slice of each arm in vectors over the arm joints.
+        measurement: Check of the samples.
+        watches: Watched streams, each with the cause that its silence is.
+        q: Last good positions (na,).
+        qd: Last good velocities (na,).
+        unfit: Finding about the last samples, which prevents a start; empty without.
+
+    Args:
+        arms: Names of the arms' joints by arm name, in the order of vectors.
+        measurement: Check of the samples.
+        rigid_object: Whether the arms hold one rigid object, so that none moves alone.
+    """
+
+    def __init__(
+        self,
+        arms: Mapping[str, Sequence[str]],
+        measurement: MeasurementCheck,
+        *,
+        rigid_object: bool,
+    ) -> None:
+        self.names, self.slices = tuple(arms), measurement.slices
+        self.measurement, self._rigid_object = measurement, rigid_object
+        self.watches: list[tuple[StreamWatch, Cause]] = []
+        self.q, self.qd = np.zeros_like(measurement.q), np.zeros_like(measurement.q)
+        self._sampled: Array | float = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Require new samples before a start."""
+        self._jumped: set[int] = set()  # lost arms whose time jumped
+        self.unfit = "nothing was measured yet."
+
+    def take(
+        self,
+        q: Array,
+        qd: Array,
+        wrenches: Array | None,
+        sampled: Array | float,
+        *,
+        lost: LostArms,
+        sent: Array | None,
+        held: bool,
+    ) -> bool:
+        """Take samples if all of them are good, and no arm is lost; return whether that is so.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+            wrenches: Measured wrenches (k, 6).
+            sampled: Time of each arm's sample, or of all [s].
+            lost: Arms whose state is not known.
+            sent: Torque of the law that was sent last (na,); None if it does not run.
+            held: Whether the arms hold the object.
+        """
+        passed, self._sampled = sampled - self._sampled, sampled
+        good = self.measurement.fits(q, qd, wrenches, passed) and not lost
+        if not good:
+            names = [self.names[i] for i in lost]
+            linked = held and self._rigid_object
+            good = self.measurement.judge(names, sent, linked=linked) and not lost
+        if good:
+            self.q[:] = q
+            self.qd[:] = qd
+            self.unfit = ""
+        return good
+
+    def take_good(self, now: int, lost: LostArms) -> tuple[list[Finding], list[int]]:
+        """Take the samples of arms that are not lost.
+
+        Args:
+            now: The present time.
+            lost: Arms whose state is not known; those with good samples are taken back.
+
+        Returns:
+            The findings about the samples, and the arms that are back after a jump of their time.
+        """
+        found, back = list(self.measurement.findings()), []
+        bad = {one.subject for one in found if one.cause is Cause.ARM_LOST}
+        for i, (arm, own) in enumerate(zip(self.names, self.slices, strict=True)):
+            if arm in bad:
+                continue
+            heard = self._heard(arm, now)
+            if heard is not None:
+                lost.take_back(i, heard)
+            if i not in lost:
+                if i in self._jumped:
+                    self._jumped.remove(i)
+                    back.append(i)
+                self.q[own] = self.measurement.q[own]
+                self.qd[own] = self.measurement.qd[own]
+        self.unfit = str(found[0]) if found else ""
+        return found, back
+
+    def time_jumped(self, arm: str) -> None:
+        """Note that an arm's clock or simulator was set: the arm is held where it comes back."""
+        self._jumped.add(self.names.index(arm))
+        self.measurement.begin_arm(arm)
+
+    def stale(self, now: int) -> Iterator[Finding]:
+        """Yield the streams that are silent."""
+        for watch, cause in self.watches:
+            if watch.is_stale(now):
+                yield Finding(cause, watch.name, watch.staleness(now))
+
+    def require_fresh(self, now: int, refused: str) -> None:
+        """Refuse a start or a reset while a stream is silent.
+
+        Raises:
+            StaleStreamError: If one is.
+        """
+        for found in self.stale(now):
+            raise StaleStreamError(f"{refused} refused: {found}")
+
+    def require_near(self, lost: Collection[int], joints: Sequence[str]) -> None:
+        """Refuse to trust a lost arm whose positions are impossible, as positions in degrees.
+
+        Raises:
+            SafetyError: If a joint is far beyond its limits.
+        """
+        check = self.measurement
+        q, na = check.q, len(self.q)
+        beyond = np.maximum(check.lower[:na] - q, q - check.upper[:na])
+        for i in lost:
+            for j in range(self.slices[i].start, self.slices[i].stop):
+                if beyond[j] > _BEYOND_LIMITS:
+                    raise SafetyError(
+                        f"reset refused: position {q[j]:.4g} of {joints[j]} is beyond its "
+                        f"limits by {beyond[j]:.3g} rad or m; expected at most "
+                        f"{_BEYOND_LIMITS:g} of a lost arm. Its data are still false."
+                    )
+
+    def _heard(self, arm: str, now: int) -> int | None:
+        """Return the time of an arm's last good sample; None if a stream of it is silent."""
+        own = [w for w, cause in self.watches if cause is Cause.ARM_LOST and w.name == arm]
+        if any(watch.is_stale(now) for watch in own):
+            return None
+        # Without a stream, the numbers that were observed are of this instant.
+        return min((w.arrival for w in own if w.arrival is not None), default=now)

@@ -1,0 +1,145 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled step of the hybrid law for one system, and what changes with its gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import load_kernel
+from robot_dynamics.compile.own_parameters import OwnParameters
+from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.hybrid.law_inputs import Layout, law_constants
+from robot_dynamics.control.hybrid.law_program import HybridLawProgram
+from robot_dynamics.control.reference import POSE, TWIST
+from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
+from robot_dynamics.control.rotation_path import rotated
+from robot_dynamics.manipulation.hybrid import ForceDistribution
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model.parameters import pack
+
+Array = NDArray[np.float64]
+
+
+class TunedKernel(NamedTuple):
+    """A kernel with gains.
+
+    Attributes:
+        gains: The gains.
+        block: Parameters of the kernel.
+        step: Function from the inputs of `HybridLawProgram` to torque, memory and outputs.
+        effort: Largest torques of the arm joints (na,).
+    """
+
+    gains: HybridGains
+    block: Array
+    step: Callable[..., tuple[Array, Array, Array]]
+    effort: Array
+
+
+class LawKernel:
+    """The compiled step of the hybrid law; it does not change while a law exists.
+
+    Args:
+        program: The step.
+        distribution: Sharing of forces and internal forces.
+        holding: Internal force (m,) that belongs to the support; see `holding_force`.
+
+    Attributes:
+        system: Arms, object, contacts and surfaces.
+        distribution: Sharing of forces and internal forces.
+        holding: Internal force (m,) that belongs to the support.
+        layout: Positions of the parts in inputs and outputs.
+        order: For each arm joint its index among the drives of the arms' model (na,).
+        linked: Whether arms have internal closed chains.
+        limits: "lower", "upper" and "effort" of the drives (n,).
+        no_force: Internal force of zero (m,).
+    """
+
+    def __init__(
+        self, program: HybridLawProgram, distribution: ForceDistribution, holding: Array
+    ) -> None:
+        self.system, self.distribution, self.holding = program.system, distribution, holding
+        self.layout, self.order = program.layout, np.array(program.order)
+        self.linked = self.layout.passive_joints > 0
+        self.limits = self.system.drive_limits
+        self.no_force = np.zeros(self.layout.internal)
+        key, build = program.structure_key, program.trace
+        if key is None:
+            traced = program.trace()
+            key, build = traced.fingerprint, lambda: traced
+        self._source = b"hybrid_law\0" + key, build
+        self._kernel = load_kernel(*self._source, lanes=1)
+        self._constants = law_constants(self.system, distribution, holding)
+
+    def tuned(self, gains: HybridGains, more: Sequence[Array] = ()) -> TunedKernel:
+        """Return the kernel with gains, and with the parameters that a derived law adds."""
+        parts = [pack(self.system.arms), gains.pack(), self._constants, *more]
+        block = np.concatenate(parts)
+        return TunedKernel(gains, block, self._kernel.bind(block), gains.effort[self.order])
+
+    def with_block(self, tuned: TunedKernel, block: Array) -> TunedKernel:
+        """Return a tuned kernel with another block of parameters."""
+        return tuned._replace(block=block, step=self._kernel.bind(block))
+
+    def batch(self, blocks: Array) -> OwnParameters:
+        """Return the kernel of cells with a block each (N, parameters)."""
+        return OwnParameters(*self._source, blocks)
+
+    def of_model(self, q: Array) -> Array:
+        """Return positions of the arm joints (na,) in the order of the arms' model."""
+        own = np.empty(len(q))
+        own[self.order] = q
+        return own
+
+    def joints(self, q: Array) -> Array:
+        """Return positions (nq,) of all joints of the arms' model for arm joints (na,)."""
+        return self.system.passive_joints.positions(self.of_model(q))
+
+    def unlimited(
+        self, system: GraspSystem, gains: HybridGains, more: Sequence[Array] = (), *, senses: bool
+    ) -> UnlimitedLaw:
+        """Return the law on its plan without limits, delay and integrals; see `control.rollout`.
+
+        Args:
+            system: Arms and object.
+            gains: Gains with the posture that the arms stay near.
+            more: Parameters that a derived law adds.
+            senses: Whether the object's pose comes from a sensor.
+        """
+        free = np.full(len(gains.effort), np.inf)
+        law = self.tuned(replace(gains, effort=free, torque_rate=np.inf, lead=0.0), more).step
+        layout = self.layout
+        at, outputs, of_row = layout.memory, layout.outputs, layout.reference
+        center = np.array(self.system.held.center)
+        passive = system.every_q[list(self.system.passive_joints.indices)]
+        blind, no_wrenches = np.zeros(Layout.size(layout.sensors)), np.zeros((layout.arms, 6))
+        width, pivot = Layout.size(of_row), outputs["scales"].start + 4
+        acceleration = at["joint_acceleration"].start + self.order
+        remembered = Layout.size(at)
+        pose, touched, joints = at["pose"], at["touched"], at["passive_joints"]
+        touch, support_at, tilt_at = of_row["touch"], outputs["support"], outputs["tilt"]
+
+        def parts(positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
+            row = rows[0]
+            leading = row.shape[:-1]
+            given = np.zeros((*leading, width))
+            given[..., : row.shape[-1]] = row
+            memory = np.zeros((*leading, remembered))
+            placed, held = memory[..., pose], row[..., POSE]
+            placed[..., 3:] = held[..., 3:]
+            placed[..., :3] = held[..., :3] + rotated(held[..., 3:], center)
+            memory[..., touched] = row[..., touch]
+            memory[..., joints] = positions[..., passive]
+            q, qd = positions[..., system.q_index], rates[..., system.v_index]
+            more = (row[..., : TWIST.stop],) if senses else ()
+            torque, after, seen = law(q, qd, no_wrenches, blind, given, memory, 1.0, *more)
+            support, tilt = seen[..., support_at], seen[..., tilt_at]
+            return LawParts(torque, support, after[..., acceleration], seen[..., pivot], tilt)
+
+        return parts

@@ -1,0 +1,191 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel of the hybrid law from one control period to the next: gains, inputs and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.hybrid.internal_choice import InternalChoice
+from robot_dynamics.control.hybrid.law_inputs import Layout
+from robot_dynamics.control.hybrid.law_kernel import LawKernel, TunedKernel
+from robot_dynamics.control.hybrid.planned_forces import object_motion
+from robot_dynamics.control.hybrid.sensed import SensorInputs
+from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.settings import ControlSettings
+
+Array = NDArray[np.float64]
+
+# Steps in which the object is located at a start, and the change that ends them [m, rad].
+_SEARCH, _FOUND = 20, 1e-14
+
+
+class RunningKernel:
+    """A kernel with gains, measurements and the memory of the last step.
+
+    A copy goes on by itself.
+
+    Args:
+        kernel: The kernel.
+        sensed: Measurements of sensors other than the arms' own.
+        choice: Correction of the internal force; None for none.
+
+    Attributes:
+        sensed: Measurements of sensors other than the arms' own.
+        choice: Correction of the internal force; None for none.
+        tuned: The kernel with its present gains; see `tune`.
+        memory: Inputs of the next step from the last one; see `Layout.memory`.
+        last: The last step.
+    """
+
+    tuned: TunedKernel
+    last: HybridStep
+
+    def __init__(
+        self, kernel: LawKernel, sensed: SensorInputs, choice: InternalChoice | None
+    ) -> None:
+        self._kernel, self.sensed, self.choice = kernel, sensed, choice
+        self.memory = np.zeros(Layout.size(kernel.layout.memory))
+        self._ramp = 0.0
+
+    @property
+    def corrects_now(self) -> bool:
+        """Whether the internal force is corrected, or was until recently."""
+        return self.choice is not None and not self.choice.idle
+
+    def branch(self, block: Array, settings: ControlSettings) -> RunningKernel:
+        """Return a separate kernel with another block of parameters, and a new correction."""
+        other, kernel = copy(self), self._kernel
+        other.choice = InternalChoice.of(
+            kernel.system, kernel.distribution, settings, kernel.layout
+        )
+        other.tuned = kernel.with_block(self.tuned, block)
+        return other
+
+    def tune(self, gains: HybridGains, more: Sequence[Array]) -> None:
+        """Take other gains, and the parameters that a derived law adds."""
+        self.tuned = self._kernel.tuned(gains, more)
+
+    def begin(
+        self, q: Array, qd: Array, row: Array, last: Array | None, touch_tolerance: float
+    ) -> HybridStep:
+        """Reset the memory for a start, and return the step at rest.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+            row: First row of the reference.
+            last: Torque that was sent last (na,); the support by default.
+            touch_tolerance: Distance up to which a surface to be touched counts as touched [m].
+        """
+        memory, layout = self.located(q, row), self._kernel.layout
+        seen, at = self.evaluate(q, qd, None, row, memory, 0.0), layout.memory
+        near = np.abs(seen.outputs.distance) <= touch_tolerance
+        memory[at["twist"]] = seen.memory[at["twist"]]
+        memory[at["touched"]] = row[layout.reference["touch"]] * near
+        memory[at["torque"]][self._kernel.order] = seen.support if last is None else last
+        self.memory, self.last = memory, seen
+        return seen
+
+    def go_on(
+        self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
+    ) -> HybridStep:
+        """Return the step of a row from a memory, and remember it.
+
+        Args:
+            q: Measured positions of the arm joints (na,).
+            qd: Measured velocities (na,).
+            wrenches: Measured grasp wrenches (k, 6).
+            row: Of the reference.
+            memory: Of the step before.
+            ramp: Factor of the task at the start.
+        """
+        self.memory = memory
+        step = self.last = self.step(q, qd, wrenches, row, ramp)
+        return step
+
+    def step(
+        self, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
+    ) -> HybridStep:
+        """Return the step of a row, with the internal force that contacts and drives need."""
+        choice, memory = self.choice, self.memory
+        self._ramp = ramp
+        if choice is None:
+            return self.evaluate(q, qd, wrenches, row, memory, ramp)
+        chosen = row if choice.idle else choice.row(row, self.last.outputs.desired_wrench)
+        step = self.evaluate(q, qd, wrenches, chosen, memory, ramp)
+        if choice.idle and (ramp < 1.0 or step.fits):
+            return step
+        effort = self.tuned.effort
+        other = choice.row_within(row, step, effort) if ramp == 1.0 else None
+        if other is not None:
+            step = self.evaluate(q, qd, wrenches, other, memory, ramp)
+            step.internal_force_adapted = True
+        choice.remember(step, effort)
+        step.reference, step.added_internal_force = row, choice.added
+        return step
+
+    def evaluate(
+        self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
+    ) -> HybridStep:
+        """Return the step of a row from a memory, without correction of the internal force."""
+        sensed, kernel = self.sensed, self._kernel
+        if wrenches is None:
+            wrenches, sensors = sensed.no_wrenches, sensed.without_wrenches
+        else:
+            sensors = sensed.with_wrenches
+        torque, after, values = self.tuned.step(
+            q, qd, wrenches, sensors, row, memory, ramp, *sensed.more
+        )
+        return HybridStep(torque, after, values, row, kernel.layout, kernel.no_force)
+
+    def located(self, q: Array, row: Array) -> Array:
+        """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
+        system, at = self._kernel.system, self._kernel.layout.memory
+        passive, still = list(system.passive_joints.indices), np.zeros(len(q))
+        memory = np.zeros(Layout.size(at))
+        memory[at["pose"]] = self.memory[at["pose"]]
+        memory[at["passive_joints"]] = self._kernel.joints(q)[passive]
+        if not memory[at["pose"]].any():  # nothing was seen yet: begin where the plan does
+            x = object_motion(row[None], system.held.center).x[0]
+            memory[at["pose"]] = [*x, *row[POSE][3:]]
+        for _ in range(_SEARCH):
+            seen = self.evaluate(q, still, None, row, memory, 0.0)
+            moved = np.abs(seen.memory[at["pose"]] - memory[at["pose"]]).max()
+            memory[at["pose"]] = seen.memory[at["pose"]]
+            if moved <= _FOUND:
+                break
+        return memory
+
+    def at_rest(self, q: Array, row: Array) -> HybridStep:
+        """Return the step at rest at positions `q` (na,)."""
+        memory, still = self.located(q, row), np.zeros_like(q)
+        return self.evaluate(q, still, None, row, memory, 0.0)
+
+    def grip_support(self, q: Array, row: Array) -> Array:
+        """Return the support with the last internal force of contacts that only push (na,)."""
+        seen, holding = self.at_rest(q, row), self._kernel.holding
+        if not holding.any():
+            return seen.support
+        return seen.support + seen.internal_force_torques @ (self._grip() - holding)
+
+    def firmer_grip(self, q: Array, row: Array) -> Array:
+        """Return the torque (na,) that makes the grip as firm as control may."""
+        holding = self._kernel.holding
+        if self.choice is None or not holding.any():
+            return np.zeros(len(q))
+        planned = self.last.reference[self._kernel.layout.reference["internal"]]
+        sent = holding + self._ramp * (self._grip() - holding)
+        firmest = self.choice.firmest(planned)
+        return self.at_rest(q, row).internal_force_torques @ (firmest - sent)
+
+    def _grip(self) -> Array:
+        """Return the internal force that was desired last (m,)."""
+        internal = self._kernel.layout.reference["internal"]
+        return self.last.reference[internal] + self.last.added_internal_force

@@ -1,0 +1,181 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Soft contacts in time steps: their rows in the problem of all contacts, and their patches.
+
+No step resolves K above 1 / (h^2 W), W being what a unit of impulse changes the rate by. Springs
+are as stiff as that at most, as of when they begin to touch, with dampers in proportion to the
+critical one. A damper stops what comes in a step at most, and bears what the last step bore.
+
+The book's surface is at rest. Where it belongs to a link that moves, x is kept in the link's
+coordinates and turns with it; where its normal turns against the link, along what is curved, x
+turns with the normal and keeps its length.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from robot_dynamics.compile.routine import routine
+from robot_dynamics.contact.dense import along_row, product
+from robot_dynamics.contact.soft import displaced, normal_impulse, normal_slope, tangential_slope
+from robot_dynamics.contact.solver import ContactProblem
+from robot_dynamics.simulation.contact.contact_arrays import (
+    ContactLaws,
+    Rows,
+    StepState,
+    TrialStep,
+)
+from robot_dynamics.simulation.contact.terms import StepTerms
+
+# Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
+# of a face that tilts a little in its springs would else push against one another without bound.
+_SHEAR = 1e-3
+# Impulses meet the laws of springs but for this part of the largest one, or are found where these
+# were linearised, but for this part of the velocity.
+_EXACT = 1e-12
+_ROUNDING = 1e-13
+# Slopes of those laws, over h^2 K, which is four times that of a spring that is pressed all along:
+# less makes rows that others are lost beside.
+_LEAST_SLOPE = 2.5e-3
+_FLAT = 1e-12  # a patch that is less deep [m] is none
+_TINY, _INFINITE = 1e-300, float("inf")
+
+
+@routine
+def give_way(
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep,
+    problem: ContactProblem,
+) -> None:  # fmt: skip
+    """Write the rows of soft contacts, u + (P - start) / slope = 0 where they push, and `shear`.
+
+    Where rows turn, velocities at the end of the last step and at the start of this one are as far
+    off, on either side of what is true between the steps.
+    """
+    h = trial.h[0]
+    before, J, pressed, used = terms.before, terms.J, state.pressed, state.used
+    sheared, gaps, law, x = state.sheared, trial.gaps, trial.springs, trial.shear
+    compliance, c = problem.compliance, problem.c
+    for i in range(len(compliance)):
+        compliance[i] = 0.0
+    g = 0
+    for i in range(len(gaps)):
+        n = rows.holding + i * rows.width
+        if laws.elastic[i]:
+            W = product(J, terms.HJ, n)
+            if not pressed[i] and state.patch[i] == 0.0:
+                K = used[i] if gaps[i] < 0.0 else laws.stiffness[i]
+                used[i] = min(K, 1.0 / (trial.whole[0] * trial.whole[0] * W)) if W > 0.0 else K
+            law[i, 0] = used[i]
+            law[i, 1] = laws.damping[i] * sqrt(used[i] / laws.stiffness[i])
+            law[i, 2] = 2.0 / (h * W) if W > 0.0 else law[i, 1]
+            law[i, 3] = h * state.force[n]
+            law[i, 4] = laws.loss[i]
+            # A patch that is still deeper than the body does not touch it.
+            law[i, 5] = 0.0 if pressed[i] else trial.left[i] * state.patch[i]
+            law[i, 6] = -gaps[i]
+            if not laws.gives[i]:
+                # A stiff spring along the face: u + R (P - P of the step before) = 0.
+                for k in range(n + 1, n + rows.width):
+                    compliance[k] = _SHEAR * product(J, terms.HJ, k)
+                    c[k] -= compliance[k] * h * state.force[k] + 0.5 * (
+                        state.leaving[k] - before[k]
+                    )
+            u = before[n] + h * along_row(J, n, state.foreseen) if pressed[i] else terms.after[n]
+            press(terms, trial, problem, i, n, u)
+        if laws.gives[i]:
+            size, along = 0.0, 0.0
+            for k in range(2):
+                x[g, k] = 0.0
+                for j in range(3):
+                    x[g, k] += terms.patches[g, k, j] * sheared[g, j]
+                along += x[g, k] * x[g, k]
+            for j in range(3):
+                size += sheared[g, j] * sheared[g, j]
+            # It turns with the normal; by more than 60 degrees that is another place.
+            turn = sqrt(size / along) if 4.0 * along > size else 1.0
+            slope = tangential_slope(laws.shear_stiffness[g], laws.shear_damping[g], h)
+            for k in range(2):
+                x[g, k] = turn * x[g, k]
+                compliance[n + 1 + k] = 1.0 / slope
+                turning = 0.5 * (state.leaving[n + 1 + k] - before[n + 1 + k])
+                c[n + 1 + k] += h * laws.shear_stiffness[g] * x[g, k] / slope - turning
+            g += 1
+
+
+@routine
+def press(
+    terms: StepTerms, trial: TrialStep, problem: ContactProblem, i: int, n: int, u: float
+) -> None:
+    """Write the normal row n of contact i, its law linearised at the velocity u at the end."""
+    h = trial.h[0]
+    law = trial.springs
+    law[i, 7] = u
+    end = law[i, 6] - 0.5 * h * (terms.before[n] + u)
+    slope = normal_slope(law, i, end, h)
+    problem.touching[i] = trial.within[i] and slope > 0.0
+    problem.compliance[n], problem.c[n] = 0.0, terms.after[n]
+    if problem.touching[i]:
+        slope = max(slope, _LEAST_SLOPE * h * h * law[i, 0])
+        problem.compliance[n] = 1.0 / slope
+        problem.c[n] -= normal_impulse(law, i, end, h) / slope + u
+
+
+@routine
+def follow_laws(
+    terms: StepTerms, laws: ContactLaws, rows: Rows, trial: TrialStep, problem: ContactProblem
+) -> None:
+    """Linearise laws of elastic contacts anew where a step ends, if impulses P miss them there.
+
+    `missed` says whether they do, and `error`, in parts of the largest, is at least by how much.
+    Contacts stay between velocities known to be too small and too large, unless sought `anew`:
+    impulses shrink as they separate faster, though those of others may say otherwise.
+    """
+    h = trial.h[0]
+    before, elastic, law, after = terms.before, laws.elastic, trial.springs, trial.after
+    largest, worst = _TINY, 0.0
+    for i in range(len(elastic)):
+        n = rows.holding + i * rows.width
+        if elastic[i]:
+            end = law[i, 6] - 0.5 * h * (before[n] + after[n])
+            expected = max(normal_impulse(law, i, end, h), 0.0) if trial.within[i] else 0.0
+            largest = max(largest, problem.P[n])
+            # What was linearised there is as near as it comes.
+            if abs(after[n] - law[i, 7]) > _ROUNDING * (abs(before[n]) + abs(after[n])):
+                worst = max(worst, abs(problem.P[n] - expected))
+    trial.missed[0] = worst > _EXACT * largest
+    for i in range(len(elastic) if trial.missed[0] else 0):
+        n = rows.holding + i * rows.width
+        problem.error[0] = max(problem.error[0], worst / largest)
+        if elastic[i]:
+            u, last = after[n], law[i, 7]
+            if trial.anew[0]:
+                law[i, 8], law[i, 9] = -_INFINITE, _INFINITE
+            law[i, 8 if u > last else 9] = last
+            if not (u > law[i, 8] and u < law[i, 9]) and u != last:
+                u = 0.5 * (law[i, 8] + law[i, 9])
+            press(terms, trial, problem, i, n, u)
+
+
+@routine
+def move_patches(
+    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: TrialStep
+) -> None:
+    """Move patches over a step along with what touches them; see `give_way`."""
+    h = trial.h[0]
+    g = 0
+    for i in range(len(terms.gaps)):
+        n = rows.holding + i * rows.width
+        if laws.damping[i] > 0.0:
+            depth = max(-0.5 * h * trial.after[n] - terms.gaps[i], 0.0) if trial.within[i] else 0.0
+            # The body may leave its patch, but not go through it.
+            rest = 0.0 if state.pressed[i] else trial.left[i] * trial.left[i] * state.patch[i]
+            state.patch[i] = max(depth, rest if rest > _FLAT else 0.0)
+        if laws.gives[i]:
+            K, D = laws.shear_stiffness[g], laws.shear_damping[g]
+            for j in range(3):
+                state.sheared[g, j] = 0.0
+            for k in range(2):
+                moved = displaced(K, D, trial.shear[g, k], state.force[n + 1 + k], h)
+                for j in range(3):
+                    state.sheared[g, j] += moved * terms.patches[g, k, j]
+            g += 1

@@ -1,0 +1,208 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The engine of scenes with contacts that slip, open and bounce."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.description.orientations import rotation_of_quaternion
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.model import pose
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.contact.environment_joints import require_independent
+from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
+from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.time_stepping import TimeStepping
+from robot_dynamics.simulation.drives import drives_of
+from robot_dynamics.simulation.engine import (
+    SceneEngine,
+    SimulationError,
+    Truth,
+    grew_without_bound,
+    joint_forces_of,
+)
+from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.settings import PlantSettings
+
+Array = NDArray[np.float64]
+
+_LONGEST_STEP_S = 0.00025  # where none is stated
+_BRAKES = 1e20  # friction of braked joints over their velocity [N m s/rad]
+
+
+class ContactEngine(SceneEngine):
+    """Arms, object, pushing contacts and surfaces, in steps of a quarter millisecond.
+
+    A grasp that slips, opens or drops the object is no error: the simulation goes on. Wrist
+    sensors measure the force of the last step, impacts as their mean over the control period.
+
+    Attributes:
+        stepping: Takes the time steps.
+        robot: Arms and object without grasps, for energies and poses.
+
+    Args:
+        scene: Arms, object and their contacts, with their true properties.
+        start: Positions (nq,) of the start, tools at their grasps.
+        period: Control period [s].
+        settings: Step (`step_s`) and friction; by default the step is the longest part of the
+            period up to a quarter of a millisecond.
+
+    Raises:
+        ArgumentError: If the control period is no whole number of steps, the object starts within
+            something rigid, or hinges and lines repeat one another there.
+    """
+
+    def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
+        x, quaternion = np.split(np.asarray(start, dtype=float)[scene.system.object_q], [3])
+        there = pose(x, rotation_of_quaternion(quaternion.tolist()))
+        require_independent(scene.environment_joints, there)
+        drives = drives_of(scene.system, settings)
+        self.scene, self._start, self._period = scene, start, period
+        self._driven = drives.v_index
+        self.substeps = _substeps(settings, period)
+        self._h = period / self.substeps
+        self.stepping = TimeStepping(scene)
+        self.stepping.damping[drives.v_index] = drives.damping
+        self.stepping.friction[drives.v_index] = drives.friction
+        self.stepping.friction_velocity[0] = drives.friction_velocity
+        self.robot = Robot(scene.model)
+        model = scene.system.model
+        at = [model.joint_index(name) for name in scene.system.passive_joint_names]
+        self._passive_q = np.array([model.q_slices[i].start for i in at], dtype=np.intp)
+        self._passive_v = np.array([model.v_slices[i].start for i in at], dtype=np.intp)
+
+    @property
+    def q(self) -> Array:
+        """Positions (nq,)."""
+        return self.stepping.q
+
+    @property
+    def qd(self) -> Array:
+        """Velocities (nv,)."""
+        return self.stepping.v
+
+    def begin(self) -> None:
+        """Return to the start, at rest."""
+        self.stepping.start(self._start)
+        self.stepping.require_shallow()
+        # Along all rows over the last step, impacts as their mean over the period.
+        self._forces = self._resting_forces()
+
+    def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
+        """Advance by one control period; see `Engine.run`.
+
+        Raises:
+            SimulationError: If the motion grows without bound, or a gap is not a number.
+        """
+        steps, end = self.stepping, time + self._period
+        try:
+            force = joint_forces_of(self.robot, steps.q, wrenches or {})
+            force[self._driven] += torque
+            forces = steps.run(force, self._period, self.substeps)
+        except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
+            raise self._lost(end) or grew_without_bound(end, error) from error
+        if lost := self._lost(end):
+            raise lost
+        if forces is None:
+            raise grew_without_bound(end, f"a velocity of {steps.fastest:.3g} m/s or rad/s")
+        self._forces = forces
+
+    def _lost(self, end: float) -> SimulationError | None:
+        """Return the error of a contact whose gap is not a number, if there is one."""
+        if not np.isfinite(self.stepping.q).all():
+            return None
+        for name, gap in self.stepping.lost():
+            if np.isnan(gap):
+                return SimulationError(
+                    f"the gap of contact {name!r} is not a number before {end:g} s; expected a "
+                    "surface that is finite wherever the object gets."
+                )
+        return None
+
+    def state(self) -> tuple[Array, Array]:
+        """Return positions and velocities."""
+        return self.stepping.q, self.stepping.v
+
+    def save(self) -> tuple[Any, ...]:
+        """Return copies of the variables."""
+        return self._forces.copy(), self.stepping.saved()
+
+    def restore(self, saved: Sequence[Any]) -> None:
+        """Set the variables that `save` returned."""
+        self._forces = saved[0].copy()
+        self.stepping.restore(saved[1])
+        self.sensed()
+
+    def sensed(self) -> tuple[Array, Array, Array]:
+        """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
+        system, steps = self.scene.system, self.stepping
+        self._now = ObservedContacts(self.stepping.terms, steps.q, steps.v, steps.pads)
+        self._wrenches = self._now.wrenches(self._forces)
+        return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
+
+    def truth(self, torque: Array) -> Truth:
+        """Return the true state, given the torque (na,) that was applied."""
+        steps, system = self.stepping, self.scene.system
+        return Truth.of(
+            steps.q[system.object_q],
+            self._now.object_twist,
+            self.scene.grasp_map.internal_force(self._wrenches.ravel()),
+            (*self._now.openings(), steps.correction),
+            torque.copy(),
+        )
+
+    def passive_joints(self) -> tuple[Array, Array]:
+        """Return positions and velocities of the joints without drives."""
+        return self.stepping.q[self._passive_q], self.stepping.v[self._passive_v]
+
+    def contacts(self) -> tuple[ContactReport, ...]:
+        """Return a report of each contact: arms, points, hinges and lines."""
+        return self._now.reports(self._forces, self.stepping)
+
+    def books(self) -> EnergyBooks:
+        """Return the energy balance since the start."""
+        return self.stepping.books
+
+    def energy(self) -> float:
+        """Return kinetic and potential energy of arms and object [J]."""
+        kinetic, potential = self.robot.energies(self.stepping.q, self.stepping.v)
+        return float(kinetic + potential)
+
+    def _resting_forces(self) -> Array:
+        """Return the forces at rest, arms on their brakes: those nearest to the shared load.
+
+        Statics leaves them open where contacts hold, and where fingers on brakes might squeeze.
+        """
+        motion = self.stepping
+        motion.state.force[:] = self._shared_load()
+        damping, friction = motion.damping.copy(), motion.friction.copy()
+        motion.damping[:] = motion.friction[:] = 0.0
+        motion.damping[self.scene.system.v_index] = _BRAKES
+        motion.advance(self._h, np.zeros(len(motion.v)))
+        forces = motion.take_forces(self._period)
+        motion.damping[:], motion.friction[:] = damping, friction
+        motion.start(self._start)
+        return forces
+
+    def _shared_load(self) -> Array:
+        """Return forces along all rows with which the arms share the object's weight."""
+        C = self.robot.bias_forces(self._start, np.zeros(self.scene.model.nv))
+        wrenches = (self.scene.grasp_map.distribution @ C[self.scene.system.object_v]).reshape(
+            -1, 6
+        )
+        seen = ObservedContacts(self.stepping.terms, self._start, self.stepping.v)
+        return seen.forces(wrenches)
+
+
+def _substeps(settings: PlantSettings, period: float) -> int:
+    """Return how many steps make a period."""
+    if settings.step_s is not None:
+        return settings.steps("step_s", period)
+    if not period > 0.0:
+        raise ArgumentError(f"a control period of {period:g} s, expected a positive one.")
+    return max(1, int(np.ceil(period / _LONGEST_STEP_S * (1.0 - 1e-9))))

@@ -1,0 +1,342 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""MuJoCo as an independent engine: same masses, its own dynamics and contacts.
+
+Its equalities are stiff springs, not constraints: grasps give way a little, which limits how well
+the internal force can follow.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.description.orientations import rotation_of_quaternion
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
+from robot_dynamics.simulation.contact.report import ContactReport
+from robot_dynamics.simulation.drives import drives_of
+from robot_dynamics.simulation.engine import SceneEngine, Truth, copied, restore
+from robot_dynamics.simulation.mujoco_contacts import (
+    MujocoContacts,
+    MujocoEnvironmentJoints,
+    MujocoPads,
+    TangentPlanes,
+)
+from robot_dynamics.simulation.mujoco_model import POINT, addresses, mass_properties, mujoco_xml
+from robot_dynamics.simulation.rigid_motion import carrying_map
+from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.settings import PlantSettings
+
+Array = NDArray[np.float64]
+
+# MuJoCo keeps a constraint's time constant at two steps or more; less is not stable.
+_STEPS_PER_TIME_CONSTANT = 2.0
+_ROWS = ("rx", "ry", "rz", "x", "y", "z")
+
+
+class MujocoEngine(SceneEngine):
+    """A scene in MuJoCo.
+
+    Bilateral contacts give way by 1e-4 of a load's acceleration, with a time constant of two
+    steps; a point on a line takes a carriage of a tenth of a gram along. Pushing contacts are
+    springs with a damper for the restitution with the masses at the start; rigid ones have the
+    stiffness `mujoco_model.HARDEST`.
+
+    Wrist sensors show the force at the end of a control period; if contacts may open, its mean
+    over the period, so that impacts are measured.
+
+    Args:
+        scene: Arms, object and their contacts, with their true properties.
+        start: Positions (nq,) of the start, grasps closed.
+        period: Control period [s].
+        settings: Step (`mujoco_step_s`) and friction.
+
+    Raises:
+        RobotDynamicsError: If MuJoCo is not installed, or something in the scene is not
+            translated for it.
+        ArgumentError: If the control period is no whole number of steps.
+    """
+
+    def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
+        self._mujoco = _import_mujoco()
+        system = scene.system
+        self.scene, self.system, self._start = scene, system, start
+        self.drives = drives_of(system, settings)
+        self.substeps = settings.steps("mujoco_step_s", period)
+        step = period / self.substeps
+        xml = mujoco_xml(scene, self._start, step, _STEPS_PER_TIME_CONSTANT * step)
+        self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
+        self._data: Any = self._mujoco.MjData(self._model)
+        self._q_at, self._v_at = addresses(self._model, system.joint_names)
+        names = (*system.joint_names, *system.passive_joint_names)
+        _, self._friction_at = addresses(self._model, names)
+        self._passive_q, self._passive_v = addresses(self._model, system.passive_joint_names)
+        joints = [
+            (body.joint.name, at.start)
+            for body, at in zip(system.model.bodies, system.model.q_slices, strict=True)
+            if body.joint.type.nq == 1
+        ]
+        self._tree_from = [at for _, at in joints]
+        self._tree_q, _ = addresses(self._model, tuple(name for name, _ in joints))
+        self._bodies = system.object_bodies if scene.holds_object else ()
+        self._places = [self._free_body(body) for body in self._bodies]
+        # Pushing contacts have no closure: their gaps may open.
+        self._sites = [
+            (self._model.site(f"{arm.name}_tool").id, self._model.site(f"{arm.name}_grasp").id)
+            for arm, contact in zip(system.arms, scene.contacts, strict=True)
+            if scene.holds_object and not contact.pushing
+        ]
+        sensors = [
+            [int(self._model.sensor(f"{arm.name}_{kind}").adr[0]) for kind in ("moment", "force")]
+            for arm in system.arms
+        ]
+        at = [[m, m + 1, m + 2, f, f + 1, f + 2] for m, f in sensors]
+        self._sensor_at = np.array(at, dtype=np.intp).reshape(-1, 6)
+        self._joint = (
+            _MujocoObjectJoint(system.internal_axes, self._model) if self._jointed else None
+        )
+
+    def truth(self, torque: Array) -> Truth:
+        """Return the true state, given the torque (na,) that was applied."""
+        torque = torque.copy()
+        if not self._bodies:  # no grasp is open, and the object stays where it is
+            pose = self._start[self.system.object_q]
+            nothing = np.zeros(len(self.system.internal_axes))
+            return Truth.of(pose, np.zeros(6), nothing, (0.0, 0.0, 0.0), torque)
+        position, rotation = self._openings()
+        (pose, twist), *second = (self._motion_of(*place) for place in self._places)
+        if self._joint is None:
+            force = self.scene.grasp_map.internal_force(self._wrenches.ravel())
+        else:
+            force = self._joint.force.copy()
+        gaps = position, rotation, 0.0
+        return Truth.of(pose, twist, force, gaps, torque, second[0] if second else ())
+
+    def passive_joints(self) -> tuple[Array, Array]:
+        """Return positions and velocities of the joints without drives."""
+        return self._data.qpos[self._passive_q].copy(), self._data.qvel[self._passive_v].copy()
+
+    def contacts(self) -> tuple[ContactReport, ...]:
+        """Return a report of each contact: arms, points, environment joints; none if all hold."""
+        if self.scene.rigid:
+            return ()
+        contacts, joints = self._contacts, self._environment_joints
+        return (*contacts.arms(self._wrenches), *contacts.surfaces(), *joints.reports())
+
+    @property
+    def _jointed(self) -> bool:
+        return self.scene.holds_object and self.system.object_loop_joint is not None
+
+    def begin(self) -> None:
+        """Return to the start, at rest."""
+        data, system, scene = self._data, self.system, self.scene
+        self._mujoco.mj_resetData(self._model, data)
+        # All of them: passive joints stand where the internal closed chains are closed.
+        data.qpos[self._tree_q] = self._start[self._tree_from]
+        for body, (at, _) in zip(self._bodies, self._places, strict=True):
+            x, y, z, qx, qy, qz, qw = self._start[system.model.q_slices[body]]
+            data.qpos[at] = [x, y, z, qw, qx, qy, qz]
+        self._mujoco.mj_forward(self._model, data)
+        self._wrenches = self._resting_wrenches()
+        if self._joint is not None:
+            self._joint.force = np.zeros(len(system.internal_axes))
+        if scene.rigid:
+            return
+        self._tangents = TangentPlanes(self._model, data, scene, self._places[0][0], POINT)
+        self._tangents.follow()
+        self._mujoco.mj_forward(self._model, data)
+        self._sum, self._felt = np.zeros_like(self._wrenches), np.zeros_like(self._wrenches)
+        self._pads = MujocoPads(self._model, data, scene)
+        self._contacts = MujocoContacts(self._mujoco, self._model, data, scene)
+        self._environment_joints = MujocoEnvironmentJoints(self._mujoco, self._model, data, scene)
+
+    def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
+        """Advance by one control period; see `Engine.run`."""
+        data, drives, rigid = self._data, self.drives, self.scene.rigid
+        if wrenches:
+            torque = torque + self._push(wrenches)[self._friction_at]
+        for _ in range(self.substeps):
+            rate = data.qvel[self._friction_at]
+            smooth = rate / np.sqrt(rate**2 + drives.friction_velocity**2)
+            friction = drives.damping * rate + drives.friction * smooth
+            data.qfrc_applied[self._friction_at] = torque - friction
+            if not rigid:
+                self._pads.apply(self._felt)
+            self._mujoco.mj_step(self._model, data)
+            if not rigid:
+                self._tangents.follow()
+                self._felt = self._felt_wrenches()
+                self._sum += self._felt
+                self._contacts.stepped()
+                self._environment_joints.stepped()
+        # mj_step leaves sensors and poses at the start of its last step.
+        self._mujoco.mj_forward(self._model, data)
+        if wrenches:  # sensors have felt them
+            data.qfrc_applied[:] = 0.0
+        if rigid:
+            self._wrenches = self._felt_wrenches()
+        else:
+            self._wrenches = self._sum / self.substeps
+            self._sum = np.zeros_like(self._sum)
+            self._environment_joints.take()
+        if self._joint is not None:
+            self._joint.read(data)
+
+    def _push(self, wrenches: Mapping[str, Array]) -> Array:
+        """Apply external wrenches, and return their joint forces (nv,)."""
+        data, forces = self._data, np.zeros(self._model.nv)
+        for name, wrench in wrenches.items():
+            link = self.system.model.link(name)
+            body = self._model.body(self.system.model.bodies[link.body].name).id
+            R = data.xmat[body].reshape(3, 3)
+            origin = data.xpos[body] + R @ np.array([*link.placement.r])
+            self._mujoco.mj_applyFT(
+                self._model, data, wrench[3:], wrench[:3], origin, body, forces
+            )
+        data.qfrc_applied[:] = forces
+        return forces
+
+    def save(self) -> tuple[Any, ...]:
+        """Return copies of the variables."""
+        own = ["_wrenches"] if self.scene.rigid else ["_wrenches", "_sum", "_felt"]
+        parts = [copied(self, own), {"data": copy.copy(self._data)}]
+        if self._joint is not None:
+            parts.append(copied(self._joint, ("force",)))
+        if not self.scene.rigid:
+            parts.append(copied(self._pads, MujocoPads.STATE))
+            parts.append(copied(self._contacts, MujocoContacts.STATE))
+            parts.append(copied(self._environment_joints, MujocoEnvironmentJoints.STATE))
+        return tuple(parts)
+
+    def restore(self, saved: Sequence[Any]) -> None:
+        """Set the variables that `save` returned."""
+        own, engine, *rest = saved
+        restore(self, own)
+        self._mujoco.mj_copyData(self._data, self._model, engine["data"])
+        parts: list[object] = [] if self._joint is None else [self._joint]
+        parts += [] if self.scene.rigid else [self._pads, self._contacts, self._environment_joints]
+        for part, values in zip(parts, rest, strict=True):
+            restore(part, values)
+
+    def state(self) -> tuple[Array, Array]:
+        """Return all positions and velocities, as MuJoCo orders them."""
+        return self._data.qpos, self._data.qvel
+
+    def sensed(self) -> tuple[Array, Array, Array]:
+        """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
+        data = self._data
+        return data.qpos[self._q_at].copy(), data.qvel[self._v_at].copy(), self._wrenches.copy()
+
+    def _free_body(self, index: int) -> tuple[slice, slice]:
+        """Return where a free body of the model stands in qpos and qvel."""
+        joint = self._model.joint(self.system.model.bodies[index].joint.name)
+        q, v = int(joint.qposadr[0]), int(joint.dofadr[0])
+        return slice(q, q + 7), slice(v, v + 6)
+
+    def _openings(self) -> tuple[float, float]:
+        """Return by how much what holds is open at most [m], [rad]."""
+        gaps = [_gap(self._data, tool, grasp) for tool, grasp in self._sites]
+        if self._joint is not None:
+            gaps.append(self._joint.gap(self._data))
+        if not self.scene.rigid:
+            gaps.append(self._environment_joints.openings())
+        return max((gap[0] for gap in gaps), default=0.0), max(
+            (gap[1] for gap in gaps), default=0.0
+        )
+
+    def _motion_of(self, q: slice, v: slice) -> tuple[Array, Array]:
+        """Return pose (7,) and twist (6,) in the world of a body, by its place in qpos, qvel."""
+        x, y, z, qw, qx, qy, qz = self._data.qpos[q].tolist()
+        rotation = rotation_of_quaternion((qx, qy, qz, qw))
+        velocity = self._data.qvel[v]  # linear in the world, angular in the body
+        twist = np.concatenate([rotation @ velocity[3:], velocity[:3]])
+        return np.array([x, y, z, qx, qy, qz, qw]), twist
+
+    def _felt_wrenches(self) -> Array:
+        """Return what the wrist sensors show (k, 6), by the arms on the object."""
+        if not self._bodies:
+            return np.zeros((len(self.system.arms), 6))
+        # From the child, which is the tool's frame, to its parent: the arm on the object.
+        return np.asarray(self._data.sensordata[self._sensor_at])
+
+    def _resting_wrenches(self) -> Array:
+        """Return the wrenches of arms on brakes: the load shared, each part by its own arm."""
+        system = self.system
+        if not self._bodies:
+            return np.zeros((len(system.arms), 6))
+        if self._jointed:
+            parts = zip(system.arms, self._bodies, strict=True)
+            return np.array([carrying_map(system, arm) @ self._weight(b) for arm, b in parts])
+        distribution = self.scene.grasp_map.distribution
+        return np.asarray((distribution @ self._weight(system.object_body)).reshape(-1, 6))
+
+    def _weight(self, index: int) -> Array:
+        """Return the wrench (6,) that holds a body up at rest, in its own frame."""
+        model = self.system.model
+        body = model.bodies[index]
+        mass, center, _ = mass_properties(body.inertia)
+        turn = self._data.xmat[self._model.body(body.name).id].reshape(3, 3)
+        up = -mass * (turn.T @ np.array(model.gravity))
+        return np.concatenate([np.cross(center, up), up])
+
+
+class _MujocoObjectJoint:
+    """The joint between the parts of an object, in MuJoCo.
+
+    Args:
+        names: What the components of its force are, as `GraspSystem.internal_axes`.
+        model: MuJoCo's model.
+
+    Attributes:
+        force: By the first part on the second (c,), triples along world axes.
+    """
+
+    def __init__(self, names: tuple[str, ...], model: Any) -> None:
+        self._rows = [_ROWS.index(name) for name in names]
+        self._triples = [list(triple) for triple in world_triples(names)]
+        self._hinge = "rx" in names  # it keeps its axis; a ball keeps no angle
+        sites = ("object_joint_first", "object_joint_second")
+        self._sites = tuple(model.site(name).id for name in sites)
+        self._sensors = [
+            model.sensor(f"object_joint_{kind}").adr[0] for kind in ("moment", "force")
+        ]
+        self.force = np.zeros(len(names))
+
+    def read(self, data: Any) -> None:
+        """Take the present force."""
+        first, second = (data.site_xmat[site].reshape(3, 3) for site in self._sites)
+        # By the first part on the second, in the axes of the joint's frame on the second.
+        wrench = [second.T @ first @ data.sensordata[i : i + 3] for i in self._sensors]
+        self.force = np.concatenate(wrench)[self._rows]
+        for triple in self._triples:
+            self.force[triple] = second @ self.force[triple]
+
+    def gap(self, data: Any) -> tuple[float, float]:
+        """Return by how much it is open [m], [rad]."""
+        apart, _ = _gap(data, *self._sites)
+        axes = (data.site_xmat[site].reshape(3, 3)[:, 2] for site in self._sites)
+        return apart, float(np.linalg.norm(np.cross(*axes))) if self._hinge else 0.0
+
+
+def _gap(data: Any, one: int, other: int) -> tuple[float, float]:
+    """Return distance [m] and angle [rad] between two sites."""
+    turn = data.site_xmat[one].reshape(3, 3).T @ data.site_xmat[other].reshape(3, 3)
+    skew = 0.5 * (turn - turn.T)
+    sine = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
+    distance = data.site_xpos[one] - data.site_xpos[other]
+    return float(np.linalg.norm(distance)), float(np.linalg.norm(sine))
+
+
+def _import_mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError as error:
+        raise RobotDynamicsError(
+            "the MuJoCo plant needs the package mujoco: pip install 'robot_dynamics[mujoco]'."
+        ) from error
+    return mujoco
