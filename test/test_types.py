@@ -30,12 +30,11 @@ batch = robot.inverse_dynamics(np.zeros((10, n)), [[0.0] * n] * 10, q)
 robot.inertia_matrix(q, out=np.empty((n, n)))
 kinetic, potential = robot.energies(q, qd)
 total = float(kinetic + potential)
-terms = robot.constraint_terms(q, qd)
+H, C, K, k, gaps, rates = robot.constraint_terms(q, qd)
 K, gaps = robot.closure(q)
-worst = float(np.abs(terms.position_error).max())
-H, C, *rest = terms
-by_q = robot.inverse_dynamics_derivatives(q, qd, qdd).tau_q
-gains = robot.forward_dynamics_vjp(q, qd, tau, np.ones(n)).tau
+worst = float(np.abs(gaps).max())
+by_q, by_qd, by_qdd = robot.inverse_dynamics_derivatives(q, qd, qdd)
+slope = robot.forward_dynamics_derivatives(q, qd, tau).qdd_tau @ tau
 pose = robot.pose("tool", q)
 J = robot.jacobian("tool", q, "aligned")
 f = robot.external_forces(q, {"tool": [0, 0, 0, 0, 0, -9.81]})
@@ -73,6 +72,8 @@ robot.jacobian("tool", q, "globe")  # error
 robot.external_forces(q, [0.0] * 6)  # error
 robot.energies(q, q).kinetic  # error
 robot.constraint_terms(q, q).M  # error
+H, C, K = robot.constraint_terms(q, q)  # error
+robot.forward_dynamics_derivatives(q, q, q).tau_q  # error
 robot.inertia_matrix(q).determinant()  # error
 tau: list[float] = robot.gravity(q)  # error
 kinetic, potential, sum_ = robot.energies(q, q)  # error

@@ -49,8 +49,9 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.moved_inertia import joints_without_inertia
 from robot_dynamics.robot.bound_model import Function, leading_shape
 from robot_dynamics.robot.frames import FrameMotion
-from robot_dynamics.robot.results import ClosedLoopMotion, ConstraintTerms
 
+#: H (..., nv, nv), C (..., nv), K (..., n^c, nv), k, position and velocity errors (..., n^c).
+ConstraintTerms = tuple[Array, Array, Array, Array, Array, Array]
 #: `(q, qd, tau or qdd) -> (result, pivot)`, compiled.
 WithPivot = Callable[[Batch, Batch, Batch], tuple[Array, Array]]
 
@@ -59,9 +60,11 @@ class ClosedLoops(FrameMotion):
     """Dynamics with loops and couplings; without any they are the dynamics of the tree."""
 
     def constraint_terms(
-        self, q: Batch, qd: Batch, out: tuple[Array, ...] | None = None
+        self, q: Batch, qd: Batch, out: ConstraintTerms | None = None
     ) -> ConstraintTerms:
-        """Return H, C, K, k and the constraint errors, the terms of Eq 8.6.
+        """Return H, C, K, k, position and velocity errors of loops, the terms of Eq 8.6.
+
+        C is C - tau_a of Table 8.2: springs, and dampers of loop joints, are in it.
 
         Args:
             q: Positions (..., nq).
@@ -69,9 +72,7 @@ class ClosedLoops(FrameMotion):
             out: Six arrays that the results are written to.
         """
         try:
-            return ConstraintTerms._make(
-                self._functions[CONSTRAINT_TERMS](q, qd, out=out or (None,) * 6)
-            )
+            return self._functions[CONSTRAINT_TERMS](q, qd, out=out or (None,) * 6)
         except (TypeError, ValueError) as error:
             raise self._explained(error, CONSTRAINT_TERMS, q, qd) from None
 
@@ -102,8 +103,8 @@ class ClosedLoops(FrameMotion):
         return of_loops
 
     def closed_loop(
-        self, q: Batch, qd: Batch, tau: Batch, out: tuple[Array, ...] | None = None
-    ) -> ClosedLoopMotion:
+        self, q: Batch, qd: Batch, tau: Batch, out: tuple[Array, Array, Array] | None = None
+    ) -> tuple[Array, Array, Array]:
         """Return accelerations, multipliers and the smallest pivot, at full rank (section 8.5).
 
         A pivot below `SMALLEST_PIVOT` shows that constraints are nearly dependent; then the other
@@ -116,9 +117,7 @@ class ClosedLoops(FrameMotion):
             out: Three arrays that the results are written to.
         """
         try:
-            return ClosedLoopMotion._make(
-                self._functions[CLOSED_LOOP](q, qd, tau, out=out or (None, None, None))
-            )
+            return self._functions[CLOSED_LOOP](q, qd, tau, out=out or (None, None, None))
         except (TypeError, ValueError) as error:
             raise self._explained(error, CLOSED_LOOP, q, qd, tau) from None
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -39,24 +39,34 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownName
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot.bound_model import leading_shape
 from robot_dynamics.robot.regressors import Regressors
-from robot_dynamics.robot.results import (
-    ForwardDynamicsDerivatives,
-    ForwardDynamicsGradient,
-    InverseDynamicsDerivatives,
-    InverseDynamicsGradient,
-)
+
+Three = tuple[Array, Array, Array]
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """Derivatives of accelerations (..., nv, nv) and of constraint forces (..., n^c, nv).
+
+    Columns belong to velocities, as in `Robot.inverse_dynamics_derivatives`.
+    """
+
+    qdd_q: Array
+    qdd_qd: Array
+    qdd_tau: Array
+    lambda_q: Array
+    lambda_qd: Array
+    lambda_tau: Array
 
 
 class Derivatives(Regressors):
     """First and second derivatives of the dynamics, with loops and without."""
 
     def inverse_dynamics_derivatives(
-        self, q: Batch, qd: Batch, qdd: Batch, out: tuple[Array, ...] | None = None
-    ) -> InverseDynamicsDerivatives:
+        self, q: Batch, qd: Batch, qdd: Batch, out: Three | None = None
+    ) -> Three:
         """Return the derivatives of joint forces (..., nv, nv) by q, qd and qdd.
 
-        Column j of `tau_q` belongs to a motion of the positions along velocity j: quaternions are
-        no vectors. `tau_qdd` is the inertia matrix.
+        Column j of the first belongs to a motion of the positions along velocity j: quaternions
+        are no vectors. The third is the inertia matrix.
 
         Args:
             q: Positions (..., nq).
@@ -66,10 +76,9 @@ class Derivatives(Regressors):
         """
         algorithm = INVERSE_DYNAMICS_DERIVATIVES
         try:
-            found = self._functions[algorithm](q, qd, qdd, out=out or (None, None, None))
+            return self._functions[algorithm](q, qd, qdd, out=out or (None, None, None))
         except (TypeError, ValueError) as error:
             raise self._explained(error, algorithm, q, qd, qdd) from None
-        return InverseDynamicsDerivatives._make(found)
 
     def inverse_dynamics_jvp(
         self,
@@ -97,19 +106,18 @@ class Derivatives(Regressors):
         qd: Batch,
         qdd: Batch,
         weights: Batch,
-        out: tuple[Array, ...] | None = None,
-    ) -> InverseDynamicsGradient:
-        """Return the gradients (..., nv) of the sum of weights times tau.
+        out: Three | None = None,
+    ) -> Three:
+        """Return the gradients (..., nv) of the sum of weights times tau by q, qd and qdd.
 
         They cost about four evaluations of tau, whatever the number of joints. The gradient by q
         is along velocities.
         """
         given = (q, qd, qdd, weights)
         try:
-            found = self._functions[INVERSE_DYNAMICS_VJP](*given, out=out or (None, None, None))
+            return self._functions[INVERSE_DYNAMICS_VJP](*given, out=out or (None, None, None))
         except (TypeError, ValueError) as error:
             raise self._explained(error, INVERSE_DYNAMICS_VJP, *given) from None
-        return InverseDynamicsGradient._make(found)
 
     def inverse_dynamics_hvp(
         self,
@@ -120,8 +128,8 @@ class Derivatives(Regressors):
         dq: Batch,
         dqd: Batch,
         dqdd: Batch,
-        out: tuple[Array, ...] | None = None,
-    ) -> InverseDynamicsGradient:
+        out: Three | None = None,
+    ) -> Three:
         """Return the rates (..., nv) of the gradients of `inverse_dynamics_vjp` along a direction.
 
         The Hessian matrix of the sum of weights times tau, times a direction (..., nv): all second
@@ -130,10 +138,9 @@ class Derivatives(Regressors):
         """
         given = (q, qd, qdd, weights, dq, dqd, dqdd)
         try:
-            found = self._functions[INVERSE_DYNAMICS_HVP](*given, out=out or (None, None, None))
+            return self._functions[INVERSE_DYNAMICS_HVP](*given, out=out or (None, None, None))
         except (TypeError, ValueError) as error:
             raise self._explained(error, INVERSE_DYNAMICS_HVP, *given) from None
-        return InverseDynamicsGradient._make(found)
 
     def forward_dynamics_derivatives(
         self, q: Batch, qd: Batch, tau: Batch, *, check: bool = True
@@ -231,7 +238,7 @@ class Derivatives(Regressors):
         tau: Batch,
         weights: Batch,
         lambda_weights: Batch | None = None,
-    ) -> ForwardDynamicsGradient:
+    ) -> Three:
         """Return the gradients (..., nv) of weighted accelerations and constraint forces.
 
         The function is the sum of weights times qdd and of `lambda_weights` times lambda; its
@@ -252,7 +259,8 @@ class Derivatives(Regressors):
         """
         given = {"q": q, "qd": qd, "tau": tau, "weights": weights}
         given |= self._multiplier_weights(lambda_weights)
-        return ForwardDynamicsGradient._make(self._at_full_rank(FORWARD_DYNAMICS_VJP, given))
+        by_q, by_qd, by_tau = self._at_full_rank(FORWARD_DYNAMICS_VJP, given)
+        return by_q, by_qd, by_tau
 
     def forward_dynamics_hvp(
         self,
@@ -264,7 +272,7 @@ class Derivatives(Regressors):
         dqd: Batch,
         dtau: Batch,
         lambda_weights: Batch | None = None,
-    ) -> ForwardDynamicsGradient:
+    ) -> Three:
         """Return the rates (..., nv) of the gradients of `forward_dynamics_vjp` along a direction.
 
         Second derivatives: the Hessian matrix of the weighted sum times the direction, see
@@ -273,7 +281,8 @@ class Derivatives(Regressors):
         """
         given = {"q": q, "qd": qd, "tau": tau, "dq": dq, "dqd": dqd, "dtau": dtau}
         given |= {"weights": weights, **self._multiplier_weights(lambda_weights)}
-        return ForwardDynamicsGradient._make(self._at_full_rank(FORWARD_DYNAMICS_HVP, given))
+        by_q, by_qd, by_tau = self._at_full_rank(FORWARD_DYNAMICS_HVP, given)
+        return by_q, by_qd, by_tau
 
     def _multiplier_weights(self, weights: Batch | None) -> dict[str, Batch]:
         """Return weights of the constraint forces as a further input, which a tree lacks."""
