@@ -68,6 +68,8 @@ if __name__ == "__main__":
     from matplotlib.figure import Figure
 
     axes = Figure(figsize=(6.0, 3.4), layout="constrained").subplots()
-    axes.plot(time, sway)
-    axes.set(xlabel="time [s]", ylabel="first joint of the left arm [rad]")
-    axes.figure.savefig("own_law.png", dpi=80)
+    axes.plot(time, q[:, [0, 7]] - q[0, [0, 7]], label=["left", "right"])
+    axes.legend()
+    axes.grid()
+    axes.set(xlabel="time [s]", ylabel="first joint of each arm [rad]")
+    axes.figure.savefig("own_law.webp", dpi=80)
