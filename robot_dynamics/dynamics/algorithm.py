@@ -18,7 +18,7 @@ from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import trace
 from robot_dynamics.model import Link, Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.spatial import Force, Motion, Vector3
+from robot_dynamics.spatial import Force, Inertia, Motion, Vector3
 
 # Inputs that are not one number for each velocity (nv).
 _INPUTS = {
@@ -149,6 +149,11 @@ class Algorithm:
         kernel = shared_kernel(key, lambda: self.program(model, *options, more=len(more)), lanes)
         function: Callable[..., Any] = kernel.bind([*pack(model), *more])
         return function
+
+
+def place(link: Link) -> Link:
+    """Return a link without its name and inertia, on which compiled code does not depend."""
+    return Link("", link.body, link.placement, Inertia.zero())
 
 
 def lengths(model: Model) -> dict[str, int]:

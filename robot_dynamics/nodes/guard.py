@@ -61,6 +61,7 @@ from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import retry_while, serve
 from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers, sample_quality
+from robot_dynamics.wording import apart
 
 RESET_TIMEOUT_S = 1.0  # longest wait of a reset for a heartbeat and joint states
 
@@ -249,13 +250,13 @@ class Guard:
         beat, monitor = self._monitor.beat, self._monitor
         # Before the first command, in case the controller is still running.
         self._report()
-        sentence = {
-            "heartbeat": f"no heartbeat for {monitor.silence:.3g} s; expected one within "
-            f"{monitor.timeout:g} s.",
-            "command": f"heartbeats, but no command for {monitor.silence:.3g} s; expected one "
-            f"within {monitor.command_timeout:g} s.",
-            "controller": "it has ended; expected another one to hold the arms.",
-        }[monitor.missing]
+        ends, commands = monitor.missing == "controller", monitor.missing == "command"
+        limit = monitor.command_timeout if commands else monitor.timeout
+        silence, expected = apart(monitor.silence, limit)
+        missing = "heartbeats, but no command" if commands else "no heartbeat"
+        sentence = f"{missing} for {silence} s; expected one within {expected} s."
+        if ends:
+            sentence = "it has ended; expected another one to hold the arms."
         self._loop.take_over(self._clock.now(), sentence, held=beat is None or beat.held)
         self._takeovers += 1
         self._cycle()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.nodes.process import RunError
+from robot_dynamics.wording import apart
 
 
 class CommandTimeout:
@@ -45,9 +46,10 @@ class CommandTimeout:
             return
         late = time.monotonic() - self._sent_at
         if late > self._timeout:
+            found, limit = apart(late, self._timeout)
             sentence = (
-                f"no command was sent for {late:.3g} s; expected one within {self._timeout:g} s, "
-                f"the timeout of the drives of {self._arms}."
+                f"no command was sent for {found} s; expected one within {limit} s, the timeout "
+                f"of the drives of {self._arms}."
             )
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, "controller", sentence)
 
@@ -97,9 +99,10 @@ class SilenceMonitor:
             return None
         if self.sentence or not self._loop.clock.lockstep:
             return None
+        found, limit = apart(silent, self._limit)
         self.sentence = (
-            f"no joint states for {silent:.3g} s of wall-clock time; expected some within "
-            f"{self._limit:.3g} s: the simulator was lost."
+            f"no joint states for {found} s of wall-clock time; expected some within {limit} s: "
+            "the simulator was lost."
         )
         outcome = None
         for arm in self._loop.system.arms:

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compile.errors import ShapeError
-from robot_dynamics.dynamics.algorithm import Algorithm
+from robot_dynamics.dynamics.algorithm import Algorithm, place
 from robot_dynamics.dynamics.jacobian import AXES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics.model import Link, Model
+from robot_dynamics.model import Model
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot.long_trees import LongTree, is_long
-from robot_dynamics.spatial import Inertia
 
 Function = Callable[..., Any]
 
@@ -59,11 +58,6 @@ class Functions(dict[Any, Function]):
         if self.long_tree is not None and algorithm in self.long_tree.functions:
             return self.long_tree.functions[algorithm]
         return algorithm.bind(self._model, *options, **how)
-
-
-def place(link: Link) -> Link:
-    """Return a link without its name and inertia, on which compiled code does not depend."""
-    return Link("", link.body, link.placement, Inertia.zero())
 
 
 def leading_shape(values: Any) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robot_dynamics.arrays import Array, Batch
+from robot_dynamics.dynamics.algorithm import place
 from robot_dynamics.dynamics.cooperative_task import (
     CooperativeTask,
     cooperative_task,
@@ -27,7 +28,7 @@ from robot_dynamics.dynamics.jacobian import AXES, LOCAL, Axes
 from robot_dynamics.dynamics.kinematics import LINK_POSES, POSE
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model import WORLD
-from robot_dynamics.robot.bound_model import leading_shape, place
+from robot_dynamics.robot.bound_model import leading_shape
 from robot_dynamics.robot.tree_dynamics import TreeDynamics
 from robot_dynamics.spatial import Force
 

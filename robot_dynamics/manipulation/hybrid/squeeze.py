@@ -28,6 +28,7 @@ from robot_dynamics.manipulation.hybrid.contacts import (
     moment_directions,
 )
 from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
@@ -345,12 +346,13 @@ class Squeeze:
         if times is not None:
             where = f" at {np.asarray(times)[worst]:.3g} s"
         load = np.round(w[worst], 3) + 0.0
+        margin, least = apart(found.margin, self.margin)
         return SqueezeError(
             names,
             found.margin,
             f"the best internal force leaves {' and '.join(map(repr, names))} a margin of "
-            f"{found.margin:.3g} N{where}, with the wrench {load.tolist()} [moment; force] on the "
-            f"object; expected {self.margin:g} N.",
+            f"{margin} N{where}, with the wrench {load.tolist()} [moment; force] on the object; "
+            f"expected {least} N.",
         )
 
 

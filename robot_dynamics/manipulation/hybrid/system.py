@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.dynamics.algorithm import Algorithm, place
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.independent import form_in
@@ -29,9 +29,10 @@ from robot_dynamics.manipulation.hybrid.contacts import (
 )
 from robot_dynamics.manipulation.hybrid.environment import Environment, EnvironmentTerms
 from robot_dynamics.manipulation.passive_joints import PassiveJoints
-from robot_dynamics.model import LinkElement, Model, pose
-from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.model import Link, LinkElement, Model, pose
+from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Rotation, Transform, Vector3
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
@@ -144,39 +145,39 @@ class Arms:
 
     @cached_property
     def _kernel(self) -> Any:
-        places = [(tool, self.model.link(tool).placement) for tool in self.tools]
-        key = b"hybrid terms\0" + repr(places).encode() + self.model.structure_key
-        return load_kernel(key, lambda: arm_program(self.model, self.tools), lanes=1).bind(
-            pack(self.model)
-        )
+        links = tuple(place(self.model.link(tool)) for tool in self.tools)
+        return ARM_TERMS.bind(self.model, links, lanes=1)
 
 
-def arm_program(model: Model, tools: Sequence[str]) -> Program:
-    """Return the program of H, C, J, J_dot qd and the tools' origins; of K and k, with loops."""
+def arm_terms(
+    model: Model, q: Any, qd: Any, parameters: Parameters, tools: Sequence[Link]
+) -> tuple[Any, ...]:
+    """Return H, C, J, J_dot qd, the tools' origins, and K and k with loops."""
+    Xup = joint_transforms(model, q)
+    X0 = body_transforms(model, Xup)
+    v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
+    J, J_dot_qd, points = [], [], []
+    for link in tools:
+        # To the link's origin, in world axes.
+        at = link_transform(link, X0)
+        turned = Transform(at.E.transpose(), Vector3.zero())
+        points.append(list(at.r))
+        X = turned.compose(link.placement)
+        J.append(jacobian_in_frame(model, link.body, Xup, X, q))
+        v_e, a_e = X * v[link.body], X * avp[link.body]
+        J_dot_qd.append(classical_acceleration(a_e, v_e, parameters.gravity))
+    terms = terms_of_transforms(model, Xup, qd, parameters, q)
+    loops = (terms.loops.K, terms.loops.k) if model.constraint_count else ()
+    return terms.H, terms.C, J, J_dot_qd, points, *loops
 
-    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
-        parameters = unpack(model, block)
-        Xup = joint_transforms(model, q)
-        X0 = body_transforms(model, Xup)
-        v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
-        J, J_dot_qd, points = [], [], []
-        for tool in tools:
-            link = model.link(tool)
-            # To the link's origin, in world axes.
-            at = link_transform(link, X0)
-            turned = Transform(at.E.transpose(), Vector3.zero())
-            points.append(list(at.r))
-            X = turned.compose(link.placement)
-            J.append(jacobian_in_frame(model, link.body, Xup, X, q))
-            v_e, a_e = X * v[link.body], X * avp[link.body]
-            J_dot_qd.append(classical_acceleration(a_e, v_e, parameters.gravity))
-        terms = terms_of_transforms(model, Xup, qd, parameters, q)
-        outputs = {"H": terms.H, "C": terms.C, "J": J, "J_dot_qd": J_dot_qd, "points": points}
-        if model.constraint_count:
-            outputs |= {"K": terms.loops.K, "k": terms.loops.k}
-        return outputs
 
-    return trace(run, "hybrid", {"q": model.nq, "qd": model.nv}, block_size(model))
+#: Option: the links of the tools.
+ARM_TERMS = Algorithm(
+    "arm_terms",
+    arm_terms,
+    "q, qd -> H (nv, nv), C (nv), J (tools, 6, nv), J_dot_qd (tools, 6), points (tools, 3), "
+    "K (constraints, nv), k (constraints)",
+)
 
 
 @dataclass(frozen=True)
@@ -413,12 +414,12 @@ class HybridSystem:
             frame = pose @ contact.pose
             off = frame[:3, :3].T @ (point - frame[:3, 3])
             # In free directions a gap is no error.
-            apart = float(np.linalg.norm(contact.directions[3:].T @ off))
-            if apart > _LARGEST_GAP * self.length:
+            distance = float(np.linalg.norm(contact.directions[3:].T @ off))
+            if distance > _LARGEST_GAP * self.length:
+                gap, most = apart(1e3 * distance, 1e3 * _LARGEST_GAP * self.length)
                 raise ArgumentError(
-                    f"{self.arms.name}: {tool!r} is {apart * 1e3:.4g} mm from its contact on "
-                    f"{self.held.name!r}; expected at most "
-                    f"{_LARGEST_GAP * self.length * 1e3:.4g} mm."
+                    f"{self.arms.name}: {tool!r} is {gap} mm from its contact on "
+                    f"{self.held.name!r}; expected at most {most} mm."
                 )
 
 

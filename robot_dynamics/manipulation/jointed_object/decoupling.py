@@ -48,8 +48,8 @@ class PartsInverse:
 
         (qdd - qdd_0)^T (qdd - qdd_0) + lag^T (d W)^-1 lag
 
-    is least, with W the diagonal of J J^T and the damping d. The lag satisfies the constraint
-    C V + A_dot qd = 0 of the object's joint, A = C J (28), (30):
+    is least, with W the diagonal of J J^T and the damping d. The motion with this lag satisfies
+    the constraint C V + A_dot qd = 0 of the object's joint, A = C J (28), (30):
 
         M = d (W - W C^T (C W C^T)^-1 C W),    so that A qdd + A_dot qd = 0 is still exact.
 

@@ -31,6 +31,7 @@ from robot_dynamics.nodes.drill.session import (
     DrillSession,
     NodeMonitor,
 )
+from robot_dynamics.wording import apart
 
 Bound = Literal["periods", "stale", "heartbeat", "law", "close"]
 _RESET, _WITH_GUARD = "controller/reset, controller/start", "guard/reset, controller/start"
@@ -253,12 +254,10 @@ def problems_of_commands(
     """
     found = [f"{not_finite} commands were not finite; expected none."] if not_finite else []
     if largest > 1.0 + _ROUNDING:
-        found.append(f"a torque was {largest:.4g} of its limit; expected at most 1.")
+        found.append(f"a torque was {apart(largest, 1.0)[0]} of its limit; expected at most 1.")
     if step > step_bound + _ROUNDING:
-        found.append(
-            f"a torque changed by {step:.4g} N m between commands; expected at most "
-            f"{step_bound:.4g}."
-        )
+        change, most = apart(step, step_bound)
+        found.append(f"a torque changed by {change} N m at once; expected at most {most}.")
     return found
 
 
@@ -337,10 +336,8 @@ class Trial:
         allowed = 0.0 if session.lockstep else stalled
         if bound is not None and fallback is not None:
             if fallback > bound + allowed + _ROUNDING:
-                problems.append(
-                    f"the fallback came after {1e3 * fallback:.4g} ms; expected at most "
-                    f"{1e3 * (bound + allowed):.4g} ms."
-                )
+                came, most = apart(1e3 * fallback, 1e3 * (bound + allowed))
+                problems.append(f"the fallback came after {came} ms; expected at most {most} ms.")
             if fallback < 0.0:
                 problems.append("control had ended before the hazard; expected it to run.")
         step_bound = self._safety.torque_rate * self._period
@@ -348,10 +345,8 @@ class Trial:
         gap_bound = gap_bound_s(hazard, session, self._period)
         problems += problems_of_commands(monitor.not_finite, monitor.largest, step, step_bound)
         if gap_bound is not None and gap > gap_bound + allowed:
-            problems.append(
-                f"no command came for {1e3 * gap:.4g} ms; expected one within "
-                f"{1e3 * (gap_bound + allowed):.4g} ms."
-            )
+            came, most = apart(1e3 * gap, 1e3 * (gap_bound + allowed))
+            problems.append(f"no command came for {came} ms; expected one within {most} ms.")
         largest, commands = monitor.largest, monitor.commands
         if hazard.parameters:
             session.end_node(hazard.nodes[0], signal.SIGINT)

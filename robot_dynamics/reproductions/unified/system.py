@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.dynamics.algorithm import Algorithm, place
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.inverse import base_acceleration, velocities_and_accelerations
 from robot_dynamics.dynamics.jacobian import link_jacobian
@@ -20,13 +20,14 @@ from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import (
     JointElement,
+    Link,
     LinkElement,
     LoopElement,
     Mechanism,
     Model,
     build,
 )
-from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.reproductions.unified.held_object import HeldObjectTerms, grip_matrix
 from robot_dynamics.reproductions.unified.partition import Partition
 from robot_dynamics.spatial import Motion
@@ -100,34 +101,34 @@ class UnifiedSystem:
 
     @cached_property
     def _kernel(self) -> Any:
-        key = b"unified\0" + repr([(t, self.model.link(t).placement) for t in self.tools]).encode()
-        kernel = load_kernel(
-            key + self.model.structure_key, lambda: unified_program(self), lanes=1
-        )
-        return kernel.bind(pack(self.model))
+        links = tuple(place(self.model.link(tool)) for tool in self.tools)
+        return UNIFIED.bind(self.model, links, lanes=1)
 
 
-def unified_program(system: UnifiedSystem) -> Program:
-    """Return the program of H, C, and the end-effectors' Jacobians and their rates times qd."""
-    model = system.model
+def unified_terms(
+    model: Model, q: Any, qd: Any, parameters: Parameters, tools: Sequence[Link]
+) -> tuple[Any, ...]:
+    """Return H, C, and the end-effectors' Jacobians and their rates times qd."""
+    Xup = joint_transforms(model, q)
+    terms = terms_of_transforms(model, Xup, qd, parameters, q)
+    X0 = body_transforms(model, Xup)
+    _, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
+    J, J_dot_v = [], []
+    for link in tools:
+        J.append(link_jacobian(model, link, Xup, q))
+        # Everything accelerates with the base, which replaces gravity: taken out again.
+        swept: Motion = link.placement * avp[link.body]
+        falling = link_transform(link, X0) * base_acceleration(parameters.gravity)
+        J_dot_v.append((swept - falling).components())
+    return terms.H, terms.C, J, J_dot_v
 
-    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
-        parameters = unpack(model, block)
-        Xup = joint_transforms(model, q)
-        terms = terms_of_transforms(model, Xup, qd, parameters, q)
-        X0 = body_transforms(model, Xup)
-        _, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
-        J, J_dot_v = [], []
-        for tool in system.tools:
-            link = model.link(tool)
-            J.append(link_jacobian(model, link, Xup, q))
-            # Everything accelerates with the base, which replaces gravity: taken out again.
-            swept: Motion = link.placement * avp[link.body]
-            falling = link_transform(link, X0) * base_acceleration(parameters.gravity)
-            J_dot_v.append((swept - falling).components())
-        return {"H": terms.H, "C": terms.C, "J": J, "J_dot_v": J_dot_v}
 
-    return trace(run, "unified", {"q": model.nq, "qd": model.nv}, block_size(model))
+#: Option: the links of the tools.
+UNIFIED = Algorithm(
+    "unified",
+    unified_terms,
+    "q, qd -> H (nv, nv), C (nv), J (tools, 6, nv), J_dot_v (tools, 6)",
+)
 
 
 def unified_system(

@@ -138,4 +138,4 @@ def test_what_is_wrong_with_commands():
     not_finite, large, step = problems_of_commands(3, 1.2, 19.65, 4.0)
     assert not_finite.startswith("3 commands were not finite")
     assert large == "a torque was 1.2 of its limit; expected at most 1."
-    assert step == "a torque changed by 19.65 N m between commands; expected at most 4."
+    assert step == "a torque changed by 19.6 N m at once; expected at most 4."
