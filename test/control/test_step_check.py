@@ -126,6 +126,17 @@ def test_a_doubt_about_one_body_is_enough():
         cell = judged(check, step)
         assert [words.partition(":")[0] for words in check.warnings(cell)] == doubted
         assert list(check.findings(cell)) == []
+    wrenches[1, 15] = 4.8  # noise below the warning limit does not end a doubt
+    for _ in range(500):
+        check.passes(step, step.torque, np.zeros(4), np.zeros(4), measured=True)
+    assert check.doubtful
+
+
+def test_the_finger_that_tilts_is_named():
+    """Of two soft fingers, one of which does not tilt."""
+    check = StepCheck(ARMS, EFFORT, SETTINGS, soft_fingers=("left", "right"))
+    (found,) = findings(check, law_step(np.zeros(4), tilts=np.radians([0.0, 11.0])))
+    assert (found.cause, found.subject) == (Cause.GRASP_TILTED, "right")
 
 
 def test_the_figures_of_a_step_are_those_of_numpy():
