@@ -12,13 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile.errors import ShapeError
 from robot_dynamics.compile.plain_function import MachineLoop
 from robot_dynamics.compile.ports import Ports, stack_inputs
-
-Array = NDArray[np.float64]
 
 
 class Chain:

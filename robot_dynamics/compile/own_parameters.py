@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile.kernel import load_kernel
 from robot_dynamics.compile.preparation import prepare
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import trace
-
-Array = NDArray[np.float64]
 
 
 class OwnParameters:

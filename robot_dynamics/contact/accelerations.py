@@ -19,8 +19,8 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compile.routine import Call, Mask, Matrix, Vector, routine
 from robot_dynamics.contact.equations import (
@@ -36,8 +36,6 @@ from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import dot, factor
-
-Array = NDArray[np.float64]
 
 # Accelerations below this part of the largest one without contact forces are rounding errors.
 _NOTHING = 1e-9

@@ -15,10 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.quadratic_program import minimum_within
 from robot_dynamics.errors import RobotDynamicsError
-
-Array = NDArray[np.float64]
 
 # Problems are scaled to a unit diagonal of M and a largest |d| of one.
 _ZERO = 1e-11  # pivots below this are rounding errors

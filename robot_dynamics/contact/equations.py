@@ -21,9 +21,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.complementarity import force_qp, linear_complementarity
 from robot_dynamics.contact.points import Contacts, ContactTerms, closed_contacts, state_of
 from robot_dynamics.dynamics.arguments import finite_vector
@@ -31,8 +32,6 @@ from robot_dynamics.dynamics.quadratic_program import minimum_within
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 #: A contact whose gap changes more slowly than this [m/s or rad/s] stays closed.
 AT_REST = 1e-3

@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.arrays import Vector
+from robot_dynamics.arrays import Array, Vector
 from robot_dynamics.contact.complementarity import linear_complementarity
 from robot_dynamics.contact.equations import Metric, equations_of
 from robot_dynamics.contact.points import Contacts, ContactTerms, closed_contacts, state_of
@@ -35,8 +35,6 @@ from robot_dynamics.contact.solver import ContactSolver
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 LAWS = ("newton", "poisson", "stronge")
 # Of an impact with slip, in units of the speed of approach and the impulse that stops it: speeds

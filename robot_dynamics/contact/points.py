@@ -19,9 +19,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.contact.material import Material, require_material
 from robot_dynamics.contact.shapes import SeenPoint, ShapeContact
@@ -47,8 +48,6 @@ from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.scalar.symbolic import SymbolicScalar
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
 from robot_dynamics.wording import distance
-
-Array = NDArray[np.float64]
 
 #: What is this far [m, or the unit of an inequality] from what it touches at most, touches.
 TOUCHING = 1e-3

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.material import Material, require_material
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.dynamics.arguments import (
@@ -27,7 +28,6 @@ from robot_dynamics.dynamics.arguments import (
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Model
 
-Array = NDArray[np.float64]
 Kind = Literal["sphere", "box", "capsule", "cylinder", "convex", "plane"]
 
 _SIZES = {"sphere": 1, "box": 3, "capsule": 2, "cylinder": 2, "convex": 0, "plane": 0}

@@ -26,11 +26,10 @@ goes on; elsewhere Newton's method finds it, in passes of the problem with all c
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile.routine import Matrix, routine
-
-Array = NDArray[np.float64]
 
 
 def normal_force(stiffness: ArrayLike, damping: ArrayLike, depth: Array, rate: Array) -> Array:

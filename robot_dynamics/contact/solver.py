@@ -49,8 +49,8 @@ from math import sqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile.routine import (
     Mask,
     Matrix,
@@ -72,8 +72,6 @@ from robot_dynamics.contact.dense import (
     substitute_symmetric,
 )
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-
-Array = NDArray[np.float64]
 
 #: Friction cones: round ones, or pyramids |P_k| <= mu P_n along each tangent.
 Cone = Literal["round", "pyramid"]

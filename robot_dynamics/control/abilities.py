@@ -13,16 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import SCALES, ControlLaw, HeldStep
 from robot_dynamics.control.reference import Plan
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import Contact
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

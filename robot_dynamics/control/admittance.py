@@ -22,9 +22,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.abilities import CommandsPositions
 from robot_dynamics.control.admittance_program import (
@@ -49,8 +50,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import Contact, HybridSystem
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.parameters import pack
-
-Array = NDArray[np.float64]
 
 _NEWTON = 20  # steps at the start: it is near
 _UNBOUNDED = 1e9  # limit of joints without one

@@ -7,13 +7,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Inertia
-
-Array = NDArray[np.float64]
 
 
 class ArmModel:

@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.checks import MeasurementCheck
 from robot_dynamics.control.fallback import LostArms
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError
 from robot_dynamics.control.streams import StreamWatch
-
-Array = NDArray[np.float64]
 
 _BEYOND_LIMITS = 0.1  # of a lost arm at a reset [rad or m]
 

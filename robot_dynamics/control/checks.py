@@ -13,14 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.joint_motion import MEMORY_S, JointMotion, motion_program
 from robot_dynamics.errors import ArgumentError
-
-Array = NDArray[np.float64]
 
 _HUGE = np.finfo(float).max  # stands for no limit: infinities and NaN are still beyond it
 # Part of what encoders and filters may cause that is allowed to an arm where something else speaks

@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dgesv
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.manipulation.system import GraspSystem
-
-Array = NDArray[np.float64]
 
 _CLOSED = 1e-10  # gap [m, rad] at which contacts count as closed; far below what matters
 _LARGEST_STEP = 0.3  # of a Newton step [rad or m]

@@ -18,13 +18,13 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import FORCE, POSE, TWIST
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.system import GraspSystem
 
-Array = NDArray[np.float64]
 Step = TypeVar("Step", bound="LawStep")
 
 #: Meaning of the first five `LawStep.scales`; scales are from 0 to 1.

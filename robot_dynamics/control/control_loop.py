@@ -15,8 +15,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import (
     AdjustsGrip,
     FollowsPlan,
@@ -45,8 +46,6 @@ from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStrea
 from robot_dynamics.control.wrench_residual import WrenchResidual, watched_bodies
 from robot_dynamics.control.wrist_sensors import WristSensors
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
-
-Array = NDArray[np.float64]
 
 _TRIALS = 5
 _STEP_SHARE = 0.5  # part of the control period that the law may take on a clock

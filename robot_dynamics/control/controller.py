@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep, ObjectPlan
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
@@ -24,8 +25,6 @@ from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 
 class ControllerError(RobotDynamicsError):

@@ -11,12 +11,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.faults import Response
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
-
-Array = NDArray[np.float64]
 
 _FAST = 10.0  # speed that counts at most where a hold begins [rad/s or m/s]
 _NO_TORQUE = 0.1  # [N m or N]

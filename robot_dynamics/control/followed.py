@@ -14,13 +14,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.reference import FORCE, POSE, TWIST, Plan, looked_up
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector, turn
 from robot_dynamics.control.streamed.curve import FADE, Points, hermite, points_of, powers, rows_of
 from robot_dynamics.errors import ArgumentError
-
-Array = NDArray[np.float64]
 
 _AT_ONCE_S = 0.25  # length of such a part
 

@@ -19,7 +19,6 @@ from functools import lru_cache
 from math import hypot, inf, pi, sin, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.settings import (
@@ -30,8 +29,6 @@ from robot_dynamics.control.settings import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.wording import counted
-
-Array = NDArray[np.float64]
 
 # Null-space motion is damped as with this bandwidth at least [rad/s]: nothing else brings it to
 # rest when the bandwidth is 0, within seconds.

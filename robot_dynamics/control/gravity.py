@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.fallback import FallbackTorque
@@ -17,8 +17,6 @@ from robot_dynamics.control.reference import POSE, Reference
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_joints
 from robot_dynamics.manipulation.system import GraspSystem
-
-Array = NDArray[np.float64]
 
 
 class GravityLaw(ControlLaw):

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import ACCELERATION, FORCE, TWIST, HasRows
-
-Array = NDArray[np.float64]
 
 # Path time gone through, over the halt's duration; its rate falls smoothly from 1 to 0.
 _PROGRESS = Polynomial([0.0, 1.0, 0.0, -1.0, 0.5])

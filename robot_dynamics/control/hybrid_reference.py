@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import (
     FORCE,
     TIME_LAWS,
@@ -24,9 +25,6 @@ from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.control.touch_settings import TouchSettings
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.wording import counted
-
-Array = NDArray[np.float64]
-
 
 # Time in which the force fades before a surface is left [s]. What is there at the end would push
 # the object on when the surface bears it no more: sideways as well, since arms weigh differently

@@ -32,6 +32,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.gains import GainError
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law import HybridLaw
@@ -49,8 +50,6 @@ from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate
 from robot_dynamics.scalar.linear_algebra import transposed_times
 from robot_dynamics.spatial import Scalar, Vector3
 from robot_dynamics.wording import counted
-
-Array = NDArray[np.float64]
 
 _INSTANTS = 11  # of a path, at which springs are checked
 

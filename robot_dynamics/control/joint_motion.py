@@ -16,12 +16,10 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, trace
 from robot_dynamics.scalar.functions import absolute, maximum, minimum
-
-Array = NDArray[np.float64]
 
 MEMORY_S = 0.05  # in which what was seen loses its weight, but for 1 / e [s]
 DISAGREEMENT = 4e-3  # of positions and velocities, that encoders and filters cause [rad or m]

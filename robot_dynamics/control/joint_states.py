@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.faults import Cause, Finding, State
 from robot_dynamics.control.safety import SafetyLayer
@@ -21,8 +22,6 @@ from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.streams import StreamError, StreamWatch, of_length
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
-
-Array = NDArray[np.float64]
 
 _LONG_AGO = -1e12  # before any sample [s]
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.settings import SafetySettings
@@ -24,8 +25,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
-
-Array = NDArray[np.float64]
 
 _TINY = 1e-12  # of a length squared [m^2]
 _APART = 3  # links of one arm that are nearer neighbours always touch

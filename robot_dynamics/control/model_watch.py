@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.checks import MeasurementCheck
 from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.faults import Cause, Finding
-
-Array = NDArray[np.float64]
 
 _PROOF_S = 0.3  # after the ramp, in which a start that failed may still show a wrong model
 _RUNAWAY = 3.0  # velocity limits; the fallback does not damp a joint that is faster,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.link_distance import Closest, LinkDistances
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rollout import Rollout, UnlimitedLaw, rollout
@@ -20,8 +21,6 @@ from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 from robot_dynamics.wording import apart
-
-Array = NDArray[np.float64]
 
 SPACING_S = 0.01  # between the instants that are checked
 _RATE_SHARE = 0.5  # part of the torque rate that a reference alone may take

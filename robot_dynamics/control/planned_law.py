@@ -8,9 +8,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import FollowsPlan, TakesReferences, TunesGains
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.followed import FollowedRows
@@ -22,8 +20,6 @@ from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
 from robot_dynamics.manipulation.system import GraspSystem
-
-Array = NDArray[np.float64]
 
 
 class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.rotation_path import (
     axis_and_angle,
     conjugate,
@@ -33,8 +34,6 @@ from robot_dynamics.control.settings import (
     SegmentSettings,
 )
 from robot_dynamics.errors import ArgumentError, require_length
-
-Array = NDArray[np.float64]
 
 # s(u) for u in [0, 1] with as many vanishing derivatives at both ends as possible.
 TIME_LAWS = {

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.closed_path import ClosedPath
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
-
-Array = NDArray[np.float64]
 
 
 class LawParts(NamedTuple):

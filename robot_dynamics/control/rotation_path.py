@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-Array = NDArray[np.float64]
+from robot_dynamics.arrays import Array
 
 
 def product(a: Array, b: Array) -> Array:

@@ -21,8 +21,9 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.arm_states import ArmStates
 from robot_dynamics.control.checks import MeasurementCheck
 from robot_dynamics.control.clock import Clock
@@ -36,8 +37,6 @@ from robot_dynamics.control.step_check import NEVER, CellStep, StepCheck
 from robot_dynamics.control.streams import StreamError, StreamWatch
 from robot_dynamics.control.wrench_residual import WrenchResidual
 from robot_dynamics.errors import ArgumentError, require_length
-
-Array = NDArray[np.float64]
 
 
 class SafetyLayer(FaultLatch):

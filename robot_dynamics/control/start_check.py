@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.settings import StartSettings
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import RobotDynamicsError, require_length
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import pose_of
-
-Array = NDArray[np.float64]
 
 
 class StartError(RobotDynamicsError):

@@ -15,8 +15,8 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.control_law import HeldStep
@@ -28,8 +28,6 @@ from robot_dynamics.control.wrench_residual import ObjectDeviation, WrenchResidu
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import norm
 from robot_dynamics.wording import apart
-
-Array = NDArray[np.float64]
 
 #: Later than every time of a clock; the start of a condition that does not hold.
 NEVER = int(np.iinfo(np.int64).max)

@@ -9,12 +9,11 @@ receiver's.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import Clock
 from robot_dynamics.errors import RobotDynamicsError
-
-Array = NDArray[np.float64]
 
 # Samples that are older than the last one by up to this have been overtaken on the way [s].
 _LATEST_S = 0.5

@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import SafetyError
-
-Array = NDArray[np.float64]
 
 _LEAST_SAMPLES = 20  # of each sensor, on the wall clock
 _STEADY_N = 1.0  # difference of the mean forces of both halves, above which something touches

@@ -14,14 +14,11 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.model.joint_data import Joint
 from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 # Guards divisions whose denominator may vanish; far below any torque that matters [N m].
 _TINY = 1e-12

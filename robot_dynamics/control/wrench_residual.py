@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
@@ -30,8 +30,6 @@ from robot_dynamics.scalar.functions import maximum, minimum
 from robot_dynamics.scalar.linear_algebra import norm
 from robot_dynamics.spatial import Scalar
 from robot_dynamics.wording import apart
-
-Array = NDArray[np.float64]
 
 _PUSH_S = 0.2  # time over which a push that has ended is not missed
 _LARGE = 1e12  # [N]

@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.manipulation.wrist_sensors import SensorFrames, ToolWeights
 from robot_dynamics.model import pose_of
-
-Array = NDArray[np.float64]
 
 _HELD = 0.5  # of the object's weight, within which what sensors carry together is the object
 

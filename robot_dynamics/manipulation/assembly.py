@@ -8,16 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.assembly import AssemblyError, Gap, assemble
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 _OFF = 0.01  # fraction of the largest gap from which an arm counts as out of reach too
 

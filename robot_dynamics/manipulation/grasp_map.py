@@ -12,13 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.elements import pose
-
-Array = NDArray[np.float64]
-
 
 #: Names of the components of the wrench between two grasps, in the frame in their middle.
 TRANSMITTED = ("twist", "bending y", "bending z", "squeeze", "shear y", "shear z")

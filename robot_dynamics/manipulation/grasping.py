@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import (
     ArgumentError,
     RobotDynamicsError,
@@ -33,8 +33,6 @@ from robot_dynamics.model import (
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Transform
 from robot_dynamics.wording import apart
-
-Array = NDArray[np.float64]
 
 _ROUNDING = 1e-4  # by which a posture, rounded to few digits, can exceed a limit [rad or m]
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.dynamics.elimination import Pivots, eliminate, elimination_order
 from robot_dynamics.dynamics.explicit_form import reduced_equation
@@ -33,7 +34,6 @@ from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import times, transposed_times
 from robot_dynamics.spatial import Motion, Scalar, Transform
 
-Array = NDArray[np.float64]
 Matrix = list[list[Scalar]]
 
 # Newton steps from the positions a control period ago; each squares the error. With drives at

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.grasp_map import TRANSMITTED
 from robot_dynamics.manipulation.hybrid.contacts import Contact
@@ -24,7 +25,6 @@ from robot_dynamics.model import (
 )
 from robot_dynamics.spatial import Inertia
 
-Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import pose_of
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 
 class SensorFrames:

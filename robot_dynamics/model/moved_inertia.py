@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.connectivity import WORLD
 from robot_dynamics.model.model import Model
 from robot_dynamics.spatial import ArticulatedInertia, Inertia, Motion, Transform
-
-Array = NDArray[np.float64]
 
 # A joint moves no inertia if the articulated-body inertia along it is at most this part of the
 # composite inertia.

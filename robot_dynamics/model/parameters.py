@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ class Parameters:
     gravity: Vector3
     inertias: tuple[Inertia, ...]
     loops: tuple[tuple[Transform, Transform], ...]
-    block: Sequence[Scalar] = ()
+    block: Sequence[Scalar] = field(default=(), compare=False)
 
 
 def parameters_of(model: Model) -> Parameters:

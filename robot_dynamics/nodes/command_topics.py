@@ -13,20 +13,17 @@ from functools import partial
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import CommandWriter, read_command
 from robot_dynamics.nodes.topics import STREAM, Inbox
-
-Array = NDArray[np.float64]
-
 
 # Key and value in a controller's diagnostics that identify its process.
 PROCESS_KEY = "process"

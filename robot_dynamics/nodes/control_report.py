@@ -10,7 +10,6 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 
 from robot_dynamics.app.progress import seconds_since_process_start
@@ -18,6 +17,7 @@ from robot_dynamics.app.recordings.recording import MEASURED, Recording
 from robot_dynamics.app.runs.recorders import ControlRecorder
 from robot_dynamics.app.runs.run import progress_of
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import HoldsObject, MonitorsSlip
 from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
@@ -36,8 +36,6 @@ from robot_dynamics.nodes.diagnostics import (
     fault_figures,
 )
 from robot_dynamics.nodes.process import Reporter
-
-Array = NDArray[np.float64]
 
 PROGRESS_S = 0.1  # wall-clock time between reports
 _ROOM = 100_000  # control periods for which memory is allocated at once

@@ -20,7 +20,6 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Transform, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
-from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArray
@@ -33,12 +32,11 @@ from robot_dynamics.app.recordings.bags.messages import (
     wrench_of,
 )
 from robot_dynamics.app.recordings.topic_names import WORLD
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.nodes.serialized import CdrReader, MessageLayout, MessageWriter, Reader
-
-Array = NDArray[np.float64]
 
 _SEQUENCE_NUMBERS = 1 << 32  # data_offset has 32 bits
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
-from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -29,13 +28,12 @@ from robot_dynamics.app.pictures.shapes import (
     visual_shapes,
 )
 from robot_dynamics.app.recordings.topic_names import WORLD
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import quaternion_of_rotation, rotation_of_quaternion
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings
 from robot_dynamics.model import pose
 from robot_dynamics.nodes.conversions import point_of, write_pose
-
-Array = NDArray[np.float64]
 
 PATH_STEP = 0.002  # [m] between points of the actual path
 PATH_POINTS = 2000  # largest number of points of the actual path; then every second is dropped

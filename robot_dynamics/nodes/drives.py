@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.errors import RobotDynamicsError
@@ -18,8 +18,6 @@ from robot_dynamics.manipulation.settings import ArmSettings
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.command_topics import UNKNOWN
 from robot_dynamics.nodes.conversions import answers, is_ahead
-
-Array = NDArray[np.float64]
 
 SIMULATOR = "simulator"  # the node whose drives are known
 Behaviour = Literal["brake", "zero", "hold"]

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
@@ -24,6 +23,7 @@ from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.scenarios.cell import build_system, locked_joints
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, tick_of
 from robot_dynamics.control.fallback import FallbackTorque
@@ -64,8 +64,6 @@ from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers, sample
 from robot_dynamics.wording import apart
 
 RESET_TIMEOUT_S = 1.0  # longest wait of a reset for a heartbeat and joint states
-
-Array = NDArray[np.float64]
 
 
 class Guard:

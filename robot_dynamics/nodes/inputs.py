@@ -17,10 +17,8 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -29,6 +27,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.bags.messages import wrench_of
 from robot_dynamics.app.recordings.topic_names import WORLD
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND, stamp_of, tick_of
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, State
@@ -50,8 +49,6 @@ from robot_dynamics.nodes.conversions import (
 )
 from robot_dynamics.nodes.diagnostics import WARN, Latency, SentenceLog
 from robot_dynamics.nodes.topics import STREAM, Inbox, sample_quality
-
-Array = NDArray[np.float64]
 
 _PHASE_GAIN = 1.0 / 64.0  # weight of a sample in the filtered phase of the samples
 _EDGE = 0.4  # distance from the phase beyond which a sample is close to another tick [periods]

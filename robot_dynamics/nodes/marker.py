@@ -18,7 +18,6 @@ from collections.abc import Sequence
 import numpy as np
 import rclpy
 from geometry_msgs.msg import Pose, Quaternion
-from numpy.typing import NDArray
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -36,13 +35,12 @@ from visualization_msgs.srv import GetInteractiveMarkers
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.bags.messages import quaternion_of, vector_of
 from robot_dynamics.app.recordings.topic_names import WORLD
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import ReferenceWriter, write_pose, write_time
 from robot_dynamics.nodes.parameters import Entry, declare, help_text
 from robot_dynamics.nodes.topics import STREAM
-
-Array = NDArray[np.float64]
 
 ENTRIES = (
     Entry("speed", 0.1, "Largest speed of the object on its way [m/s].", minimum=1e-3),

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
@@ -25,6 +24,7 @@ from robot_dynamics.app.recordings.recording import FORMAT
 from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.app.runs.recorders import common_metadata, control_units, reference_metadata
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import HoldsObject, TouchesSurfaces
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.control.control_law import HeldStep, LawStep
@@ -42,8 +42,6 @@ from robot_dynamics.nodes.conversions import (
 )
 from robot_dynamics.nodes.display import Display
 from robot_dynamics.nodes.topics import LATCHED, STREAM
-
-Array = NDArray[np.float64]
 
 MARKERS_S = 0.05  # wall-clock time between markers
 SUBSCRIBERS_S = 0.1  # wall-clock time between counts of the subscribers

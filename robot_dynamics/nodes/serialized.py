@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.errors import RobotDynamicsError
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 _NUMBER = struct.Struct("<d")

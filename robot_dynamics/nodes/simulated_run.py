@@ -7,19 +7,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.recorders import PlantRecorder
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import answers
 from robot_dynamics.nodes.diagnostics import Durations
 from robot_dynamics.simulation.faults import Faults, fault_of
-
-Array = NDArray[np.float64]
 
 _MOST_RESERVED = 100_000  # rows of a recording that are reserved at the start
 

@@ -22,8 +22,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -35,6 +33,7 @@ from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.robot_description import robot_description
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.background_work import RecordingFile
 from robot_dynamics.nodes.conversions import command_reader
@@ -59,8 +58,6 @@ from robot_dynamics.nodes.simulated_run import (
 )
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox, MissingPublishers
-
-Array = NDArray[np.float64]
 
 REPEAT_AFTER_S = 0.2  # wall-clock time without an answer after which a state is repeated
 HUNG_AFTER_S = 10.0  # time without a command after which a run is ended

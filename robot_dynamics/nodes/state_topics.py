@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.app.recordings import topic_names as topics
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND, stamp_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -28,8 +28,6 @@ from robot_dynamics.nodes.topics import STREAM, create_sample_publisher
 from robot_dynamics.simulation.faults import FaultKind, Faults
 from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.simulation.settings import SensorSettings
-
-Array = NDArray[np.float64]
 
 _NONE = (np.zeros(0), np.zeros(0))
 _LATE = 60 * SECOND  # delay of a clock that was set back

@@ -19,7 +19,6 @@ import numpy as np
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
@@ -35,10 +34,9 @@ from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.bags.streams import JointFields, Stream, standard_streams
 from robot_dynamics.app.recordings.recording import TICK, Recording
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.topics import LATCHED, Inbox
-
-Array = NDArray[np.float64]
 
 PICTURE_S = 1.0 / 20.0  # wall-clock time between two pictures
 _LARGEST_METADATA = 1 << 22  # bytes: a scenario with all of its text

@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.reproductions.joint_space import JointSpaceTerms
@@ -17,8 +16,6 @@ from robot_dynamics.reproductions.pseudovelocities import (
     PseudoVelocities,
 )
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

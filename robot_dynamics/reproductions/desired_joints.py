@@ -5,16 +5,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.reproductions.joint_space import JointSpaceModel, JointSpaceTerms
 from robot_dynamics.reproductions.object_task import ObjectTask
 from robot_dynamics.reproductions.parts_motion import PartPoses, PartsMotion
 from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
-
-Array = NDArray[np.float64]
 
 _STEPS = 20
 _CLOSED = 1e-9  # rad, m: Newton's method is at rounding one step later

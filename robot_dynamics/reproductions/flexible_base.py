@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, ORANGE, XYZ
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.vibration import equilibrium, vibrations
 from robot_dynamics.model import LoopElement, Mechanism, Model, build
 from robot_dynamics.reproductions.law_checks import inverse_dynamics_law_check
@@ -34,8 +34,6 @@ from robot_dynamics.reproductions.swain_morris import (
 from robot_dynamics.reproductions.unified import UnifiedSystem, unified_system
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import integrate
-
-Array = NDArray[np.float64]
 
 _MASS = 250.0  # of the base [kg]
 # About and along x, y, z [N m/rad, N/m], and dampers as a part of it [s].

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, INK, VERMILION
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.vibration import vibrations
 from robot_dynamics.model import JointElement, LinkElement, build
 from robot_dynamics.model.beam import beam
@@ -25,8 +25,6 @@ from robot_dynamics.reproductions.swain_morris import peak_near
 from robot_dynamics.reproductions.unified import UnifiedSystem, unified_system
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import Trajectory, integrate
-
-Array = NDArray[np.float64]
 
 _LENGTH, _MASS, _STIFFNESS = 1.0, 1.0, 12.8  # [m, kg, N m^2]: its first frequency is 2 Hz
 # [s]: next to none of the first modes, which would ring for minutes; more would make the motion of

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.pictures.figures import BAND, BLUE, GREEN, INK, ORANGE, VERMILION
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
@@ -32,8 +32,6 @@ from robot_dynamics.reproductions.jointed_systems import Setting, pliers, scaled
 from robot_dynamics.reproductions.law_checks import jointed_law_checks
 from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 _PERIOD = 1e-3  # [s]
 # What a wrong weight does to the motion is taken away by an integral term.

@@ -9,16 +9,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object import PART_PARAMETERS, JointedObjectSystem
 from robot_dynamics.manipulation.jointed_object.joint_space import joint_space_terms
 from robot_dynamics.model.parameters import block_size, pack, unpack
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.torque_limits import largest_scale
@@ -33,8 +34,6 @@ from robot_dynamics.reproductions.object_task import ObjectTask
 from robot_dynamics.reproductions.parts_motion import PartPoses, PartsMotion, parts_motion
 from robot_dynamics.reproductions.reduced_order import decoupled_law
 from robot_dynamics.wording import apart
-
-Array = NDArray[np.float64]
 
 
 class TorqueLimitError(RobotDynamicsError):

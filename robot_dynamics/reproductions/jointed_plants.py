@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
@@ -26,8 +26,6 @@ from robot_dynamics.reproductions.study import largest
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.closed_loop_step import step_parameters, step_program
 from robot_dynamics.simulation.drives import DriveParameters
-
-Array = NDArray[np.float64]
 
 #: How a period is integrated; the report fixes none. "runge-kutta" takes the pair (q, nu) together
 #: and is of fourth order. "split" holds nu_dot over the period and integrates (37) by itself: the

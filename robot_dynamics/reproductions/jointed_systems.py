@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description import load_description
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem, jointed_object_system
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.resources import share_directory
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Inertia, Transform
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

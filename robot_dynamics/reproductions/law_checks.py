@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_systems import Setting
@@ -27,7 +27,6 @@ from robot_dynamics.reproductions.study import Check, largest
 from robot_dynamics.reproductions.unified import UnifiedSystem, carrying
 from robot_dynamics.robot import Robot
 
-Array = NDArray[np.float64]
 #: Positions (nq,) and velocities (nv,) that keep loops closed.
 State = tuple[Array, Array]
 

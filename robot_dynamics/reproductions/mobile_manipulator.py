@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.pictures.figures import BLUE, INK, ORANGE, VERMILION
+from robot_dynamics.arrays import Array
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.law_checks import carrying_law_checks
 from robot_dynamics.reproductions.space_robot import draw_robot
@@ -39,8 +39,6 @@ from robot_dynamics.reproductions.unified import (
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import Trajectory, integrate
-
-Array = NDArray[np.float64]
 
 _VEHICLE, _BOX = 300.0, 20.0  # [kg]
 _AHEAD = 1.5  # of the box before the vehicle [m]

@@ -11,11 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
-
-Array = NDArray[np.float64]
 
 # Singular values of the task, part of the largest, below which its inverse is damped.
 _DAMPED = 0.02

@@ -7,16 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.jointed.object_path import ObjectPath, carried
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.joint_space import JointSpaceTerms
 from robot_dynamics.spatial import Transform
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.reproductions.joint_space import JointSpaceTerms
-
-Array = NDArray[np.float64]
 
 # Relative size of a pivot under which a direction counts as lost.
 _SINGULAR = 1e-9

@@ -7,12 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.reproductions.joint_space import JointSpaceTerms
 from robot_dynamics.reproductions.pseudovelocities import PseudoVelocities
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

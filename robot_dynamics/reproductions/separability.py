@@ -17,10 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, ORANGE, VERMILION
+from robot_dynamics.arrays import Array
 from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell, largest
 from robot_dynamics.reproductions.swain_morris import TOOLS, grasps, held_at, held_box, two_armed
 from robot_dynamics.reproductions.unified import (
@@ -31,8 +31,6 @@ from robot_dynamics.reproductions.unified import (
     unified_system,
 )
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 BLOCKS = ("M_p", "M_ap", "M_a", "C_p", "C_a", "J_p", "J_a", "J_dot_v")
 _STATES = 1000

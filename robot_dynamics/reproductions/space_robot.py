@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import simpson
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, ORANGE, VERMILION, XYZ
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.impact import Impact, plastic_impact
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.reproductions.law_checks import (
@@ -47,8 +47,6 @@ from robot_dynamics.reproductions.unified import (
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import integrate
-
-Array = NDArray[np.float64]
 
 _BASE_MASS, _SATELLITE_MASS = 400.0, 80.0  # [kg]
 _AHEAD = 1.5  # where the satellite is caught, before the base's centre [m]

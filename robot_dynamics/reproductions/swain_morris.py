@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
 from robot_dynamics.reproductions.unified import UnifiedSystem
-
-Array = NDArray[np.float64]
 
 BASE, TOOLS = "base", ("left_tool", "right_tool")
 #: Half of the base's edge, and of the held box's width between the tools [m].

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
@@ -42,8 +42,6 @@ from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms, decoup
 from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell, largest
 from robot_dynamics.reproductions.unseren_pseudovelocities import SecondExample
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 PERIOD, DURATION = 1e-3, 0.6  # [s]
 FORCE = np.array([5.0, -3.0, 8.0])  # [N], on the second part

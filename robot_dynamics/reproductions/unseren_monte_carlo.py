@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.pictures.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
 from robot_dynamics.app.studies.samples import Results, run_samples
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.reproductions.jointed_control import JointedRecord, ReproductionSettings
 from robot_dynamics.reproductions.jointed_systems import Setting, misplaced, scaled, worked_case
@@ -26,8 +26,6 @@ from robot_dynamics.reproductions.law_checks import jointed_law_checks
 from robot_dynamics.reproductions.study import Check, Sampling, StudyOutcome, Tell
 from robot_dynamics.reproductions.unseren import PERIOD, decoupling_checks, run_case
 from robot_dynamics.spatial import Rotation, Transform, Vector3
-
-Array = NDArray[np.float64]
 
 _SEED = 1991
 _COUNT, _QUICK_COUNT, _TICKS = 300, 4, 600

@@ -8,12 +8,11 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import WORLD, Model
-
-Array = NDArray[np.float64]
 
 
 def checked_array(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:

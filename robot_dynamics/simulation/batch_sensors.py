@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.simulation.settings import SensorSettings
 
-Array = NDArray[np.float64]
 Cells = NDArray[np.intp] | slice
 
 _NOISE_ROWS = 32  # control periods for which noise is drawn at once

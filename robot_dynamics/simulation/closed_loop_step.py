@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, call, trace
 from robot_dynamics.compile.differentiation import jacobian_times_vector
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
@@ -28,8 +28,6 @@ from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.simulation.drives import DriveParameters
 from robot_dynamics.simulation.runge_kutta import CLASSICAL, ClosedMotion, JointForces, step_of
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 
 def step_parameters(model: Model, drives: DriveParameters, step: float) -> Array:

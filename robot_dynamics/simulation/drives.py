@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import Model
 from robot_dynamics.simulation.settings import PlantSettings
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 
 if TYPE_CHECKING:
     from robot_dynamics.robot import Robot
     from robot_dynamics.simulation.contact.report import ContactReport
-
-Array = NDArray[np.float64]
 
 
 class SimulationError(RobotDynamicsError):

@@ -15,10 +15,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics import spatial
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
@@ -32,8 +32,6 @@ from robot_dynamics.simulation.contact.report import (
 from robot_dynamics.simulation.mujoco_model import surface_geoms, tangent_names
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.spatial import Vector3
-
-Array = NDArray[np.float64]
 
 _IMPEDANCES = (1e-4, 0.9999)  # MuJoCo's bounds.
 # A contact whose friction is used to this part slides; MuJoCo's cones are met to its tolerance.

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
@@ -31,8 +31,6 @@ from robot_dynamics.simulation.mujoco_model import POINT, addresses, mass_proper
 from robot_dynamics.simulation.rigid_engine import carrying_map
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
-
-Array = NDArray[np.float64]
 
 # MuJoCo keeps a constraint's time constant at two steps or more; less is not stable.
 _STEPS_PER_TIME_CONSTANT = 2.0

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
 from robot_dynamics.description.orientations import rotation_of_quaternion
@@ -34,8 +35,6 @@ from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoin
 from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.spatial import Inertia, Transform, Vector3
-
-Array = NDArray[np.float64]
 
 #: MuJoCo's impedance of what is to be rigid: 1e-4 of a load's acceleration gives way.
 STIFF = "0.9999 0.9999 0.001"

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.wrist_sensors import ToolWeights
 from robot_dynamics.model import Model
@@ -39,7 +40,6 @@ from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement, Sensors
 from robot_dynamics.simulation.settings import PlantSettings
 
-Array = NDArray[np.float64]
 EngineMaker = Callable[[Scene, Array, float, PlantSettings], SceneEngine]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, call, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
@@ -51,8 +52,6 @@ from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.stability import decay_rates, largest_step
 from robot_dynamics.spatial import Motion, Rotation, Scalar
-
-Array = NDArray[np.float64]
 
 
 class RigidEngine(SceneEngine):

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.dynamics.scaling import model_length
@@ -25,8 +26,6 @@ from robot_dynamics.simulation.integrators.method import Method
 from robot_dynamics.simulation.integrators.trajectory import Trouble
 from robot_dynamics.simulation.runge_kutta import scheme_of_order
 from robot_dynamics.simulation.stability import decay_rates, largest_step
-
-Array = NDArray[np.float64]
 
 #: Default of the period and of the longest integration step [s].
 PERIOD, STEP = 2e-3, 1e-3

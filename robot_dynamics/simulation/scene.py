@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import Inequality, PlacedPoint, PointContact, placed
 from robot_dynamics.contact.shapes import SeenPoint, ShapeContact, seen_points
@@ -25,8 +25,6 @@ from robot_dynamics.model import Model
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.pad import Pad
 from robot_dynamics.spatial import Vector3
-
-Array = NDArray[np.float64]
 
 #: Kinds of contacts that can only push; all others hold, push or pull.
 PUSHING = ("frictional point", "frictionless point", "soft finger")

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.simulation.faults import JUMP, Faults
 from robot_dynamics.simulation.settings import SensorSettings
-
-Array = NDArray[np.float64]
 
 _TARING_SAMPLES = 500
 

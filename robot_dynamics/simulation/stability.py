@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.runge_kutta import Scheme
-
-Array = NDArray[np.float64]
 
 # The linearisation is the one at the start: elsewhere motions may be faster by about this factor.
 _MARGIN = 1.1

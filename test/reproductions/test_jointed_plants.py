@@ -74,5 +74,8 @@ def test_wild_motion_ends_in_a_sentence():
         for _ in range(200):
             plant.step(1e7 * np.ones(12))
 
-    with np.errstate(all="ignore"), pytest.raises(RobotDynamicsError, match="motion is not finite"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(RobotDynamicsError, match="motion is not finite"),
+    ):
         go_on()

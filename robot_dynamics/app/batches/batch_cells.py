@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.hybrid.law import HybridLaw
@@ -21,7 +22,6 @@ from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.settings import PlantSettings
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 #: By number of a cell, why it ends: the cause in short, and a sentence.

@@ -24,9 +24,8 @@ from robot_dynamics.app.recordings.tracking import (
 )
 from robot_dynamics.app.runs.recorders import planned_columns, reference_metadata
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ControlLaw
-
-Array = NDArray[np.float64]
 
 _ROWS = 128  # control periods that are evaluated together
 

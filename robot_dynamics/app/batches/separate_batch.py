@@ -29,12 +29,12 @@ from robot_dynamics.app.batches.batch_cells import (
 from robot_dynamics.app.batches.separate_cells import SeparateCells
 from robot_dynamics.app.scenarios.laws import make_law
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.threads import ONE_THREAD
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _FEWEST = 4  # cells that are worth a process

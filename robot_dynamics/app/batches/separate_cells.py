@@ -23,6 +23,7 @@ from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause
@@ -31,7 +32,6 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownName
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.sensors import Measurement
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

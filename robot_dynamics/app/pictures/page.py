@@ -14,12 +14,10 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.pictures.shapes import VisualError, require
 from robot_dynamics.app.pictures.visual_scene import VisualBody, VisualScene
-
-Array = NDArray[np.float64]
+from robot_dynamics.arrays import Array
 
 LOOPBACK, PORT = "127.0.0.1", 8080
 _SHORTEST = 0.005  # of the arrows that are drawn [m]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.pictures.figures import (
     BAND,
@@ -39,9 +38,8 @@ from robot_dynamics.app.recordings.tracking import (
     position_error,
     torque_fractions,
 )
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
-
-Array = NDArray[np.float64]
 
 _ARMS = (BLUE, ORANGE, GREEN, VERMILION)
 _CONTACTS = (BLUE, ORANGE, GREEN, INK)

@@ -29,7 +29,6 @@ from robot_dynamics.app.pictures.visual_scene import (
 )
 from robot_dynamics.app.progress import Listener, StudyProgress
 
-Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 
 __all__ = [

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.cell import pose_matrix
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.meshes import locate_mesh
 from robot_dynamics.errors import RobotDynamicsError
@@ -23,7 +24,6 @@ from robot_dynamics.model import pose
 from robot_dynamics.scalar.derivatives import jacobian
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
-Array = NDArray[np.float64]
 Color = tuple[float, float, float, float]
 
 FORCE_SCALE = 0.003  # length of an arrow [m/N]

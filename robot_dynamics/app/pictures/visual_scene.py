@@ -38,6 +38,7 @@ from robot_dynamics.app.recordings.recording import TICK, Recording
 from robot_dynamics.app.recordings.recording_files import load_recording
 from robot_dynamics.app.scenarios.cell import placed_robots, pose_matrix
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.world import place
@@ -46,7 +47,6 @@ from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.model import build
 from robot_dynamics.robot import Robot
 
-Array = NDArray[np.float64]
 Role = Literal["robot", "object", "reference", "surface", "cone"]
 
 _CONE = 0.1  # length of friction cones [m]

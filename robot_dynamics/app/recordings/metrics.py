@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.grasp_map import is_moment
-
-Array = NDArray[np.float64]
 
 
 def squeezes(names: Sequence[str]) -> list[int]:

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.app.output_files import whole_file
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-
-Array = NDArray[np.float64]
 
 FORMAT = 1  # of the file; raised when older files can no longer be understood
 TICK = "tick"

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.recordings.recording import TICK, Recording
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
-
-Array = NDArray[np.float64]
 
 
 def position_error(recording: Recording) -> Array:

@@ -25,6 +25,7 @@ from robot_dynamics.app.scenarios.cell import (
 )
 from robot_dynamics.app.scenarios.laws import distribution_of
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import HoldsObject, TakesReferences
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.controller import of_observer
@@ -39,8 +40,6 @@ from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.version import find_version
-
-Array = NDArray[np.float64]
 
 _FORCE = "estimated_internal_force"
 _CONTROL_UNITS = {  # of the controller's side, in addition to the units of its law

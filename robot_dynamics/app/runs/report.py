@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.recordings.metrics import (
     added_internal_forces,
@@ -32,9 +31,8 @@ from robot_dynamics.app.recordings.tracking import (
     torque_fractions,
 )
 from robot_dynamics.app.scenarios.acceptance import failures as missed_thresholds
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.gains import PidGains, delay_margin
-
-Array = NDArray[np.float64]
 
 # Columns of the state; their bits make the hash of a run.
 _STATE = ("joint_position", "joint_velocity", "object_pose", "object_twist")

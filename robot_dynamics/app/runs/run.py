@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.app.output_files import write_json
 from robot_dynamics.app.progress import Listener, Progress
@@ -26,6 +26,7 @@ from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
 from robot_dynamics.control.abilities import SensesObject
@@ -35,8 +36,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.settings import EngineName
-
-Array = NDArray[np.float64]
 
 PROGRESS_STEPS = 100  # calls of `progress` in a run
 

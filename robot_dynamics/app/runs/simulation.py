@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.points import (
     Inequality,
     PointContact,
@@ -35,8 +36,6 @@ from robot_dynamics.simulation.plant import Plant, PlantState, ScenePlant
 from robot_dynamics.simulation.robot_engine import RobotEngine, start_of_robot
 from robot_dynamics.simulation.sensors import Measurement
 from robot_dynamics.simulation.settings import EngineName
-
-Array = NDArray[np.float64]
 
 
 class Observation(NamedTuple):

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
@@ -55,8 +55,6 @@ from robot_dynamics.model.joints import joint_type
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.spatial.vector3 import Symmetric3, Vector3, cross_products
-
-Array = NDArray[np.float64]
 
 _OBJECT_JOINT = "object_joint"
 

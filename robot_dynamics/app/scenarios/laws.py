@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.cell import (
     build_system,
@@ -22,6 +21,7 @@ from robot_dynamics.app.scenarios.cell import (
 )
 from robot_dynamics.app.scenarios.controllers import running_controller
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.admittance import AdmittanceLaw
 from robot_dynamics.control.clock import Clock, LockstepClock
 from robot_dynamics.control.control_law import ControlLaw
@@ -43,8 +43,6 @@ from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
 from robot_dynamics.manipulation.hybrid.force_distribution import torque_metric
 from robot_dynamics.manipulation.system import GraspSystem
-
-Array = NDArray[np.float64]
 
 #: Makes a law from a scenario and the model of arms and object.
 LawMaker = Callable[[Scenario, GraspSystem], ControlLaw]

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.cell import (
     cone_of,
@@ -17,6 +16,7 @@ from robot_dynamics.app.scenarios.cell import (
 )
 from robot_dynamics.app.scenarios.laws import distribution_of
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import PointFunction, cylinder, hole, plane, sphere
 from robot_dynamics.errors import ArgumentError
@@ -35,8 +35,6 @@ from robot_dynamics.simulation.contact.pad import Pad
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, points_of_face
 from robot_dynamics.spatial import Rotation, Vector3
-
-Array = NDArray[np.float64]
 
 _RING = 4  # points around a peg at which it may touch its hole
 _ON_IT = 1e-2  # that a hinge or a line may be off the object at the start, as stated [m, rad]

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.output_files import OutputError
 from robot_dynamics.app.progress import Listener, StudyProgress
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import make_law
 from robot_dynamics.app.scenarios.scenario import SUFFIXES, Scenario, load_scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.contact_damping import SingularArmError
 from robot_dynamics.control.path_check import PathCheck, PreflightError
 from robot_dynamics.control.planned_law import PlannedLaw
@@ -30,8 +30,6 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.assembly import ReachError, closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 STARTS = 200
 _FRESH = 30  # starts without a good one after which arms are looked for elsewhere

@@ -14,18 +14,16 @@ from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.cell import placed_robots
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import rpy_of_rotation
 from robot_dynamics.description.world import place
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
-
-Array = NDArray[np.float64]
 
 # Joints of a URDF that have limits; it wants effort and velocity of all of them.
 _LIMITED = ("revolute", "prismatic")

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.acceptance import AcceptanceSettings
 from robot_dynamics.app.scenarios.robot_folder import SCENARIO, shipped_robots
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.gains import delay_margins
 from robot_dynamics.control.reference import Reference, plan_reference
@@ -41,8 +41,6 @@ from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.model.joints import joint_type
 from robot_dynamics.resources import SCHEME, share_directory
 from robot_dynamics.simulation.settings import EngineName, PlantSettings
-
-Array = NDArray[np.float64]
 
 MOST_TICKS = 2_000_000  # control periods of a run: an hour at 500 Hz; each takes about a kilobyte
 SUFFIXES = (".yaml", ".yml")

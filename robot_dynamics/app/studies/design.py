@@ -14,13 +14,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
 from robot_dynamics.app.studies.settings import MOST_SAMPLES, DistributionSettings, StudySettings
-
-Array = NDArray[np.float64]
+from robot_dynamics.arrays import Array
 
 _TINY = 2.0**-53  # a normal distribution has no value at 0 or 1
 #: Samplings whose first samples stay what they are when more are asked for.

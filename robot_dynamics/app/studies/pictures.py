@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.pictures.figures import (
     BLUE,
@@ -22,8 +21,7 @@ from robot_dynamics.app.pictures.figures import (
 )
 from robot_dynamics.app.studies.statistics import FAILURE, Sensitivity
 from robot_dynamics.app.studies.study import StudyResult
-
-Array = NDArray[np.float64]
+from robot_dynamics.arrays import Array
 
 _MOST = 12  # figures that are drawn
 _ACROSS = 3

@@ -12,8 +12,7 @@ from scipy.stats import binomtest, rankdata, sobol_indices
 
 from robot_dynamics.app.studies.settings import Plan
 from robot_dynamics.app.studies.study import StudyResult
-
-Array = NDArray[np.float64]
+from robot_dynamics.arrays import Array
 
 #: The name that stands for whether a sample failed, among figures.
 FAILURE = "failure"

@@ -32,12 +32,11 @@ from robot_dynamics.app.scenarios.scenario import (
 from robot_dynamics.app.studies.design import EXTENSIBLE, Design, design_of, override
 from robot_dynamics.app.studies.samples import Results, Tell, run_samples
 from robot_dynamics.app.studies.settings import StudySettings
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis, Problem
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.simulation.engine import SimulationError
 from robot_dynamics.version import find_version
-
-Array = NDArray[np.float64]
 
 #: How a run may end. A run is good if `robot_dynamics simulate` would end with status 0.
 GOOD = "good"

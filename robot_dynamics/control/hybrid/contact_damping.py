@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import HybridSystem, surface_masses
@@ -92,8 +92,6 @@ def gain_warnings(
         "bounces on any elastic wall; add normal damping, or lower the gain.",
     )
 
-
-Array = NDArray[np.float64]
 
 # Rounding: a hand that moves less than this in a direction, as a part of another, does not.
 _SINGULAR = 1e-9

@@ -5,16 +5,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.followed import FollowedRows
 from robot_dynamics.control.hybrid.law_kernel import LawKernel
 from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.torque_fade import TorqueFade
 from robot_dynamics.control.reference import POSE, TWIST
-
-Array = NDArray[np.float64]
 
 
 class Departures:

@@ -9,12 +9,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.gains import posture_gains, servo_gains
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-
-Array = NDArray[np.float64]
 
 # Stands for "no limit": kernels compute with it.
 _LARGE = 1e18

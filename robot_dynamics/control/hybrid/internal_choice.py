@@ -17,16 +17,14 @@ from collections import deque
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import HasRows
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
 from robot_dynamics.manipulation.hybrid.squeeze import CorrectionLimit, InternalForceBounds
-
-Array = NDArray[np.float64]
 
 _RELEASE_S = 0.3  # time constant with which a correction that is not needed decays
 _CHANGE_S = 0.1  # time of a correction of the largest size for the sake of torque limits

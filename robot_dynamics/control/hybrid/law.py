@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import (
     AdjustsGrip,
     GraspFacts,
@@ -55,8 +56,6 @@ from robot_dynamics.manipulation.hybrid import (
     HybridSystem,
 )
 from robot_dynamics.manipulation.system import GraspSystem
-
-Array = NDArray[np.float64]
 
 
 class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesObject):

@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control import control_law
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.reference import consecutive, row_columns
@@ -32,8 +32,6 @@ from robot_dynamics.manipulation.hybrid.object_observer import ObserverMaps
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.model.parameters import Parameters, block_size, unpack
 from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
-
-Array = NDArray[np.float64]
 
 #: Meaning of the output "scales", in its order; scales are from 0 to 1.
 SCALES = (

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.hybrid.gains import HybridGains
@@ -22,8 +22,6 @@ from robot_dynamics.control.rotation_path import rotated
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.parameters import pack
-
-Array = NDArray[np.float64]
 
 
 class TunedKernel(NamedTuple):

@@ -7,12 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.surface_check import SurfaceRow
 from robot_dynamics.errors import ArgumentError
-
-Array = NDArray[np.float64]
 
 _COMPONENTS = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
 

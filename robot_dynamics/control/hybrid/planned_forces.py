@@ -7,15 +7,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST, row_columns
 from robot_dynamics.manipulation.hybrid import HybridSystem, object_wrench
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Sliding, drag
 from robot_dynamics.spatial import Vector3
-
-Array = NDArray[np.float64]
 
 
 class ObjectMotion(NamedTuple):

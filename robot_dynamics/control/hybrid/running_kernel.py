@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice
 from robot_dynamics.control.hybrid.law_inputs import Layout
@@ -19,8 +19,6 @@ from robot_dynamics.control.hybrid.sensed import SensorInputs
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import ControlSettings
-
-Array = NDArray[np.float64]
 
 # Steps in which the object is located at a start, and the change that ends them [m, rad].
 _SEARCH, _FOUND = 20, 1e-14

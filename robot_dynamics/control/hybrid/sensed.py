@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.errors import ArgumentError
-
-Array = NDArray[np.float64]
 
 
 class SensorInputs:

@@ -16,9 +16,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import block_diag
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.hybrid.step import HybridStep, SlipReport
@@ -26,8 +27,6 @@ from robot_dynamics.control.hybrid.task_check import TaskOptions
 from robot_dynamics.control.reference import row_columns
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ContactLimits, ForceDistribution, HybridSystem
-
-Array = NDArray[np.float64]
 
 _MOST = 20  # warnings that are kept
 _OVER_S = (

@@ -8,14 +8,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import HeldStep
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.passive_joints import DEAD_POINT
-
-Array = NDArray[np.float64]
 
 _NONE: Array = np.zeros(0)
 ALL = 1.0 - 1e-9  #: part of the task that is all of it

@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.planned_forces import ObjectMotion
 from robot_dynamics.control.path_check import PathProblem
 from robot_dynamics.control.reference import row_columns
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Environment, FrictionCone, Turned
 from robot_dynamics.manipulation.hybrid.environment import difference
-
-Array = NDArray[np.float64]
 
 # Gradients count as independent if none is nearer than this to what the others span.
 _INDEPENDENT = 1e-6

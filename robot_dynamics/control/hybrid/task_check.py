@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.planned_forces import (
     object_motion,
     planned_wrenches,
@@ -35,8 +35,6 @@ from robot_dynamics.manipulation.hybrid import (
     require_closure,
 )
 from robot_dynamics.wording import apart
-
-Array = NDArray[np.float64]
 
 _ROUNDING = 1e-6  # of margins [N]
 _SPACING_S = 0.05  # between points of a plan that comes while control runs, more on a long one

@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.streamed.curve import FADE
-
-Array = NDArray[np.float64]
 
 _FADE_S = 0.1
 

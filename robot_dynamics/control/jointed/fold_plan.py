@@ -7,15 +7,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.reference import POSE, HasRows, plan_reference
 from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.control.settled import common, settled_until
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
-
-Array = NDArray[np.float64]
 
 
 class FoldPlan:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.abilities import GraspFacts
 from robot_dynamics.control.control_law import HeldStep
@@ -36,8 +36,6 @@ from robot_dynamics.control.torque_limits import torque_limits
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
-
-Array = NDArray[np.float64]
 
 # Largest term of the integral of the parts' errors [rad/s^2, m/s^2].
 _LARGEST_CORRECTION = 10.0

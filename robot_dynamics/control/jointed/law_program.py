@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, trace
 from robot_dynamics.control.pose_error import pose_error
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
@@ -37,8 +37,6 @@ from robot_dynamics.manipulation.jointed_object.joint_space import joint_space_t
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import subtract, times
 from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
-
-Array = NDArray[np.float64]
 
 AXES = ("rx", "ry", "rz", "x", "y", "z")
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST, Reference, plan_reference
 from robot_dynamics.control.rotation_path import product
 from robot_dynamics.control.settings import ReferenceSettings
@@ -20,8 +21,6 @@ from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.model import pose
 from robot_dynamics.spatial import Rotation as Turn
 from robot_dynamics.spatial import Transform, Vector3
-
-Array = NDArray[np.float64]
 
 _ANGULAR, _LINEAR = slice(0, 3), slice(3, 6)
 # How far a path may leave what the joint allows [rad, m]: rounding of a start that was solved for.

@@ -14,12 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.control.rotation_path import conjugate, product
-
-Array = NDArray[np.float64]
 
 _POSITION, _QUATERNION = slice(0, 3), slice(3, 7)
 

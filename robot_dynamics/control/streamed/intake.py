@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import PlanCheck, TakesReferences, TouchesSurfaces
 from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.faults import Cause, Finding
@@ -31,8 +32,6 @@ from robot_dynamics.control.streamed.trajectory import (
 )
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
-
-Array = NDArray[np.float64]
 
 _POINTS = 2  # of a path that are looked at in a control period; each takes a few tenths of a ms
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.closed_path import ClosedPath
 from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.reference import POSE, Plan
@@ -17,8 +17,6 @@ from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
-
-Array = NDArray[np.float64]
 
 _SPACING_S = 0.05  # between points that are looked at, or more on a long path
 _FEWEST, _MOST = 8, 200

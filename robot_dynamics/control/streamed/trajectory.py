@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, Plan
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.streamed.curve import Points, hermite, points_of, powers, rows_of
 from robot_dynamics.errors import RobotDynamicsError
-
-Array = NDArray[np.float64]
 
 MOST_POINTS = 10_000
 LONGEST_S = 3600.0

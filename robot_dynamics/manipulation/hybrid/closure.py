@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.contacts import (
     SIDES,
@@ -22,8 +23,6 @@ from robot_dynamics.manipulation.hybrid.contacts import (
     require_force_closure,
     wrench_map,
 )
-
-Array = NDArray[np.float64]
 
 _FEASIBLE = 1e-7  # feasibility tolerance of HiGHS [N]
 

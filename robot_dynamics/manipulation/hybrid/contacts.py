@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import ConvexHull
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-
-Array = NDArray[np.float64]
 
 #: Sides of the polygon that stands for a circle of tangential forces.
 SIDES = 16

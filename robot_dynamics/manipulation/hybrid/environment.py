@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.contact_settings import CoordinateSettings, SurfaceSettings
@@ -24,8 +24,6 @@ from robot_dynamics.manipulation.hybrid.touched_surfaces import Guided, Sliding
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
 from robot_dynamics.scalar.functions import asin, atan2, cos, sin, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
-
-Array = NDArray[np.float64]
 
 _INDEPENDENT = 1e-9  # relative tolerance of ranks
 

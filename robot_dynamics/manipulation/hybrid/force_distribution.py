@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import (
     TRANSMITTED,
@@ -32,7 +33,6 @@ from robot_dynamics.manipulation.hybrid.contacts import (
 if TYPE_CHECKING:
     from robot_dynamics.manipulation.hybrid.system import HybridSystem
 
-Array = NDArray[np.float64]
 
 _RANK = 1e-9
 

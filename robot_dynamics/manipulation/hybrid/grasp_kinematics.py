@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.jacobian import (
     classical_acceleration,
     columns_in_frame,
@@ -33,7 +33,6 @@ from robot_dynamics.spatial import (
     rotation_vector,
 )
 
-Array = NDArray[np.float64]
 Matrix = list[list[Scalar]]
 
 # Constants of a contact's frame: rotation from object to contact axes, and the contact point

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.hybrid.contacts import wrench_map
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     ContactPoint,
@@ -26,8 +26,6 @@ from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.model.joints import turn
 from robot_dynamics.scalar.linear_algebra import times
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
-
-Array = NDArray[np.float64]
 
 # Newton steps: the first leaves the square of the motion in a control period, the second rounding.
 _STEPS = 2

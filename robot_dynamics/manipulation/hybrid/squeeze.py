@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.quadratic_program import nearest_within
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.closure import contact_planes, deepest
@@ -29,8 +30,6 @@ from robot_dynamics.manipulation.hybrid.contacts import (
 )
 from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
 from robot_dynamics.wording import apart
-
-Array = NDArray[np.float64]
 
 _STILL = 1e-12  # largest change of a contact force that counts as zero [N]
 

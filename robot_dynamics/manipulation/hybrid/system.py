@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.algorithm import Algorithm, place
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
@@ -33,8 +33,6 @@ from robot_dynamics.model import Link, LinkElement, Model, pose
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Rotation, Transform, Vector3
 from robot_dynamics.wording import apart
-
-Array = NDArray[np.float64]
 
 # Limit of two ratios of distances. If the weakest is below it, the drives do not determine the
 # motion of their linkage; if the residual is above it, they prescribe motions that the linkage

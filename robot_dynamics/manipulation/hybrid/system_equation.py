@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.hybrid.system import HybridTerms
 from robot_dynamics.model import LinkElement
-
-Array = NDArray[np.float64]
 
 
 def system_matrix(terms: HybridTerms) -> Array:

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import (
@@ -26,7 +27,6 @@ from robot_dynamics.model import (
 from robot_dynamics.model.elements import inverse_pose
 from robot_dynamics.spatial import Inertia, Scalar, Transform
 
-Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 PART_PARAMETERS = 34  # numbers of a part that compiled programs take: inertia and two placements

@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.model.joints.base import JointType
 from robot_dynamics.model.joints.quaternion import turn
 from robot_dynamics.spatial import Force, Motion, Rotation, Transform, Vector3
-
-Array = NDArray[np.float64]
 
 # A central difference is off by step^2 times the third derivative and by rounding over the step:
 # 1e-10 for numbers of size one, and a few decades more for steep but sound ones.

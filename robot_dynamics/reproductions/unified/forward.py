@@ -7,12 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.reproductions.unified.system import UnifiedTerms
-
-Array = NDArray[np.float64]
 
 # Relative size of an eigenvalue of H under which end-effectors cannot be moved in a direction.
 _SINGULAR = 1e-12

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inverse import base_acceleration
 from robot_dynamics.dynamics.kinematics import (
     body_transforms,
@@ -29,7 +29,6 @@ from robot_dynamics.reproductions.unified.partition import Partition
 from robot_dynamics.reproductions.unified.system import UnifiedSystem
 from robot_dynamics.spatial import Motion
 
-Array = NDArray[np.float64]
 _UNITS = [Motion.of(row) for row in np.eye(6).tolist()]
 
 

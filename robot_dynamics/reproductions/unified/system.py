@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.algorithm import Algorithm, place
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.inverse import base_acceleration, velocities_and_accelerations
@@ -32,7 +33,6 @@ from robot_dynamics.reproductions.unified.held_object import HeldObjectTerms, gr
 from robot_dynamics.reproductions.unified.partition import Partition
 from robot_dynamics.spatial import Motion
 
-Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 

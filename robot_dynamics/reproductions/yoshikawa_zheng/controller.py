@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.contact_damping import gain_warnings, normal_damping
 from robot_dynamics.manipulation.hybrid import HybridTerms, surface_masses
 from robot_dynamics.model import pose
@@ -34,8 +34,6 @@ from robot_dynamics.reproductions.yoshikawa_zheng.tasks import (
     VELOCITY_GAIN,
     BarTask,
 )
-
-Array = NDArray[np.float64]
 
 _TOUCH = 0.1  # force from which the wall counts as touched [N]
 _ERROR_LIMIT, _INTEGRAL_LIMIT = 0.5, 0.3  # [N]

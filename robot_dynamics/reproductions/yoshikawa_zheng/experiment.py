@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import Phase
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS, BarController, Law
 from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar_plant import (
@@ -18,8 +19,6 @@ from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar_plant import (
 )
 from robot_dynamics.reproductions.yoshikawa_zheng.robots import Inertias, bar, planar_arms
 from robot_dynamics.reproductions.yoshikawa_zheng.tasks import DURATION, PERIOD, task
-
-Array = NDArray[np.float64]
 
 _SETTLING = 0.1  # at rest before the start [s], so that forces are there
 # Runge-Kutta's [s]: halved once more, no figure changes by more than a thousandth of itself.

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
 from robot_dynamics.manipulation.hybrid.system import HybridTerms
-
-Array = NDArray[np.float64]
 
 _SINGULAR = 1e-9
 

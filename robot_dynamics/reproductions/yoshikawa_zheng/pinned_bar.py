@@ -14,13 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.scalar.functions import acos, atan2, cos, exp, maximum, sin, sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, times, transposed_times
 from robot_dynamics.spatial import Scalar
 
-Array = NDArray[np.float64]
 Vector = Sequence[Scalar]
 
 

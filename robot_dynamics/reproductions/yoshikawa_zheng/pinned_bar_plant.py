@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar import (
@@ -26,8 +26,6 @@ from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar import (
     smooth_sign,
 )
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 _SLOW = 1e-3  # of the tip [m/s]: friction has tanh(1) of its force there
 _SLOW_TURN = 0.01  # of a drive [rad/s], likewise

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.hybrid import (
     Contact,
     Environment,
@@ -26,8 +26,6 @@ from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechani
 from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar import Bar, PlanarArm, joint_state
 from robot_dynamics.scalar.functions import atan2
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 LENGTH = (0.128, 0.050, 0.128, 0.050, 0.063)  # of links 0 to 4 [m]
 CENTER = (0.068, 0.030, 0.064, 0.025, 0.040)  # of mass, from the link's joint [m]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, VERMILION
+from robot_dynamics.arrays import Array
 from robot_dynamics.reproductions.law_checks import relative_error
 from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS, terms_at
@@ -46,8 +47,6 @@ from robot_dynamics.reproductions.yoshikawa_zheng.robots import (
 from robot_dynamics.reproductions.yoshikawa_zheng.tasks import DURATION, STEPS, task
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Scalar
-
-Array = NDArray[np.float64]
 
 _AFTER_STEP = 0.05  # what follows a step of the forces is no steady error for so long [s]
 _GONE = 5e-3  # of a transient of a force [N]: a hundredth of the least force on the wall

@@ -7,13 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import HybridTerms, system_matrix
-
-Array = NDArray[np.float64]
 
 _SINGULAR = 1e-12
 

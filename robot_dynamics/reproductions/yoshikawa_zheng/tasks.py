@@ -11,11 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.reproductions.yoshikawa_zheng.robots import TIP
-
-Array = NDArray[np.float64]
 
 PERIOD = 2e-3  # of control [s]
 DURATION = 0.8  # [s]

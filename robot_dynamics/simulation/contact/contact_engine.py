@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
@@ -29,8 +29,6 @@ from robot_dynamics.simulation.engine import (
 from robot_dynamics.simulation.rigid_engine import joint_places
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
-
-Array = NDArray[np.float64]
 
 _LONGEST_STEP_S = 0.00025  # where none is stated
 _BRAKES = 1e20  # friction of braked joints over their velocity [N m s/rad]

@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import WORLD, LoopJoint, transform_of
 from robot_dynamics.model.joints import JointType, PointOnLine, Revolute, reverse
-
-Array = NDArray[np.float64]
 
 # Of each kind the joint from the world to the object, and what it exerts on the object for each of
 # its multipliers: component of a wrench in the frame's axes, angular first, and sign. A reversed

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from lxml import etree
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import load_kernel, trace
 from robot_dynamics.compile.routine import Call, Indices, Matrix, Tensor, Vector, routine
 from robot_dynamics.contact.shapes import ShapeContact, Solid
@@ -31,8 +31,6 @@ from robot_dynamics.dynamics.kinematics import (
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model, pose, pose_of
 from robot_dynamics.wording import distance
-
-Array = NDArray[np.float64]
 
 #: Points farther apart than this [m] are not looked for.
 MARGIN = 0.01

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.simulation.contact.report import ContactReport, held, tilt_of
 from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
-
-Array = NDArray[np.float64]
 
 
 class ObservedContacts:

@@ -10,11 +10,9 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.hybrid import FrictionCone
-
-Array = NDArray[np.float64]
 
 
 class ContactMode(Enum):

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.points import (
     Inequality,
     PointContact,
@@ -38,8 +39,6 @@ from robot_dynamics.simulation.robot_engine import (
     start_of_robot,
 )
 from robot_dynamics.simulation.scene import RobotScene
-
-Array = NDArray[np.float64]
 
 _logger = logging.getLogger(__name__)
 

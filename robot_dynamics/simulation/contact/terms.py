@@ -30,8 +30,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record
 from robot_dynamics.contact.points import Inequality, contact_geometry
@@ -54,8 +54,6 @@ from robot_dynamics.simulation.contact.groups import Groups, groups_of
 from robot_dynamics.simulation.contact.manifolds import Manifolds
 from robot_dynamics.simulation.scene import RobotScene, Scene
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
-
-Array = NDArray[np.float64]
 
 
 class StepTerms(NamedTuple):

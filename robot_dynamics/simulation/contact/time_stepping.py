@@ -15,8 +15,8 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile.routine import Mask, new_record
 from robot_dynamics.contact.impact import impact_with_friction
 from robot_dynamics.contact.points import Inequality
@@ -55,8 +55,6 @@ from robot_dynamics.simulation.contact.position_correction import PositionCorrec
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, EnergyBooks
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
-
-Array = NDArray[np.float64]
 
 # A step that would end elsewhere than foreseen is divided into as many parts at most.
 _SHORTEST = 16

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import DOP853, RK45
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.scaling import constraint_scales
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.robot import Robot
@@ -25,8 +25,6 @@ from robot_dynamics.simulation.integrators.choice import (
 )
 from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
 from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble
-
-Array = NDArray[np.float64]
 
 _SOLVERS = {5: RK45, 8: DOP853}
 # Constraints are chosen again below this part of the largest margin so far. A margin is the square

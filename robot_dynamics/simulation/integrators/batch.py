@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators.choice import first_choice, require_regular_start
@@ -24,8 +25,6 @@ from robot_dynamics.simulation.integrators.fixed_steps import (
 )
 from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
 from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble
-
-Array = NDArray[np.float64]
 
 
 class BatchSteps:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.independent import pivots
 from robot_dynamics.dynamics.rank import constraint_rank
@@ -24,8 +24,6 @@ from robot_dynamics.dynamics.scaling import coordinate_scales
 from robot_dynamics.model.joints.base import JointType
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators.trajectory import Trouble
-
-Array = NDArray[np.float64]
 
 # Distance [rad, or lengths] of configurations where rows are chosen if the start is singular.
 _NEARBY = 0.05

@@ -36,8 +36,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.accelerations import ContactAccelerations, ContactState
 from robot_dynamics.contact.equations import Metric, NoContactForces
 from robot_dynamics.contact.points import Contacts, ContactTerms, Inequality
@@ -49,8 +49,6 @@ from robot_dynamics.simulation.integrators.roots import Cubic, falling_root
 from robot_dynamics.simulation.integrators.slips import STILL, Slips
 from robot_dynamics.simulation.integrators.trajectory import ContactEvent, Effort, Trouble
 from robot_dynamics.simulation.runge_kutta import Scheme, interpolation_weights
-
-Array = NDArray[np.float64]
 
 #: Default `rest_speed` [m/s].
 REST_SPEED = 1e-3

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
@@ -30,8 +30,6 @@ from robot_dynamics.simulation.integrators.choice import (
 )
 from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
 from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble
-
-Array = NDArray[np.float64]
 
 _MOST_AT_ONCE = 1024  # most steps in a call: limits memory, and the response time to Ctrl-C
 #: Largest opening of loops by one step [lengths]; a longer step does not resolve the motion.

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.points import (
     Contacts,
     Inequality,
@@ -43,8 +44,6 @@ from robot_dynamics.simulation.integrators.trajectory import (
     Trouble,
 )
 from robot_dynamics.simulation.runge_kutta import EVENT_ORDERS, ORDERS, scheme_of_order
-
-Array = NDArray[np.float64]
 
 #: Joint forces (nv,), of many states (N, nv): constant, or a function of time, positions and
 #: velocities; None for none.

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel
 from robot_dynamics.compile.chain import Chain
 from robot_dynamics.model import Model
@@ -20,7 +20,6 @@ from robot_dynamics.simulation.integrators.choice import Choice
 from robot_dynamics.simulation.integrators.independent import IndependentMotion
 from robot_dynamics.simulation.runge_kutta import ClosedMotion, JointForces, Scheme, step_of
 
-Array = NDArray[np.float64]
 #: Joint forces (nv,) at a time, positions and velocities.
 Force = Callable[[float, Array, Array], Array]
 

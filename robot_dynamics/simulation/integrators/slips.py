@@ -16,12 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.contact.accelerations import ContactAccelerations, ContactState
 from robot_dynamics.simulation.integrators.roots import Cubic, falling_root
-
-Array = NDArray[np.float64]
 
 #: Normal and tangential speeds below this [m/s] count as zero.
 STILL = 1e-9

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
-
-Array = NDArray[np.float64]
 
 #: Largest change of constant energy between outputs, as a part of the largest kinetic energy.
 #: More is a warning: a step has passed a dead point, or is too long.

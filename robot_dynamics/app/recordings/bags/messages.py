@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.recordings.recording import RecordingError
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND
-
-Array = NDArray[np.float64]
 
 
 def require_rosbags() -> Any:

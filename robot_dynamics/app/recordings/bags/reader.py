@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.bags.messages import full_name, require_rosbags
 from robot_dynamics.app.recordings.bags.streams import Numbers, Stream, standard_streams, whole
 from robot_dynamics.app.recordings.recording import FORMAT, TICK, Recording, RecordingError
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND, tick_of
-
-Array = NDArray[np.float64]
 
 _BAGS = (".mcap", ".db3")
 _SEQUENCE_NUMBERS = 1 << 32

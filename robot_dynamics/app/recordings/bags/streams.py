@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.bags.messages import (
@@ -28,10 +27,9 @@ from robot_dynamics.app.recordings.bags.messages import (
 )
 from robot_dynamics.app.recordings.recording import RecordingError
 from robot_dynamics.app.recordings.topic_names import WORLD
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.named_forces import wrench_components
 from robot_dynamics.description.orientations import rotation_of_quaternion
-
-Array = NDArray[np.float64]
 
 _NOTHING = np.zeros(0)
 _UNKNOWN = np.zeros(36)  # covariance

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.output_files import MCAP
 from robot_dynamics.app.recordings import topic_names as topics
@@ -41,6 +40,7 @@ from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.app.scenarios.cell import build_system, placed_robots
 from robot_dynamics.app.scenarios.robot_description import write_urdf
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.orientations import quaternion_of_rotation
@@ -48,8 +48,6 @@ from robot_dynamics.description.world import place
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import middle_frame
 from robot_dynamics.model.elements import JointElement
-
-Array = NDArray[np.float64]
 
 FRAMES_S = 0.02  # between transforms; what is drawn needs no more
 _OF_EVERY_BAG = ("time",)  # follows from the ticks
