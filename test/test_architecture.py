@@ -48,7 +48,7 @@ APP_FLOORS = (
 # What the package itself exports is for its users, and for the floors above all of it.
 EXPORTS = FLOOR["simulation"]
 # The compiler compiles any program, of mechanisms or not.
-MAY_ONLY_IMPORT = {"compile": {"scalar", "errors"}}
+MAY_ONLY_IMPORT = {"compile": {"scalar", "errors", "arrays"}}
 # Circles that are still there, each as its modules.
 KNOWN_CIRCLES: set[frozenset[str]] = set()
 

@@ -693,7 +693,7 @@ def test_a_unilateral_loop_joint_of_another_type_is_refused():
         Mechanism("one", (LinkElement("world"), body), (joint,), (loop,))
     )
     for simulate in (rd.Simulation, lambda r: rd.integrate(r, at(0, 0, 0), np.zeros(6), 1.0)):
-        with pytest.raises(ArgumentError, match="'touch' is of type spherical, expected point_on"):
+        with pytest.raises(ArgumentError, match="'touch'.* spherical, expected point_on"):
             simulate(robot)
 
 
@@ -811,7 +811,7 @@ def test_many_points_are_simulated():
             {"contacts": [PointContact("a", "body", surface=lambda r: (r.z - 1.0) ** 0.5)]},
             "contact 'a' has",
         ),
-        ({"contacts": [PointContact("a", "body")] * 2}, "two contacts"),
+        ({"contacts": [PointContact("a", "body")] * 2}, "2 contacts.*'a'"),
         ({"robot": floating(0.0, (0, 0, 0))}, "inertia"),
         ({"robot": FIXED, "q": []}, "without degrees of freedom"),
         ({"qd": np.zeros(5)}, "qd"),
