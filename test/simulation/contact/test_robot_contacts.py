@@ -693,7 +693,7 @@ def test_a_unilateral_loop_joint_of_another_type_is_refused():
         Mechanism("one", (LinkElement("world"), body), (joint,), (loop,))
     )
     for simulate in (rd.Simulation, lambda r: rd.integrate(r, at(0, 0, 0), np.zeros(6), 1.0)):
-        with pytest.raises(ArgumentError, match="'touch'.* spherical, expected point_on"):
+        with pytest.raises(ArgumentError, match=r"'touch'.* spherical, expected point_on"):
             simulate(robot)
 
 
