@@ -513,3 +513,19 @@ def test_dampers_of_tree_joints_are_added_by_the_caller():
     # The constraints are redundant: some digits go with the rank decision's tolerance.
     assert_allclose(*found[0], rtol=1e-8)
     assert np.abs(found[1][0] - found[1][1]).max() > 0.1 * np.abs(found[1][0]).max()
+
+
+@pytest.mark.parametrize("out", [(), [], 0, np.zeros(1), np.empty(2)])
+def test_places_for_two_results_are_a_pair_of_arrays(arm, rng, out):
+    """A false or empty `out` is refused as well."""
+    q, qd = random_state(rng, arm.model)[:2]
+    with pytest.raises((TypeError, ValueError), match="out"):
+        arm.energies(q, qd, out=out)
+
+
+def test_efforts_of_a_tree_are_its_inverse_dynamics(arm, rng):
+    """Without loops nothing is eliminated, and the pivot is 1."""
+    q, qd, qdd = random_state(rng, arm.model)
+    efforts, pivot = arm.drive_efforts()(q, qd, qdd)
+    assert_allclose(efforts, arm.inverse_dynamics(q, qd, qdd), atol=1e-12)
+    assert pivot == 1.0

@@ -84,8 +84,8 @@ class LawStep:
     support_torque_ratio: float = field(init=False)
 
     def __post_init__(self) -> None:
-        *parts, self.support_torque_ratio = self.scales[:4].tolist()
-        self.task_scale = min(parts)
+        self.support_torque_ratio = float(self.scales[3])
+        self.task_scale = float(self.scales[:3].min())  # NaN where any is NaN
 
     @property
     def poses(self) -> Sequence[Array]:

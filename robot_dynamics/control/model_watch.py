@@ -61,6 +61,10 @@ class ModelWatch:
         """Take note of a start."""
         self.proved = not self.ramp_periods
         self.restart_damping()
+        self.begin_hold()
+
+    def begin_hold(self) -> None:
+        """Take note of joints that are held without the model from now on."""
         self._held_shares.clear()
 
     def restart_damping(self) -> None:
@@ -108,7 +112,6 @@ class ModelWatch:
         i = int(np.argmax(share))
         most = _RUNAWAY
         if not held:
-            self._held_shares.clear()
             # Arms may be fast when the fallback begins, as after a suspension.
             if lost or self._damped_from is None:
                 self._damped_from = now

@@ -399,6 +399,8 @@ class SafetyLayer(FaultLatch):
         if found.cause is Cause.GRASP_LOST:
             self.object_held = False
         if self.in_charge and self.response >= Response.HOLD_JOINTS:
+            if fallback.disproved is Response.NONE:
+                self.model.begin_hold()
             fallback.distrust_model(self.response, arms.q, self._last, held=self.object_held)
         return True
 

@@ -219,8 +219,8 @@ def _times(value: Scalar, unit: float) -> Scalar:
 def _blocks(A: Sequence[Sequence[Scalar]]) -> list[list[int]]:
     """Return which rows and columns belong together, each block after those that it needs."""
     n = len(A)
-    needs = np.array([[i == j or not is_zero(A[i][j]) for j in range(n)] for i in range(n)])
-    needs = needs.reshape(n, n)
+    entries = [[i == j or not is_zero(A[i][j]) for j in range(n)] for i in range(n)]
+    needs = np.array(entries, dtype=bool).reshape(n, n)
     for i in range(n):
         needs |= np.outer(needs[:, i], needs[i])
     blocks = {tuple(np.flatnonzero(row).tolist()) for row in needs & needs.T}

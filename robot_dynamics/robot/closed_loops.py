@@ -72,7 +72,9 @@ class ClosedLoops(FrameMotion):
             out: Six arrays that the results are written to.
         """
         try:
-            return self._functions[CONSTRAINT_TERMS](q, qd, out=out or (None,) * 6)
+            return self._functions[CONSTRAINT_TERMS](
+                q, qd, out=(None,) * 6 if out is None else out
+            )
         except (TypeError, ValueError) as error:
             raise self._explained(error, CONSTRAINT_TERMS, q, qd) from None
 
@@ -117,7 +119,9 @@ class ClosedLoops(FrameMotion):
             out: Three arrays that the results are written to.
         """
         try:
-            return self._functions[CLOSED_LOOP](q, qd, tau, out=out or (None, None, None))
+            return self._functions[CLOSED_LOOP](
+                q, qd, tau, out=(None, None, None) if out is None else out
+            )
         except (TypeError, ValueError) as error:
             raise self._explained(error, CLOSED_LOOP, q, qd, tau) from None
 

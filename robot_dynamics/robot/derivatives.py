@@ -76,7 +76,9 @@ class Derivatives(Regressors):
         """
         algorithm = INVERSE_DYNAMICS_DERIVATIVES
         try:
-            return self._functions[algorithm](q, qd, qdd, out=out or (None, None, None))
+            return self._functions[algorithm](
+                q, qd, qdd, out=(None, None, None) if out is None else out
+            )
         except (TypeError, ValueError) as error:
             raise self._explained(error, algorithm, q, qd, qdd) from None
 
@@ -115,7 +117,9 @@ class Derivatives(Regressors):
         """
         given = (q, qd, qdd, weights)
         try:
-            return self._functions[INVERSE_DYNAMICS_VJP](*given, out=out or (None, None, None))
+            return self._functions[INVERSE_DYNAMICS_VJP](
+                *given, out=(None, None, None) if out is None else out
+            )
         except (TypeError, ValueError) as error:
             raise self._explained(error, INVERSE_DYNAMICS_VJP, *given) from None
 
@@ -138,7 +142,9 @@ class Derivatives(Regressors):
         """
         given = (q, qd, qdd, weights, dq, dqd, dqdd)
         try:
-            return self._functions[INVERSE_DYNAMICS_HVP](*given, out=out or (None, None, None))
+            return self._functions[INVERSE_DYNAMICS_HVP](
+                *given, out=(None, None, None) if out is None else out
+            )
         except (TypeError, ValueError) as error:
             raise self._explained(error, INVERSE_DYNAMICS_HVP, *given) from None
 

@@ -80,7 +80,9 @@ class ExplicitRobot:
     ) -> tuple[Array, Array, Array]:
         """Return q, qd and qdd of the tree: gamma, G yd, G ydd + g."""
         try:
-            return self._compiled(MOTION)(y, yd, ydd, out=out or (None, None, None))
+            return self._compiled(MOTION)(
+                y, yd, ydd, out=(None, None, None) if out is None else out
+            )
         except (TypeError, ValueError) as error:
             raise self._explained(error, MOTION, y, yd, ydd) from None
 
@@ -89,7 +91,9 @@ class ExplicitRobot:
     ) -> tuple[Array, Array, Array, Array]:
         """Return q, qd, G and g with qd = G yd and qdd = G ydd + g."""
         try:
-            return self._compiled(CLOSURE_DERIVATIVES)(y, yd, out=out or (None, None, None, None))
+            return self._compiled(CLOSURE_DERIVATIVES)(
+                y, yd, out=(None, None, None, None) if out is None else out
+            )
         except (TypeError, ValueError) as error:
             raise self._explained(error, CLOSURE_DERIVATIVES, y, yd) from None
 
@@ -98,7 +102,7 @@ class ExplicitRobot:
     ) -> tuple[Array, Array]:
         """Return M and c of M ydd + c = G^T tau: G^T H G and G^T (C + H g)."""
         try:
-            return self._compiled(TERMS)(y, yd, out=out or (None, None))
+            return self._compiled(TERMS)(y, yd, out=(None, None) if out is None else out)
         except (TypeError, ValueError) as error:
             raise self._explained(error, TERMS, y, yd) from None
 

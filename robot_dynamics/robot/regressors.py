@@ -57,7 +57,9 @@ class Regressors(ClosedLoops):
     ) -> tuple[Array, Array]:
         """Return the factors (..., 10 N) of the parameters in kinetic and potential energy."""
         try:
-            return self._functions[ENERGY_REGRESSOR](q, qd, out=out or (None, None))
+            return self._functions[ENERGY_REGRESSOR](
+                q, qd, out=(None, None) if out is None else out
+            )
         except (TypeError, ValueError) as error:
             raise self._explained(error, ENERGY_REGRESSOR, q, qd) from None
 

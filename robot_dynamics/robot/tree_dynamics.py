@@ -139,7 +139,9 @@ class TreeDynamics(BoundModel):
             RobotDynamicsError: If nothing that a joint moves has inertia.
         """
         try:
-            return self._functions[ARTICULATED_BODIES](q, qd, tau, out=out or (None, None))
+            return self._functions[ARTICULATED_BODIES](
+                q, qd, tau, out=(None, None) if out is None else out
+            )
         except (TypeError, ValueError) as error:
             raise self._explained(error, ARTICULATED_BODIES, q, qd, tau) from None
 
@@ -195,7 +197,7 @@ class TreeDynamics(BoundModel):
     ) -> tuple[Array, Array]:
         """Return the kinetic energy, and the potential energy of gravity and springs (...) [J]."""
         try:
-            return self._functions[ENERGIES](q, qd, out=out or (None, None))
+            return self._functions[ENERGIES](q, qd, out=(None, None) if out is None else out)
         except (TypeError, ValueError) as error:
             raise self._explained(error, ENERGIES, q, qd) from None
 

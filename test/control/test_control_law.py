@@ -17,7 +17,7 @@ from robot_dynamics.control.abilities import (
     TakesReferences,
     TouchesSurfaces,
 )
-from robot_dynamics.control.control_law import ControlLaw, HeldStep
+from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
 from robot_dynamics.control.gravity import GravityLaw
 from robot_dynamics.control.reference import ACCELERATION, POSE
 from robot_dynamics.manipulation.assembly import closed_configuration
@@ -128,3 +128,12 @@ def test_a_law_without_an_object_has_no_ability():
 def test_the_core_is_four_methods():
     """A law that writes them can be made."""
     assert ControlLaw.__abstractmethods__ == {"check_start", "start", "update", "hold_support"}
+
+
+@pytest.mark.parametrize("scale", range(3))
+def test_a_scale_that_is_no_number_is_seen(scale):
+    """In whichever place it stands: the smallest part of the task is no number then."""
+    scales = np.array([1.0, 1.0, 1.0, 0.0, 1.0])
+    scales[scale] = np.nan
+    zero = np.zeros(2)
+    assert np.isnan(LawStep(zero, zero, zero, np.zeros(7), scales=scales).task_scale)

@@ -405,6 +405,19 @@ def test_a_hold_without_the_model_is_given_up_if_it_drives_a_joint(power, given_
     assert (Cause.RUNAWAY in causes) == given_up
 
 
+def test_a_hold_remembers_no_speeds_of_an_earlier_hold():
+    """Speeds of a hold that ended would bend the growth of the next one upwards."""
+    safety = running()
+    safety.trip(2, Finding(Cause.MODEL_WRONG, "left_a", "it moves."))
+    for k in range(41):
+        observe(safety, 2 + k, Q, 0.9 * (1.0 - k / 40.0) * LIMITS["velocity"])
+        safety.command(2 + k)
+    safety.release()
+    safety.take_over(50, np.zeros(4), Finding(Cause.MODEL_WRONG, "left_a", "again."), held=True)
+    observe(safety, 51, Q, 1.5 * LIMITS["velocity"])
+    assert Cause.RUNAWAY not in [found.cause for _, found in safety.faults]
+
+
 @pytest.mark.parametrize(("share", "given_up"), [(2.9, False), (3.1, True)])
 def test_a_hold_without_the_model_is_given_up_beyond_any_speed(share, given_up):
     """Three times a velocity limit is too fast even for a load that is being braked."""

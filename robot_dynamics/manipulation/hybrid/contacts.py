@@ -72,7 +72,7 @@ class FrictionCone:
             )
 
     def tangential(self, wrench: ArrayLike) -> Array:
-        """Return t (..., 3) [N]: tangential forces and scaled torsion; their norm is at most mu f_z."""
+        """Return t (..., 3) [N]: tangential forces and scaled torsion, at most mu f_z in size."""
         w = np.asarray(wrench, dtype=float)
         scale = self.friction / self.torsion if self.torsion > 0.0 else 0.0
         return np.stack([w[..., 3], w[..., 4], scale * w[..., 2]], axis=-1)

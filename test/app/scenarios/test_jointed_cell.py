@@ -63,7 +63,7 @@ def test_the_mass_of_an_object_is_that_of_both_parts():
         ("fold", "control.law=hybrid", "expected 'jointed'"),
         ("lift_box", "control.law=jointed", "expected 'hybrid'"),
         ("lift_box", "reference.fold=[{duration_s: 1.0}]", "no joint"),
-        ("fold", "cell.object.joint.axis=[0, 0, 0]", "expected a direction"),
+        ("fold", "cell.object.joint.axis=[0, 0, 0]", r"axis.*\(0\.0, 0\.0, 0\.0\)"),
     ],
 )
 def test_laws_and_objects_that_do_not_go_together(scenario, override, sentence):
