@@ -189,9 +189,11 @@ from robot_dynamics.nodes.process import run
 
 for name, file in zip(sys.argv[1::2], sys.argv[2::2]):
     module = import_module(f"robot_dynamics.nodes.{name}")
-    create = getattr(module, name.capitalize())
-    if name != "controller":
-        create = partial(SessionNode, name, getattr(module, name.upper()), create)
+    if name == "controller":
+        create = module.ControllerNode
+    else:
+        session = getattr(module, name.capitalize())
+        create = partial(SessionNode, name, getattr(module, name.upper()), session)
     with contextlib.redirect_stderr(io.StringIO()) as said:
         status = run(name, create, ["--ros-args", "--params-file", file])
     print(json.dumps([status, said.getvalue()]))
