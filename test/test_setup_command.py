@@ -133,7 +133,7 @@ def test_newest_versions_are_tried_in_an_environment_of_their_own(checkout):
     newest = checkout.folder / ".venv/newest"
     assert f"python3 -m venv --clear {newest}" in calls
     assert f"--constraint {newest}/constraints.txt" in next(c for c in calls if "--editable" in c)
-    assert calls[-1].startswith("python -m pytest")
+    assert calls[-1].startswith("python -m sphinx")
     assert checkout.constraints(12).read_text().startswith("numpy==2.4.6")
     assert lines[-1] == "== FAILED: mypy"
 
@@ -200,7 +200,7 @@ def test_all_checks_run_although_one_fails(checkout):
     """A failing check does not hide the next ones, and its name is said at the end."""
     result, calls = checkout.run("test")
     checks = [call.split()[2] for call in calls if call.startswith("python -m")]
-    assert checks[-6:] == ["ruff", "ruff", "mypy", "sphinx", "pytest", "pytest"]
+    assert checks[-6:] == ["ruff", "ruff", "mypy", "pytest", "pytest", "sphinx"]
     assert result.stdout.splitlines()[-1] == "== FAILED: mypy"
     assert result.returncode == 1
 
