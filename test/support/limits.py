@@ -345,6 +345,13 @@ def exceptions() -> dict[str, str]:
     return {name: reason.strip() for name, reason in zip(lines[::2], lines[1::2], strict=True)}
 
 
+def _left_out(folder: str, names: Sequence[str]) -> set[str]:
+    """Return the names in a folder that a copy does without; `app/runs` holds no results."""
+    results = {"build", "runs"} if Path(folder) == ROOT else set()
+    unused = shutil.ignore_patterns(".git", ".venv", ".*_cache", "_build")
+    return unused(folder, list(names)) | results & set(names)
+
+
 class Copies:
     """Copies of the tree, one a worker, in which mutations are tried.
 
@@ -372,10 +379,7 @@ class Copies:
     def __enter__(self) -> Copies:
         for i in range(self._jobs):
             copy = Path(self._folder.name, str(i))
-            left_out = shutil.ignore_patterns(
-                ".git", "build", "runs", ".venv", ".*_cache", "_build"
-            )
-            shutil.copytree(ROOT, copy, ignore=left_out, symlinks=True)
+            shutil.copytree(ROOT, copy, ignore=_left_out, symlinks=True)
             self._free.put(copy)
         return self
 
