@@ -190,7 +190,7 @@ class ControlLoop:
         self._still_arms: StillArms | None = None
         if held and held.moves_as_asked and controller is None:
             self._still_arms = StillArms(system.arm_slices, control.object.bandwidth)
-        self._grasps = [grasp[:3, 3] for grasp in system.grasps]
+        self._grasps = np.array([grasp[:3, 3] for grasp in system.grasps])
         self._looked, self._look_ticks = 0, max(1, round(LOOK_S / control.period))
         self._must_tare = wrist_sensors and control.start.tare
         self._last_step: LawStep | None = None
@@ -647,7 +647,7 @@ class ControlLoop:
         if self._still_arms is None or not self.safety.law_runs:
             return
         pose = step.reference[POSE]
-        asked = np.array([pose[:3] + rotated(pose[3:], grasp) for grasp in self._grasps])
+        asked = pose[:3] + rotated(pose[3:], self._grasps)
         for i in self._still_arms.look(q, asked):
             arm = self.system.arms[i].name
             self.safety.arms.measurement.distrust(
