@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A control law of one's own: two arms without an object sway at their first joints.
+"""A user-defined control law: two arms without an object sway at their first joints.
 
 A law computes the torques and checks the start by itself, where a controller
 (`own_controller.py`) relies on a shipped law for both. It has four methods and two attributes, and

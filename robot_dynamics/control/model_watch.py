@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms that move as they cannot if the model is right."""
+"""Joint velocities that disprove the model."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class ModelWatch:
         """Return the finding that the fastest joint moves before control has ramped in."""
         i = int(np.argmax(np.abs(qd)))
         sentence = (
-            f"it moves at {abs(qd[i]):.3g} rad/s or m/s under the torque that is to hold it "
-            f"at rest; expected at most {self._start_speed:g} until control has ramped "
-            "in. Signs, gravity of the drives, payload and description are to be checked."
+            f"it moves at {abs(qd[i]):.3g} rad/s or m/s under the torque that should hold "
+            f"it at rest; expected at most {self._start_speed:g} until control has ramped "
+            "in. Check signs, gravity compensation of the drives, payload and description."
         )
         return Finding(Cause.MODEL_WRONG, self._joints[i], sentence)
 
@@ -124,8 +124,8 @@ class ModelWatch:
             return None
         sentence = (
             f"it moves at {abs(qd[i]):.3g} rad/s or m/s in the fallback, which damps it; "
-            f"expected at most {most * self._limit[i]:.3g}. Signs of the torques are to "
-            "be checked."
+            f"expected at most {most * self._limit[i]:.3g}. Check the signs of "
+            "the torques."
         )
         return Finding(Cause.RUNAWAY, self._joints[i], sentence)
 

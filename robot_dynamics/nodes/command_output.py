@@ -8,10 +8,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import CommandsPositions
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.command_topics import CommandPublisherMonitor, CommandTopics
@@ -88,7 +87,7 @@ class CommandOutput:
             link.beat_with_command()
 
     @property
-    def _set_points(self) -> NDArray[np.float64] | None:
+    def _set_points(self) -> Array | None:
         """Positions (na,) for drives that take positions; None if the law computes none."""
         law = self._loop.law
         return law.set_points if isinstance(law, CommandsPositions) else None

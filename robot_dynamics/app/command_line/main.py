@@ -209,7 +209,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plant",
         choices=("engine", "mujoco"),
-        help="what moves the simulated arms: our dynamics, or MuJoCo (extra `mujoco`)",
+        help="engine of the simulated arms: our dynamics, or MuJoCo (extra `mujoco`)",
     )
     parser.add_argument(
         "--duration",
@@ -247,7 +247,7 @@ def _add_drill(commands: Any) -> None:
         "torque. Ends with status 1 unless every reaction was as required.",
     )
     _add_scenario(parser)
-    add_json(parser, "what was found")
+    add_json(parser, "the results")
     parser.add_argument(
         "--only",
         action="append",
@@ -260,17 +260,17 @@ def _add_drill(commands: Any) -> None:
         "--soak",
         type=positive,
         metavar="S",
-        help="run for so many simulated seconds instead, with faults at random, and watch memory "
-        "and files",
+        help="run for S simulated seconds instead, with random faults, and watch memory and open "
+        "files",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of what is random there")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random faults")
     parser.set_defaults(run=_drill)
 
 
 def _add_inspect(commands: Any) -> None:
     parser = commands.add_parser(
         "inspect",
-        help="show what is in a URDF, and what is wrong with it",
+        help="show the contents of a URDF, its errors and its warnings",
         description="Show the tree, loops, masses, limits and mobility of descriptions, and "
         "all errors and warnings, each with its line. Ends with status 2 if "
         "one is refused.",
@@ -322,12 +322,12 @@ def _add_posture(commands: Any) -> None:
         help="find postures of the arms from the grasps alone",
         description="Find postures of the arms with which they hold the object at its grasps and "
         "can do the whole reference, by random starts within the joint limits, and print the best "
-        "with what it leaves of each limit. The posture in the file counts for nothing but the "
-        "first start. Ctrl-C ends the search with what was found. Ends with status 1 and says "
-        "what limits it if there is none.",
+        "with its margin to each limit. The posture in the file is used only as the first initial "
+        "guess. Ctrl-C ends the search and keeps the results. If there is no posture, the exit "
+        "status is 1 and the limiting factor is named.",
     )
     _add_scenario(parser)
-    add_json(parser, "what was found")
+    add_json(parser, "the results")
     parser.add_argument(
         "--starts", type=count, default=200, metavar="N", help="random starts (%(default)s)"
     )

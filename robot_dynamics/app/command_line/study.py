@@ -17,7 +17,7 @@ def add_study(commands: Any) -> None:
     """Add the command to the subparsers of a command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "study",
-        help="run a scenario many times with other values, and report what fails and why",
+        help="run a scenario many times with other values, and report failures and their causes",
         description="Run a scenario as often as a study file says, each time with other values, "
         "on all cores or on a cluster, and write a table (samples.parquet), pictures and "
         "report.html. After Ctrl-C the same command goes on where it stopped. Ends with status 0 "
@@ -90,7 +90,7 @@ def _run(options: argparse.Namespace) -> int:
             )
     except KeyboardInterrupt:
         if journal.exists():
-            print(f"what was found is in {journal}: the same command goes on from there.")
+            print(f"results so far are in {journal}: the same command resumes from there.")
         raise
     found = sensitivity(result)
     written = [write_table(result, folder / "samples.parquet")]

@@ -73,8 +73,8 @@ def add_view(commands: Any) -> None:
     parser = commands.add_parser(
         "view",
         help="show a recording, a scenario or a URDF in the browser",
-        description="Show a recording, a scenario or a URDF on a page in the browser: what "
-        "`render` draws, with a time slider and torque bars. Listens on this machine alone unless "
+        description="Show a recording, a scenario or a URDF on a page in the browser, drawn "
+        "as by `render`, with a time slider and torque bars. Listens on this machine alone unless "
         "told otherwise, and ends with Ctrl-C. Needs the extra `view`.",
     )
     _add_what(parser, nargs="?")

@@ -110,12 +110,12 @@ def find_posture(
 ) -> Posture:
     """Return the best posture that random starts lead to.
 
-    Starts are anywhere first, then from the best so far, with one arm elsewhere or a little off.
-    As long as none is good the best is, for each arm, what leads it farthest along the path. Each
-    start is closed on the grasps within the joint limits, and the law's own check follows the
-    whole reference from there: reach, limits of positions, velocities and torques, singularities
-    and distances of links. The postures of the scenario are the first start, and count for
-    nothing else. Ctrl-C ends the search with what was found.
+    Initial guesses are random at first, then near the best so far, with one arm elsewhere or
+    slightly displaced. Until one is good, the best guess of each arm is the one that reaches
+    farthest along the path. Each guess is closed on the grasps within the joint limits, and the
+    law's check follows the whole reference from there: reach, limits of positions, velocities and
+    torques, singularities and distances of links. The postures of the scenario are used only as
+    the first initial guess. Ctrl-C ends the search and keeps the results.
 
     Args:
         scenario: The scenario.

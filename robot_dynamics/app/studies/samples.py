@@ -331,8 +331,8 @@ def _run_queue(
             for future in ended:
                 if future.cancelled():
                     raise RobotDynamicsError(
-                        "the scheduler is gone, or has cancelled samples; what was found is kept, "
-                        "and the same command goes on from there."
+                        "the scheduler is gone, or has cancelled samples; results so far are "
+                        "kept, and the same command resumes from there."
                     )
                 numbers, error = running[future], future.exception()
                 if error is None:
