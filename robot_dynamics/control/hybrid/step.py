@@ -141,6 +141,7 @@ class HybridStep(HeldStep):
         task_scale: The same, with the limit of the torque's rate.
         support_torque_ratio: Largest support torque over its limit; above 1 arms and object cannot
             be held up.
+        touched: 1 for surfaces whose force is controlled, 0 for others (C,).
     """
 
     __slots__ = (
@@ -154,6 +155,7 @@ class HybridStep(HeldStep):
     scales = OutputPart()
     internal_force = OutputPart()
     tilts = OutputPart("tilt")
+    touched = OutputPart()
 
     def __init__(
         self,
