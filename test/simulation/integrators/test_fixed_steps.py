@@ -38,7 +38,7 @@ def test_short_steps_pass_the_flat_pose_as_well_as_longer_ones(lengths, step):
     linkage = four_bar(lengths=(short, long, short), ground=long)
     motion = cranked(linkage, (1.0, -1.0, 1.0 + np.pi), speed, (0.0, 0.0, -9.81))
     run = integrate(*motion, 3.0, step=step)
-    assert run.energy_drift < 1e-8  # 4e-9 at most in ten such linkages and four steps
+    assert run.energy_drift < 1e-6  # 4e-7 where an output cuts the long step short
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-16, -3e-16, 1e-15, -1e-14, 1e-13])
