@@ -246,7 +246,7 @@ class FrictionalImpact(NamedTuple):
         impulse: Along the rows (m,) [N s].
         change: Of the velocities (nv,).
         after: Velocities of the rows after the impact (m,) [m/s].
-        error: How far the laws are from being met, as `ContactProblem.error`.
+        error: How far the laws are from being met, as the first of `ContactProblem.error`.
         approach: How fast closed contacts still approach, in parts of the largest speed before.
         pressed: Which contacts pushed when those bounced that should (c,).
     """

@@ -37,7 +37,7 @@ class Departures:
 
     def row(self, tick: int, row: Array, last: HybridStep) -> Array:
         """Return the row of a tick, changed if it leaves a surface that the last step touched."""
-        if (last.outputs.touched > row[self._touch]).any():
+        if (last.touched > row[self._touch]).any():
             return self._depart(tick, last)
         return row
 
@@ -52,7 +52,7 @@ class Departures:
         """
         if self._leaving:
             self._fade.begin(last.torque - step.torque)
-        lost = not self._leaving and (last.outputs.touched > step.outputs.touched).any()
+        lost = not self._leaving and (last.touched > step.touched).any()
         self._fade.apply(step, effort, self._torque)
         self._leaving = False
         if lost:
@@ -69,7 +69,7 @@ class Departures:
         rows[1, POSE], rows[1, TWIST] = last.pose, last.twist
         x, R, twist, _ = object_motion(rows, self._system.held.center)
         planned, here = (self._system.environment.terms(x[i], R[i], twist[i]) for i in range(2))
-        left = last.outputs.touched > 0.0
+        left = last.touched > 0.0
         E_F = here.E_F[left]
         rate = np.linalg.pinv(E_F) @ E_F @ (twist[1] - twist[0])  # of the centre of mass
         rate[3:] -= np.cross(rate[:3], x[1] - last.pose[:3])

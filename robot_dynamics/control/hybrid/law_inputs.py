@@ -146,17 +146,15 @@ class Layout:
         )
 
     @cached_property
-    def view(self) -> Callable[[Array], tuple[Array, ...]]:
-        """Function from outputs (w,) to the parts that `HybridStep` views at once, in its order.
+    def checked(self) -> Callable[[Array], tuple[Array, ...]]:
+        """Function from outputs (w,) to views of the parts that are checked in every period.
 
-        Wrenches of the held body are a row (1, 18).
+        They are pose, error, closure, wrenches of the held body as a row (1, 18), and checked
+        scales.
         """
-        names = (
-            "support", "pose", "twist", "error", "scales", "closure", "internal_force", "tilt",
-            "checked_scales",
-        )  # fmt: skip
-        wrenches = None, self.outputs["held_body_wrenches"]
-        return itemgetter(*map(self.outputs.__getitem__, names), wrenches)
+        at = self.outputs
+        wrenches = None, at["held_body_wrenches"]
+        return itemgetter(at["pose"], at["error"], at["closure"], wrenches, at["checked_scales"])
 
     @cached_property
     def recorded(self) -> slice:

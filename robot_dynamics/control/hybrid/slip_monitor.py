@@ -283,11 +283,9 @@ class SlipWatch:
         """
         wrenches = None
         if measured is not None:
-            wrenches = self._wrenches(
-                measured.outputs.measured_contact_forces[None],
-                measured.outputs.contact_force[None],
-                measured.outputs.touched[None],
-            )[0]
+            seen = measured.outputs
+            forces, pushes = seen.measured_contact_forces, seen.contact_force
+            wrenches = self._wrenches(forces[None], pushes[None], seen.touched[None])[0]
         report = self._monitor.step(row, wrenches)
         self._filter.take(tick, report)
         return report

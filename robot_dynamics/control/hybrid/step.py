@@ -46,12 +46,19 @@ class SlipReport(NamedTuple):
 
 
 class OutputPart:
-    """A part of a vector of outputs, read under the name of the attribute; see `HybridOutputs`."""
+    """A part of a vector of outputs, viewed when it is asked for; see `HybridOutputs`.
 
-    def __set_name__(self, owner: type, name: str) -> None:
+    Args:
+        name: Of the part; by default that of the attribute.
+    """
+
+    def __init__(self, name: str = "") -> None:
         self._name = name
 
-    def __get__(self, outputs: HybridOutputs, owner: type | None = None) -> Array:
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = self._name or name
+
+    def __get__(self, outputs: HybridOutputs | HybridStep, owner: type | None = None) -> Array:
         return outputs.values[..., outputs.at[self._name]]
 
 
@@ -124,6 +131,7 @@ class HybridStep(HeldStep):
     Attributes:
         memory: Inputs of the next step; see `Layout.memory`.
         values: Outputs of the kernel but torque and memory; `outputs` names their parts.
+        at: Position of each part; see `Layout.outputs`.
         added_internal_force: Correction of the row's internal force (m,); see `InternalChoice`.
         internal_force_adapted: Whether torque limits changed the internal force.
         slip: Slip margins of the contacts; None if none can slip.
@@ -133,12 +141,21 @@ class HybridStep(HeldStep):
         task_scale: The same, with the limit of the torque's rate.
         support_torque_ratio: Largest support torque over its limit; above 1 arms and object cannot
             be held up.
+        touched: 1 for surfaces whose force is controlled, 0 for others (C,).
     """
 
     __slots__ = (
-        "_layout", "added_internal_force", "effort_scale", "internal_force_adapted", "memory",
-        "more", "slip", "values",
+        "_layout", "added_internal_force", "at", "effort_scale", "internal_force_adapted",
+        "memory", "more", "slip", "values",
     )  # fmt: skip
+
+    # Viewed on demand, because the safety layer does not compare them in every period.
+    support = OutputPart()
+    twist = OutputPart()
+    scales = OutputPart()
+    internal_force = OutputPart()
+    tilts = OutputPart("tilt")
+    touched = OutputPart()
 
     def __init__(
         self,
@@ -154,11 +171,9 @@ class HybridStep(HeldStep):
         self.internal_force_adapted = False
         self.slip: SlipReport | None = None
         self.more: tuple[Array, ...] = ()
-        self.values = values
-        (
-            self.support, self.pose, self.twist, self.error, self.scales, self.closure,
-            self.internal_force, self.tilts, checked, self.held_body_wrenches,
-        ) = layout.view(values)  # fmt: skip
+        self.values, self.at = values, layout.outputs
+        self.pose, self.error, self.closure, wrenches, checked = layout.checked(values)
+        self.held_body_wrenches = wrenches
         # Floats, because they are compared in every period.
         self.effort_scale, self.task_scale, self.support_torque_ratio = checked.tolist()
 

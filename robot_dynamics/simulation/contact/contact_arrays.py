@@ -111,7 +111,7 @@ class StepState(NamedTuple):
     q: Vector  #: Positions (nq,).
     v: Vector  #: Velocities (nv,) [m/s, rad/s].
     force: Vector  #: At all rows over the last step (m,) [N].
-    impulse: Vector  #: Of impacts at all rows since forces were taken (m,) [N s].
+    impulse: Vector  #: At all rows since forces were taken, impacts included (m,) [N s].
     pressed: Mask  #: Which contacts push (c,).
     slipping: Mask  #: Which of these slip (c,).
     impacts: Indices  #: Number of impacts at each contact (c,).
@@ -149,7 +149,7 @@ class StepState(NamedTuple):
     #: world [N s] when energy was looked at (g, 6); the latter is not a number where nothing was
     #: free to move as a whole.
     account: Matrix
-    #: The largest error of the contact laws since the start (1,), in parts of an impulse.
+    #: The largest errors of the contact laws since the start (2,); see `ContactProblem.error`.
     residual: Vector
 
     def clear(self, q: Vector, v: Vector | None, laws: ContactLaws) -> None:
@@ -203,7 +203,7 @@ def records_of(terms: SceneTerms, laws: ContactLaws) -> tuple[StepState, Attempt
         near=(s, 3), pads=(p, 2), resisted=r, rates=r, gaining=r, acceleration=nv, foreseen=nv,
         known=nv, leaving=rows, slowing=c, fresh=1, bending=rows, swing=rows,
         anchors=(c, 3), anchored=c, patch=c, used=c, sheared=(e, 3), touched=c, work=rows,
-        totals=(g, 6), account=(g, 6), residual=1,
+        totals=(g, 6), account=(g, 6), residual=2,
     )  # fmt: skip
     trial = new_record(
         Attempt, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, resisting=r,

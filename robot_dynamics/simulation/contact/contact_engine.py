@@ -38,7 +38,7 @@ class ContactEngine(SceneEngine):
     """Arms, object, pushing contacts and surfaces, in steps of a quarter millisecond.
 
     A grasp that slips, opens or drops the object is no error: the simulation goes on. Wrist
-    sensors measure the force of the last step, impacts as their mean over the control period.
+    sensors measure the mean over the control period, impacts included.
 
     Attributes:
         stepping: Takes the time steps.
@@ -76,7 +76,7 @@ class ContactEngine(SceneEngine):
         """Return to the start, at rest."""
         self.stepping.start(self._start)
         self.stepping.require_shallow()
-        # Along all rows over the last step, impacts as their mean over the period.
+        # Along all rows, means over the period.
         self._forces = self._resting_forces()
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
@@ -171,7 +171,7 @@ class ContactEngine(SceneEngine):
         motion.damping[:] = motion.friction[:] = 0.0
         motion.damping[self.scene.system.v_index] = _BRAKES
         motion.advance(self._h, np.zeros(len(motion.v)))
-        forces = motion.take_forces(self._period)
+        forces = motion.take_forces(self._h)
         motion.damping[:], motion.friction[:] = damping, friction
         motion.start(self._start)
         return forces

@@ -108,7 +108,8 @@ def accept_step(
     take()
     move_patches()
     open_by()
-    state.residual[0] = larger(state.residual[0], problem.error[0])
+    for k in range(len(problem.error)):
+        state.residual[k] = larger(state.residual[k], problem.error[k])
     trial.lost[0] = False
     for i in range(len(gap)):
         if not gap[i] >= (-_INFINITE if laws.elastic[i] else -DEEP):  # or not a number
@@ -260,6 +261,7 @@ def take_step(
     for i in range(len(P)):
         state.work[i] += P[i] * (before[i] + after[i])
         state.force[i] = P[i] / h
+        state.impulse[i] += P[i]
         state.leaving[i] = after[i]
         state.swing[i] = before[i] - h * state.bending[i]
         state.bending[i] = trial.offset[i] / h

@@ -25,7 +25,7 @@ class ContactMode(Enum):
 
 
 class ContactReport(NamedTuple):
-    """One contact at one instant, in its own axes.
+    """One contact at the end of a control period, in its own axes.
 
     The frame of an arm's contact is on the object, z into it; forces act by the arm on the object.
     The z axis of a point on a surface is the surface's normal, out of the surface; forces act by
@@ -37,9 +37,9 @@ class ContactReport(NamedTuple):
         state: Its mode.
         point: Its position in the world (3,) [m].
         axes: Tangents and normal in the world, as rows (3, 3).
-        force: Force along these axes (3,) [N]; of an arm with impacts, as a mean over the control
-            period.
-        moment: Moment about the point along these axes (3,) [N m].
+        force: Force along these axes (3,) [N]; mean over the control period, impacts included.
+        moment: Moment about the point along these axes (3,) [N m], likewise; of a pad in the last
+            time step.
         slip: Velocity of the object relative to the arm or the world, along the tangents (2,)
             [m/s].
         spin: Relative angular velocity about the normal [rad/s].

@@ -44,8 +44,9 @@ _logger = logging.getLogger(__name__)
 
 #: Default of the longest time step [s].
 STEP = 2.5e-4
-# Impulses that miss the laws of contact by more than this, in parts of the largest, are logged.
-_MISSED = 1e-6
+# Impulses that miss the laws of contact by more than this are logged: in parts of the largest, and
+# as a velocity [m/s].
+_MISSED, _MISSED_SPEED = 1e-6, 1e-5
 _MOST_STEPS = 1_000_000  # of a period: a minute of them
 
 
@@ -54,8 +55,8 @@ class RobotContactEngine(Engine):
 
     A point deeper than 1 mm in a rigid surface and a contact whose gap is not a number no longer
     push. Each is logged once, as are a shape or a disc that is as deep, the first impulses that
-    miss the laws of contact by more than 1e-6 of the largest, and the first step with so many
-    impacts that the last ones do not bounce.
+    miss the laws of contact by more than 1e-6 of the largest or 1e-5 m/s, and the first step with
+    so many impacts that the last ones do not bounce.
 
     Attributes:
         robot: The robot.
@@ -180,13 +181,14 @@ class RobotContactEngine(Engine):
                     expected = "a phi in metres or radians, a shorter step, or a slower motion"
             text = "%s: contact %r is %s after %.6g s%s; expected %s."
             _logger.warning(text, model, name, where, time, pushes, expected)
-        if not self._warned and stepping.residual > _MISSED:
+        error, speed = stepping.residual, stepping.wrong_velocity
+        if not self._warned and (error > _MISSED or speed > _MISSED_SPEED):
             self._warned = True
             text = (
-                "%s: impulses miss the laws of contact by %.2g of the largest after %.6g s; "
-                "expected a shorter step, less friction, or masses that differ less."
+                "%s: impulses miss the laws of contact by %.2g of the largest, and by %.2g m/s, "
+                "after %.6g s; expected a shorter step, less friction, or masses that differ less."
             )
-            _logger.warning(text, model, stepping.residual, time)
+            _logger.warning(text, model, error, speed, time)
         if stepping.crowded and not self._crowded:
             self._crowded = True
             text = (
@@ -196,7 +198,7 @@ class RobotContactEngine(Engine):
             _logger.warning(text, model, MOST_BOUNCES, time)
 
     def contacts(self) -> tuple[ContactReport, ...]:
-        """Return a report of each contact; impacts as their mean over the period."""
+        """Return a report of each contact."""
         stepping = self.stepping
         layout = stepping.terms
         with np.errstate(all="ignore"):  # `_warn` has reported what is not finite

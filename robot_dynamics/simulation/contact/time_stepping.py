@@ -140,7 +140,6 @@ class TimeStepping:
         state, laws, groups = self.state, self.laws, self.terms.groups
         state.clear(q, v, laws)
         self.correction, self.crowded, self._trusted = 0.0, False, np.inf
-        self._struck = False  # since forces were taken
         self._stepped = False
         if self.v.any():
             there = self.terms.at(self.q, self.v)
@@ -256,6 +255,14 @@ class TimeStepping:
         return float(self.state.residual[0])
 
     @property
+    def wrong_velocity(self) -> float:
+        """The largest velocity [m/s] by which contacts missed their laws since the start.
+
+        Beside heavy bodies that is much for light ones, however small in parts of an impulse.
+        """
+        return float(self.state.residual[1])
+
+    @property
     def fastest(self) -> float:
         """The largest velocity at the end of the last step [m/s, rad/s]."""
         return float(self._trial.fastest[0])
@@ -348,15 +355,13 @@ class TimeStepping:
         return length, events
 
     def take_forces(self, period: float) -> Array:
-        """Return the forces of the last step along all rows (m,).
+        """Return the mean forces along all rows (m,) over a period [s] since the last call.
 
-        They include impulses of impacts since the last call, as a mean over a period [s].
+        Impacts are included.
         """
-        force = self.state.force.copy()
-        if self._struck:
-            force += self.state.impulse / period
-            self.state.impulse[:], self._struck = 0.0, False
-        return force
+        forces = self.state.impulse / period
+        self.state.impulse[:] = 0.0
+        return forces
 
     def correct(self) -> None:
         """Close contacts that hold, are pressed or stick by the smallest motion in H's metric.
@@ -446,12 +451,12 @@ class TimeStepping:
         found = impact_with_friction(solver, terms.before, bounce, closed)
         state.v[:] += found.change
         state.rates[:], state.gaining[:] = terms.along @ self.v, 0.0
-        state.residual[0] = max(self.residual, found.error)
+        left = found.approach * np.abs(terms.before).max()
+        state.residual[:] = np.maximum(state.residual, [found.error, left])
         state.work[:] += found.impulse * (terms.before + found.after)
         state.touched[:] |= found.impulse[self._normals] > 0.0
         state.impacts[:] += speed > SLOW
         state.impulse[:] += found.impulse
-        self._struck = True
         # What did not bounce is closed from now on.
         state.pressed[:] |= arriving & ((speed <= SLOW) | found.pressed)
         state.leaving[:], state.slowing[:], state.fresh[0] = found.after, np.inf, True

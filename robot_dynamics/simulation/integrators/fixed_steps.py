@@ -36,6 +36,8 @@ _MOST_AT_ONCE = 1024  # most steps in a call: limits memory, and the response ti
 LARGEST_CORRECTION = 1e-2
 # Parts of a step at which it is split in two, all tried.
 _CUTS = tuple(0.1 * i for i in range(1, 10))
+# Numbers of steps that may become one there, and the margin of one that is clear of it.
+_TOGETHER, _CLEAR = (1, 2, 4, 8, 16, 32), 1e-6
 # Least margin, as a part of the largest so far. The first one is that of a regular configuration.
 # The margin is the square of a ratio of singular values: 1e-4 is a hundredth of the constraints'
 # effect. Dependent coordinates, and constraints that are not projected, are chosen again before.
@@ -142,8 +144,8 @@ class FixedSteps:
             if kept == count:
                 self._at_once = min(2 * self._at_once, _MOST_AT_ONCE)
             else:
-                q, qd = self._hard_step(start + taken * self._h, q, qd)
-                taken, self._at_once = taken + 1, 1
+                q, qd, steps = self._hard_steps(start + taken * self._h, q, qd, target - taken)
+                taken, self._at_once = taken + steps, 1
         return q, qd
 
     @property
@@ -208,8 +210,11 @@ class FixedSteps:
                 raise Trouble(start + at * self._h, reason)
         return kept
 
-    def _hard_step(self, time: float, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Return the state after one step of length h near or at a singular configuration."""
+    def _hard_steps(self, time: float, q: Array, qd: Array, most: int) -> tuple[Array, Array, int]:
+        """Return the state after some steps near or at a singular configuration, and their number.
+
+        Several, `most` at most, become one: short steps would end closer to the configuration.
+        """
         found = self._method.choice(choose(self._robot, q, self._length))
         present = self._kernels.choice
         if len(found.rows) >= len(present.rows) and found != present:
@@ -217,26 +222,34 @@ class FixedSteps:
             block = self._steps(time, q, qd, 1, self._h)
             if self._trusted(block, time, self._near * self._largest_margin):
                 self._note(block, 1)
-                return block.q[0], block.qd[0]
-        ways = [self._in_parts(time, q, qd, cut) for cut in (1.0, *_CUTS)]
-        best = max((way for way in ways if way), key=_margin, default=None)
-        if best is not None:
+                return block.q[0], block.qd[0], 1
+        best: list[Block] = []
+        for count in (count for count in _TOGETHER if count <= most):
+            ways = [self._in_parts(time, q, qd, count * self._h, cut) for cut in (1.0, *_CUTS)]
+            way = max(ways, key=_margin)
+            if _margin(way) > _margin(best):
+                best, steps = way, count
+            if _margin(best) >= _CLEAR * self._largest_margin:
+                break
+        if best:
             for block in best:
                 self._note(block, 0)
-            self._count(steps=1, singular_steps=1)
-            return best[-1].q[0], best[-1].qd[0]
+            self._count(steps=steps, singular_steps=1)
+            return best[-1].q[0], best[-1].qd[0], steps
         if self._method.name != "projection":
             raise Trouble(
                 time,
                 "constraints nearly lose rank at a singular configuration, or motion is unbounded",
                 'forces that keep the motion bounded, or "projection"',
             )
-        return self._step_of_any_rank(time, q, qd)
+        return *self._step_of_any_rank(time, q, qd), 1
 
-    def _in_parts(self, time: float, q: Array, qd: Array, cut: float) -> list[Block]:
+    def _in_parts(
+        self, time: float, q: Array, qd: Array, length: float, cut: float
+    ) -> list[Block]:
         """Return a step in two parts, split at `cut`, or whole with 1.0; [] if the checks fail."""
         parts: list[Block] = []
-        for h in (cut * self._h, (1.0 - cut) * self._h)[: 1 if cut == 1.0 else 2]:
+        for h in (cut * length, (1.0 - cut) * length)[: 1 if cut == 1.0 else 2]:
             block = self._steps(time, q, qd, 1, h)
             if not self._trusted(block, time, _LOST):
                 return []
@@ -304,7 +317,8 @@ class FixedSteps:
 
 
 def _margin(way: list[Block]) -> float:
-    return min(float(block.margin[0]) for block in way)
+    """Return the least margin of the parts of a way; -1 if there is none."""
+    return min((float(block.margin[0]) for block in way), default=-1.0)
 
 
 def least_margin(method: Method) -> float:

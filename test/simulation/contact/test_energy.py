@@ -378,7 +378,7 @@ def test_a_ball_rolls_down_a_ball_to_second_order():
     )
     q = at((R + r) * np.sin(start), 0.0, (R + r) * np.cos(start))
     for step in STEPS:
-        sim = rd.Simulation(robot, contacts=[ball], q=q, period=0.005, step=step)
+        sim = rd.Simulation(robot, contacts=[ball], q=q, period=step, step=step)
         off = []
         while True:
             seen = sim.step(np.zeros(6))

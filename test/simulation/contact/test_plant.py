@@ -57,7 +57,7 @@ def torques(squeeze):
 
 def test_rigid_grasps_are_the_engines_as_the_step_goes_to_zero():
     """Without friction in the joints the motion differs from the engine's by the square of the
-    step, forces, which are those of the step's middle, by the step.
+    step; forces, which are means over the period, by what torques change in it.
 
     Over 0.08 s of quick motion: both plants from the same start, with the same wrenches.
     """
@@ -89,9 +89,8 @@ def test_rigid_grasps_are_the_engines_as_the_step_goes_to_zero():
         assert abs(plant.engine.energy() - energy - plant.engine.books().total()) < 1e-3
     ratio = errors[0] / errors[1]
     assert_allclose(ratio[:3], 4.0, rtol=0.15)
-    assert_allclose(ratio[3], 2.0, rtol=0.15)
     assert errors[1][0] < 2e-5
-    assert errors[1][3] < 2.0
+    assert errors[1][3] < 2.0, errors
 
 
 @pytest.mark.parametrize("kind", ["soft finger", "frictional point"])
@@ -151,16 +150,15 @@ def test_a_measured_impact_is_its_mean_over_the_period(e):
     own = Scene(own.system, own.contacts, (wall,))
     plant = ScenePlant(own, start, PERIOD, settings(damping_scale=0.0))
     # 2.6 kg pushed by 2.6 N: 2 mm take 63 ms, and end at 63 mm/s.
-    impulses = []
+    impulses, speeds = [], [0.0]
     for _ in range(40):
         plant.step(np.array([1.3, -1.3]))  # z of the second finger points against the first
         impulses.append(plant.contacts()[2].force[2] * PERIOD)
+        speeds.append(plant.truth().object_twist[3])
     report = plant.contacts()[2]
     assert report.impacts == 1
-    blow = max(impulses)
-    # What does not bounce is pressed on: the last step's force is added.
-    pressed = 2.6 * PERIOD if e == 0.0 else 0.0
-    assert_allclose(blow, (1.0 + e) * 2.6 * np.sqrt(2.0 * 0.002) + pressed, rtol=1e-3)
+    assert max(speeds) < np.sqrt(2.0 * 0.002) < max(speeds) + PERIOD
+    assert_allclose(impulses, 2.6 * (PERIOD - np.diff(speeds)), atol=1e-9)
     assert_allclose(report.force[2], 2.6 if e == 0.0 else 0.0, rtol=1e-6)
 
 

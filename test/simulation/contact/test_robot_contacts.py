@@ -189,6 +189,78 @@ def test_impulses_that_miss_the_laws_are_told(caplog):
     assert caplog.text.count("impulses miss the laws of contact by 2e-06") == 1
 
 
+@pytest.mark.parametrize(("mass", "told"), [(1.0, False), (1e-3, True)])
+def test_light_bodies_under_heavy_ones_are_judged_by_their_velocities(mass, told, caplog):
+    """A tonne slides on a plate: of its impulses what moves a gram by 0.3 mm/s is 1e-7."""
+    bodies = {"plate": mass, "load": 1000.0}
+    links = [LinkElement(one, m, (0, 0, 0), 0.01 * m * np.eye(3)) for one, m in bodies.items()]
+    joints = [JointElement(f"free {one}", "floating", "world", one) for one in bodies]
+    robot = rd.Robot.from_mechanism(
+        Mechanism("two", (LinkElement("world"), *links), tuple(joints))
+    )
+    material, top = Material(0.6), plane((0, 0, 0.05), (0, 0, 1))
+    points = [(x, y, -0.05) for x, y in itertools.product((-0.1, 0.1), repeat=2)]
+    floor = vertices(PointContact("floor", "plate", material=material), points)
+    load = PointContact("load", "load", surface=top, on="plate", material=material)
+    sim = rd.Simulation(
+        robot,
+        contacts=[*floor, *vertices(load, points)],
+        q=[*at(0, 0, 0.05), *at(0, 0, 0.15)],
+        qd=[*np.zeros(9), 0.3, 0.0, 0.0],
+    )
+    for _ in range(100):
+        sim.step(np.zeros(12))
+    assert ("impulses miss the laws of contact" in caplog.text) is told
+
+
+def rod_on_its_leading_tip():
+    """Painleve's rod: no finite forces satisfy the laws, an impulse stops its slip."""
+    angle = 0.9  # to the vertical
+    robot = floating(1.0, (1 / 12, 1 / 12, 1e-4))
+    q = at(0.0, 0.0, 0.5 * np.cos(angle))
+    q[4], q[6] = np.sin(angle / 2), np.cos(angle / 2)
+    velocity = robot.pose("body", q)[:3, :3].T @ [-3.0, 0.0, 0.0]
+    tip = PointContact("tip", "body", (0, 0, -0.5), material=Material(2.0))
+    return robot, [tip], q, [0, 0, 0, *velocity]
+
+
+def block_that_stops(**soft):
+    """A block on the floor whose slip ends in the second period."""
+    contacts = corners((0.1, 0.1, 0.1), Material(0.5, **soft))
+    return floating(1.0), contacts, at(0.0, 0.0, 0.1), [0, 0, 0, 0.07, 0, 0]
+
+
+def ball_that_bounces():
+    """A ball that strikes the floor within the first period, with spin."""
+    ball = PointContact("ball", "body", radius=0.05, material=Material(0.3, restitution=0.7))
+    return floating(1.0), [ball], at(0.0, 0.0, 0.055), [0, 10.0, 0, 0, 0, -1.0]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        rod_on_its_leading_tip(),
+        block_that_stops(),
+        block_that_stops(stiffness=1e5, damping=100.0),
+        ball_that_bounces(),
+    ],
+    ids=["painleve", "block", "soft block", "ball"],
+)
+def test_forces_are_the_means_that_change_the_momentum(case):
+    """m (v1 - v0) / T = m g + the mean force, whatever happens within a period."""
+    robot, contacts, q, qd = case
+    period, m = 0.01, 1.0
+    sim = rd.Simulation(robot, contacts=contacts, q=q, qd=qd, period=period)
+    before = robot.pose("body", q)[:3, :3] @ qd[3:]
+    for _ in range(10):
+        state = sim.step(np.zeros(6))
+        after = robot.pose("body", state.q)[:3, :3] @ state.qd[3:]
+        force = sum(one.axes.T @ one.force for one in sim.contacts)
+        # The energy balance changes velocities of the rod by less than 1e-7 m/s.
+        assert_allclose(force, m * (after - before) / period + [0, 0, 9.81 * m], atol=1e-5)
+        before = after
+
+
 def test_the_angle_of_repose_is_arctan_mu():
     """Within 1e-6 of arctan(mu) the block rests on one side and slides on the other."""
     mu = 0.4

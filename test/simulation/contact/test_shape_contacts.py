@@ -197,7 +197,7 @@ def test_a_ball_runs_down_a_ball(friction):
     q = at((R + r) * np.sin(start), 0.0, (R + r) * np.cos(start))
 
     def worst(step):
-        sim = rd.Simulation(robot, contacts=[contact], q=q, period=0.005, step=step)
+        sim = rd.Simulation(robot, contacts=[contact], q=q, period=step, step=step)
         off = []
         while True:
             seen = sim.step(np.zeros(6))

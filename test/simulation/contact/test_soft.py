@@ -173,8 +173,8 @@ def test_a_body_rests_where_springs_bear_it():
     assert contact.state is ContactMode.STICKING
     assert_allclose(contact.force[2], M * G * np.cos(angle), rtol=1e-8)
     along = contact.axes[:2].T @ contact.force[:2]
-    assert_allclose(along @ t, -M * G * np.sin(angle), rtol=1e-6)
-    assert_allclose(seen.qd, 0.0, atol=1e-6)  # what is left of swinging
+    assert_allclose(along @ t, -M * G * np.sin(angle), rtol=3e-6)  # what is left of swinging
+    assert_allclose(seen.qd, 0.0, atol=1e-6)
 
 
 @pytest.mark.book("K5")
