@@ -19,10 +19,10 @@ LONGEST_FUNCTION = 10_000
 ENTRY, PREPARE = "robot_dynamics_loop", "robot_dynamics_prepare"
 
 
-class _Module(Module):
+class CoreModule(Module):
     """A module whose cores are written as they are asked for."""
 
-    def __init__(self, fma: bool, columns: int) -> None:
+    def __init__(self, fma: bool, columns: int = 1) -> None:
         super().__init__(fma, columns)
         self._cores: dict[tuple[int, int, bool], str] = {}
 
@@ -60,7 +60,7 @@ def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> tup
         fma: Whether the processor fuses multiplication and addition.
         columns: How many calls of one state to make side by side.
     """
-    module = _Module(fma, columns)
+    module = CoreModule(fma, columns)
     if parts.preparation is not None:
         module.direct_core(parts.preparation, PREPARE, exported=True)
     else:
