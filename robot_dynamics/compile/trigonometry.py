@@ -191,7 +191,7 @@ def write_arc_tangent(arithmetic: Arithmetic, y: str, x: str) -> str:
         return binary("fsub", head, binary("fsub", angle, tail))
 
     height, width = arithmetic.intrinsic("fabs", y), arithmetic.intrinsic("fabs", x)
-    flat = compare("olt", height, width)
+    flat = compare("ole", height, width)
     small, large = select(flat, height, width), select(flat, width, height)
     # Above atan(0.66) the tangent of the angle less pi/4.
     turned = compare("ogt", small, binary("fmul", large, constant(0.66)))
