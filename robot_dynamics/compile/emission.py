@@ -27,6 +27,7 @@ class CoreModule(Module):
         self._cores: dict[tuple[int, int, bool], str] = {}
 
     def core(self, program: Program, lanes: Lanes, uniform: bool) -> str:
+        """Return the name of the block core of a program, which is written if need be."""
         key = (id(program), lanes.width, uniform)
         if key not in self._cores:
             name = self._cores[key] = f"core{len(self._cores)}"

@@ -179,7 +179,9 @@ def _write_state(core: Core) -> None:
 
     places: dict[int, list[tuple[int, int]]] = {}
     ports = program.ports
-    for port, (start, size) in enumerate(zip(ports.output_starts, ports.output_sizes, strict=True)):
+    for port, (start, size) in enumerate(
+        zip(ports.output_starts, ports.output_sizes, strict=True)
+    ):
         for element, value in enumerate(program.results[start : start + size]):
             if isinstance(value, int):
                 places.setdefault(value, []).append((port, element))

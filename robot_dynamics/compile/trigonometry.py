@@ -7,10 +7,10 @@ parts (Cody and Waite, Software Manual for the Elementary Functions, 1980), the 
 the remainder are the polynomials of fdlibm (Sun Microsystems, 1993; k_sin.c and k_cos.c), and the
 last two bits of k say which of the two goes where and with which sign.
 
-Measured against extended precision, the error of sine and cosine is below 1.5 units in the last place (and below 1
-for 99.8 % of angles) for |x| <= 1e7, below 2.5 units without fused multiplications. Above, up to
-1e15, it is below 1.3e-16, or without fused multiplications of the order of the spacing of such
-angles. The sine of anything larger, and of what is not finite, is nan.
+Measured against extended precision, the error of sine and cosine is below 1.5 units in the last
+place (and below 1 for 99.8 % of angles) for |x| <= 1e7, below 2.5 units without fused
+multiplications. Above, up to 1e15, it is below 1.3e-16, or without fused multiplications of the
+order of the spacing of such angles. The sine of anything larger or not finite is nan.
 """
 
 from __future__ import annotations
