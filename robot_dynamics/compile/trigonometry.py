@@ -15,6 +15,8 @@ order of the spacing of such angles. The sine of anything larger or not finite i
 
 from __future__ import annotations
 
+import math
+
 from robot_dynamics.compile.writer import Lanes, Writer
 
 _SIN = (
@@ -65,8 +67,6 @@ _ATAN_Q = (
     2.485846490142306297962e1,
     1.0,
 )
-# pi / 4 in two parts.
-_EIGHTH_TURN = (float.fromhex("0x1.921fb54442d18p-1"), float.fromhex("0x1.1a62633145c07p-55"))
 
 
 class Arithmetic:
@@ -187,8 +187,7 @@ def write_arc_tangent(arithmetic: Arithmetic, y: str, x: str) -> str:
 
     def less(angle: str, eighths: float) -> str:
         """Return a number of eighths of a turn less an angle."""
-        head, tail = (constant(eighths * part) for part in _EIGHTH_TURN)
-        return binary("fsub", head, binary("fsub", angle, tail))
+        return binary("fsub", constant(eighths * math.pi / 4.0), angle)
 
     height, width = arithmetic.intrinsic("fabs", y), arithmetic.intrinsic("fabs", x)
     flat = compare("ole", height, width)
@@ -205,10 +204,8 @@ def write_arc_tangent(arithmetic: Arithmetic, y: str, x: str) -> str:
         binary("fmul", z, arithmetic.polynomial(z, _ATAN_P)),
         arithmetic.polynomial(z, _ATAN_Q),
     )
-    low = select(turned, constant(_EIGHTH_TURN[1]), constant(0.0))
-    angle = arithmetic.multiply_add(t, ratio, low)
-    angle = binary("fadd", t, angle)
-    angle = select(turned, binary("fadd", constant(_EIGHTH_TURN[0]), angle), angle)
+    angle = arithmetic.multiply_add(t, ratio, t)
+    angle = select(turned, binary("fadd", constant(math.pi / 4.0), angle), angle)
     angle = select(flat, angle, less(angle, 2.0))
     bits = writer.emit(f"bitcast {real} {x} to {integer}")
     behind = writer.emit(f"icmp slt {integer} {bits}, {lanes.whole(0)}")
