@@ -30,6 +30,7 @@ EXTRAS = {
     "study": ["matplotlib", "pyarrow>=15", "scipy>=1.15"],
     "cluster": ["distributed>=2024.1"],
     "learn": ["gymnasium>=1.0"],
+    "gpu": ["cupy-cuda13x[ctk]>=14"],  # with drivers of CUDA 12: cupy-cuda12x[ctk]
     "mujoco": ["mujoco>=3.1"],
     # Before 3.17 convex bodies that are apart had other points than those that touch.
     "collision": ["mujoco>=3.17", "trimesh>=4.4"],

@@ -54,6 +54,7 @@ KNOWN_CIRCLES: set[frozenset[str]] = set()
 
 # Third-party packages that may be missing are imported in one folder only.
 AT_HOME = {
+    "cupy": {"compile"},
     "daqp": {"dynamics"},
     "llvmlite": {"compile"},
     "rclpy": {"nodes"},

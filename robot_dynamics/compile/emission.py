@@ -19,14 +19,15 @@ LONGEST_FUNCTION = 10_000
 ENTRY, PREPARE = "robot_dynamics_loop", "robot_dynamics_prepare"
 
 
-class _Module(Module):
+class CoreModule(Module):
     """A module whose cores are written as they are asked for."""
 
-    def __init__(self, fma: bool, columns: int) -> None:
+    def __init__(self, fma: bool, columns: int = 1) -> None:
         super().__init__(fma, columns)
         self._cores: dict[tuple[int, int, bool], str] = {}
 
     def core(self, program: Program, lanes: Lanes, uniform: bool) -> str:
+        """Return the name of the block core of a program, which is written if need be."""
         key = (id(program), lanes.width, uniform)
         if key not in self._cores:
             name = self._cores[key] = f"core{len(self._cores)}"
@@ -60,7 +61,7 @@ def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> tup
         fma: Whether the processor fuses multiplication and addition.
         columns: How many calls of one state to make side by side.
     """
-    module = _Module(fma, columns)
+    module = CoreModule(fma, columns)
     if parts.preparation is not None:
         module.direct_core(parts.preparation, PREPARE, exported=True)
     else:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -119,7 +119,10 @@ def check_parameters(
 
 
 def stack_inputs(
-    ports: Ports, arrays: Sequence[ArrayLike], batch: Shape = ()
+    ports: Ports,
+    arrays: Sequence[ArrayLike],
+    batch: Shape = (),
+    asarray: Callable[..., Any] = np.asarray,
 ) -> tuple[list[NDArray[np.float64]], Shape]:
     """Check the shapes of inputs and broadcast their leading dimensions.
 
@@ -127,6 +130,7 @@ def stack_inputs(
         ports: What the inputs are for.
         arrays: One array for each input, shape (..., *input shape).
         batch: Leading dimensions to broadcast with.
+        asarray: Makes the arrays, NumPy's or those of a library with its interface.
 
     Returns:
         The inputs as (*batch, size) arrays, which may be views, and the leading dimensions.
@@ -141,7 +145,7 @@ def stack_inputs(
         )
     values = []
     for (name, shape), given in zip(ports.inputs, arrays, strict=True):
-        value = np.asarray(given, dtype=np.float64)
+        value = asarray(given, dtype=np.float64)
         leading = value.ndim - len(shape)
         if leading < 0 or value.shape[leading:] != shape:
             raise ShapeError(

@@ -81,15 +81,18 @@ class Algorithm:
         has = lengths(model)
         return {name: _resolved(shape, has) for name, shape in self.outputs.items()}
 
-    def program(self, model: Model, *options: Any, more: int = 0) -> Program:
+    def program(
+        self, model: Model, *options: Any, more: int = 0, constant: bool = False
+    ) -> Program:
         """Return the program for a model, which reads its parameter block.
 
         Args:
             model: The mechanism.
             options: Further arguments of the function, such as a link.
             more: The number of parameters that follow the model's in its block.
+            constant: Whether the model's parameters are constants and there is no block.
         """
-        return self.traced(model, model, self.input_lengths(model), options, more)
+        return self.traced(model, model, self.input_lengths(model), options, more, constant)
 
     def traced(
         self,
@@ -98,6 +101,7 @@ class Algorithm:
         inputs: Mapping[str, tuple[int, ...]],
         options: Sequence[Any] = (),
         more: int = 0,
+        constant: bool = False,
     ) -> Program:
         """Return the program for another first argument than a model, such as closure functions.
 
@@ -107,11 +111,14 @@ class Algorithm:
             inputs: Lengths of the inputs by name; inputs that are left out are empty.
             options: See `program`.
             more: See `program`.
+            constant: See `program`.
         """
         own = block_size(model)
+        constants = pack(model).tolist() if constant else []
 
         def run(*given: Any) -> dict[str, Any]:
             *values, block = given
+            block = [*constants, *block]
             by_name = dict(zip(inputs, values, strict=True))
             found = self.function(
                 system,
@@ -123,7 +130,7 @@ class Algorithm:
             named = zip(outputs, (found,) if len(outputs) == 1 else found, strict=False)
             return {name: _components(result) for name, result in named}
 
-        return trace(run, self.name, inputs, own + more)
+        return trace(run, self.name, inputs, own + more - len(constants))
 
     def bind(
         self,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compile.errors import ShapeError
+from robot_dynamics.compile.gpu import GpuFunction
 from robot_dynamics.dynamics.algorithm import Algorithm, place
 from robot_dynamics.dynamics.jacobian import AXES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
@@ -51,13 +52,21 @@ class Functions(dict[Any, Function]):
         Raises:
             RobotDynamicsError: If a joint moves no inertia, and the algorithm needs it.
         """
+        self._require_inertia(algorithm)
+        if self.long_tree is not None and algorithm in self.long_tree.functions:
+            return self.long_tree.functions[algorithm]
+        return algorithm.bind(self._model, *options, **how)
+
+    def on_gpu(self, algorithm: Algorithm) -> GpuFunction:
+        """Return an algorithm as a function on the GPU; errors as of `bound` and `GpuFunction`."""
+        self._require_inertia(algorithm)
+        return GpuFunction(algorithm.program(self._model, constant=True))
+
+    def _require_inertia(self, algorithm: Algorithm) -> None:
         constrained = self._model.constraint_count > 0
         needed = algorithm.needs_inertia
         if needed == "always" or (needed == "without loops" and not constrained):
             require_inertia(self._model)
-        if self.long_tree is not None and algorithm in self.long_tree.functions:
-            return self.long_tree.functions[algorithm]
-        return algorithm.bind(self._model, *options, **how)
 
 
 def leading_shape(values: Any) -> tuple[int, ...]:

@@ -7,25 +7,45 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from robot_dynamics.arrays import Array, Batch, Vector
+from robot_dynamics.compile.gpu import GpuFunction
 from robot_dynamics.dynamics.arguments import pose_matrix, several_names
+from robot_dynamics.dynamics.closed_loop import CLOSED_LOOP
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
+from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
+from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
 from robot_dynamics.dynamics.inertial_parameters import inertias_of
+from robot_dynamics.dynamics.inverse import BIAS_FORCES, INVERSE_DYNAMICS
 from robot_dynamics.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model import Link, Mechanism, build, transform_of
 from robot_dynamics.robot.derivatives import Derivatives
 from robot_dynamics.robot.explicit_robot import ExplicitRobot
 from robot_dynamics.spatial import Inertia, Transform
 
+#: Methods of `Robot` that run on a GPU.
+OnGpu = Literal[
+    "inverse_dynamics", "bias_forces", "inertia_matrix", "tree_forward_dynamics", "closed_loop"
+]
 #: Name of a frame, or of two frames together.
 Frames = str | tuple[str, str]
 #: A pose (4, 4) or position (3,); of two frames by "absolute" and "relative".
 Target = Batch | Mapping[str, Batch]
+
+_ON_GPU = {
+    algorithm.name: algorithm
+    for algorithm in (
+        INVERSE_DYNAMICS,
+        BIAS_FORCES,
+        INERTIA_MATRIX,
+        TREE_FORWARD_DYNAMICS,
+        CLOSED_LOOP,
+    )
+}
 
 
 class Robot(Derivatives):
@@ -265,6 +285,26 @@ class Robot(Derivatives):
         if check:
             explicit.check(samples)
         return explicit
+
+    def on_gpu(self, method: OnGpu) -> GpuFunction:
+        """Return a method of this robot as a function of many states on an NVIDIA GPU.
+
+        Each thread evaluates one state in double precision. The function takes arrays of CuPy or
+        NumPy and returns arrays of CuPy, see `GpuFunction`. The robot's parameters are constants
+        of its code, which is made anew for another robot, in a second or so.
+
+        Args:
+            method: "inverse_dynamics", "bias_forces", "inertia_matrix", "tree_forward_dynamics" or
+                "closed_loop"; inputs and results are those of the method.
+
+        Raises:
+            UnknownNameError: If it is another name.
+            CompilerError: If CuPy is not installed, or a program has more than 10000 operations.
+            RobotDynamicsError: If nothing that a joint moves has inertia and the method needs it.
+        """
+        if method not in _ON_GPU:
+            raise UnknownNameError("function on a GPU", str(method), _ON_GPU)
+        return self._functions.on_gpu(_ON_GPU[method])
 
 
 def load(
