@@ -31,9 +31,7 @@ def payload_schedule(
         (
             int(at),
             tuple(
-                one
-                for one, (begin, end) in zip(payloads, stays, strict=True)
-                if begin <= at < end
+                one for one, (begin, end) in zip(payloads, stays, strict=True) if begin <= at < end
             ),
         )
         for at in changes

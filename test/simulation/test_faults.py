@@ -11,7 +11,8 @@ import pytest
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.simulation.faults import KINDS, Faults, FaultSettings, fault_of
 
-ARMS = ("left", "right")
+ARMS = {"left": slice(0, 2), "right": slice(2, 5)}
+JOINTS = ("left_1", "left_2", "right_1", "right_2", "right_3")
 
 
 def when(faults, kind, arm, ticks=20):
@@ -28,7 +29,7 @@ def test_planned_faults_last_as_long_as_stated():
     """Times are rounded to control periods; one that lasts less than a period lasts one."""
     planned = [
         FaultSettings("silent", 0.01, "left", 0.006),
-        FaultSettings("torque_dropout", 0.0, "right", 1e-6),
+        FaultSettings("drive_gain", 0.0, "right", 1e-6, value=0.5),
         FaultSettings("frozen", 0.036),
     ]
     for _ in range(2):
@@ -37,7 +38,7 @@ def test_planned_faults_last_as_long_as_stated():
         faults.reset()
         assert when(faults, "silent", "right") == []
         faults.reset()
-        assert when(faults, "torque_dropout", "right") == [0]
+        assert when(faults, "drive_gain", "right") == [0]
         faults.reset()
         assert when(faults, "frozen", "left") == when(faults, "frozen", "right") == [18, 19]
         faults.reset()

@@ -134,7 +134,7 @@ def test_torques_that_are_none_are_refused(torque):
 def test_drives_drop_out_of_torque_mode():
     """One arm gets no torque while it lasts; measurements go wrong in the same period."""
     faults = (
-        FaultSettings("torque_dropout", 0.002, "right", 0.004),
+        FaultSettings("drive_gain", 0.002, "right", 0.004, value=0.0),
         FaultSettings("position_nan", 0.004, "left", 0.002),
     )
     plant = counting(command_delay_periods=0, faults=faults)
@@ -163,7 +163,7 @@ NOISY = SensorSettings(position=1e-4, velocity=2e-3, force=0.5, moment=0.02)
 
 def sensors_of(settings, seed=0, faults=None):
     """Return the sensors of two arms with three and four joints."""
-    return Sensors(settings, seed, ARMS, faults or Faults(tuple(ARMS), (), 0.002))
+    return Sensors(settings, seed, ARMS, faults or Faults(ARMS, (), 0.002))
 
 
 def run(sensors, ticks=8):
@@ -251,7 +251,7 @@ def test_wrist_sensors_are_scaled_and_drift():
 
 def test_a_sensor_is_tared_and_inverted_while_a_fault_lasts():
     """What it measures at the onset is taken away; the other arm's stays as it is."""
-    faults = Faults(tuple(ARMS), (), 0.002)
+    faults = Faults(ARMS, (), 0.002)
     sensors = sensors_of(SensorSettings(), 0, faults)
 
     def seen(tick):
@@ -263,7 +263,7 @@ def test_a_sensor_is_tared_and_inverted_while_a_fault_lasts():
         own, other = seen(tick)[::-1]
         assert_allclose(own, np.full(6, expected) + (0 if 0 < tick < 3 else TRUE.wrenches[1]))
         assert_allclose(other, TRUE.wrenches[0] + tick)
-    faults.switch([fault_of("wrench_inverted left 0.002")])
+    faults.switch([fault_of("wrench_scale=-1 left 0.002")])
     faults.move(4)
     assert_allclose(seen(1), [-TRUE.wrenches[0] - 1, TRUE.wrenches[1] + 1])
 
@@ -293,7 +293,7 @@ def test_an_arm_may_be_sampled_less_often():
 )
 def test_faults_spoil_one_number_of_their_arm(kind, field, at):
     """Only for as long as they are on, and the true arrays are left alone."""
-    faults = Faults(tuple(ARMS), (), 0.002)
+    faults = Faults(ARMS, (), 0.002)
     sensors = sensors_of(SensorSettings(), 0, faults)
     faults.switch([fault_of(f"{kind} right 0.002")])
     assert sensors.measure(TRUE) is TRUE
@@ -308,7 +308,7 @@ def test_faults_spoil_one_number_of_their_arm(kind, field, at):
 
 def test_stuck_sensors_keep_what_they_said():
     """All of one arm's numbers stand still; time and the other arm go on."""
-    faults = Faults(tuple(ARMS), (), 0.002)
+    faults = Faults(ARMS, (), 0.002)
     sensors = sensors_of(SensorSettings(), 0, faults)
     before = run(sensors, 3)[-1]
     faults.switch([fault_of("stuck_sensors left")])

@@ -133,7 +133,9 @@ HAZARDS = (
     Hazard("joints in another order", True, "wrong_order", bound=None, recovery="none"),
     Hazard("velocities missing", True, "no_velocities 0.002", "velocity"),
     _false("joint names of the arms swapped", "swapped_joints 0.002", "names seem swapped"),
-    _false("positions in degrees", "position_scale=57.29578 left 0.002", "it seems to be in degrees"),
+    _false(
+        "positions in degrees", "position_scale=57.29578 left 0.002", "it seems to be in degrees"
+    ),
     _false("a position jumps", "position_offset=0.5 right_joint1 0.002", "jumped by"),
     _false("velocities with the wrong sign", "velocity_scale=-1 left 0.3", "sign seems", 0.3),
     _false("velocities in degrees", "velocity_scale=57.29578 left 0.3", "degrees per second", 0.3),

@@ -172,7 +172,8 @@ class TimeStepping:
         for array, was in zip(self.state, saved.state, strict=True):
             array[...] = was
         _, self.correction, self.crowded, self._trusted, motion = saved
-        came = self._motion() - motion
+        with np.errstate(invalid="ignore"):  # of velocities without bound
+            came = self._motion() - motion
         self.state.account[:, 0] += came[:, 0]
         self.state.account[:, 3:] += came[:, 1:]
         self._stepped = False
