@@ -19,6 +19,7 @@ import argparse
 import csv
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -43,8 +44,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid.closure import contact_planes
-from robot_dynamics.manipulation.system import Arm
-from robot_dynamics.simulation.faults import FaultKind
 from robot_dynamics.simulation.settings import EngineName
 
 Array = NDArray[np.float64]
@@ -70,21 +69,22 @@ _NO_TORQUE = 0.1  # [N m or N]
 _SHOWS = (1e-3, 0.02, 5.0)
 
 _STILL, _DEGREES = r"seems to stand still|not stale data", "it seems to be in degrees"
-_STALE = "not stale data under new time stamps|stale, repeated or false data"
-_JUMP = "stale, repeated or false data"
+_STALE_OR_FALSE = "stale, repeated or false data"
+_STALE = f"not stale data under new time stamps|{_STALE_OR_FALSE}"
 _SENSOR = r"wrist sensor"
-#: By error: kind and value of the fault, and what the sentence of the stop must contain.
-FAULTS: dict[str, tuple[FaultKind, float | None, str]] = {
-    "late_joints": ("late_joints", 0.5, _STALE),
-    "stuck_sensors": ("stuck_sensors", None, f"{_STALE}|{_SENSOR}"),  # the wrist sensor's as well
-    "swapped_joints": ("swapped_joints", None, "names seem swapped"),
-    "velocity_sign": ("velocity_scale", -1.0, "its sign seems to be wrong"),
-    "velocity_degrees": ("velocity_scale", np.degrees(1.0), f"{_DEGREES} per second"),
-    "velocity_zero": ("velocity_scale", 0.0, _STILL),
-    "position_degrees": ("position_scale", np.degrees(1.0), _DEGREES),
-    "position_jump": ("position_offset", 0.5, _JUMP),
-    "wrench_tared": ("wrench_tared", None, _SENSOR),
-    "wrench_inverted": ("wrench_scale", -1.0, _SENSOR),
+_IN_DEGREES = f"value: {math.degrees(1.0)}"
+#: By error its kind of fault, with its value, and what the sentence of the stop must contain.
+FAULTS = {
+    "late_joints": ("late_joints, value: 0.5", _STALE),
+    "stuck_sensors": ("stuck_sensors", f"{_STALE}|{_SENSOR}"),  # the wrist sensor's as well
+    "swapped_joints": ("swapped_joints", "names seem swapped"),
+    "velocity_sign": ("velocity_scale, value: -1.0", "its sign seems to be wrong"),
+    "velocity_degrees": (f"velocity_scale, {_IN_DEGREES}", f"{_DEGREES} per second"),
+    "velocity_zero": ("velocity_scale, value: 0.0", _STILL),
+    "position_degrees": (f"position_scale, {_IN_DEGREES}", _DEGREES),
+    "position_jump": ("position_offset, value: 0.5", _STALE_OR_FALSE),
+    "wrench_tared": ("wrench_tared", _SENSOR),
+    "wrench_inverted": ("wrench_scale, value: -1.0", _SENSOR),
 }
 _PAYLOAD = r"payload|its mass is|its centre of mass is"
 #: At the start wrong positions are out of limits, or not at the grasp.
@@ -195,30 +195,23 @@ def edges() -> Iterator[Edge]:
             for error, change in payloads().items():
                 changes = (*_CHANGES.get(cell, ()), f"plant.{change}")
                 yield Edge(cell, engine, error, "", "", changes, _PAYLOAD)
-        every = build_system(load_scenario(cell)).arms
-        for error, (kind, value, cause) in FAULTS.items():
-            for arms, own in (("one arm", every[:1]), ("all arms", every)):
+        first = load_scenario(cell).cell.arms[0].name
+        for error, (kind, cause) in FAULTS.items():
+            for arms, arm in (("one arm", first), ("all arms", "")):
                 for onset, time_s in ONSETS.items():
-                    faults = [_fault(kind, value, arm, time_s) for arm in own]
-                    change = f"plant.faults={json.dumps(faults)}"
+                    fault = f"plant.faults=[{{kind: {kind}, time_s: {time_s}, arm: '{arm}'}}]"
                     false = f"{cause}|{_REFUSED}" if time_s == 0.0 else cause
-                    yield Edge(cell, "engine", error, arms, onset, (change,), false)
+                    yield Edge(cell, "engine", error, arms, onset, (fault,), false)
         sensors = {
             "force bias 10 N": "force_bias=[10, 0, 0]",
             "force bias 40 N": "force_bias=[40, 0, 0]",
             "force drift 20 N/s": "force_drift=[20, 0, 0]",
-            "force scale 0.1": f"wrench_scale={{{every[0].name}: 0.1}}",
+            "force scale 0.1": f"wrench_scale={{{first}: 0.1}}",
         }
         for error, change in sensors.items():
             arms = "one arm" if "scale" in error else "all arms"
             changes = (f"plant.sensors.{change}",)
             yield Edge(cell, "engine", error, arms, "before the start", changes, _SENSOR)
-
-
-def _fault(kind: FaultKind, value: float | None, arm: Arm, time_s: float) -> dict[str, object]:
-    """Return a fault of an arm as a scenario has it; offsets are of the first joint alone."""
-    whose = {"joint": arm.joints[0]} if kind == "position_offset" else {"arm": arm.name}
-    return {"kind": kind, "value": value, "time_s": time_s, **whose}
 
 
 def payloads() -> dict[str, str]:
