@@ -41,7 +41,7 @@ from robot_dynamics.simulation.payloads import payload_schedule, with_payloads
 from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement, Sensors
-from robot_dynamics.simulation.settings import PlantSettings
+from robot_dynamics.simulation.settings import PayloadSettings, PlantSettings
 
 Mask = NDArray[np.bool_]
 EngineMaker = Callable[[Scene, Array, float, PlantSettings], SceneEngine]
@@ -215,7 +215,8 @@ class ScenePlant(Plant):
 
     Raises:
         ArgumentError: If the settings do not fit the scene; see the engines.
-        RobotDynamicsError: If MuJoCo is not installed, or does not have a part of the scene.
+        RobotDynamicsError: If MuJoCo is not installed, or does not have a part of the scene, or
+            payloads leave the object without positive mass or inertia.
     """
 
     engine: SceneEngine
@@ -230,12 +231,14 @@ class ScenePlant(Plant):
     ) -> None:
         system, engine = scene.system, engine or _engine_of(scene, settings)
         self._start = np.array(start, dtype=float)
-        na, engines = len(system.joint_names), {}
+        na = len(system.joint_names)
+        engines: dict[tuple[PayloadSettings, ...], SceneEngine] = {}
         schedule = payload_schedule(settings.payloads, period)
         for _, carried in schedule:
             if carried not in engines:
                 own = replace(scene, system=with_payloads(system, carried)) if carried else scene
                 engines[carried] = engine(own, self._start, period, settings)
+                engines[carried].begin()  # it has all its parts from then on
         #: Each from its control period on: it goes on from the state of the one before.
         self._engines = [(tick, engines[carried]) for tick, carried in schedule]
         made = self._engines[0][1]
