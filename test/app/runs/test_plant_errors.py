@@ -61,7 +61,7 @@ def test_a_payload_comes_and_goes(plant):
     recording = simulate(scenario, duration=0.28).recording
     for first, last, mass in ((20, 50, 10.0), (51, 100, 12.0), (101, 139, 10.0)):
         found = supporting_force(scenario, recording, first, last, mass)
-        assert found[2] == pytest.approx(mass * G, rel=2e-3)
+        assert found[2] == pytest.approx(mass * G, rel=3e-4)
 
 
 @PLANTS
@@ -177,7 +177,7 @@ def test_a_payload_is_no_error_of_energy():
     for tick in range(80):
         sim.step(np.zeros(len(sim.joint_names)))
         engine = sim._plant.engine
-        if tick >= 50:
+        if tick >= 49:  # the payload has just come
             off.append(engine.energy() - engine.books().total())
     assert np.ptp(off) < 1e-3
 
