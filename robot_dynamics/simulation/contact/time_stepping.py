@@ -76,8 +76,7 @@ class SavedMotion(NamedTuple):
     correction: float  #: See `TimeStepping`.
     crowded: bool  #: See `TimeStepping`.
     trusted: float  #: The longest step to be tried next [s].
-    #: Energy of groups without that of elastic contacts [J], and their momentum [N s] (g, 4).
-    motion: Array
+    energy: Array  #: Of groups, without that of elastic contacts (g,) [J].
 
 
 class TimeStepping:
@@ -148,8 +147,8 @@ class TimeStepping:
             there = self.terms.at(self.q, self.v)
             state.rates[:], state.leaving[:] = there.along @ self.v, there.before
             state.slipping[:] = self._slips(state.leaving)
-        motion = self._motion()
-        state.account[:, 0], state.account[:, 3:] = motion[:, 0], motion[:, 1:]
+        self._find_momentum()
+        state.account[:, 0], state.account[:, 3:] = self._energies(), self._balance.momentum
         if laws.elastic.any():
             with np.errstate(all="ignore"):  # what is not a number stores nothing
                 there = self.terms.at(self.q, self.v)
@@ -162,20 +161,18 @@ class TimeStepping:
     def saved(self) -> SavedMotion:
         """Return copies of all variables."""
         arrays = StepState._make(array.copy() for array in self.state)
-        return SavedMotion(arrays, self.correction, self.crowded, self._trusted, self._motion())
+        return SavedMotion(arrays, self.correction, self.crowded, self._trusted, self._energies())
 
     def restore(self, saved: SavedMotion) -> None:
         """Set the variables that `saved` returned, here or of a scene with other inertias.
 
-        The energy and the momentum that other inertias have are no errors of steps.
+        The energy that other inertias have is no error of steps.
         """
         for array, was in zip(self.state, saved.state, strict=True):
             array[...] = was
-        _, self.correction, self.crowded, self._trusted, motion = saved
+        _, self.correction, self.crowded, self._trusted, energy = saved
         with np.errstate(invalid="ignore"):  # of velocities without bound
-            came = self._motion() - motion
-        self.state.account[:, 0] += came[:, 0]
-        self.state.account[:, 3:] += came[:, 1:]
+            self.state.account[:, 0] += self._energies() - energy
         self._stepped = False
 
     def bind(self) -> None:
@@ -380,12 +377,10 @@ class TimeStepping:
         if self._trial.fastest[0] > SLOW:
             self._balance_energy()
 
-    def _motion(self) -> Array:
-        """Return energy and momentum of the groups; see `SavedMotion`."""
+    def _energies(self) -> Array:
+        """Return kinetic and potential energy of the groups at the state (g,) [J]."""
         self._find_energy()
-        self._find_momentum()
-        balance = self._balance
-        return np.column_stack([balance.kinetic + balance.potential, balance.momentum])
+        return self._balance.kinetic + self._balance.potential
 
     def _energy(self) -> float:
         """Return the potential energy of the state [J]."""
