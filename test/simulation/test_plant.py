@@ -170,7 +170,7 @@ def run(sensors, ticks=8):
     """Return what is measured of positions and wrenches that are the tick everywhere."""
     return [
         sensors.measure(
-            Measurement(n, 0.002 * n, np.full(7, n + 0.26), np.full(7, -n), np.full((2, 6), n))
+            Measurement(n, 0.002 * n, np.full(7, n + 0.26), np.full(7, -float(n)), np.full((2, 6), n))
         )
         for n in range(ticks)
     ]
@@ -266,6 +266,23 @@ def test_a_sensor_is_tared_and_inverted_while_a_fault_lasts():
     faults.switch([fault_of("wrench_scale=-1 left 0.002")])
     faults.move(4)
     assert_allclose(seen(1), [-TRUE.wrenches[0] - 1, TRUE.wrenches[1] + 1])
+
+
+def test_measurements_are_scaled_and_late_by_plan():
+    """Of one joint, of one arm, by as many periods; sign, unit and zero are scales."""
+    joints = [f"{arm}_{i}" for arm, n in (("left", 3), ("right", 4)) for i in range(n)]
+    planned = [
+        FaultSettings("position_scale", joint="left_1", value=-1.0),
+        FaultSettings("position_offset", joint="left_1", value=0.5),
+        FaultSettings("velocity_scale", arm="left", value=0.1),
+        FaultSettings("late_joints", arm="right", value=0.004),
+    ]
+    found = run(sensors_of(SensorSettings(), 0, Faults(ARMS, planned, 0.002, joints)))
+    for tick, seen in enumerate(found):
+        late = max(tick - 2, 0)
+        assert_allclose(seen.q, [tick + 0.26, 0.24 - tick, tick + 0.26, *[late + 0.26] * 4])
+        assert_allclose(seen.qd, [-0.1 * tick] * 3 + [-late] * 4)
+        assert_allclose(seen.wrenches, np.full((2, 6), tick))
 
 
 def test_missing_velocities_are_no_numbers():
