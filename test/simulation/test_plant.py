@@ -170,7 +170,9 @@ def run(sensors, ticks=8):
     """Return what is measured of positions and wrenches that are the tick everywhere."""
     return [
         sensors.measure(
-            Measurement(n, 0.002 * n, np.full(7, n + 0.26), np.full(7, -float(n)), np.full((2, 6), n))
+            Measurement(
+                n, 0.002 * n, np.full(7, n + 0.26), np.full(7, -float(n)), np.full((2, 6), n)
+            )
         )
         for n in range(ticks)
     ]
