@@ -119,7 +119,7 @@ class Sensors:
         for i, (arm, own) in enumerate(self._arms):
             if last is not None and is_on("stuck_sensors", arm):
                 q[own], qd[own], wrenches[i] = last.q[own], last.qd[own], last.wrenches[i]
-            for _, late in values("late_joints", arm):
+            for _, late in values("late_joints", arm) if joints else ():
                 back = min(faults.periods(late), len(joints) - 1)
                 q[own], qd[own] = (measured[own] for measured in joints[-1 - back])
             if is_on("swapped_joints", arm):

@@ -285,6 +285,8 @@ def test_measurements_are_scaled_and_late_by_plan():
         assert_allclose(seen.q, [tick + 0.26, 0.24 - tick, tick + 0.26, *[late + 0.26] * 4])
         assert_allclose(seen.qd, [-0.1 * tick] * 3 + [-late] * 4)
         assert_allclose(seen.wrenches, np.full((2, 6), tick))
+    soon = Faults(ARMS, [FaultSettings("late_joints", value=0.0009)], 0.002)  # less than a period
+    assert run(sensors_of(SensorSettings(), 0, soon))[2].q[0] == 2.26
 
 
 def test_missing_velocities_are_no_numbers():
