@@ -147,7 +147,7 @@ class Faults:
         late = [fault.value or 0.0 for fault in planned if fault.kind == "late_joints"]
         self.largest_delay = self.periods(max(late, default=0.0))
         for fault in planned:
-            self._require_known(fault)
+            self._require_known(fault, "plant.faults")
         self.reset()
 
     def reset(self) -> None:
@@ -200,7 +200,7 @@ class Faults:
             ArgumentError: If one can only be planned.
         """
         for fault in faults:
-            self._require_known(fault)
+            self._require_known(fault, "fault")
             if fault.kind in _PLANNED_ONLY:
                 raise ArgumentError(
                     f"fault {fault.kind!r} is switched on while arms are simulated; expected it "
@@ -214,11 +214,11 @@ class Faults:
         begin, end = interval_of(fault.time_s, fault.duration_s, self._period)
         return now + begin, now + end, fault
 
-    def _require_known(self, fault: FaultSettings) -> None:
+    def _require_known(self, fault: FaultSettings, place: str) -> None:
         if fault.arm and fault.arm not in self._arms:
-            raise UnknownNameError("arm", fault.arm, self._arms, "fault")
+            raise UnknownNameError("arm", fault.arm, self._arms, place)
         if fault.joint and fault.joint not in self.joints:
-            raise UnknownNameError("joint", fault.joint, self.joints, "fault")
+            raise UnknownNameError("joint", fault.joint, self.joints, place)
 
 
 def interval_of(time_s: float, duration_s: float, period: float) -> tuple[int, float]:

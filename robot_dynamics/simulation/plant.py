@@ -232,6 +232,8 @@ class ScenePlant(Plant):
         system, engine = scene.system, engine or _engine_of(scene, settings)
         self._start = np.array(start, dtype=float)
         na = len(system.joint_names)
+        self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
+        self.faults = Faults(self._arms, settings.faults, period, system.joint_names)
         engines: dict[tuple[PayloadSettings, ...], SceneEngine] = {}
         schedule = payload_schedule(settings.payloads, period)
         for _, carried in schedule:
@@ -251,8 +253,6 @@ class ScenePlant(Plant):
         self._smallest_torque = -self._largest_torque
         self._passive_torque = np.zeros(len(self.drives.effort) - na)
         self._delay_periods = settings.command_delay_periods
-        self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
-        self.faults = Faults(self._arms, settings.faults, period, system.joint_names)
         self._sticks = _stuck_joint(settings) is not None
         if self._sticks and not isinstance(made, SticksJoints):
             raise ArgumentError(

@@ -148,6 +148,12 @@ def test_drives_drop_out_of_torque_mode():
         plant.reset()
 
 
+def test_an_engine_without_stuck_joints_refuses_them():
+    """One of the user's own need not have them."""
+    with pytest.raises(ArgumentError, match="which Counting does not simulate"):
+        counting(faults=(FaultSettings("joint_stuck"),))
+
+
 def test_friction_scales():
     """The drives have the friction of the descriptions, scaled."""
     plain = drives_of(SYSTEM, PlantSettings())
