@@ -36,7 +36,7 @@ from robot_dynamics.simulation.engine import (
     copied,
     restore,
 )
-from robot_dynamics.simulation.faults import Faults
+from robot_dynamics.simulation.faults import Faults, interval_of
 from robot_dynamics.simulation.payloads import payload_schedule, with_payloads
 from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.scene import Scene
@@ -269,8 +269,8 @@ class ScenePlant(Plant):
                 wrenches = checked_wrenches(system.model, {push.link or held: wrench})
             except UnknownNameError as error:
                 raise ArgumentError(f"plant.pushes[{i}].link: {error}") from None
-            end = (push.time_s + push.duration_s) / period - 0.5
-            self._planned.append((round(push.time_s / period), end, wrenches))
+            acts = interval_of(push.time_s, push.duration_s, period)
+            self._planned.append((*acts, wrenches))
         self.reset()
 
     def reset(self, seed: int | None = None) -> Measurement:
