@@ -103,7 +103,8 @@ ARGUMENTS = {
         "grants it; 0 for none.",
     ),
     "faults": Argument(
-        str, "Faults from the start on: KIND [ARM] [SECONDS], separated by commas."
+        str,
+        "Faults from the start on: KIND[=VALUE] [ARM or JOINT] [SECONDS], separated by commas.",
     ),
     "output": Argument(str, "File for the recording (.npz, .mcap); none if empty."),
     "use_sim_time": Argument(

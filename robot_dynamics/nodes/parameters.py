@@ -180,8 +180,8 @@ _COMMAND_TIMEOUT = Entry(
 FAULTS = Entry(
     "faults",
     "",
-    "Faults of the simulated arms from now on, separated by commas: KIND [ARM] [SECONDS]; none "
-    "if empty. The kinds are listed under plant.faults of scenarios.",
+    "Faults of the simulated arms from now on, separated by commas: KIND[=VALUE] [ARM or JOINT] "
+    "[SECONDS]; none if empty. The kinds are listed under plant.faults of scenarios.",
     changeable=True,
 )
 _AUTOCONFIGURE = Entry(

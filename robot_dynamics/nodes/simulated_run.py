@@ -219,7 +219,7 @@ class FaultSwitch:
         """
         texts = [part for part in text.split(",") if part.strip()]
         if texts or self._faults.active:
-            self._faults.switch([fault_of(part) for part in texts])
+            self._faults.switch([fault_of(part, self._faults.joints) for part in texts])
 
     def published(self, tick: int) -> None:
         """Note that the state of a tick was published."""

@@ -29,8 +29,9 @@ Mask = NDArray[np.bool_]
 
 #: Settings that may differ from cell to cell.
 OWN_SETTINGS = (
-    "object_mass_scale", "link_mass_scale", "grasp_error", "damping_scale", "friction_scale",
-    "friction_velocity", "command_delay_periods", "torque_limit", "sensors", "seed",
+    "object_mass_scale", "object_center_error", "object_inertia_scale", "link_mass_scale",
+    "grasp_error", "gravity_tilt", "damping_scale", "friction_scale", "friction_velocity",
+    "command_delay_periods", "torque_limit", "sensors", "seed",
 )  # fmt: skip
 #: Settings of sensors that may not.
 _COMMON_SENSORS = ("velocities", "sample_periods")
@@ -134,7 +135,7 @@ class BatchPlant:
 
     Raises:
         ArgumentError: If cells differ in a setting that all have in common, or have planned
-            faults, which only single runs have.
+            faults, pushes or payloads, which only single runs have.
     """
 
     def __init__(self, motion: RigidEngine, cells: Sequence[PlantCell], period: float) -> None:
@@ -171,10 +172,12 @@ class BatchPlant:
     @staticmethod
     def _require_alike(settings: Sequence[PlantSettings]) -> None:
         first = settings[0]
-        if first.faults:
-            raise ArgumentError(
-                "plant.faults of a batch: faults are simulated one cell at a time; expected none."
-            )
+        for name in ("faults", "pushes", "payloads"):
+            if getattr(first, name):
+                raise ArgumentError(
+                    f"plant.{name} of a batch: they are simulated one cell at a time; expected "
+                    "none."
+                )
         for i, one in enumerate(settings):
             for of, other, names in (
                 (first, one, [n for n in vars(first) if n not in OWN_SETTINGS]),

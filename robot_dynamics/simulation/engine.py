@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
@@ -103,6 +104,14 @@ class HasContacts(Protocol):
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return a report of each contact: arms, points, environment joints."""
+
+
+@runtime_checkable
+class SticksJoints(Protocol):
+    """An engine whose arm joints can be stuck."""
+
+    def stick(self, joints: NDArray[np.bool_]) -> None:
+        """Have these arm joints (na,) stuck in the next control periods, and no others."""
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -16,16 +16,15 @@ FaultKind = Literal[
     "velocity_inf",
     "wrench_nan",
     "wrench_tared",
-    "wrench_inverted",
+    "wrench_scale",
     "stuck_sensors",
     "late_joints",
     "swapped_joints",
-    "velocity_sign",
-    "velocity_degrees",
-    "velocity_zero",
-    "position_degrees",
-    "position_jump",
-    "torque_dropout",
+    "position_scale",
+    "position_offset",
+    "velocity_scale",
+    "drive_gain",
+    "joint_stuck",
     "wrong_name",
     "wrong_order",
     "missing_joint",
@@ -42,37 +41,45 @@ FaultKind = Literal[
 ]
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
-
-LATE_S = 0.5  # of late joint states [s]
-JUMP = 0.5  # of a position [rad or m]
+_WITH_VALUE = (
+    *("position_scale", "position_offset", "velocity_scale", "wrench_scale"),
+    *("late_joints", "drive_gain"),
+)
+_OF_JOINTS = ("position_scale", "position_offset", "velocity_scale", "drive_gain", "joint_stuck")
+_PLANNED_ONLY = ("late_joints", "joint_stuck")  # sensors and engine prepare for them
 
 
 @dataclass(frozen=True)
 class FaultSettings:
     """Something that goes wrong.
 
-    What is measured and what drives do goes wrong in every run; what happens to messages, from
-    "wrong_name" on, where there are messages.
+    What is measured and what drives and joints do goes wrong in every run; what happens to
+    messages, from "wrong_name" on, where there are messages.
 
     Attributes:
         kind: "position_nan", "velocity_inf", "wrench_nan": a number of an arm's measurement that
             is none. "wrench_tared": what a wrist sensor measures when this begins is taken away
-            from then on. "wrench_inverted": it has the wrong sign. "stuck_sensors": an arm's
-            measurements stay what they were, with fresh time stamps. "late_joints": joint states
-            of 0.5 s ago, with fresh time stamps. "swapped_joints": those of the next arm with as
-            many joints. "velocity_sign", "velocity_degrees", "velocity_zero": velocities of an arm
-            with the wrong sign, in degrees per second, or zero. "position_degrees": positions in
-            degrees. "position_jump": the first position is 0.5 rad or m too large.
-            "torque_dropout": an arm's drives leave torque mode and give no torque. "wrong_name",
-            "missing_joint", "wrong_order": of the joints in an arm's messages. "no_velocities":
-            messages without velocities. "wrench_silent", "silent": no messages of wrist or joints.
-            "frozen": the last message again and again. "stale_stamp": time stamps stand still.
-            "clock_back": they are a minute late. "half_period": they lie about half a control
-            period later and jitter by 0.15 ms. "dropped": every second message is missing.
-            "duplicated": every message comes twice. "reordered": every message is followed by the
-            one before it.
+            from then on. "wrench_scale": its measurements are multiplied by `value`; -1 for the
+            wrong sign. "stuck_sensors": an arm's measurements stay what they were, with fresh time
+            stamps. "late_joints": joint states of `value` seconds ago, with fresh time stamps.
+            "swapped_joints": those of the next arm with as many joints. "position_scale",
+            "velocity_scale": measured positions or velocities are multiplied by `value`: -1 for
+            the wrong sign, 57.29578 for degrees, 0 for velocities that stay zero.
+            "position_offset": `value` [rad or m] is added to measured positions, as of an encoder
+            that is badly calibrated or, from a later time on, has slipped. "drive_gain": drives
+            give `value` times the torque that they would, after its limit; 0 for drives that are
+            switched off. "joint_stuck": joints do not move. "wrong_name", "missing_joint",
+            "wrong_order": of the joints in an arm's messages. "no_velocities": messages without
+            velocities. "wrench_silent", "silent": no messages of wrist or joints. "frozen": the
+            last message again and again. "stale_stamp": time stamps stand still. "clock_back":
+            they are a minute late. "half_period": they lie about half a control period later and
+            jitter by 0.15 ms. "dropped": every second message is missing. "duplicated": every
+            message comes twice. "reordered": every message is followed by the one before it.
         time_s: When it begins, counted from when the brakes let go [s].
         arm: Whose; all arms if empty.
+        joint: The only joint of an arm that has it, for "position_scale", "position_offset",
+            "velocity_scale", "drive_gain" and "joint_stuck"; all joints if empty.
+        value: Factor, offset or delay of the kinds that have one; see `kind`.
         duration_s: How long it lasts [s].
     """
 
@@ -82,6 +89,28 @@ class FaultSettings:
     duration_s: float = field(
         default=math.inf, metadata={"unit": "s", "above": 0.0, "infinite": True}
     )
+    joint: str = ""
+    value: float | None = field(default=None, metadata={"unit": "rad, m, s or 1"})
+
+    def __post_init__(self) -> None:
+        has = "no value" if self.value is None else f"the value {self.value:g}"
+        if self.kind not in _WITH_VALUE:
+            if self.value is not None:
+                raise ArgumentError(f"fault {self.kind!r} has {has}, expected none.")
+        elif self.value is None or not math.isfinite(self.value):
+            raise ArgumentError(f"fault {self.kind!r} has {has}, expected a finite number.")
+        elif self.kind == "late_joints" and self.value <= 0.0:
+            raise ArgumentError(f"fault {self.kind!r} has {has}, expected more than 0 s.")
+        if self.joint and self.kind not in _OF_JOINTS:
+            raise ArgumentError(
+                f"fault {self.kind!r} of joint {self.joint!r}: this kind is of whole arms, "
+                f"expected one of {', '.join(_OF_JOINTS)}."
+            )
+        if self.joint and self.arm:
+            raise ArgumentError(
+                f"fault {self.kind!r} has arm {self.arm!r} and joint {self.joint!r}, expected one "
+                "of the two."
+            )
 
 
 class Faults:
@@ -91,28 +120,40 @@ class Faults:
         active: Whether any is on.
         began: The control period in which the last one that was not on before came on; None
             before the first.
-        late_periods: Control periods by which joint states are late, if that is planned; else 0.
+        joints: Names of the arm joints.
+        largest_delay: Largest delay of planned late joint states, in control periods.
 
     Args:
-        arms: Names of the arms.
+        arms: Slice of each arm in vectors over the arm joints, by its name.
         planned: What goes wrong, and when.
         period: Control period [s].
+        joints: Names of the arm joints, in their order.
+
+    Raises:
+        UnknownNameError: If a planned fault names an arm or a joint that is not there.
     """
 
     STATE = ("_intervals", "_on", "active", "_tick", "began")
 
-    def __init__(self, arms: Sequence[str], planned: Sequence[FaultSettings], period: float):
-        self._arms, self._planned, self._period = tuple(arms), tuple(planned), period
-        late = any(fault.kind == "late_joints" for fault in planned)
-        self.late_periods = round(LATE_S / period) if late else 0
+    def __init__(
+        self,
+        arms: Mapping[str, slice],
+        planned: Sequence[FaultSettings],
+        period: float,
+        joints: Sequence[str] = (),
+    ) -> None:
+        self._arms, self._planned, self._period = arms, tuple(planned), period
+        self.joints = tuple(joints)
+        late = [fault.value or 0.0 for fault in planned if fault.kind == "late_joints"]
+        self.largest_delay = self.periods(max(late, default=0.0))
         for fault in planned:
-            self._require_arm(fault.arm)
+            self._require_known(fault, "plant.faults")
         self.reset()
 
     def reset(self) -> None:
         """Return to the start: what was switched on is forgotten, what is planned is to come."""
         self._intervals = [self._interval(fault) for fault in self._planned]
-        self._on: frozenset[tuple[FaultKind, str]] = frozenset()
+        self._on: tuple[FaultSettings, ...] = ()
         self.active, self._tick = False, 0
         self.began: int | None = None
         self.move(0)
@@ -122,62 +163,109 @@ class Faults:
         self._tick = tick
         if not self._intervals:
             return
-        on = frozenset(
-            (kind, arm) for begin, end, kind, arm in self._intervals if begin <= tick < end
-        )
-        if on - self._on:
+        on = tuple(fault for begin, end, fault in self._intervals if begin <= tick < end)
+        if not set(on) <= set(self._on):
             self.began = tick
         self._on, self.active = on, bool(on)
         self._intervals = [interval for interval in self._intervals if tick < interval[1]]
 
     def is_on(self, kind: FaultKind, arm: str) -> bool:
         """Return whether an arm has a fault in this control period."""
-        return self.active and ((kind, arm) in self._on or (kind, "") in self._on)
+        return bool(self.values(kind, arm))
+
+    def values(self, kind: FaultKind, arm: str) -> list[tuple[slice, float]]:
+        """Return the joints and the value of each fault of a kind that an arm has now.
+
+        Joints are a slice of vectors over all arm joints; a kind without a value has zero.
+        """
+        own, found = self._arms[arm], []
+        for fault in self._on:
+            if fault.kind != kind or fault.arm not in ("", arm):
+                continue
+            if not fault.joint:
+                found.append((own, fault.value or 0.0))
+            elif own.start <= (at := self.joints.index(fault.joint)) < own.stop:
+                found.append((slice(at, at + 1), fault.value or 0.0))
+        return found
+
+    def periods(self, seconds: float) -> int:
+        """Return a time as a number of control periods."""
+        return round(seconds / self._period)
 
     def switch(self, faults: Sequence[FaultSettings]) -> None:
         """Have these faults from the next control period on, and no others from now on.
 
         Raises:
-            UnknownNameError: If one names an arm that is not there.
+            UnknownNameError: If one names an arm or a joint that is not there.
+            ArgumentError: If one can only be planned.
         """
         for fault in faults:
-            self._require_arm(fault.arm)
+            self._require_known(fault, "fault")
+            if fault.kind in _PLANNED_ONLY:
+                raise ArgumentError(
+                    f"fault {fault.kind!r} is switched on while arms are simulated; expected it "
+                    "in plant.faults of the scenario."
+                )
         self._intervals = [self._interval(fault, self._tick + 1) for fault in faults]
-        self._on, self.active = frozenset(), False
+        self._on, self.active = (), False
         self.move(self._tick)
 
-    def _interval(self, fault: FaultSettings, now: int = 0) -> tuple[int, float, FaultKind, str]:
-        begin = now + round(fault.time_s / self._period)
-        lasts = fault.duration_s / self._period
-        return (
-            begin,
-            begin + max(1, round(lasts)) if lasts < math.inf else lasts,
-            fault.kind,
-            fault.arm,
-        )
+    def _interval(self, fault: FaultSettings, now: int = 0) -> tuple[int, float, FaultSettings]:
+        begin, end = interval_of(fault.time_s, fault.duration_s, self._period)
+        return now + begin, now + end, fault
 
-    def _require_arm(self, arm: str) -> None:
-        if arm and arm not in self._arms:
-            raise UnknownNameError("arm", arm, self._arms, "fault")
+    def _require_known(self, fault: FaultSettings, place: str) -> None:
+        if fault.arm and fault.arm not in self._arms:
+            raise UnknownNameError("arm", fault.arm, self._arms, place)
+        if fault.joint and fault.joint not in self.joints:
+            raise UnknownNameError("joint", fault.joint, self.joints, place)
 
 
-def fault_of(text: str) -> FaultSettings:
-    """Return the fault that a text "KIND [ARM] [SECONDS]" names.
+def interval_of(time_s: float, duration_s: float, period: float) -> tuple[int, float]:
+    """Return the first control period of an interval, and the first one after it.
+
+    Args:
+        time_s: When it begins [s].
+        duration_s: How long it lasts [s]: at least one control period.
+        period: Control period [s].
+    """
+    begin, lasts = round(time_s / period), duration_s / period
+    return begin, begin + max(1, round(lasts)) if lasts < math.inf else lasts
+
+
+def fault_of(text: str, joints: Collection[str] = ()) -> FaultSettings:
+    """Return the fault that a text "KIND[=VALUE] [ARM or JOINT] [SECONDS]" names.
+
+    Args:
+        text: The text.
+        joints: Names of the arm joints; other names are arms.
 
     Raises:
         UnknownNameError: If the kind is none.
-        ArgumentError: If there are more words, or a duration that is none.
+        ArgumentError: If there are more words, a duration that is none, or a value or a joint that
+            does not fit the kind.
     """
-    kind, *words = text.split() or [""]
+    first, *words = text.split() or [""]
+    kind, given, number = first.partition("=")
     if kind not in KINDS:
         raise UnknownNameError("fault", kind, KINDS)
-    duration = math.inf
-    if words:
-        try:
-            duration = float(words[-1])
-            words.pop()
-        except ValueError:
-            pass
-    if len(words) > 1 or not duration > 0.0:
-        raise ArgumentError(f"fault {text!r}; expected KIND [ARM] [SECONDS], more than 0 s.")
-    return FaultSettings(kind, arm=words[0] if words else "", duration_s=duration)
+    value = _number(number) if given else None
+    seconds = _number(words[-1]) if words else None
+    if seconds is not None:
+        words.pop()
+    duration = math.inf if seconds is None else seconds
+    if len(words) > 1 or not duration > 0.0 or (given and value is None):
+        raise ArgumentError(
+            f"fault {text!r}; expected KIND[=VALUE] [ARM or JOINT] [SECONDS], more than 0 s."
+        )
+    name = words[0] if words else ""
+    arm, joint = ("", name) if name in joints else (name, "")
+    return FaultSettings(kind, arm=arm, duration_s=duration, joint=joint, value=value)
+
+
+def _number(text: str) -> float | None:
+    """Return the number that a text is; None if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None

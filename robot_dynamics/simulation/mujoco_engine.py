@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.orientations import rotation_of_quaternion
@@ -27,13 +28,20 @@ from robot_dynamics.simulation.mujoco_contacts import (
     MujocoPads,
     TangentPlanes,
 )
-from robot_dynamics.simulation.mujoco_model import POINT, addresses, mass_properties, mujoco_xml
+from robot_dynamics.simulation.mujoco_model import (
+    POINT,
+    UNBOUNDED,
+    addresses,
+    mass_properties,
+    mujoco_xml,
+)
 from robot_dynamics.simulation.rigid_engine import carrying_map
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 
 # MuJoCo keeps a constraint's time constant at two steps or more; less is not stable.
 _STEPS_PER_TIME_CONSTANT = 2.0
+_STIFFEST = 0.9999  # MuJoCo's largest impedance
 _ROWS = ("rx", "ry", "rz", "x", "y", "z")
 
 
@@ -185,6 +193,13 @@ class MujocoEngine(SceneEngine):
             self._environment_joints.take()
         if self._joint is not None:
             self._joint.read(data)
+
+    def stick(self, joints: NDArray[np.bool_]) -> None:
+        """Have these arm joints (na,) stuck; see `SticksJoints`: by dry friction without end."""
+        _, at = self._driven_at
+        self._model.dof_solref[at, 0] = _STEPS_PER_TIME_CONSTANT * self._model.opt.timestep
+        self._model.dof_solimp[at, :2] = _STIFFEST
+        self._model.dof_frictionloss[at] = np.where(joints, UNBOUNDED, 0.0)
 
     def _push(self, wrenches: Mapping[str, Array]) -> Array:
         """Apply external wrenches, and return their joint forces (nv,)."""

@@ -73,7 +73,8 @@ _PULLS = {
     "line": ((np.zeros(3), np.array([0.0, 0.0, 1.0])),),
 }
 _LONG = 100.0  # Of tendons [m]: no object comes to their other end.
-_UNBOUNDED = 1e12  # Bound of what damps [N, N m].
+#: Bound of the friction of what damps or is stuck [N, N m].
+UNBOUNDED = 1e12
 
 
 def axis_points(axis: int = 2) -> list[Array]:
@@ -372,7 +373,7 @@ class _Translation:
                 (body, "near", part[:3, :3] @ at + part[:3, 3]),
             ):
                 etree.SubElement(parent, "site", name=f"{name}_{end}_{i}", pos=_text(place))
-        for word, bound in (("friction", environment_joint.friction), ("damping", _UNBOUNDED)):
+        for word, bound in (("friction", environment_joint.friction), ("damping", UNBOUNDED)):
             if getattr(environment_joint, word) == 0.0:
                 continue
             spatial = etree.SubElement(

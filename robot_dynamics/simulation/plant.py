@@ -3,8 +3,9 @@
 """Simulated plants: an engine with a clock and, for arms, with drives, sensors and faults.
 
 The settings and the scene select the engine of arms. With rigid grasps and nothing to touch,
-`RigidEngine` integrates the closed-loop equations; contacts that slip or open, surfaces and
-environment joints need the impulses of `ContactEngine`; `MujocoEngine` moves any of these scenes.
+`RigidEngine` integrates the closed-loop equations; contacts that slip or open, surfaces,
+environment joints and joints that stick need the impulses of `ContactEngine`; `MujocoEngine` moves
+any of these scenes. Where a payload comes or goes, an engine of another scene goes on.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, UnknownNameError
@@ -30,16 +31,19 @@ from robot_dynamics.simulation.engine import (
     Engine,
     HasContacts,
     SceneEngine,
+    SticksJoints,
     Truth,
     copied,
     restore,
 )
-from robot_dynamics.simulation.faults import Faults
+from robot_dynamics.simulation.faults import Faults, interval_of
+from robot_dynamics.simulation.payloads import payload_schedule, with_payloads
 from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement, Sensors
-from robot_dynamics.simulation.settings import PlantSettings
+from robot_dynamics.simulation.settings import PayloadSettings, PlantSettings
 
+Mask = NDArray[np.bool_]
 EngineMaker = Callable[[Scene, Array, float, PlantSettings], SceneEngine]
 
 
@@ -211,7 +215,8 @@ class ScenePlant(Plant):
 
     Raises:
         ArgumentError: If the settings do not fit the scene; see the engines.
-        RobotDynamicsError: If MuJoCo is not installed, or does not have a part of the scene.
+        RobotDynamicsError: If MuJoCo is not installed, or does not have a part of the scene, or
+            payloads leave the object without positive mass or inertia.
     """
 
     engine: SceneEngine
@@ -226,7 +231,19 @@ class ScenePlant(Plant):
     ) -> None:
         system, engine = scene.system, engine or _engine_of(scene, settings)
         self._start = np.array(start, dtype=float)
-        made, na = engine(scene, self._start, period, settings), len(system.joint_names)
+        na = len(system.joint_names)
+        self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
+        self.faults = Faults(self._arms, settings.faults, period, system.joint_names)
+        engines: dict[tuple[PayloadSettings, ...], SceneEngine] = {}
+        schedule = payload_schedule(settings.payloads, period)
+        for _, carried in schedule:
+            if carried not in engines:
+                own = replace(scene, system=with_payloads(system, carried)) if carried else scene
+                engines[carried] = engine(own, self._start, period, settings)
+                engines[carried].begin()  # it has all its parts from then on
+        #: Each from its control period on: it goes on from the state of the one before.
+        self._engines = [(tick, engines[carried]) for tick, carried in schedule]
+        made = self._engines[0][1]
         structure = repr((type(made).__name__, *system.model.joint_names)).encode()
         super().__init__(made, system.model, period, structure)
         self._torques = (na,)
@@ -236,8 +253,12 @@ class ScenePlant(Plant):
         self._smallest_torque = -self._largest_torque
         self._passive_torque = np.zeros(len(self.drives.effort) - na)
         self._delay_periods = settings.command_delay_periods
-        self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
-        self.faults = Faults(tuple(self._arms), settings.faults, period)
+        self._sticks = _stuck_joint(settings) is not None
+        if self._sticks and not isinstance(made, SticksJoints):
+            raise ArgumentError(
+                f"a joint of {system.model.name} is stuck, which {type(made).__name__} does not "
+                "simulate; expected an engine of the package."
+            )
         self._sensors = Sensors(settings.sensors, settings.seed, self._arms, self.faults)
         self._tools = ToolWeights(system)
         held = system.model.bodies[system.object_body].name
@@ -248,8 +269,8 @@ class ScenePlant(Plant):
                 wrenches = checked_wrenches(system.model, {push.link or held: wrench})
             except UnknownNameError as error:
                 raise ArgumentError(f"plant.pushes[{i}].link: {error}") from None
-            end = (push.time_s + push.duration_s) / period - 0.5
-            self._planned.append((round(push.time_s / period), end, wrenches))
+            acts = interval_of(push.time_s, push.duration_s, period)
+            self._planned.append((*acts, wrenches))
         self.reset()
 
     def reset(self, seed: int | None = None) -> Measurement:
@@ -258,6 +279,7 @@ class ScenePlant(Plant):
         Args:
             seed: Of the sensors' noise from now on; the one of the settings by default.
         """
+        self.engine = self._engines[0][1]
         self._torque = np.zeros(self._torques)
         # One entry a period from a measurement until its torque acts; none at first.
         self._delayed: deque[Array | None] = deque([None] * self._delay_periods)
@@ -293,19 +315,37 @@ class ScenePlant(Plant):
         if applied is not None:  # else the brakes still hold
             limited = np.minimum(np.maximum(applied, self._smallest_torque), self._largest_torque)
             if self.faults.active:
-                for arm, own in self._arms.items():
-                    if self.faults.is_on("torque_dropout", arm):
-                        limited[own] = 0.0
+                for arm in self._arms:
+                    for at, gain in self.faults.values("drive_gain", arm):
+                        limited[at] *= gain
             self._torque = limited
+            if self._sticks and isinstance(self.engine, SticksJoints):
+                self.engine.stick(self._stuck_joints())
             if self._passive_torque.size:
                 limited = np.concatenate([limited, self._passive_torque])
             super()._advance(limited, wrenches)
         self.faults.move(self._tick + 1)
+        after = self._engine_at(self._tick + 1)
+        if after is not self.engine:
+            after.restore(self.engine.save())
+            self.engine = after
         # Over the hash before and the state: such a chain can be copied and pickled.
         hashed = hashlib.sha256(self._hash)
         for part in self.engine.state():
             hashed.update(part.data)
         self._hash = hashed.digest()
+
+    def _engine_at(self, tick: int) -> SceneEngine:
+        """Return the engine that moves the scene in a control period."""
+        return next(engine for begin, engine in reversed(self._engines) if begin <= tick)
+
+    def _stuck_joints(self) -> Mask:
+        """Return which arm joints are stuck in this control period (na,)."""
+        stuck = np.zeros(self._torques, dtype=bool)
+        for arm in self._arms:
+            for at, _ in self.faults.values("joint_stuck", arm):
+                stuck[at] = True
+        return stuck
 
     def _with_planned(self, wrenches: Mapping[str, Array]) -> dict[str, Array]:
         """Return external wrenches and those of the scenario's pushes in this period."""
@@ -333,6 +373,7 @@ class ScenePlant(Plant):
     def _restore(self, parts: tuple[Any, ...]) -> None:
         for of, part in zip((self, self.faults, self._sensors), parts, strict=False):
             restore(of, part)
+        self.engine = self._engine_at(self._tick)
         super()._restore(parts)
 
 
@@ -341,4 +382,19 @@ def _engine_of(scene: Scene, settings: PlantSettings) -> EngineMaker:
         from robot_dynamics.simulation.mujoco_engine import MujocoEngine
 
         return MujocoEngine
-    return RigidEngine if scene.rigid else ContactEngine
+    stuck = _stuck_joint(settings)
+    if stuck is None and scene.rigid:
+        return RigidEngine
+    lacks = "that hold nothing" if not scene.holds_object else "with an object with a joint"
+    if not scene.holds_object or scene.system.object_loop_joint is not None:
+        raise ArgumentError(
+            f"plant.faults[{stuck}]: our engine has no joints that stick for arms {lacks}; "
+            "expected plant.engine 'mujoco'."
+        )
+    return ContactEngine
+
+
+def _stuck_joint(settings: PlantSettings) -> int | None:
+    """Return the number of the first planned fault that makes a joint stick."""
+    kinds = [fault.kind for fault in settings.faults]
+    return kinds.index("joint_stuck") if "joint_stuck" in kinds else None

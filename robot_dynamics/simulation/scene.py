@@ -40,8 +40,8 @@ class ArmContact:
 
     Attributes:
         contact: Kind and frame in the object at the start, when tool and grasp coincide; the
-            frame's origin is the point on the arm.
-        material: Material of finger and object, for pushing contacts.
+            frame's origin is the point on the arm. Its limits are those of a controller.
+        material: Material of finger and object, for pushing contacts, with the true friction.
         face: Half lengths of the face along x and y of the contact's frame, about its origin [m].
         pad: Pad of a soft finger; None for a point, which tips freely.
     """
@@ -66,9 +66,8 @@ class ArmContact:
 
     @property
     def friction(self) -> FrictionCone:
-        """Its friction cone: the contact's limits if they are a cone, else the material's."""
-        cone = self.contact.limits
-        cone = cone if isinstance(cone, FrictionCone) else self.material.friction
+        """Its true friction cone."""
+        cone = self.material.friction
         if self.contact.kind == "frictionless point":
             return FrictionCone(0.0)
         if self.contact.kind == "soft finger":
@@ -132,7 +131,12 @@ class Scene:
 
     def __post_init__(self) -> None:
         if not self.contacts:
-            own = tuple(ArmContact(contact) for contact in self.system.contacts)
+            own = tuple(
+                ArmContact(one, Material(one.limits))
+                if isinstance(one.limits, FrictionCone)
+                else ArmContact(one)
+                for one in self.system.contacts
+            )
             object.__setattr__(self, "contacts", own)
         if len(self.contacts) != len(self.system.arms):
             raise ArgumentError(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.simulation.faults import JUMP, Faults
+from robot_dynamics.simulation.faults import Faults
 from robot_dynamics.simulation.settings import SensorSettings
 
 _TARING_SAMPLES = 500
@@ -66,13 +66,13 @@ class Sensors:
         self._random = np.random.default_rng(self._seed if seed is None else seed)
         self._wrenches: deque[Array] = deque(maxlen=self._settings.wrench_delay_periods + 1)
         self._last: Measurement | None = None
-        self._joints: deque[tuple[Array, Array]] = deque(maxlen=self._faults.late_periods + 1)
+        self._joints: deque[tuple[Array, Array]] = deque(maxlen=self._faults.largest_delay + 1)
         self._tared: dict[str, Array] = {}
 
     def measure(self, true: Measurement) -> Measurement:
         """Return the sensor readings at a true state; called once a control period."""
         seen = true if self._ideal else self._imperfect(true)
-        if self._faults.late_periods:
+        if self._faults.largest_delay:
             self._joints.append((seen.q, seen.qd))
         if self._faults.active:
             seen = self._faulty(seen)
@@ -114,26 +114,24 @@ class Sensors:
     def _faulty(self, seen: Measurement) -> Measurement:
         """Return a measurement with the present faults."""
         q, qd, wrenches = seen.q.copy(), seen.qd.copy(), seen.wrenches.copy()
-        is_on, last = self._faults.is_on, self._last
+        faults, last, joints = self._faults, self._last, self._joints
+        is_on, values = faults.is_on, faults.values
         for i, (arm, own) in enumerate(self._arms):
             if last is not None and is_on("stuck_sensors", arm):
                 q[own], qd[own], wrenches[i] = last.q[own], last.qd[own], last.wrenches[i]
-            if is_on("late_joints", arm) and self._joints:
-                q[own], qd[own] = (values[own] for values in self._joints[0])
+            for _, late in values("late_joints", arm) if joints else ():
+                back = min(faults.periods(late), len(joints) - 1)
+                q[own], qd[own] = (measured[own] for measured in joints[-1 - back])
             if is_on("swapped_joints", arm):
                 same = [k for k, (_, a) in enumerate(self._arms) if _size(a) == _size(own)]
                 their = self._arms[same[(same.index(i) + 1) % len(same)]][1]
                 q[own], qd[own] = seen.q[their], seen.qd[their]
-            if is_on("velocity_sign", arm):
-                qd[own] *= -1.0
-            if is_on("velocity_degrees", arm):
-                qd[own] = np.degrees(qd[own])
-            if is_on("velocity_zero", arm):
-                qd[own] = 0.0
-            if is_on("position_degrees", arm):
-                q[own] = np.degrees(q[own])
-            if is_on("position_jump", arm):
-                q[own.start] += JUMP
+            for at, factor in values("velocity_scale", arm):
+                qd[at] *= factor
+            for at, factor in values("position_scale", arm):
+                q[at] *= factor
+            for at, offset in values("position_offset", arm):
+                q[at] += offset
             if is_on("position_nan", arm):
                 q[own.start] = np.nan
             if is_on("velocity_inf", arm):
@@ -142,8 +140,8 @@ class Sensors:
                 wrenches[i] -= self._tared.setdefault(arm, wrenches[i].copy())
             else:
                 self._tared.pop(arm, None)
-            if is_on("wrench_inverted", arm):
-                wrenches[i] *= -1.0
+            for _, factor in values("wrench_scale", arm):
+                wrenches[i] *= factor
             if is_on("wrench_nan", arm):
                 wrenches[i, 5] = np.nan
         return seen._replace(q=q, qd=qd, wrenches=wrenches)

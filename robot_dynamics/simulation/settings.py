@@ -81,6 +81,27 @@ class PushSettings:
 
 
 @dataclass(frozen=True)
+class PayloadSettings:
+    """A point mass on the object, or on its first part, that nobody has told the controller of.
+
+    When it comes or goes, velocities stay as they are: it comes with the object's velocity.
+
+    Attributes:
+        mass: Its mass [kg]; less than zero for a mass that is taken away.
+        center: Its place in the object's axes [m].
+        time_s: When it comes [s].
+        duration_s: How long it stays [s].
+    """
+
+    mass: float = field(metadata={"unit": "kg"})
+    center: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "m"})
+    time_s: float = field(default=0.0, metadata={"unit": "s", "minimum": 0.0})
+    duration_s: float = field(
+        default=math.inf, metadata={"unit": "s", "above": 0.0, "infinite": True}
+    )
+
+
+@dataclass(frozen=True)
 class PlantSettings:
     """The simulated plant; its differences from the cell are what a controller does not know.
 
@@ -102,6 +123,10 @@ class PlantSettings:
             frame.
         surface_error: By surface, its true pose relative to the believed one, in its frame.
         surface_friction_scale: True Coulomb friction of surfaces over the believed one.
+        grasp_friction_scale: The same for the arms' contacts that can slip, torsional friction
+            included.
+        gravity_tilt: Rotation of the true gravity relative to the believed one about the world's
+            axes x, then y [rad], as of a cell that is not level.
         damping_scale: True viscous friction of the joints over that of their descriptions.
         friction_scale: The same for Coulomb friction.
         friction_velocity: Speed v0 [rad/s or m/s] at which Coulomb friction reaches 71 % of its
@@ -111,6 +136,7 @@ class PlantSettings:
         seed: Of the noise.
         faults: What goes wrong, and when.
         pushes: Forces from outside, and when.
+        payloads: Masses that are added to the object or taken away, and when.
     """
 
     engine: EngineName = "engine"
@@ -134,6 +160,10 @@ class PlantSettings:
     surface_friction_scale: float = field(
         default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 100.0}
     )
+    grasp_friction_scale: float = field(
+        default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 100.0}
+    )
+    gravity_tilt: tuple[float, float] = field(default=(0.0, 0.0), metadata={"unit": "rad"})
     damping_scale: float = field(
         default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 1e6}
     )
@@ -146,6 +176,7 @@ class PlantSettings:
     seed: int = field(default=0, metadata={"unit": "", "minimum": 0})
     faults: tuple[FaultSettings, ...] = ()
     pushes: tuple[PushSettings, ...] = ()
+    payloads: tuple[PayloadSettings, ...] = ()
 
     def steps(self, key: Literal["step_s", "mujoco_step_s"], period: float) -> int:
         """Return how many integration steps make a control period.

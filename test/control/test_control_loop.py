@@ -202,7 +202,7 @@ def test_sensors_that_measure_another_object(scale, cause):
 
 @pytest.mark.parametrize("time", [0.5, 1.5])
 @pytest.mark.parametrize("arm", ["", "left", "right"])
-@pytest.mark.parametrize("kind", ["wrench_tared", "wrench_inverted"])
+@pytest.mark.parametrize("kind", ["wrench_tared", "wrench_scale, value: -1.0"])
 def test_false_wrist_sensors_drop_nothing(kind, arm, time):
     """The sensor is blamed while the arms agree; the object stays where it is for a second."""
     fault = f"plant.faults=[{{kind: {kind}, arm: '{arm}', time_s: {time}}}]"
@@ -245,7 +245,7 @@ def test_sensor_errors_are_a_warning_then_a_stop():
 def test_a_limit_of_warnings_beyond_that_of_faults_gives_none():
     """As where an object is pushed on purpose: the stop says it all."""
     silent = "safety.wrench_warning_n=.inf"
-    fault = "plant.faults=[{kind: wrench_inverted, time_s: 0.1}]"
+    fault = "plant.faults=[{kind: wrench_scale, value: -1.0, time_s: 0.1}]"
     pilot, plant, measured = begun(load_scenario("lift_box", [silent, fault]))
     while not pilot.safety.faults:
         assert measured.tick * PERIOD < 0.3

@@ -20,7 +20,7 @@ CHANGES = [
     "plant.sensors.wrench_delay_periods=2",
     "plant.sensors.sample_periods={right: 2}",
     # A moment without torque; an arm whose numbers come back; one that is left to its drive.
-    "plant.faults=[{kind: torque_dropout, arm: left, time_s: 0.6, duration_s: 0.004}, "
+    "plant.faults=[{kind: drive_gain, value: 0.0, arm: left, time_s: 0.6, duration_s: 0.004}, "
     "{kind: position_nan, arm: right, time_s: 1.8, duration_s: 0.1}, "
     "{kind: position_nan, arm: left, time_s: 2.5, duration_s: 0.3}]",
 ]

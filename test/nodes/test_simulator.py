@@ -368,7 +368,7 @@ def test_a_scenario_with_a_typing_error_is_refused_with_its_line(start_node, tmp
 
 def test_the_onset_of_a_fault_is_reported_once():
     """By the tick of the first message with it; a second one is told anew, no fault is not."""
-    faults = Faults(["left", "right"], [], 0.002)
+    faults = Faults({"left": slice(0, 7), "right": slice(7, 14)}, [], 0.002)
     switch = FaultSwitch(faults, in_lockstep=True)
     switch.switch("")
     switch.published(1)
@@ -394,7 +394,7 @@ def test_the_onset_of_a_fault_is_reported_once():
 
 def test_on_the_wall_clock_it_is_the_steady_clock():
     """Which other processes of the machine have as well."""
-    faults = Faults(["left"], [], 0.002)
+    faults = Faults({"left": slice(0, 7)}, [], 0.002)
     switch = FaultSwitch(faults, in_lockstep=False)
     switch.switch("silent")
     faults.move(3)

@@ -23,7 +23,7 @@ from robot_dynamics.simulation.settings import SensorSettings
 from test.two_arms import two_arms
 
 SYSTEM = two_arms()
-ARMS = tuple(arm.name for arm in SYSTEM.arms)
+ARMS = dict(zip((arm.name for arm in SYSTEM.arms), SYSTEM.arm_slices, strict=True))
 NA = len(SYSTEM.joint_names)
 PERIOD = 0.002
 

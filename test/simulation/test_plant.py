@@ -134,7 +134,7 @@ def test_torques_that_are_none_are_refused(torque):
 def test_drives_drop_out_of_torque_mode():
     """One arm gets no torque while it lasts; measurements go wrong in the same period."""
     faults = (
-        FaultSettings("torque_dropout", 0.002, "right", 0.004),
+        FaultSettings("drive_gain", 0.002, "right", 0.004, value=0.0),
         FaultSettings("position_nan", 0.004, "left", 0.002),
     )
     plant = counting(command_delay_periods=0, faults=faults)
@@ -146,6 +146,12 @@ def test_drives_drop_out_of_torque_mode():
         assert torques[:, right.start].tolist() == [1.0, 0.0, 0.0, 1.0]
         assert [bool(np.isnan(m.q[left.start])) for m in seen] == [False, True, False, False]
         plant.reset()
+
+
+def test_an_engine_without_stuck_joints_refuses_them():
+    """One of the user's own need not have them."""
+    with pytest.raises(ArgumentError, match="which Counting does not simulate"):
+        counting(faults=(FaultSettings("joint_stuck"),))
 
 
 def test_friction_scales():
@@ -163,14 +169,16 @@ NOISY = SensorSettings(position=1e-4, velocity=2e-3, force=0.5, moment=0.02)
 
 def sensors_of(settings, seed=0, faults=None):
     """Return the sensors of two arms with three and four joints."""
-    return Sensors(settings, seed, ARMS, faults or Faults(tuple(ARMS), (), 0.002))
+    return Sensors(settings, seed, ARMS, faults or Faults(ARMS, (), 0.002))
 
 
 def run(sensors, ticks=8):
     """Return what is measured of positions and wrenches that are the tick everywhere."""
     return [
         sensors.measure(
-            Measurement(n, 0.002 * n, np.full(7, n + 0.26), np.full(7, -n), np.full((2, 6), n))
+            Measurement(
+                n, 0.002 * n, np.full(7, n + 0.26), np.full(7, -float(n)), np.full((2, 6), n)
+            )
         )
         for n in range(ticks)
     ]
@@ -251,7 +259,7 @@ def test_wrist_sensors_are_scaled_and_drift():
 
 def test_a_sensor_is_tared_and_inverted_while_a_fault_lasts():
     """What it measures at the onset is taken away; the other arm's stays as it is."""
-    faults = Faults(tuple(ARMS), (), 0.002)
+    faults = Faults(ARMS, (), 0.002)
     sensors = sensors_of(SensorSettings(), 0, faults)
 
     def seen(tick):
@@ -263,9 +271,28 @@ def test_a_sensor_is_tared_and_inverted_while_a_fault_lasts():
         own, other = seen(tick)[::-1]
         assert_allclose(own, np.full(6, expected) + (0 if 0 < tick < 3 else TRUE.wrenches[1]))
         assert_allclose(other, TRUE.wrenches[0] + tick)
-    faults.switch([fault_of("wrench_inverted left 0.002")])
+    faults.switch([fault_of("wrench_scale=-1 left 0.002")])
     faults.move(4)
     assert_allclose(seen(1), [-TRUE.wrenches[0] - 1, TRUE.wrenches[1] + 1])
+
+
+def test_measurements_are_scaled_and_late_by_plan():
+    """Of one joint, of one arm, by as many periods; sign, unit and zero are scales."""
+    joints = [f"{arm}_{i}" for arm, n in (("left", 3), ("right", 4)) for i in range(n)]
+    planned = [
+        FaultSettings("position_scale", joint="left_1", value=-1.0),
+        FaultSettings("position_offset", joint="left_1", value=0.5),
+        FaultSettings("velocity_scale", arm="left", value=0.1),
+        FaultSettings("late_joints", arm="right", value=0.004),
+    ]
+    found = run(sensors_of(SensorSettings(), 0, Faults(ARMS, planned, 0.002, joints)))
+    for tick, seen in enumerate(found):
+        late = max(tick - 2, 0)
+        assert_allclose(seen.q, [tick + 0.26, 0.24 - tick, tick + 0.26, *[late + 0.26] * 4])
+        assert_allclose(seen.qd, [-0.1 * tick] * 3 + [-late] * 4)
+        assert_allclose(seen.wrenches, np.full((2, 6), tick))
+    soon = Faults(ARMS, [FaultSettings("late_joints", value=0.0009)], 0.002)  # less than a period
+    assert run(sensors_of(SensorSettings(), 0, soon))[2].q[0] == 2.26
 
 
 def test_missing_velocities_are_no_numbers():
@@ -293,7 +320,7 @@ def test_an_arm_may_be_sampled_less_often():
 )
 def test_faults_spoil_one_number_of_their_arm(kind, field, at):
     """Only for as long as they are on, and the true arrays are left alone."""
-    faults = Faults(tuple(ARMS), (), 0.002)
+    faults = Faults(ARMS, (), 0.002)
     sensors = sensors_of(SensorSettings(), 0, faults)
     faults.switch([fault_of(f"{kind} right 0.002")])
     assert sensors.measure(TRUE) is TRUE
@@ -308,7 +335,7 @@ def test_faults_spoil_one_number_of_their_arm(kind, field, at):
 
 def test_stuck_sensors_keep_what_they_said():
     """All of one arm's numbers stand still; time and the other arm go on."""
-    faults = Faults(tuple(ARMS), (), 0.002)
+    faults = Faults(ARMS, (), 0.002)
     sensors = sensors_of(SensorSettings(), 0, faults)
     before = run(sensors, 3)[-1]
     faults.switch([fault_of("stuck_sensors left")])

@@ -19,6 +19,7 @@ import argparse
 import csv
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -68,21 +69,24 @@ _NO_TORQUE = 0.1  # [N m or N]
 _SHOWS = (1e-3, 0.02, 5.0)
 
 _STILL, _DEGREES = r"seems to stand still|not stale data", "it seems to be in degrees"
-_STALE = "not stale data under new time stamps|stale, repeated or false data"
-_JUMP = "stale, repeated or false data"
-#: By kind of fault what the sentence of the stop must contain.
-JOINT_DATA = {
-    "late_joints": _STALE,
-    "stuck_sensors": f"{_STALE}|wrist sensor",  # the wrist sensor's as well
-    "swapped_joints": "names seem swapped",
-    "velocity_sign": "its sign seems to be wrong",
-    "velocity_degrees": f"{_DEGREES} per second",
-    "velocity_zero": _STILL,
-    "position_degrees": _DEGREES,
-    "position_jump": _JUMP,
+_STALE_OR_FALSE = "stale, repeated or false data"
+_STALE = f"not stale data under new time stamps|{_STALE_OR_FALSE}"
+_SENSOR = r"wrist sensor"
+_IN_DEGREES = f"value: {math.degrees(1.0)}"
+#: By error its kind of fault, with its value, and what the sentence of the stop must contain.
+FAULTS = {
+    "late_joints": ("late_joints, value: 0.5", _STALE),
+    "stuck_sensors": ("stuck_sensors", f"{_STALE}|{_SENSOR}"),  # the wrist sensor's as well
+    "swapped_joints": ("swapped_joints", "names seem swapped"),
+    "velocity_sign": ("velocity_scale, value: -1.0", "its sign seems to be wrong"),
+    "velocity_degrees": (f"velocity_scale, {_IN_DEGREES}", f"{_DEGREES} per second"),
+    "velocity_zero": ("velocity_scale, value: 0.0", _STILL),
+    "position_degrees": (f"position_scale, {_IN_DEGREES}", _DEGREES),
+    "position_jump": ("position_offset, value: 0.5", _STALE_OR_FALSE),
+    "wrench_tared": ("wrench_tared", _SENSOR),
+    "wrench_inverted": ("wrench_scale, value: -1.0", _SENSOR),
 }
 _PAYLOAD = r"payload|its mass is|its centre of mass is"
-_SENSOR = r"wrist sensor"
 #: At the start wrong positions are out of limits, or not at the grasp.
 _REFUSED = (
     r"start refused: .*(is at .* expected a position within its limits|from its grasp"
@@ -192,13 +196,12 @@ def edges() -> Iterator[Edge]:
                 changes = (*_CHANGES.get(cell, ()), f"plant.{change}")
                 yield Edge(cell, engine, error, "", "", changes, _PAYLOAD)
         first = load_scenario(cell).cell.arms[0].name
-        kinds = {**JOINT_DATA, "wrench_tared": _SENSOR, "wrench_inverted": _SENSOR}
-        for kind, cause in kinds.items():
+        for error, (kind, cause) in FAULTS.items():
             for arms, arm in (("one arm", first), ("all arms", "")):
                 for onset, time_s in ONSETS.items():
                     fault = f"plant.faults=[{{kind: {kind}, time_s: {time_s}, arm: '{arm}'}}]"
                     false = f"{cause}|{_REFUSED}" if time_s == 0.0 else cause
-                    yield Edge(cell, "engine", kind, arms, onset, (fault,), false)
+                    yield Edge(cell, "engine", error, arms, onset, (fault,), false)
         sensors = {
             "force bias 10 N": "force_bias=[10, 0, 0]",
             "force bias 40 N": "force_bias=[40, 0, 0]",

@@ -591,6 +591,8 @@ def why_separate(scenario: Scenario, system: GraspSystem | None = None) -> str:
         why = "planned pushes"
     elif plant.faults:
         why = "planned faults"
+    elif plant.payloads:
+        why = "payloads that come or go"
     elif scenario.control.start.tare:
         why = "wrist sensors that are tared"
     elif any(arm.sensor_tool_mass for arm in system.arms):

@@ -166,6 +166,10 @@ def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> Gras
             Symmetric3.of(scaled.tolist()),
         )
         system = system.with_object(inertia=true)
+    if any(plant.gravity_tilt):
+        tilt = rotation_of_rpy((*plant.gravity_tilt, 0.0))
+        gravity = tilt @ np.array(system.model.gravity)
+        system = replace(system, model=system.model.replace(gravity=gravity.tolist()))
     if plant.grasp_error:
         errors = {name: pose_matrix(error) for name, error in plant.grasp_error.items()}
         system = system.with_grasp_error(errors)

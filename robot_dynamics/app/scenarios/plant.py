@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
     arms = tuple(
         ArmContact(
             contact,
-            Material(cone_of(arm.contact)),
+            Material(_scaled(cone_of(arm.contact), scenario.plant.grasp_friction_scale)),
             arm.contact.face or (np.inf, np.inf),
             _pad(arm.contact),
         )
@@ -69,7 +70,7 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
             _function(surface, frames[surface.name]),
             _points(surface.part),
             Material(
-                FrictionCone(scenario.plant.surface_friction_scale * surface.friction),
+                _scaled(FrictionCone(surface.friction), scenario.plant.surface_friction_scale),
                 surface.stiffness,
                 surface.restitution,
             ),
@@ -103,6 +104,11 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> ScenePlant:
     start = closed_configuration(system, scenario.object_pose)
     scene = scene_of(scenario, system)
     return ScenePlant(scene, start, scenario.control.period, scenario.plant)
+
+
+def _scaled(cone: FrictionCone, scale: float) -> FrictionCone:
+    """Return a cone with other friction, torsional friction included."""
+    return replace(cone, friction=scale * cone.friction, torsion=scale * cone.torsion)
 
 
 def _pad(settings: ContactSettings) -> Pad | None:

@@ -23,9 +23,9 @@ from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial, problems_of_commands
 from robot_dynamics.nodes.drill.session import DrillSession, NodeMonitor, start_ros
-from robot_dynamics.simulation.faults import KINDS
 
 WALL_CLOCK_RATE_HZ = 250.0  # control rate that a busy laptop can keep
+_FAULTS = sorted({hazard.faults.split()[0] for hazard in HAZARDS if hazard.faults})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -216,7 +216,7 @@ class Soak:
         monitor, draw = self._monitor, self._random
         self._session.recover()
         self._session.run_for(draw.uniform(1.0, 12.0))
-        kind = str(draw.choice(KINDS))
+        kind = str(draw.choice(_FAULTS))
         arm = str(draw.choice(["", *self._arms]))
         monitor.set_faults(f"{kind} {arm} {10.0 ** draw.uniform(-3.0, 0.0):.4f}")
         self._faults[kind] += 1

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.orientations import rotation_of_quaternion
@@ -62,7 +63,7 @@ class ContactEngine(SceneEngine):
         require_independent(scene.environment_joints, there)
         drives = drives_of(scene.system, settings)
         self.scene, self._start, self._period = scene, start, period
-        self._driven = drives.v_index
+        self._driven, self._damping = drives.v_index, drives.damping
         self.substeps = _substeps(settings, period)
         self._h = period / self.substeps
         self.stepping = TimeStepping(scene)
@@ -97,6 +98,11 @@ class ContactEngine(SceneEngine):
         if forces is None:
             raise grew_without_bound(end, f"a velocity of {steps.fastest:.3g} m/s or rad/s")
         self._forces = forces
+
+    def stick(self, joints: NDArray[np.bool_]) -> None:
+        """Have these arm joints (na,) stuck; see `SticksJoints`."""
+        braked = np.where(joints, _BRAKES, self._damping[: len(joints)])
+        self.stepping.damping[self._driven[: len(joints)]] = braked
 
     def _lost(self, end: float) -> SimulationError | None:
         """Return the error of a contact whose gap is not a number, if there is one."""

@@ -76,6 +76,7 @@ class SavedMotion(NamedTuple):
     correction: float  #: See `TimeStepping`.
     crowded: bool  #: See `TimeStepping`.
     trusted: float  #: The longest step to be tried next [s].
+    energy: Array  #: Of groups, without that of elastic contacts (g,) [J].
 
 
 class TimeStepping:
@@ -145,10 +146,8 @@ class TimeStepping:
             there = self.terms.at(self.q, self.v)
             state.rates[:], state.leaving[:] = there.along @ self.v, there.before
             state.slipping[:] = self._slips(state.leaving)
-        self._find_energy()
         self._find_momentum()
-        state.account[:, 0] = self._balance.kinetic + self._balance.potential
-        state.account[:, 3:] = self._balance.momentum
+        state.account[:, 0], state.account[:, 3:] = self._energies(), self._balance.momentum
         if laws.elastic.any():
             with np.errstate(all="ignore"):  # what is not a number stores nothing
                 there = self.terms.at(self.q, self.v)
@@ -161,13 +160,18 @@ class TimeStepping:
     def saved(self) -> SavedMotion:
         """Return copies of all variables."""
         arrays = StepState._make(array.copy() for array in self.state)
-        return SavedMotion(arrays, self.correction, self.crowded, self._trusted)
+        return SavedMotion(arrays, self.correction, self.crowded, self._trusted, self._energies())
 
     def restore(self, saved: SavedMotion) -> None:
-        """Set the variables that `saved` returned."""
+        """Set the variables that `saved` returned, here or of a scene with other inertias.
+
+        The energy that other inertias have is no error of steps.
+        """
         for array, was in zip(self.state, saved.state, strict=True):
             array[...] = was
-        _, self.correction, self.crowded, self._trusted = saved
+        _, self.correction, self.crowded, self._trusted, energy = saved
+        with np.errstate(invalid="ignore"):  # of velocities without bound
+            self.state.account[:, 0] += self._energies() - energy
         self._stepped = False
 
     def bind(self) -> None:
@@ -377,6 +381,11 @@ class TimeStepping:
         self.correction = self._correction.close(known=self._stepped)
         if self._trial.fastest[0] > SLOW:
             self._balance_energy()
+
+    def _energies(self) -> Array:
+        """Return kinetic and potential energy of the groups at the state (g,) [J]."""
+        self._find_energy()
+        return self._balance.kinetic + self._balance.potential
 
     def _energy(self) -> float:
         """Return the potential energy of the state [J]."""

@@ -32,6 +32,9 @@ def parameters(count, seed=0):
         "plant.sensors.encoder_step": 1e-6 * (np.arange(count) % 3 == 0),
         "control.object.bandwidth": rng.uniform(20.0, 45.0, count),
         "control.internal_force.bandwidth": rng.uniform(5.0, 30.0, count),
+        "plant.gravity_tilt": 0.005 * rng.normal(size=(count, 2)),
+        "plant.object_center_error": 1e-3 * rng.normal(size=(count, 3)),
+        "plant.object_inertia_scale": rng.uniform(0.8, 1.2, count),
     }
 
 

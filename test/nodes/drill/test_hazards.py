@@ -44,7 +44,7 @@ def test_all_kinds_of_faults_are_there():
 
 
 #: Only planned by scenarios: tested by `test/app/runs/test_edges.py`.
-SIMULATED = {"late_joints"}
+SIMULATED = {"late_joints", "joint_stuck"}
 
 
 BY_NAME = {hazard.name: hazard for hazard in HAZARDS}

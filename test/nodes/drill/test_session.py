@@ -43,7 +43,7 @@ def test_start_recover_and_end(ros, tmp_path):
         processes = list(session.nodes.values())
         session.begin()
         assert session.is_active
-        monitor.set_faults("torque_dropout right 0.2")
+        monitor.set_faults("drive_gain=0 right 0.2")
         monitor.wait_for(lambda: session.condition.startswith("fallback"), "the fallback")
         session.begin()
         assert session.is_active

@@ -48,10 +48,10 @@ def test_what_holds_and_what_pushes():
     ],
 )
 def test_friction_is_that_of_the_kind(kind, expected):
-    """A point has no torsion, whatever the material has; the contact's own cone comes first."""
+    """A point has no torsion, whatever the material has; limits are of a controller alone."""
     own = FrictionCone(0.4, 0.02)
     material = ArmContact(Contact.of_kind(kind, np.eye(4)), Material(own))
-    stated = ArmContact(Contact.of_kind(kind, np.eye(4), own), Material(FrictionCone(0.9)))
+    stated = ArmContact(Contact.of_kind(kind, np.eye(4), FrictionCone(0.9)), Material(own))
     assert material.friction == stated.friction == expected
 
 
