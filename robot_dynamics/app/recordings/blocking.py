@@ -40,7 +40,7 @@ _Values = tuple[Array, Array]
 # Displacement that counts like a rotation of 1 rad [m]. The least motion then rotates by at most
 # 1e-5 rad per metre if a displacement alone is enough.
 _SCALE = np.array([100.0, 100.0, 100.0, 1.0, 1.0, 1.0])
-_ROUNDING = 1e-12  # of depths [m]
+_ROUNDING = 1e-12  # [m, rad]
 
 
 def blocked_error(recording: Recording) -> Array:
@@ -60,7 +60,9 @@ def blocked_error(recording: Recording) -> Array:
     for i in np.flatnonzero((way > _ROUNDING).any(axis=1)):
         free = null_space(fixed[i]) if joints else np.eye(6)
         motion[i] += free @ _shortest(slopes[i] @ free, way[i])
-    return -motion / _SCALE
+    blocked = -motion / _SCALE
+    blocked[np.abs(blocked) < _ROUNDING] = 0.0
+    return blocked
 
 
 def _compared(

@@ -312,6 +312,9 @@ def _quantile(values: Array, fraction: float) -> float | None:
     return float(np.quantile(finite, fraction)) if finite.size else None
 
 
+# Thresholds of the object's motion, and figures of the part of it that surfaces block.
+_MOTION = ("object_position", "object_orientation", "object_drift")
+_BLOCKED = ("object_blocked_error_max_m", "object_blocked_error_max_deg")
 _RESTLESS = "never at rest"
 
 
@@ -322,8 +325,12 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     holds = report.get("holds_object") is not False
     if report["ok"] and not report["acceptance"]:
         verdict = "no thresholds set"
-    elif report["ok"] and holds and not any(n.startswith("object_") for n in report["acceptance"]):
+    elif report["ok"] and holds and not any(n.startswith(_MOTION) for n in report["acceptance"]):
         verdict += ", but no threshold is stated for the object's motion"
+    elif report["ok"] and any(
+        report.get(name) and name not in report["acceptance"] for name in _BLOCKED
+    ):
+        verdict += ", but no threshold is stated for what surfaces block"
     yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
     if holds:
         yield from _of_object(report, f)

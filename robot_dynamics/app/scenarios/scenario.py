@@ -114,6 +114,16 @@ class Scenario:
                     f"reference.touches wants {least:g} N on {touch.surface!r}, a {kind}, which "
                     "can only be pushed on; expected at least 0 N."
                 )
+        softest = self.control.admittance.surface_stiffness
+        for surface in self.cell.surfaces:
+            if self.control.law == "admittance" and not surface.holds:
+                if surface.stiffness > softest:
+                    raise ArgumentError(
+                        f"surface {surface.name!r} has a stiffness of {surface.stiffness:g} N/m, "
+                        "beyond control.admittance.surface_stiffness, up to which the admittance "
+                        f"is checked; expected at most {softest:g} N/m, or a larger "
+                        "surface_stiffness."
+                    )
         self._require_law_for_object()
         self.plant.steps("step_s", self.control.period)
         self.plant.steps("mujoco_step_s", self.control.period)
