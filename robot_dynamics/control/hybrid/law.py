@@ -220,8 +220,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
             "touched": "1 where the force on a surface is controlled, 0 where motion is",
             "estimated_tilt": "rad: of each soft finger from its grasp, as the controller sees it",
-            "uncontrolled_error": "rad, m: part of the way to the reference that control leaves to "
-            "the forces on touched surfaces, rotation vector and displacement, world axes",
+            "uncontrolled_error": "rad, m: part of the way to the reference that control leaves "
+            "to the forces on touched surfaces, rotation vector and displacement, world axes",
             "added_internal_force": f"{force}: what control added to the reference",
             "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor "
             "expects it",
