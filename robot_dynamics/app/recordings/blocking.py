@@ -39,7 +39,7 @@ _Values = tuple[Array, Array]
 
 # Displacement that counts like a rotation of 1 rad [m]. The least motion then rotates by at most
 # 1e-5 rad per metre if a displacement alone is enough.
-_SCALE = np.array([100.0, 100.0, 100.0, 1.0, 1.0, 1.0])
+_SCALE = np.repeat([100.0, 1.0], 3)
 _ROUNDING = 1e-12  # [m, rad]
 
 
@@ -112,8 +112,8 @@ def _offsets(joint: EnvironmentJoint, poses: Array) -> Iterator[_Values]:
 
 def _shortest(slopes: Array, way: Array) -> Array:
     """Return the shortest x with slopes x >= way (Lawson and Hanson 1974, section 23.4)."""
-    goal = np.append(np.zeros(slopes.shape[1]), 1.0)
-    A = np.vstack([slopes.T, way / way.max()])
+    goal, size = np.append(np.zeros(slopes.shape[1]), 1.0), np.linalg.norm(way)
+    A = np.vstack([slopes.T, way / size])
     multipliers, _ = nnls(A, goal)
     rest = A @ multipliers - goal
-    return np.asarray(-way.max() * rest[:-1] / rest[-1])
+    return np.asarray(-size * rest[:-1] / rest[-1])

@@ -21,16 +21,16 @@ class ThresholdSettings:
     """Upper bounds of figures of the report of the same name; those left out are not asked for.
 
     Attributes:
-        object_position_error_max_m: Distance from the reference at any time [m]. What surfaces
-            block is not counted, here and in the three figures that follow: the least motion from
-            the reference out of the true surfaces, walls that it leads into, rails and hinges
-            that are not where they were expected. Friction blocks nothing.
+        object_position_error_max_m: Distance from the reference at any time [m], without the part
+            that surfaces block, as in the three figures that follow: the least motion that brings
+            the reference out of true walls and onto true lines and hinges. Friction blocks
+            nothing.
         object_position_error_settled_m: The same while the reference is at rest [m].
         object_orientation_error_max_deg: Angle from the reference at any time [degrees].
         object_orientation_error_settled_deg: The same while the reference is at rest [degrees].
-        object_blocked_error_max_m: Displacement of the origin that surfaces block, at any time
-            [m].
-        object_blocked_error_max_deg: Rotation that they block [degrees].
+        object_blocked_error_max_m: Displacement of the object's origin that surfaces block, at
+            any time [m].
+        object_blocked_error_max_deg: Rotation that they block, at any time [degrees].
         internal_force_error_settled_n: Force part of the internal force's error at rest [N].
         internal_moment_error_settled_nm: Its moment part [N m].
         added_internal_force_max_n: What control adds to the internal force that is asked for, at

@@ -114,6 +114,29 @@ def test_hinges_block_both_ways():
     assert orientation_error(run)[0] < 1e-4
 
 
+@pytest.mark.parametrize(
+    ("offset", "turned", "shift", "angle"),
+    [
+        pytest.param(1.9e-4, 0.0, 0.0, 0.0, id="in the play"),
+        pytest.param(1e-3, 0.0, 8e-4, 0.0, id="beside the hole"),
+        pytest.param(0.0, 0.019, 0.0, 0.0, id="tilted in the play"),
+        pytest.param(0.0, 0.03, 0.0, 0.0094, id="tilted"),  # 30 mm cos a + 10 mm sin a = 30.2 mm
+    ],
+)
+def test_a_hole_blocks_what_exceeds_its_play(offset, turned, shift, angle):
+    """Of the peg: 0.2 mm to each side, and over the 20 mm that are guided 0.0206 rad."""
+    peg = load_scenario("peg", ["plant.surface_error={}"])
+    deep = np.array([0.62, 0.0, 0.92])  # its tip 3 cm in the hole, 0.15 m below the origin
+    turn = Rotation.from_rotvec([0.0, turned, 0.0])
+    middle = np.array([0.0, 0.0, -0.14])  # between the ends that are guided
+    wanted = deep + middle - turn.apply(middle) + np.array([offset, 0.0, 0.0])
+    run = recording_of(peg, ((deep, np.zeros(3)), (wanted, turn.as_rotvec())))
+    blocked = blocked_error(run)[0]
+    assert blocked[:3] == pytest.approx([0.0, angle, 0.0], abs=3e-4)
+    if not turned:
+        assert blocked[3:] == pytest.approx([shift, 0.0, 0.0], abs=1e-7)
+
+
 def test_two_lines_block_rotations():
     """Of the drawer: the reference is turned by 1 degree, each line holds its point."""
     drawer = load_scenario("drawer", ["plant.surface_error={}"])
