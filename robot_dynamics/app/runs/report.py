@@ -22,6 +22,7 @@ from robot_dynamics.app.recordings.metrics import (
     pushed_surfaces,
     smallest,
     squeezes,
+    touches,
 )
 from robot_dynamics.app.recordings.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.recordings.tracking import (
@@ -236,12 +237,12 @@ def _why_missing(recording: Recording, name: str) -> str:
             f"{recording.get('settle_s'):g} s; expected at least {least:g} s"
         )
     if name.startswith(("contact_", "touch_")):
-        if not recording.metadata.get("surfaces"):
-            return "there is no surface"
-        if not pushed_surfaces(recording).any():
+        if not (pushed_surfaces(recording) > 0.0).any():
             return "no surface was touched"
         if "reference_contact_force" not in recording:
-            return f"the law {recording.metadata.get('law')!r} wants no force on surfaces"
+            return f"the law {recording.metadata.get('law')!r} controls no forces on surfaces"
+        if not touches(recording):
+            return "no surface was touched while a force on it was desired"
     if name == "correction_max" and recording.get("plant") != "engine":
         return f"the plant {recording.get('plant')!r} has no corrections"
     if not len(recording):

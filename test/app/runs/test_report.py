@@ -520,6 +520,26 @@ def test_what_surfaces_block_is_no_error(run):
     assert report_of(run.recording)["object_blocked_error_max_m"] is None
 
 
+@pytest.mark.parametrize(
+    ("force", "wanted", "reason"),
+    [
+        (0.0, 20.0, "no surface was touched."),
+        (113.0, None, "the law 'hybrid' controls no forces on surfaces."),
+        (113.0, 0.0, "no surface was touched while a force on it was desired."),
+    ],
+)
+def test_why_there_are_no_errors_of_contact_forces(recording, force, wanted, reason):
+    """Because of what truly acted, not of what control believed."""
+    one = np.ones((len(recording), 1))
+    recording.columns["contact_force"] = force * one
+    if wanted is not None:
+        recording.columns["reference_contact_force"] = wanted * one
+    recording.metadata["acceptance"] = {"contact_force_error_settled_fraction": 0.02}
+    (sentence,) = report_of(recording)["failures"]
+    assert sentence.endswith(f"could not be computed: {reason}")
+    assert report_of(recording)["contact_force_max_n"] == force
+
+
 def test_a_run_without_thresholds_for_the_object_says_so(run):
     """It is not simply good, and without any thresholds not good at all."""
     report = report_of(run.recording)
