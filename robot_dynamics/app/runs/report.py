@@ -344,7 +344,9 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
             + (f" N and {f(f'holding_moment_{what}_nm')} N m" if moments else " N")
             for what in ("max", "error_max", "error_settled")
         )
-        yield f"  held in place  {most} at most; off by {off} at most and {rest} at rest"
+        wanted = f.has("holding_force_error_max_n")
+        errors = f"; off by {off} at most and {rest} at rest" if wanted else ""
+        yield f"  held in place  {most} at most{errors}"
     if report.get("slip_warning_lead_s") is not None:
         slid = " and ".join(
             f"{f(name, 1e3)} mm {where}"

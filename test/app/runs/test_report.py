@@ -438,6 +438,8 @@ def test_moments_on_a_hinge(run):
     line = "\n".join(summary(run.report | forces))
     assert "20.1 N at most; off by 20.1 N at most and 20.1 N at rest" in line
     assert "20.1 N and 0.25 N m at most" in "\n".join(summary(run.report | forces | moments))
+    uncontrolled = "\n".join(summary(run.report | {"holding_force_max_n": 20.1}))
+    assert "  held in place  20.1 N at most\n" in uncontrolled
 
 
 def test_only_thresholds_that_are_asked_for():
