@@ -76,6 +76,7 @@ TESTS = {
     ],
     "app/runs/report.py": ["app/runs/test_report.py"],
     "app/recordings/metrics.py": ["app/recordings/test_metrics.py"],
+    "app/recordings/blocking.py": ["app/recordings/test_blocking.py"],
     "app/recordings/tracking.py": ["app/runs/test_report.py"],
 }
 #: Files whose formulas are compiled: kernels from the cache would be those of the right formulas.

@@ -39,6 +39,7 @@ LARGEST = (
     "internal_force_error_settled_n",
     "internal_moment_error_settled_nm",
     "added_internal_force_max_n",
+    "added_internal_moment_max_nm",
     "closure_error_max",
     "correction_max",
     "torque_fraction_of_limit_max",
@@ -96,7 +97,7 @@ class Collector:
     """Figures and recorded columns of some cells.
 
     Attributes:
-        figures: By name (n,); NaN if a cell ended before the figure has a value.
+        figures: By name (n,), up to the end of a cell; NaN if it has no value by then.
         kept: Recorded columns by name (rows, n, w).
 
     Args:
@@ -178,6 +179,7 @@ class Collector:
             "internal_force_error_settled_n": force,
             "internal_moment_error_settled_nm": moment,
             "added_internal_force_max_n": force * 0.0 if added is None else added[0],
+            "added_internal_moment_max_nm": force * 0.0 if added is None else added[1],
             "closure_error_max": gaps[..., :2].max(axis=-1),
             "correction_max": gaps[..., 2],
             "torque_fraction_of_limit_max": torque_fractions(recording).max(axis=1),

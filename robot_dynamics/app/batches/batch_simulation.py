@@ -79,8 +79,8 @@ class BatchRun:
     """The result of a run of N cells.
 
     Attributes:
-        figures: By the names of a single run's report, one value a cell (N,); of a cell that
-            ended, up to its end; NaN if a cell has no value.
+        figures: By the names of a single run's report, one value a cell (N,); NaN for a cell that
+            ended, of which there is no complete run, and if a cell has no value.
         endings: Cells that ended before the run did, by number.
         times: Times of the rows of `columns` (rows,) [s].
         columns: Recorded columns (rows, N, w), by the names of a `Recording`; NaN after a cell's
@@ -437,6 +437,8 @@ class BatchSimulation:
                 if self._alive[cell]:
                     self._end({cell: (why[0], why[1])}, tick)
         figures, columns = self._joined(runs, -(-ticks // every))
+        for values in figures.values():
+            values[list(self.endings)] = np.nan
         times = np.asarray(np.arange(0, ticks, every) * self.period, dtype=float)
         return BatchRun(figures, dict(sorted(self.endings.items())), times, columns)
 

@@ -13,11 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.batches.batch_cells import TORQUE_NOT_FINITE, CellsSeen, Ends
-from robot_dynamics.app.batches.batch_figures import LARGEST, LEAST
-from robot_dynamics.app.recordings.metrics import contact_figures, holding_figures
-from robot_dynamics.app.recordings.tracking import settled
 from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
-from robot_dynamics.app.runs.report import report_of
+from robot_dynamics.app.runs.report import figures_of, report_of
 from robot_dynamics.app.runs.run import sense_object
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop, make_law
@@ -227,10 +224,10 @@ class SeparateCells:
         for name in record:
             if name not in recording:
                 raise UnknownNameError("column", name, sorted(recording.columns))
-        report = report_of(recording)
-        names = [*LARGEST, *LEAST, *contact_figures(recording)]
-        names += holding_figures(recording, settled(recording))
-        figures = {name: np.array([report[name]], dtype=float) for name in names}
+        figures = {
+            name: np.array([value], dtype=float)
+            for name, value in figures_of(report_of(recording)).items()
+        }
         return figures, {name: recording[name][::every, None] for name in record}, ending
 
     def _begin(self, cell: _Cell, loop: ControlLoop) -> LawStep:

@@ -393,7 +393,9 @@ def contact_panels(recording: Recording) -> list[Panel]:
     if "contact_force" in recording and not held.issuperset(recording.get("surfaces")):
         panels.append(contact_force)
     if "holding_force" in recording:
-        panels += [holding_force, holding_errors]
+        panels.append(holding_force)
+        if "reference_contact_force" in recording:
+            panels.append(holding_errors)
     if "slip_margin" in recording:
         panels.append(slip)
     return panels
@@ -409,7 +411,8 @@ def holding_force(ax: Any, view: View) -> None:
             color = MANY[drawn % len(MANY)]
             wanted = "wanted" if drawn == 0 else None
             drawn += 1
-            _reference(ax, view.time, one.wanted[view.rows, i], wanted)
+            if one.wanted is not None:
+                _reference(ax, view.time, one.wanted[view.rows, i], wanted)
             label = f"{one.name} {one.axes[i]} [{one.unit}]"
             force = one.force[view.rows, i]
             ax.plot(view.time, force, color=color, linestyle=style, linewidth=1.1, label=label)

@@ -85,7 +85,6 @@ SETTLED_PART = (
 SETTLE_S = 0.3  # after a touch, or a change of the wanted force, in which errors do not count yet
 _MOVING = 0.02  # speed of the reference from which on the object counts as moving [m/s]
 _REST = 1e-6  # speed of the reference below which the object counts as at rest [m/s]
-_COLUMNS = ("contact_force", "reference_contact_force")
 
 
 @dataclass(frozen=True)
@@ -113,8 +112,11 @@ class Touch:
 def contact_figures(recording: Recording) -> dict[str, Any]:
     """Return figures of contacts by the names of their thresholds; none without contacts."""
     figures: dict[str, Any] = {}
-    if all(name in recording for name in _COLUMNS) and _forces(recording)[0].shape[1]:
-        figures |= _surface_figures(recording)
+    force = pushed_surfaces(recording)
+    if force.shape[1]:
+        figures["contact_force_max_n"] = largest(force)
+        if "reference_contact_force" in recording:
+            figures |= _surface_figures(recording)
     if "grasp_slip" in recording:
         figures["grasp_slip_max_m"] = largest(recording["grasp_slip"])
     if "grasp_tilt" in recording:
@@ -179,7 +181,6 @@ def _surface_figures(recording: Recording) -> dict[str, Any]:
     of_guides = {"guide_force_max_n": largest(force[:, guides])} if guides.any() else {}
     return {
         **of_guides,
-        "contact_force_max_n": largest(force),
         "contact_force_error_settled_fraction": largest(part[resting]),
         "contact_force_error_moving_fraction": largest(part[moving]),
         "contact_speed_moving_max": largest(speed[moving.any(axis=1)]),
@@ -191,16 +192,29 @@ def _surface_figures(recording: Recording) -> dict[str, Any]:
     }
 
 
-def _forces(recording: Recording) -> tuple[Array, Array]:
-    """Return measured and wanted normal forces on surfaces (ticks, surfaces) [N].
+def pushed_surfaces(recording: Recording) -> Array:
+    """Return the true normal forces on the surfaces that can only be pushed (ticks, surfaces) [N].
 
     Hinges and lines are left out: the object is on them throughout.
     """
-    force, wanted = (recording[name] for name in _COLUMNS)
-    first = recording.metadata.get("surface_rows", list(range(force.shape[1])))
+    if "contact_force" not in recording:
+        return np.zeros((len(recording), 0))
+    force = recording["contact_force"]
+    return force[:, [i for i, _ in _pushed(recording)]]
+
+
+def _pushed(recording: Recording) -> list[tuple[int, int]]:
+    """Return of each surface that can only be pushed its index, and that of its wanted force."""
+    count = recording["contact_force"].shape[1]
+    first = recording.metadata.get("surface_rows", list(range(count)))
     held = {row for _, row, *_ in recording.metadata.get("holding_rows", [])}
-    pushed = [i for i, row in enumerate(first) if row not in held]
-    return force[:, pushed], wanted[:, [first[i] for i in pushed]]
+    return [(i, row) for i, row in enumerate(first) if row not in held]
+
+
+def _forces(recording: Recording) -> tuple[Array, Array]:
+    """Return true and wanted normal forces on pushed surfaces (ticks, surfaces) [N]."""
+    wanted = recording["reference_contact_force"]
+    return pushed_surfaces(recording), wanted[:, [row for _, row in _pushed(recording)]]
 
 
 def _touch(recording: Recording, surface: int, first: int, end: int) -> Touch:
@@ -238,27 +252,29 @@ class Holding(NamedTuple):
         axes: Axis of its frame for each component: "x", "y", "z", or "-x" for the opposite sign;
             numbers in recordings without axes.
         force: True forces by the object (ticks, r).
-        wanted: Wanted forces (ticks, r).
+        wanted: Wanted forces (ticks, r); None if the law wants none.
     """
 
     name: str
     unit: str
     axes: tuple[str, ...]
     force: Array
-    wanted: Array
+    wanted: Array | None
 
 
 def holdings(recording: Recording) -> Iterator[Holding]:
     """Yield the forces, then the moments, of each hinge and line."""
-    if "holding_force" not in recording or "reference_contact_force" not in recording:
+    if "holding_force" not in recording:
         return
-    known = recording.get("holding_rows")
-    force, wanted = recording["holding_force"], recording["reference_contact_force"]
+    known, force = recording.get("holding_rows"), recording["holding_force"]
+    wanted = None
+    if "reference_contact_force" in recording:
+        wanted = recording["reference_contact_force"][:, [row for _, row, _ in known]]
     stated = recording.metadata.get("holding_axes")
     for name, unit in dict.fromkeys((name, unit) for name, _, unit in known):
         own = [i for i, (one, _, its) in enumerate(known) if (one, its) == (name, unit)]
         axes = tuple(stated[at] if stated else str(i + 1) for i, at in enumerate(own))
-        yield Holding(name, unit, axes, force[:, own], wanted[:, [known[i][1] for i in own]])
+        yield Holding(name, unit, axes, force[:, own], None if wanted is None else wanted[:, own])
 
 
 def holding_error(recording: Recording, unit: str) -> Array | None:
@@ -269,12 +285,12 @@ def holding_error(recording: Recording, unit: str) -> Array | None:
         unit: "N" for forces, "N m" for moments.
 
     Returns:
-        Errors in that unit; None without such forces.
+        Errors in that unit; None without such forces, or if none are wanted.
     """
     off = [
         np.linalg.norm(one.force - one.wanted, axis=1)
         for one in holdings(recording)
-        if one.unit == unit
+        if one.unit == unit and one.wanted is not None
     ]
     return np.asarray(np.max(off, axis=0)) if off else None
 
@@ -288,14 +304,15 @@ def holding_figures(recording: Recording, settled: NDArray[np.bool_]) -> dict[st
     """
     figures: dict[str, Any] = {}
     for unit, kind, short in (("N", "force", "n"), ("N m", "moment", "nm")):
-        error = holding_error(recording, unit)
-        if error is None:
-            continue
         every = [one.force for one in holdings(recording) if one.unit == unit]
+        if not every:
+            continue
         size = np.stack([np.linalg.norm(force, axis=1) for force in every]).max(axis=0)
-        figures |= {
-            f"holding_{kind}_max_{short}": largest(size),
-            f"holding_{kind}_error_max_{short}": largest(error),
-            f"holding_{kind}_error_settled_{short}": largest(error[settled]),
-        }
+        figures[f"holding_{kind}_max_{short}"] = largest(size)
+        error = holding_error(recording, unit)
+        if error is not None:
+            figures |= {
+                f"holding_{kind}_error_max_{short}": largest(error),
+                f"holding_{kind}_error_settled_{short}": largest(error[settled]),
+            }
     return figures

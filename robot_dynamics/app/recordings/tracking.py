@@ -7,46 +7,43 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.recordings.blocking import blocked_error
 from robot_dynamics.app.recordings.recording import TICK, Recording
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
+from robot_dynamics.control.rotation_path import conjugate, product, turn
 
 
-def position_error(recording: Recording) -> Array:
+def position_error(recording: Recording, blocked: Array | None = None) -> Array:
     """Return the object's true distance from the reference (ticks,) [m].
 
-    Components blocked by touched surfaces do not count: a path may lead into them. For an object
-    with a joint it is the larger distance of its two parts.
+    The part that surfaces block does not count. For an object with a joint it is the larger
+    distance of its two parts.
+
+    Args:
+        recording: The run.
+        blocked: `blocked_error(recording)`, if the caller has it already.
     """
-    blocked = blocked_error(recording)[:, 3:]
+    blocked = blocked_error(recording) if blocked is None else blocked
     distances = [
-        np.linalg.norm(wanted[:, :3] - true[:, :3] - blocked, axis=1)
+        np.linalg.norm(wanted[:, :3] - true[:, :3] - blocked[:, 3:], axis=1)
         for true, wanted in _poses(recording)
     ]
     return np.asarray(np.max(distances, axis=0))
 
 
-def orientation_error(recording: Recording) -> Array:
+def orientation_error(recording: Recording, blocked: Array | None = None) -> Array:
     """Return the object's true angle from the reference (ticks,) [rad]; see `position_error`."""
-    turns = [product(wanted[:, 3:], conjugate(true[:, 3:])) for true, wanted in _poses(recording)]
-    blocked = blocked_error(recording)[:, :3]
-    if blocked.any():
-        turned = [rotation_vector(turn) - blocked for turn in turns]
-        return np.asarray(np.max([np.linalg.norm(one, axis=1) for one in turned], axis=0))
-    angles = [
-        2.0 * np.arctan2(np.linalg.norm(turn[:, :3], axis=1), np.abs(turn[:, 3])) for turn in turns
-    ]
+    blocked = (blocked_error(recording) if blocked is None else blocked)[:, :3]
+    angles = []
+    for true, wanted in _poses(recording):
+        way = product(wanted[:, 3:], conjugate(true[:, 3:]))
+        if blocked.any():
+            angle = np.linalg.norm(blocked, axis=1)
+            axis = blocked / np.maximum(angle, 1e-300)[:, None]
+            way = product(turn(axis, -angle), way)
+        sine = np.linalg.norm(way[:, :3], axis=1)
+        angles.append(2.0 * np.arctan2(sine, np.abs(way[:, 3])))
     return np.asarray(np.max(angles, axis=0))
-
-
-def blocked_error(recording: Recording) -> Array:
-    """Return the component of the error that touched surfaces block (ticks, 6).
-
-    Rotation vector and displacement, world axes; zero where control does not run.
-    """
-    if "blocked_error" not in recording:
-        return np.zeros((len(recording), 6))
-    return np.nan_to_num(recording["blocked_error"])
 
 
 def _poses(recording: Recording) -> list[tuple[Array, Array]]:

@@ -12,18 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.app.recordings.blocking import blocked_error
 from robot_dynamics.app.recordings.metrics import (
     added_internal_forces,
     contact_figures,
     holding_figures,
     internal_force_errors,
     largest,
+    pushed_surfaces,
     smallest,
     squeezes,
+    touches,
 )
 from robot_dynamics.app.recordings.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.recordings.tracking import (
-    blocked_error,
     effort_limits,
     orientation_error,
     position_error,
@@ -49,6 +51,15 @@ _REQUIRED = (
     "reference_pose",
     "reference_internal_force",
 )
+#: Figures that measure the computer and not the run.
+OF_COMPUTER = (
+    "control_step_median_us",
+    "control_step_p99_us",
+    "wall_time_s",
+    "real_time_factor",
+    "start_to_first_torque_s",
+)
+_NO_FIGURES = ("ticks", "period_s", "duration_s", "ok", "holds_object")
 _SETTLED = ("_settled_m", "_settled_deg", "_settled_n", "_settled_nm")
 # Our engine passes torques on to the bit; other engines round.
 _TORQUE_TOLERANCE = 1e-9  # of the limit
@@ -97,6 +108,23 @@ def report_of(recording: Recording) -> dict[str, Any]:
     }
 
 
+def figures_of(report: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the figures of a run that are numbers, None if they could not be computed.
+
+    Times of the computer are left out.
+
+    Args:
+        report: See `report_of`.
+    """
+    return {
+        name: value
+        for name, value in report.items()
+        if name not in (*OF_COMPUTER, *_NO_FIGURES)
+        and not name.endswith("_range_n")
+        and (value is None or isinstance(value, (int, float)))
+    }
+
+
 def state_hash(recording: Recording) -> str:
     """Return a SHA-256 over all states of a run: equal if and only if every bit is equal."""
     digest = hashlib.sha256()
@@ -107,7 +135,11 @@ def state_hash(recording: Recording) -> str:
 
 def _figures(recording: Recording) -> dict[str, Any]:
     rest = settled(recording)
-    position, orientation = position_error(recording), np.degrees(orientation_error(recording))
+    blocked = blocked_error(recording)
+    position = position_error(recording, blocked)
+    orientation = np.degrees(orientation_error(recording, blocked))
+    # Without surfaces there is nothing that could block.
+    blocked = blocked if recording.metadata.get("surfaces") else blocked[:0]
     force, moment = internal_force_errors(recording)
     added = added_internal_forces(recording)
     closure = np.maximum(recording["closure_position"], recording["closure_rotation"])
@@ -125,7 +157,10 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "object_position_error_settled_m": largest(position[rest]),
         "object_orientation_error_max_deg": largest(orientation),
         "object_orientation_error_settled_deg": largest(orientation[rest]),
-        "object_blocked_error_max_m": _largest_blocked(recording),
+        "object_blocked_error_max_m": largest(np.linalg.norm(blocked[:, 3:], axis=1)),
+        "object_blocked_error_max_deg": largest(
+            np.degrees(np.linalg.norm(blocked[:, :3], axis=1))
+        ),
         "object_drift_settled_m": _drift(recording),
         "internal_force_error_max_n": largest(force),
         "internal_force_error_settled_n": largest(force[rest]),
@@ -152,13 +187,6 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "delay_margin_s": _delay_margin(recording),
         "start_to_first_torque_s": recording.metadata.get("start_to_first_torque_s"),
     }
-
-
-def _largest_blocked(recording: Recording) -> float | None:
-    """Return the largest depth of the reference in touched surfaces [m]; None without surfaces."""
-    if "blocked_error" not in recording:
-        return None
-    return largest(np.linalg.norm(blocked_error(recording)[:, 3:], axis=1))
 
 
 def _broken(recording: Recording) -> list[str]:
@@ -208,9 +236,13 @@ def _why_missing(recording: Recording, name: str) -> str:
             "the run ends before the reference has been at rest for "
             f"{recording.get('settle_s'):g} s; expected at least {least:g} s"
         )
-    touched = recording["touched"] if "touched" in recording.columns else np.zeros(0)
-    if name.startswith(("contact_", "touch_")) and not touched.any():
-        return "no surface was touched"
+    if name.startswith(("contact_", "touch_")):
+        if not (pushed_surfaces(recording) > 0.0).any():
+            return "no surface was touched"
+        if "reference_contact_force" not in recording:
+            return f"the law {recording.metadata.get('law')!r} controls no forces on surfaces"
+        if not touches(recording):
+            return "no surface was touched while a force on it was desired"
     if name == "correction_max" and recording.get("plant") != "engine":
         return f"the plant {recording.get('plant')!r} has no corrections"
     if not len(recording):
@@ -281,6 +313,9 @@ def _quantile(values: Array, fraction: float) -> float | None:
     return float(np.quantile(finite, fraction)) if finite.size else None
 
 
+# Thresholds of the object's motion, and figures of the part of it that surfaces block.
+_MOTION = ("object_position", "object_orientation", "object_drift")
+_BLOCKED = ("object_blocked_error_max_m", "object_blocked_error_max_deg")
 _RESTLESS = "never at rest"
 
 
@@ -291,8 +326,12 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     holds = report.get("holds_object") is not False
     if report["ok"] and not report["acceptance"]:
         verdict = "no thresholds set"
-    elif report["ok"] and holds and not any(n.startswith("object_") for n in report["acceptance"]):
+    elif report["ok"] and holds and not any(n.startswith(_MOTION) for n in report["acceptance"]):
         verdict += ", but no threshold is stated for the object's motion"
+    elif report["ok"] and any(
+        report.get(name) and name not in report["acceptance"] for name in _BLOCKED
+    ):
+        verdict += ", but no threshold is stated for what surfaces block"
     yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
     if holds:
         yield from _of_object(report, f)
@@ -305,7 +344,9 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
             + (f" N and {f(f'holding_moment_{what}_nm')} N m" if moments else " N")
             for what in ("max", "error_max", "error_settled")
         )
-        yield f"  held in place  {most} at most; off by {off} at most and {rest} at rest"
+        wanted = f.has("holding_force_error_max_n")
+        errors = f"; off by {off} at most and {rest} at rest" if wanted else ""
+        yield f"  held in place  {most} at most{errors}"
     if report.get("slip_warning_lead_s") is not None:
         slid = " and ".join(
             f"{f(name, 1e3)} mm {where}"
@@ -346,8 +387,11 @@ def _of_object(report: Mapping[str, Any], f: _Figures) -> Iterator[str]:
         f"{f('object_orientation_error_settled_deg')} degrees at rest"
     )
     into = ""
-    if report.get("object_blocked_error_max_m"):
-        into = f"; up to {f('object_blocked_error_max_m', 1e3)} mm more into what it touches"
+    if report.get("object_blocked_error_max_m") or report.get("object_blocked_error_max_deg"):
+        into = (
+            f"; surfaces block {f('object_blocked_error_max_m', 1e3)} mm and "
+            f"{f('object_blocked_error_max_deg')} degrees more at most"
+        )
     yield (
         f"  object         {f('object_position_error_max_m', 1e3)} mm from the reference at most, "
         + (rest if f.has("object_position_error_settled_m") else _RESTLESS)

@@ -21,11 +21,16 @@ class ThresholdSettings:
     """Upper bounds of figures of the report of the same name; those left out are not asked for.
 
     Attributes:
-        object_position_error_max_m: Distance from the reference at any time [m]; of an object that
-            touches surfaces the part along them, as of the three figures that follow.
+        object_position_error_max_m: Distance from the reference at any time [m], without the part
+            that surfaces block, as in the three figures that follow: the least motion that brings
+            the reference out of true walls and onto true lines and hinges. Friction blocks
+            nothing.
         object_position_error_settled_m: The same while the reference is at rest [m].
         object_orientation_error_max_deg: Angle from the reference at any time [degrees].
         object_orientation_error_settled_deg: The same while the reference is at rest [degrees].
+        object_blocked_error_max_m: Displacement of the object's origin that surfaces block, at
+            any time [m].
+        object_blocked_error_max_deg: Rotation that they block, at any time [degrees].
         internal_force_error_settled_n: Force part of the internal force's error at rest [N].
         internal_moment_error_settled_nm: Its moment part [N m].
         added_internal_force_max_n: What control adds to the internal force that is asked for, at
@@ -70,6 +75,8 @@ class ThresholdSettings:
     object_position_error_settled_m: float | None = _threshold("m")
     object_orientation_error_max_deg: float | None = _threshold("degrees")
     object_orientation_error_settled_deg: float | None = _threshold("degrees")
+    object_blocked_error_max_m: float | None = _threshold("m")
+    object_blocked_error_max_deg: float | None = _threshold("degrees")
     internal_force_error_settled_n: float | None = _threshold("N")
     internal_moment_error_settled_nm: float | None = _threshold("N m")
     added_internal_force_max_n: float | None = _threshold("N")

@@ -61,6 +61,25 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
         )
         for arm, contact in zip(scenario.cell.arms, system.contacts, strict=True)
     )
+    surfaces, environment_joints = true_surfaces(scenario)
+    law, forces = scenario.control.law_facts, None
+    if law.contacts:  # internal forces are the law's own, with the plant's own grasps
+        held = hybrid_system_of(scenario.cell, system)
+        forces = wrench_maps(held, distribution_of(scenario, held))
+    return Scene(system, arms, surfaces, environment_joints, forces, holds_object=law.holds_object)
+
+
+def true_surfaces(
+    scenario: Scenario,
+) -> tuple[tuple[SurfaceContact, ...], tuple[EnvironmentJoint, ...]]:
+    """Return the surfaces of a scenario where they truly are: pushed ones, then hinges and lines.
+
+    Args:
+        scenario: The scenario.
+
+    Raises:
+        ArgumentError: If a surface cannot be simulated, or the object is off its hinge or line.
+    """
     frames = {surface.name: pose_matrix(surface) for surface in scenario.cell.surfaces}
     for name, error in scenario.plant.surface_error.items():
         frames[name] = frames[name] @ pose_matrix(error)
@@ -83,11 +102,7 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
         for surface in scenario.cell.surfaces
         if surface.holds
     )
-    law, forces = scenario.control.law_facts, None
-    if law.contacts:  # internal forces are the law's own, with the plant's own grasps
-        held = hybrid_system_of(scenario.cell, system)
-        forces = wrench_maps(held, distribution_of(scenario, held))
-    return Scene(system, arms, surfaces, environment_joints, forces, holds_object=law.holds_object)
+    return surfaces, environment_joints
 
 
 def make_plant(scenario: Scenario, system: GraspSystem) -> ScenePlant:

@@ -114,9 +114,22 @@ class Scenario:
                     f"reference.touches wants {least:g} N on {touch.surface!r}, a {kind}, which "
                     "can only be pushed on; expected at least 0 N."
                 )
+        self._require_checked_stiffness()
         self._require_law_for_object()
         self.plant.steps("step_s", self.control.period)
         self.plant.steps("mujoco_step_s", self.control.period)
+
+    def _require_checked_stiffness(self) -> None:
+        """Check that an admittance meets no surface stiffer than the stiffest one it is for."""
+        stiffest = self.control.admittance.surface_stiffness
+        for surface in self.cell.surfaces if self.control.law == "admittance" else ():
+            if surface.stiffness > stiffest and not surface.holds:
+                raise ArgumentError(
+                    f"surface {surface.name!r} has a stiffness of {surface.stiffness:.6g} N/m, "
+                    "but control.admittance.surface_stiffness, up to which the admittance is "
+                    f"checked for chatter, is {stiffest:.6g} N/m; expected at least the "
+                    "stiffness of the surface."
+                )
 
     def _require_law_for_object(self) -> None:
         """Check that the law and the reference fit an object with or without a joint."""

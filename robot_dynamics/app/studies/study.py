@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.batches.batch_figures import LARGEST, LEAST
 from robot_dynamics.app.batches.batch_simulation import BatchSimulation, why_separate
+from robot_dynamics.app.runs.report import OF_COMPUTER, figures_of
 from robot_dynamics.app.runs.run import Preparation, simulate
 from robot_dynamics.app.scenarios.acceptance import failures
 from robot_dynamics.app.scenarios.laws import control_loop
@@ -49,15 +50,6 @@ OUTCOMES = {
     "error": "ended in an unexpected error",
     "lost": "its process was ended each time",
 }
-# What is measured of this computer and not of the run.
-_OF_COMPUTER = (
-    "control_step_median_us",
-    "control_step_p99_us",
-    "wall_time_s",
-    "real_time_factor",
-    "start_to_first_torque_s",
-)
-_NO_FIGURES = ("ticks", "period_s", "duration_s", "ok", "holds_object")
 _DEFAULT = "object_position_error_max_m"
 #: Samples from which on functions for many of them are worth their compilation.
 FEWEST_AT_ONCE = 32
@@ -524,13 +516,9 @@ def run_nominal(
         RobotDynamicsError: If the run is refused, so that nothing can be learned from others.
     """
     run = simulate(scenario, duration=study.duration_s, allow_code=allow_code)
-    known = [
-        name
-        for name, value in run.report.items()
-        if name not in (*_OF_COMPUTER, *_NO_FIGURES) and (value is None or is_finite(value))
-    ]
+    known = list(figures_of(run.report))
     for name in study.figures:
-        if name in _OF_COMPUTER:
+        if name in OF_COMPUTER:
             raise study.refused(
                 "figures",
                 f"{name!r} is a time of the computer that differs from run to run; expected "

@@ -196,7 +196,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             "estimated_internal_force": layout.internal,
             "estimated_contact_force": layout.surfaces,
             "touched": layout.surfaces,
-            "blocked_error": 6 if layout.surfaces else 0,
+            "uncontrolled_error": 6 if layout.surfaces else 0,
             "estimated_tilt": layout.soft_fingers,
             "spring_wrench": 6 if layout.springs else 0,
             "control_scales": len(SCALES),
@@ -220,8 +220,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
             "touched": "1 where the force on a surface is controlled, 0 where motion is",
             "estimated_tilt": "rad: of each soft finger from its grasp, as the controller sees it",
-            "blocked_error": "rad, m: part of the way to the reference that touched surfaces "
-            "block, rotation vector and displacement, world axes",
+            "uncontrolled_error": "rad, m: part of the way to the reference that control leaves "
+            "to the forces on touched surfaces, rotation vector and displacement, world axes",
             "added_internal_force": f"{force}: what control added to the reference",
             "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor "
             "expects it",

@@ -127,7 +127,7 @@ class Layout:
             internal_force=self.internal,
             contact_force=C,
             touched=C,
-            blocked_error=6 if C else 0,
+            uncontrolled_error=6 if C else 0,
             tilt=self.soft_fingers,
             spring_wrench=6 if self.springs else 0,
             scales=len(

@@ -316,7 +316,7 @@ class HybridLawProgram:
         error = to_world_axes(
             to_object, surfaces.project(to_body_axes(to_object, servo.error), no_rate)
         )  # of the controlled motion
-        blocked = subtract(servo.error, error)
+        uncontrolled = subtract(servo.error, error)
         integrated_error = error
         if coordinate_error is not None:  # the function of a touched surface is no coordinate
             C = layout.surfaces
@@ -358,7 +358,7 @@ class HybridLawProgram:
             "internal_force": internal_force,
             "contact_force": contact.forces,
             "touched": contact.touched,
-            "blocked_error": self._of_origin(blocked, to_object, constants.center),
+            "uncontrolled_error": self._of_origin(uncontrolled, to_object, constants.center),
             "tilt": [
                 point.tilt(estimate.pose, arms.X0)
                 for point in constants.points

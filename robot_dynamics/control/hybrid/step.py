@@ -74,14 +74,14 @@ class HybridOutputs:
         internal_force: Measured internal force (m,).
         contact_force: Forces on the surfaces (C,), measured or estimated; desired without sensors.
         touched: 1 for surfaces whose force is controlled, 0 for others (C,).
-        blocked_error: Part of the error of the object's origin that touched surfaces block (6,);
-            empty without surfaces.
+        uncontrolled_error: Part of the error of the object's origin that the servo of the motion
+            leaves to the forces on touched surfaces (6,); empty without surfaces.
         tilt: Tilt of each soft finger from its grasp (s,) [rad].
         spring_wrench: Wrench of the springs of the law "impedance" (6,); empty for other laws.
         scales: `law_inputs.SCALES` (8,).
         checked_scales: Effort scale, task scale and support torque ratio; see `HybridStep` (3,).
         error: Rotation vector and displacement to the reference, world axes, without
-            `blocked_error` (6,).
+            `uncontrolled_error` (6,).
         distance: Values of the surfaces' functions (C,): negative in free space.
         support: Torque that holds everything up (na,).
         measured_contact_forces: Along the contacts' directions (d,); zero without sensors.
@@ -104,7 +104,7 @@ class HybridOutputs:
     internal_force = OutputPart()
     contact_force = OutputPart()
     touched = OutputPart()
-    blocked_error = OutputPart()
+    uncontrolled_error = OutputPart()
     tilt = OutputPart()
     spring_wrench = OutputPart()
     scales = OutputPart()

@@ -75,6 +75,8 @@ def test_cells_are_their_single_runs(varied):
     assert list(run.endings) == [4]
     assert run.failed.tolist() == [i == 4 for i in range(9)]
     assert run.endings[4].cause == "unexpected contact"
+    known = np.isfinite(run.figures["object_position_error_max_m"])
+    assert known.tolist() == [i != 4 for i in range(9)]  # up to its end it kept to the reference
     require_single_runs(varied, run, 0.4, (0, 1, 4, 5))
     poses = run.columns["object_pose"][-1]
     assert len(np.unique(np.delete(poses, 4, axis=0), axis=0)) == 8  # they do differ

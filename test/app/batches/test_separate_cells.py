@@ -99,6 +99,7 @@ def test_planned_faults_end_their_cells():
     assert "planned faults" in batch.separate
     run = batch.run(0.04, record=("object_pose",))
     assert run.failed.all()
+    assert np.isnan([*run.figures.values()]).all()
     assert run.endings[0].time == pytest.approx(0.02)
     require_single_run(batch, run, 1, 0.04)
 

@@ -267,6 +267,13 @@ def test_a_run_without_contacts_has_no_such_figures(run):
     assert contact_figures(run.recording) == {}
 
 
+def test_forces_that_nobody_wants_are_figures(recording):
+    """A law that commands no force on surfaces has none of the errors, but presses on them."""
+    del recording.columns["reference_contact_force"]
+    recording.columns["contact_force"][70] = 113.0
+    assert contact_figures(recording) == {"contact_force_max_n": 113.0}
+
+
 @pytest.fixture
 def hinged():
     """A door with two forces and a moment, a rail with one force, and a wall."""
@@ -334,3 +341,12 @@ def test_without_hinges_there_are_no_figures(hinged):
     """Nor of lines."""
     del hinged.columns["holding_force"]
     assert holding_figures(hinged, SETTLED) == {}
+
+
+def test_forces_on_hinges_that_nobody_wants_are_figures(hinged):
+    """Their sizes, without errors."""
+    del hinged.columns["reference_contact_force"]
+    figures = holding_figures(hinged, SETTLED)
+    assert figures == {"holding_force_max_n": 10.0, "holding_moment_max_nm": 0.5}
+    assert [one.wanted for one in holdings(hinged)] == [None] * 3
+    assert contact_figures(hinged) == {"contact_force_max_n": 7.0}

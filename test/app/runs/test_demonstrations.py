@@ -183,3 +183,37 @@ def test_a_wall_is_wiped_along_coordinates_of_ones_own():
     overrides = [f"cell.coordinates=[{places}, {turns}]", "control.object.integral=10.0"]
     run = simulate("wipe", overrides=overrides)
     assert run.report["failures"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "change", "figure"),
+    [
+        ("lean", "plant.object_mass_scale=1.3", "object position error settled"),
+        ("lean", "plant.object_mass_scale=0.7", "object position error settled"),
+        ("lean", "cell.surfaces.0.stiffness=.inf", "contact force max"),
+        ("comply", "plant.object_mass_scale=1.3", "object position error settled"),
+        ("comply", "plant.object_mass_scale=0.7", "object position error settled"),
+    ],
+)
+def test_wrong_payloads_and_hard_walls_are_not_good(name, change, figure):
+    """The wall blocks the 2 cm that the reference goes into it; thresholds are for the rest."""
+    assert figure in "\n".join(simulate(name, overrides=[change]).report["failures"])
+
+
+@pytest.mark.slow
+def test_an_object_that_slips_and_turns_on_a_wall_is_not_good():
+    """It slips by 26 mm and turns by 40 degrees, none of which the wall blocks."""
+    run = simulate("wall_slip", overrides=[f"acceptance.engine.{one}" for one in (
+        "object_position_error_max_m=1e-3", "object_orientation_error_max_deg=1.0"
+    )])  # fmt: skip
+    assert [sentence.split(" is ")[0] for sentence in run.report["failures"]] == [
+        "object position error max [m]",
+        "object orientation error max [degrees]",
+    ]
+    true, wanted = (run.recording[name][-1] for name in ("object_pose", "reference_pose"))
+    way = Rotation.from_quat(wanted[3:]) * Rotation.from_quat(true[3:]).inv()
+    assert run.report["object_orientation_error_max_deg"] == pytest.approx(
+        np.degrees(way.magnitude()), rel=0.01
+    )
+    assert run.report["object_position_error_max_m"] > np.linalg.norm(wanted[1:3] - true[1:3])

@@ -19,6 +19,7 @@ from robot_dynamics.app.recordings.tracking import (
 from robot_dynamics.app.runs.report import report_of, state_hash, summary
 from robot_dynamics.app.runs.run import Run, simulate
 from robot_dynamics.app.scenarios.acceptance import AcceptanceSettings, ThresholdSettings, failures
+from robot_dynamics.app.scenarios.scenario import load_scenario
 
 # What whoever reads a report may rely on.
 FIGURES = {
@@ -206,7 +207,7 @@ def test_missing_numbers_after_a_fault_are_not_reported(recording):
 
 
 def test_errors_are_those_of_the_worse_part(recording):
-    """Of an object with a joint, in each row, also where surfaces block a part of the way."""
+    """Of an object with a joint, in each row."""
     shape = (len(recording), 1)
     still = np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], shape)
     names = ("object_pose", "reference_pose", "second_pose", "reference_second_pose")
@@ -215,11 +216,9 @@ def test_errors_are_those_of_the_worse_part(recording):
     for name, i in (("object_pose", slice(2)), ("second_pose", slice(1, None, -1))):
         columns[name][:2, 0] = [3e-3, 1e-3][i]
         columns[name][:2, 3], columns[name][:2, 6] = np.sin(half)[i], np.cos(half)[i]
-    for blocked in (None, np.tile([0.0, 0.0, 1e-9, 0.0, 0.0, 0.0], shape)):
-        columns |= {} if blocked is None else {"blocked_error": blocked}
-        of_parts = Recording(columns, recording.metadata)
-        assert position_error(of_parts)[:3] == pytest.approx([3e-3, 3e-3, 0.0])
-        assert orientation_error(of_parts)[:3] == pytest.approx([0.1, 0.1, 0.0], abs=1e-8)
+    of_parts = Recording(columns, recording.metadata)
+    assert position_error(of_parts)[:3] == pytest.approx([3e-3, 3e-3, 0.0])
+    assert orientation_error(of_parts)[:3] == pytest.approx([0.1, 0.1, 0.0], abs=1e-8)
 
 
 def test_torques_are_compared_with_their_limits(recording):
@@ -439,6 +438,8 @@ def test_moments_on_a_hinge(run):
     line = "\n".join(summary(run.report | forces))
     assert "20.1 N at most; off by 20.1 N at most and 20.1 N at rest" in line
     assert "20.1 N and 0.25 N m at most" in "\n".join(summary(run.report | forces | moments))
+    uncontrolled = "\n".join(summary(run.report | {"holding_force_max_n": 20.1}))
+    assert "  held in place  20.1 N at most\n" in uncontrolled
 
 
 def test_only_thresholds_that_are_asked_for():
@@ -500,20 +501,45 @@ def test_missing_figures_with_a_reason():
 
 def test_what_surfaces_block_is_no_error(run):
     """A path that leads into a wall is followed along it; what is blocked is told apart."""
-    recording = run.recording
-    recorded = recording["reference_pose"] - recording["object_pose"]
-    blocked = np.zeros((len(recording), 6))
-    blocked[:, 3:] = recorded[:, :3] + [0.0, 3e-4, 4e-4]
-    columns = {**recording.columns, "blocked_error": blocked}
-    figures = report_of(Recording(columns, recording.metadata))
+    # Here the box's origin is a point that touches the wall.
+    wall = "{name: wall, kind: plane, xyz: [0.62, 0, 0], rpy: [0, -1.5707963267948966, 0]}"
+    scenario = load_scenario("lift_box", [f"cell.surfaces=[{wall}]"])
+    metadata = {**run.recording.metadata, "scenario_text": scenario.text(), "surfaces": ["wall"]}
+    recording = Recording(copy.deepcopy(run.recording.columns), metadata)
+    true, wanted = recording["object_pose"], recording["reference_pose"]
+    true[:, :3], wanted[:, :3] = [0.62, 0.0, 0.75], [0.63, 3e-4, 0.7504]
+    figures = report_of(recording)
     assert figures["object_position_error_max_m"] == pytest.approx(5e-4)
-    largest = np.linalg.norm(blocked[:, 3:], axis=1).max()
-    assert figures["object_blocked_error_max_m"] == pytest.approx(largest)
-    assert any("more into what it touches" in line for line in summary(figures))
-    blocked[3] = np.nan  # control did not run: all of it is an error
-    figures = report_of(Recording(columns, {**recording.metadata, "fault": "in a test"}))
-    assert figures["object_blocked_error_max_m"] == pytest.approx(largest)
-    assert report_of(recording)["object_blocked_error_max_m"] is None
+    assert figures["object_blocked_error_max_m"] == pytest.approx(0.01)
+    assert figures["object_blocked_error_max_deg"] == 0.0
+    first, second = list(summary({**figures, "ok": True}))[:2]
+    assert first.endswith("no threshold is stated for what surfaces block")
+    assert "surfaces block 10 mm and 0 degrees more at most" in second
+    metadata["acceptance"] = {"object_blocked_error_max_m": 9.9e-3}
+    assert [one for one in report_of(recording)["failures"] if "blocked" in one]
+    metadata["acceptance"] = {"object_blocked_error_max_m": 10.1e-3}
+    assert not [one for one in report_of(recording)["failures"] if "blocked" in one]
+    assert report_of(run.recording)["object_blocked_error_max_m"] is None
+
+
+@pytest.mark.parametrize(
+    ("force", "wanted", "reason"),
+    [
+        (0.0, 20.0, "no surface was touched."),
+        (113.0, None, "the law 'hybrid' controls no forces on surfaces."),
+        (113.0, 0.0, "no surface was touched while a force on it was desired."),
+    ],
+)
+def test_why_there_are_no_errors_of_contact_forces(recording, force, wanted, reason):
+    """Because of what truly acted, not of what control believed."""
+    one = np.ones((len(recording), 1))
+    recording.columns["contact_force"] = force * one
+    if wanted is not None:
+        recording.columns["reference_contact_force"] = wanted * one
+    recording.metadata["acceptance"] = {"contact_force_error_settled_fraction": 0.02}
+    (sentence,) = report_of(recording)["failures"]
+    assert sentence.endswith(f"could not be computed: {reason}")
+    assert report_of(recording)["contact_force_max_n"] == force
 
 
 def test_a_run_without_thresholds_for_the_object_says_so(run):

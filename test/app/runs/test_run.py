@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from support.figures import require_that_figures_depend_on_columns
 
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.report import report_of
@@ -19,10 +20,14 @@ LONG = {"comply", "drawer", "lean", "parallelogram_arms", "peg", "three_arms", "
 
 
 def test_shipped_scenarios_are_good(shipped):
-    """Every shipped scenario keeps its thresholds: our arms, pandas, xarm7, wrong beliefs."""
+    """Every shipped scenario keeps its thresholds: our arms, pandas, xarm7, wrong beliefs.
+
+    Every figure is computed a second time, also of a recording that is spoilt in every column.
+    """
     run = simulate(shipped)
     assert run.report["failures"] == []
     assert run.ok
+    require_that_figures_depend_on_columns(run.recording)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,25 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("stiffness", "law", "accepted"),
+    [
+        ("2.0e+4", "admittance", True),
+        ("2.01e+4", "admittance", False),
+        (".inf", "admittance", False),
+        (".inf", "impedance", True),
+    ],
+)
+def test_admittances_are_for_surfaces_up_to_a_stiffness(stiffness, law, accepted):
+    """A stiffer one is refused, with the key that says how stiff it may be."""
+    changes = [f"cell.surfaces.0.stiffness={stiffness}", f"control.law={law}"]
+    if accepted:
+        load_scenario("comply", changes)
+        return
+    with pytest.raises(DescriptionError, match=r"'wall' .*control\.admittance\.surface_stiffness"):
+        load_scenario("comply", changes)
+
+
 def test_numbers_of_shipped_files_are_numbers_for_other_readers():
     """PyYAML, as YAML 1.1 says, takes 2.0e4 as a text, and 2.0e+4 as a number."""
     for file in shipped_scenarios().values():

@@ -373,7 +373,7 @@ def test_it_offers_what_a_law_offers():
         "estimated_internal_force": step.internal_force,
         "estimated_contact_force": step.outputs.contact_force,
         "touched": step.outputs.touched,
-        "blocked_error": step.outputs.blocked_error,
+        "uncontrolled_error": step.outputs.uncontrolled_error,
         "control_scales": step.scales,
         "added_internal_force": step.added_internal_force,
     }.items():
