@@ -37,6 +37,7 @@ from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rotation_path import rotated
+from robot_dynamics.control.resume import ResumeError, Way
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, disagreement
@@ -197,6 +198,7 @@ class ControlLoop:
         self._holding = False
         self._checked_start: Array | None = None
         self.began: int | None = None
+        self._ran = 0  # control periods for which the law ran last
         self._listen(control, settings, streams, wrist_sensors=wrist_sensors)
 
     def _listen(
@@ -362,13 +364,14 @@ class ControlLoop:
 
     # -- start --------------------------------------------------------------------------------
 
-    def prepare(self, now: int) -> Callable[[], None]:
+    def prepare(self, now: int, way: Way = "start") -> Callable[[], None]:
         """Check the sampled state before a start, and return the check of the path from there.
 
         That takes a tenth of a second, and may be done by another thread; see `check_path`.
 
         Args:
             now: The present time.
+            way: How control begins; see `FollowsPlan.choose_start`.
 
         Raises:
             RobotDynamicsError: If the state is refused; one sentence says why.
@@ -376,20 +379,21 @@ class ControlLoop:
         self.require_samples(now)
         self._require_tared()
         q, qd = self.joint_states.state()
-        self.check_state(q, qd)
+        self.check_state(q, qd, way)
         return partial(self.check_path, q)
 
-    def check(self, q: Array, qd: Array) -> None:
+    def check(self, q: Array, qd: Array, way: Way = "start") -> None:
         """Check state and reference before a start; that takes a tenth of a second.
 
         Args:
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
+            way: How control begins; see `FollowsPlan.choose_start`.
 
         Raises:
             RobotDynamicsError: As `check_state` and `check_path` do.
         """
-        self.check_state(q, qd)
+        self.check_state(q, qd, way)
         self.check_path(q)
 
     def tare(self, q: Array, measured: ArrayLike) -> None:
@@ -419,12 +423,13 @@ class ControlLoop:
                 "tools, before the grasp."
             )
 
-    def check_state(self, q: Array, qd: Array) -> None:
+    def check_state(self, q: Array, qd: Array, way: Way = "start") -> None:
         """Check in a moment whether control may start from a state.
 
         Args:
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
+            way: How control begins; see `FollowsPlan.choose_start`.
 
         Raises:
             StartError: If the arms are not at their grasps, or not at rest.
@@ -439,6 +444,10 @@ class ControlLoop:
                 f"period of {1e3 * period:.2g} ms; expected at most {100 * _STEP_SHARE:.0f} %: "
                 "install llvmlite, or lower control.rate_hz."
             )
+        if isinstance(self.law, FollowsPlan):
+            self.law.choose_start(way, q, self._ran)
+        elif way != "start":
+            raise ResumeError(f"{way} refused: the law follows no plan; expected a start.")
         self.law.check_start(q, qd)
 
     def check_path(self, q: Array) -> None:
@@ -626,7 +635,7 @@ class ControlLoop:
             self._holding = True
             if isinstance(self.law, FollowsPlan):
                 self.law.hold(tick)
-        step = self.step_law(tick, q, qd, wrenches)
+        step, self._ran = self.step_law(tick, q, qd, wrenches), tick
         intake = self.intake if self.intake is not None and self.intake.came else None
         if intake is not None:
             lost = intake.lost(self.clock.seconds(now))

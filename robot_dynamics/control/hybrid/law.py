@@ -385,6 +385,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             self._departures.forget()
         if self.slip is not None:
             seen.slip = self.slip.begin()
+            if self.reference is not self.plan:
+                self.slip.leave_plan()
         return seen
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
@@ -490,6 +492,16 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
     def firmer_grip(self, q: Array) -> Array:
         """Return the torque (na,) that makes the grip as firm as control may."""
         return self.running.firmer_grip(q, self._followed.row(0))
+
+    def _poses(self, q: Array) -> Sequence[Array]:
+        return self._at_rest(q).poses
+
+    def _begin_with(self, reference: ObjectPlan) -> None:
+        super()._begin_with(reference)
+        holding = holding_force(reference, self.hybrid_system, self.row_columns)
+        if not np.array_equal(holding, self.kernel.holding):
+            self.kernel = self.kernel.with_holding(holding)
+            self.running.use(self.kernel, self._more_parameters())
 
     def _at_rest(self, q: Array) -> HybridStep:
         return self.running.at_rest(q, self._followed.row(0))
