@@ -36,8 +36,8 @@ from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.resume import Resumed, ResumeError, Way
 from robot_dynamics.control.rotation_path import rotated
-from robot_dynamics.control.resume import ResumeError, Way
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, disagreement
@@ -379,8 +379,22 @@ class ControlLoop:
         self.require_samples(now)
         self._require_tared()
         q, qd = self.joint_states.state()
-        self.check_state(q, qd, way)
+        try:
+            self.check_state(q, qd, way)
+        except StartError as error:
+            if way == "start" and error.subject not in self.system.joint_names:
+                raise self._elsewhere(error) from error
+            raise
         return partial(self.check_path, q)
+
+    def _elsewhere(self, error: StartError) -> StartError:
+        """Return a refused start, with the ways on if the arms hold the object elsewhere."""
+        if not self._is_grasped():
+            return error
+        return error.with_remedy(
+            "If the arms hold the object there, use the services controller/resume or "
+            "controller/put_down."
+        )
 
     def check(self, q: Array, qd: Array, way: Way = "start") -> None:
         """Check state and reference before a start; that takes a tenth of a second.
@@ -449,6 +463,12 @@ class ControlLoop:
         elif way != "start":
             raise ResumeError(f"{way} refused: the law follows no plan; expected a start.")
         self.law.check_start(q, qd)
+
+    @property
+    def beginning(self) -> str:
+        """How control has begun, in words."""
+        reference = self.law.reference
+        return str(reference) if isinstance(reference, Resumed) else "control ramps in"
 
     def check_path(self, q: Array) -> None:
         """Check the reference from a state on, and note that control may start near to it.

@@ -18,7 +18,7 @@ from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, with_gains
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.path_check import PathCheck, path_times
 from robot_dynamics.control.reference import FORCE
-from robot_dynamics.control.resume import ResumeError, Resumed, Way, nearest_time
+from robot_dynamics.control.resume import Resumed, ResumeError, Way, nearest_time
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
@@ -130,18 +130,26 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         start, bodies = self.settings.start, self.bodies(plan, 0)
         time = nearest_time(bodies, plan.duration, poses, start, near)
         times = path_times(time) if backwards else np.array([time])
-        if plan.rows(times)[:, self.row_columns["touch"]].any():
-            doing = "goes back past" if backwards else "is near"
+        touches = plan.rows(times)[:, self.row_columns["touch"]].any(axis=1)
+        if touches.any():
+            at = float(times[touches][-1])
             raise ResumeError(
-                f"{way} refused: the object {doing} a place at which the reference, at "
-                f"{time:.3g} s, touches a surface; expected free space: move the object away from "
-                "the surface by the drives' own controllers."
+                f"{way} refused: it would touch a surface, as the reference does at {at:.3g} s; "
+                "expected free space: move the arms by the drives' own controllers."
             )
         return Resumed(plan, poses[0], time, self.settings.resume, backwards=backwards)
 
     @abstractmethod
     def _poses(self, q: Array) -> Sequence[Array]:
         """Return the poses (7,) of the object's bodies where arms at `q` (na,) hold it."""
+
+    def _near_posture(self, q: Array) -> Array:
+        """Return the posture (na,) that arms which start at `q` (na,) stay near.
+
+        It is that at the beginning of the plan: from another one arms with freedom left go
+        through the plan in other ways than in a run without a stop.
+        """
+        return q if self.reference is self.plan else self.system.posture
 
     def _begin_with(self, reference: ObjectPlan) -> None:
         """Let the next start follow another plan."""

@@ -41,7 +41,7 @@ _EASE_S = 0.4  # time in which the plan is taken up from rest; half of it is gon
 # Plan time gone through, over that time: its rate rises smoothly from 0 to 1.
 _PROGRESS = Polynomial([0.0, 0.0, 0.0, 1.0, -0.5])
 _RATE, _SECOND = _PROGRESS.deriv(1), _PROGRESS.deriv(2)
-_ALIKE = 0.2  # of the tolerances of a start: instants that are nearer by less count as equally near
+_ALIKE = 0.2  # of the tolerances of a start: difference of distances that counts as none
 
 
 class ResumeError(RobotDynamicsError):
@@ -107,13 +107,15 @@ class Resumed:
         target = plan.rows([time])[0, POSE]
         pose = np.concatenate([pose[:3], np.copysign(1.0, pose[3:] @ target[3:]) * pose[3:]])
         axis, angle = axis_and_angle(product(target[3:], conjugate(pose[3:])))
+        distance = float(np.linalg.norm(target[:3] - pose[:3]))
         self.joined = max(
-            _duration(
-                float(np.linalg.norm(target[:3] - pose[:3])),
-                settings.velocity,
-                settings.acceleration,
-            ),
+            _duration(distance, settings.velocity, settings.acceleration),
             _duration(angle, settings.angular_velocity, settings.angular_acceleration),
+        )
+        then = "back to its beginning" if backwards else "and on"
+        self._sentence = (
+            f"the object moves by {distance:.3g} m and {degrees(angle):.3g} degrees to the "
+            f"reference at {time:.3g} s, in {self.joined:.2g} s, {then}"
         )
         segments: tuple[SegmentSettings, ...] = ()
         if self.joined > 0.0:
@@ -123,6 +125,9 @@ class Resumed:
         left = time if backwards else plan.duration - time
         self.duration = self.joined + _EASE_S + max(left - 0.5 * _EASE_S, 0.0)
         self.start: Array = pose
+
+    def __str__(self) -> str:
+        return self._sentence
 
     def path_time(self, times: ArrayLike) -> Array:
         """Return times of the plan (N,) for times since the start [s]."""
@@ -183,4 +188,3 @@ class _AtPace:
 def _duration(distance: float, velocity: float, acceleration: float) -> float:
     """Return the time of a motion from rest to rest within a speed and an acceleration [s]."""
     return max(distance * _FASTEST / velocity, sqrt(distance * _STRONGEST / acceleration))
-

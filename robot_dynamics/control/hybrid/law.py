@@ -353,7 +353,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         wanted = rows[:, self.row_columns["touch"]]
         switched: NDArray[np.bool_] = np.any(np.diff(wanted, axis=0, prepend=wanted[:1]), axis=1)
         return check_path(
-            self.system, self.safety, self.unlimited(q), [rows], times, q,
+            self.system, self.safety, self.unlimited(self._near_posture(q)), [rows], times, q,
             contacts=self.grasp.contacts, switched=switched, problems=task.problems, terms=terms,
             soft_fingers=self.grasp.soft_fingers,
         )  # fmt: skip
@@ -520,7 +520,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         require_length("q", list(q), len(kernel.order), "one for each arm joint")
         start = self.reference.start
         self._damping = contact_damping(kernel.system, settings, kernel.joints(q), start)
-        gains = self._gains_of(settings, kernel.of_model(q), self._damping.values)
+        posture = kernel.of_model(self._near_posture(q))
+        gains = self._gains_of(settings, posture, self._damping.values)
         self.running.tune(gains, self._more_parameters())
         if self.running.choice is not None:
             self.running.choice.begin()

@@ -184,7 +184,7 @@ class JointedLaw(PlannedLaw):
         times = path_times(self.reference.duration)
         rows = [body.rows(times) for body in self.bodies(self.reference, 0)]
         terms = terms or Robot(self.system.model).constraint_terms
-        law = self.unlimited(q, terms)
+        law = self.unlimited(self._near_posture(q), terms)
         return check_path(self.system, self.safety, law, rows, times, q, terms=terms)
 
     def unlimited(self, posture: Array, terms: Any) -> UnlimitedLaw:
@@ -231,7 +231,7 @@ class JointedLaw(PlannedLaw):
         The present positions become the target of the posture servo.
         """
         self._restart()
-        self._forget(q, self.hold_support(q) if last is None else last)
+        self._forget(self._near_posture(q), self.hold_support(q) if last is None else last)
         row = self._followed.row(0)
         seen = self._evaluate(row, q, qd, None)
         return self._step(row, seen, self._last, np.array([1.0, 1.0, 1.0, self._load(seen)]), None)

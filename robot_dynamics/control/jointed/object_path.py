@@ -9,7 +9,7 @@ and acceleration are exact and in closed form; here they are put together.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
