@@ -12,7 +12,7 @@ from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, plan_reference
-from robot_dynamics.control.resume import ResumeError, Resumed, nearest_time
+from robot_dynamics.control.resume import Resumed, ResumeError, nearest_time
 from robot_dynamics.control.settings import (
     ForceStepSettings,
     ReferenceSettings,
@@ -63,9 +63,13 @@ def test_a_resumed_plan_is_smooth_from_the_object_to_its_end(time, backwards, si
     t = np.arange(-0.1, resumed.duration + 0.1, step)
     rows = resumed.rows(t)
     rate, middle = np.diff(rows, axis=0) / step, 0.5 * (rows[1:] + rows[:-1])
-    spin = 2.0 * (
-        Rotation.from_quat(rows[1:, 3:7]) * Rotation.from_quat(rows[:-1, 3:7]).inv()
-    ).as_rotvec() / (2.0 * step)
+    spin = (
+        2.0
+        * (
+            Rotation.from_quat(rows[1:, 3:7]) * Rotation.from_quat(rows[:-1, 3:7]).inv()
+        ).as_rotvec()
+        / (2.0 * step)
+    )
     np.testing.assert_allclose(rate[:, :3], middle[:, 10:13], atol=1e-6)
     np.testing.assert_allclose(spin, middle[:, 7:10], atol=1e-6)
     np.testing.assert_allclose(rate[:, TWIST], middle[:, ACCELERATION], atol=1e-3)
@@ -130,7 +134,7 @@ def test_the_nearest_point_of_the_path(time):
     )
 
 
-# -- a run that is stopped -------------------------------------------------------------------------
+# -- a run that is stopped ------------------------------------------------------------------------
 
 
 class Stopped:
