@@ -255,7 +255,13 @@ class SensesObject(ABC):
 
 
 class TunesGains(ABC):
-    """Ability to change gains while control runs."""
+    """Ability to change gains while control runs.
+
+    Attributes:
+        settings: With the gains at present.
+    """
+
+    settings: ControlSettings
 
     @abstractmethod
     def check_gains(self, settings: ControlSettings) -> None:

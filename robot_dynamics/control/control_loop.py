@@ -24,6 +24,7 @@ from robot_dynamics.control.abilities import (
     HoldsObject,
     SensesObject,
     TakesReferences,
+    TunesGains,
 )
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock
@@ -34,6 +35,7 @@ from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStre
 from robot_dynamics.control.joint_motion import LOOK_S, StillArms
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.link_distance import Proximity
+from robot_dynamics.control.oscillation import OscillationWatch, lowered, sentence
 from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import Resumed, ResumeError, Way
@@ -100,6 +102,8 @@ class ControlLoop:
         step_time: Time that one step of the law took when it was tried [s].
         intake: Takes references while control runs; None if the law follows none.
         began: Tick at which control was started last; None before the first start.
+        oscillation: Present warning about an oscillation; empty without.
+        warnings: All of them, each with its time.
         joint_states: Joint states that came over topics.
         wrist_sensors: What is subtracted from what wrist sensors measure.
         wrenches: Streams of wrist sensors over topics, by arm; empty if there are none.
@@ -193,6 +197,11 @@ class ControlLoop:
             self._still_arms = StillArms(system.arm_slices, control.object.bandwidth)
         self._grasps = np.array([grasp[:3, 3] for grasp in system.grasps])
         self._looked, self._look_ticks = 0, max(1, round(LOOK_S / control.period))
+        self._oscillations: OscillationWatch | None = None
+        if held and controller is None and isinstance(law, TunesGains):
+            self._oscillations = OscillationWatch(system.arm_slices, control.period)
+        self.oscillation = ""
+        self.warnings: tuple[tuple[int, str], ...] = ()
         self._must_tare = wrist_sensors and control.start.tare
         self._last_step: LawStep | None = None
         self._holding = False
@@ -543,6 +552,9 @@ class ControlLoop:
         self.began, self._holding, self._looked = tick, False, 0
         if self._still_arms is not None:
             self._still_arms.begin()
+        if self._oscillations is not None:
+            self._oscillations.begin()
+        self.oscillation = ""
         try:
             seen = self.begin_law(q, qd, safety.last)
             safety.begin_checks(q, seen.pose)
@@ -667,6 +679,8 @@ class ControlLoop:
             self._looked = tick
             self._look_for_still_arms(q, step)
         self._last_step = step
+        if self._oscillations is not None and ramped and safety.law_runs:
+            self._look_for_oscillations(now, self._oscillations, q, step)
         if intake is not None and safety.law_runs and not safety.reference_held:
             intake.advance(self.clock.seconds(now), tick, q, step)
         return step, torque
@@ -685,6 +699,27 @@ class ControlLoop:
                 "measurements, not stale data under new time stamps, and an arm that is free to "
                 "move.",
             )
+
+    def _look_for_oscillations(
+        self, now: int, watch: OscillationWatch, q: Array, step: LawStep
+    ) -> None:
+        """Warn of an oscillation, and lower the gains if the law's are those of the servos."""
+        found, law = watch.look(q, step), self.law
+        if watch.quiet:
+            self.oscillation = ""
+        if found is None or not isinstance(law, TunesGains):
+            return
+        watch.begin()  # gains ramp
+        arms = [arm.name for arm in self.system.arms]
+        said = sentence(found, self.system.joint_names, arms, law.settings)
+        lower, which = lowered(law.settings, self._control)
+        try:
+            if which:
+                law.retune(lower)
+        except RobotDynamicsError as error:
+            which = sentence_of(error).removesuffix(".")
+        self.oscillation = f"{said}; {which or 'gains are not lowered any further'}."
+        self.warnings += ((now, self.oscillation),)
 
     def cycle_without_samples(self, now: int) -> Outcome:
         """Return what to send when nothing new has come: the fallback, once a stream is stale."""

@@ -267,6 +267,8 @@ def condition(
         return WARN, f"{state.value}: the arms disagree about the object"
     if safety.wrench_warning:
         return WARN, f"{state.value}: {safety.wrench_warning}"
+    if loop.oscillation:
+        return WARN, f"{state.value}: {loop.oscillation}"
     if loop.joint_states.skew_warning:
         return WARN, f"{state.value}: {loop.joint_states.skew_warning}"
     trouble = warning or loop.joint_states.rate_warning or of_law
