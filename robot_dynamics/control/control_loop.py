@@ -711,6 +711,9 @@ class ControlLoop:
             return
         watch.begin()  # gains ramp
         arms = [arm.name for arm in self.system.arms]
+        for i, samples in enumerate(self.joint_states.watches):  # extrapolated between samples
+            if samples.hz is not None:
+                found.rates[i] = min(found.rates[i], samples.hz * self._control.period)
         said = sentence(found, self.system.joint_names, arms, law.settings)
         lower, which = lowered(law.settings, self._control)
         try:

@@ -54,6 +54,9 @@ class Oscillation(NamedTuple):
 class OscillationWatch:
     """Finds oscillations of the arm joints while the reference is at rest.
 
+    Attributes:
+        quiet: Whether the last window had no oscillation, or the reference moves.
+
     Args:
         slices: Where each arm stands in vectors over the arm joints.
         period: Control period [s].
@@ -63,17 +66,13 @@ class OscillationWatch:
         self._slices, self._period = tuple(slices), period
         self._q = np.zeros((max(2, round(WINDOW_S / period)), slices[-1].stop))
         self._x = np.zeros((len(self._q), 3))
+        self.quiet = True
         self.begin()
 
     def begin(self) -> None:
         """Forget everything: control begins, or gains have changed."""
         self._count = 0
         self._found: list[Oscillation] = []
-
-    @property
-    def quiet(self) -> bool:
-        """Whether the last window had no oscillation, or the reference moves."""
-        return not self._found
 
     def look(self, q: Array, step: LawStep) -> Oscillation | None:
         """Return an oscillation that has not decayed for `WINDOWS` windows, if there is one.
@@ -84,6 +83,7 @@ class OscillationWatch:
         """
         if np.abs(step.reference[TWIST.start : ACCELERATION.stop]).max() > _AT_REST:
             self.begin()
+            self.quiet = True
             return None
         self._q[self._count], self._x[self._count] = q, step.pose[:3]
         self._count += 1
@@ -91,6 +91,7 @@ class OscillationWatch:
             return None
         self._count = 0
         found = self._oscillation()
+        self.quiet = found is None
         if found is None:
             self._found = []
             return None
