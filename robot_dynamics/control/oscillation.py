@@ -173,7 +173,7 @@ def lowered(control: ControlSettings, lowest: ControlSettings) -> tuple[ControlS
     """Return lower gains and which they are, in words; the same gains and "" at the lowest.
 
     First less friction is compensated, which moves no pole of the model; then bandwidths are
-    lowered by 30 %.
+    lowered by 30 %. Stiffnesses of the law "impedance" stay as they are.
 
     Args:
         control: The present gains.
@@ -200,7 +200,7 @@ def lowered(control: ControlSettings, lowest: ControlSettings) -> tuple[ControlS
             control, jointed=slower
         ), f"control.jointed.velocity_gain is {slower.velocity_gain:.3g} 1/s now"
     factor = max(0.7, LOWEST * lowest.object.bandwidth / servo.bandwidth)
-    if factor > 0.999:
+    if factor > 0.999 or "object" not in control.law_facts.gains:
         return control, ""
     slow = replace(servo, bandwidth=factor * servo.bandwidth, integral=factor * servo.integral)
     return replace(

@@ -108,7 +108,7 @@ def test_slow_samples_are_named():
     assert "friction" not in sentence(found, ["a", "b", "c", "d"], ["left", "right"], none)
 
 
-@pytest.mark.parametrize("law", ["hybrid", "jointed"])
+@pytest.mark.parametrize("law", ["hybrid", "jointed", "impedance"])
 def test_gains_are_lowered_within_bounds(law):
     """Compensated friction first, then bandwidths to half; poles keep their proportions."""
     first = settings = ControlSettings(law=law)
@@ -126,6 +126,8 @@ def test_gains_are_lowered_within_bounds(law):
             *(f"control.object.bandwidth is {b} rad/s now" for b in ("21", "15")),
         ]
         assert settings.object.integral == pytest.approx(0.5 * first.object.integral)
+    elif law == "impedance":
+        assert said[-1] == "control.friction.share is 0 now"
     else:
         assert said[-1] == "control.jointed.velocity_gain is 60 1/s now"
         assert settings.jointed.position_gain == pytest.approx(1000.0)
