@@ -13,7 +13,6 @@ from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.oscillation import (
-    LEAST,
     WINDOW_S,
     WINDOWS,
     OscillationWatch,
@@ -62,10 +61,10 @@ def test_a_lasting_oscillation_is_found(hz):
 @pytest.mark.parametrize(
     ("motion", "seconds"),
     [
-        (wave(0.98 * LEAST, 5.0), PATIENCE_S),
-        (wave(0.01, 1.0), PATIENCE_S),
+        (wave(1.97e-3, 10.0), PATIENCE_S),
+        (wave(0.01, 1.75), PATIENCE_S),
         (wave(0.01, 5.0), PATIENCE_S - 2.0 * PERIOD),
-        (wave(0.01, 5.0, decay=0.1), PATIENCE_S),
+        (wave(0.01, 5.0, decay=-np.log(0.792) / (2.0 * WINDOW_S)), PATIENCE_S),
         (lambda t: [t, t * t, np.exp(-t), 0.1 * np.tanh(t - 2.0)], PATIENCE_S),
     ],
     ids=["small", "slow", "short", "decaying", "monotonous"],
@@ -75,10 +74,17 @@ def test_other_motion_is_no_oscillation(motion, seconds):
     assert watched(motion, seconds)[0] is None
 
 
-@pytest.mark.parametrize(("size", "decay"), [(1.02 * LEAST, 0.0), (0.01, 0.05)])
+@pytest.mark.parametrize(
+    ("size", "decay"), [(2.03e-3, 0.0), (0.01, -np.log(0.808) / (2.0 * WINDOW_S))]
+)
 def test_the_smallest_and_the_slowest_decay_that_count(size, decay):
     """The other sides of the limits."""
-    assert watched(wave(size, 5.0, decay))[0] is not None
+    assert watched(wave(size, 10.0, decay))[0] is not None
+
+
+def test_the_slowest_oscillation():
+    """Three periods in a window."""
+    assert watched(wave(0.01, 2.1))[0] is not None
 
 
 def test_noise_is_no_oscillation():
@@ -90,7 +96,7 @@ def test_noise_is_no_oscillation():
 def test_a_reference_that_moves_is_followed():
     """Joints may go to and fro with it."""
     row = np.zeros(25)
-    row[12] = 1e-3
+    row[12] = 1e-8
     assert watched(wave(0.01, 5.0), step=replace(AT_REST, reference=row))[0] is None
 
 
@@ -104,6 +110,10 @@ def test_slow_samples_are_named():
     assert "arm 'left' that are new only" in said
     assert "control.friction.share 1" in said
     assert "above 2 ms (control.command_delay_periods)" in said
+    slow = found._replace(rates=np.array([0.81, 0.79]))
+    said = sentence(slow, ["a", "b", "c", "d"], ["left", "right"], ControlSettings())
+    assert "arm 'right'" in said
+    assert "arm 'left'" not in said
     none = ControlSettings(friction=FrictionSettings(share=0.0))
     assert "friction" not in sentence(found, ["a", "b", "c", "d"], ["left", "right"], none)
 
