@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support.control_loops import feed, sampled_loop
 
 from robot_dynamics.app.scenarios.cell import true_system
 from robot_dynamics.app.scenarios.laws import control_loop
@@ -248,6 +249,23 @@ def test_another_process_finds_the_object():
     pose, _ = run.go_on("resume")
     assert run.loop.law.reference.time == pytest.approx(0.5, abs=0.1)
     assert_at(pose, run.loop.law.plan.rows([9.0])[0, POSE])
+
+
+def test_a_refused_start_names_the_ways_on():
+    """If the arms agree about the object; the way on says how far it is from the reference."""
+    run = Stopped("lift_box", 0.7, LIFT)
+    loop = sampled_loop(run.scenario)
+    feed(loop, run.measured, 0)
+    with pytest.raises(StartError, match=r"controller/resume or controller/put_down\.$"):
+        loop.prepare(0)
+    loop.prepare(0, "put_down")()
+    assert loop.beginning.endswith("back to its beginning")
+    moved = run.measured.q.copy()
+    moved[0] += 0.1
+    apart = sampled_loop(run.scenario)
+    feed(apart, run.measured, 0, q=moved)
+    with pytest.raises(StartError, match=r"degrees\.$"):
+        apart.prepare(0)
 
 
 def test_arms_that_disagree_are_refused():
