@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import SCALES, ControlLaw, HeldStep
 from robot_dynamics.control.reference import Plan
+from robot_dynamics.control.resume import Way
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import Contact
@@ -97,7 +98,22 @@ class AdjustsGrip(ABC):
 
 
 class FollowsPlan(ABC):
-    """Ability to follow a planned motion, and to come to rest on it."""
+    """Ability to follow a planned motion, to come to rest on it, and to take it up again."""
+
+    @abstractmethod
+    def choose_start(self, way: Way, q: Array, tick: int) -> None:
+        """Choose how the next start begins; `reference` is then what it follows.
+
+        It must not be called while the law runs.
+
+        Args:
+            way: Whether at the beginning of the plan, or where the arms hold the object.
+            q: Positions of the arm joints (na,).
+            tick: Control periods for which the law ran last.
+
+        Raises:
+            ResumeError: If the plan cannot be taken up there.
+        """
 
     @abstractmethod
     def check_path(self, q: Array) -> Rollout:
@@ -239,7 +255,13 @@ class SensesObject(ABC):
 
 
 class TunesGains(ABC):
-    """Ability to change gains while control runs."""
+    """Ability to change gains while control runs.
+
+    Attributes:
+        settings: With the gains at present.
+    """
+
+    settings: ControlSettings
 
     @abstractmethod
     def check_gains(self, settings: ControlSettings) -> None:

@@ -24,6 +24,7 @@ from robot_dynamics.control.abilities import (
     HoldsObject,
     SensesObject,
     TakesReferences,
+    TunesGains,
 )
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock
@@ -34,8 +35,10 @@ from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStre
 from robot_dynamics.control.joint_motion import LOOK_S, StillArms
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.link_distance import Proximity
+from robot_dynamics.control.oscillation import OscillationWatch, lowered, sentence
 from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.resume import Resumed, ResumeError, Way
 from robot_dynamics.control.rotation_path import rotated
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
@@ -99,6 +102,8 @@ class ControlLoop:
         step_time: Time that one step of the law took when it was tried [s].
         intake: Takes references while control runs; None if the law follows none.
         began: Tick at which control was started last; None before the first start.
+        oscillation: Present warning about an oscillation; empty without.
+        warnings: All of them, each with its time.
         joint_states: Joint states that came over topics.
         wrist_sensors: What is subtracted from what wrist sensors measure.
         wrenches: Streams of wrist sensors over topics, by arm; empty if there are none.
@@ -192,11 +197,17 @@ class ControlLoop:
             self._still_arms = StillArms(system.arm_slices, control.object.bandwidth)
         self._grasps = np.array([grasp[:3, 3] for grasp in system.grasps])
         self._looked, self._look_ticks = 0, max(1, round(LOOK_S / control.period))
+        self._oscillations: OscillationWatch | None = None
+        if held and controller is None and isinstance(law, TunesGains):
+            self._oscillations = OscillationWatch(system.arm_slices, control.period)
+        self.oscillation = ""
+        self.warnings: tuple[tuple[int, str], ...] = ()
         self._must_tare = wrist_sensors and control.start.tare
         self._last_step: LawStep | None = None
         self._holding = False
         self._checked_start: Array | None = None
         self.began: int | None = None
+        self._ran = 0  # control periods for which the law ran last
         self._listen(control, settings, streams, wrist_sensors=wrist_sensors)
 
     def _listen(
@@ -362,13 +373,14 @@ class ControlLoop:
 
     # -- start --------------------------------------------------------------------------------
 
-    def prepare(self, now: int) -> Callable[[], None]:
+    def prepare(self, now: int, way: Way = "start") -> Callable[[], None]:
         """Check the sampled state before a start, and return the check of the path from there.
 
         That takes a tenth of a second, and may be done by another thread; see `check_path`.
 
         Args:
             now: The present time.
+            way: How control begins; see `FollowsPlan.choose_start`.
 
         Raises:
             RobotDynamicsError: If the state is refused; one sentence says why.
@@ -376,20 +388,35 @@ class ControlLoop:
         self.require_samples(now)
         self._require_tared()
         q, qd = self.joint_states.state()
-        self.check_state(q, qd)
+        try:
+            self.check_state(q, qd, way)
+        except StartError as error:
+            if way == "start" and error.subject not in self.system.joint_names:
+                raise self._elsewhere(error) from error
+            raise
         return partial(self.check_path, q)
 
-    def check(self, q: Array, qd: Array) -> None:
+    def _elsewhere(self, error: StartError) -> StartError:
+        """Return a refused start, with the ways on if the arms hold the object elsewhere."""
+        if not self._is_grasped():
+            return error
+        return error.with_remedy(
+            "If the arms hold the object there, use the services controller/resume or "
+            "controller/put_down."
+        )
+
+    def check(self, q: Array, qd: Array, way: Way = "start") -> None:
         """Check state and reference before a start; that takes a tenth of a second.
 
         Args:
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
+            way: How control begins; see `FollowsPlan.choose_start`.
 
         Raises:
             RobotDynamicsError: As `check_state` and `check_path` do.
         """
-        self.check_state(q, qd)
+        self.check_state(q, qd, way)
         self.check_path(q)
 
     def tare(self, q: Array, measured: ArrayLike) -> None:
@@ -419,12 +446,13 @@ class ControlLoop:
                 "tools, before the grasp."
             )
 
-    def check_state(self, q: Array, qd: Array) -> None:
+    def check_state(self, q: Array, qd: Array, way: Way = "start") -> None:
         """Check in a moment whether control may start from a state.
 
         Args:
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
+            way: How control begins; see `FollowsPlan.choose_start`.
 
         Raises:
             StartError: If the arms are not at their grasps, or not at rest.
@@ -439,7 +467,17 @@ class ControlLoop:
                 f"period of {1e3 * period:.2g} ms; expected at most {100 * _STEP_SHARE:.0f} %: "
                 "install llvmlite, or lower control.rate_hz."
             )
+        if isinstance(self.law, FollowsPlan):
+            self.law.choose_start(way, q, self._ran)
+        elif way != "start":
+            raise ResumeError(f"{way} refused: the law follows no plan; expected a start.")
         self.law.check_start(q, qd)
+
+    @property
+    def beginning(self) -> str:
+        """How control has begun, in words."""
+        reference = self.law.reference
+        return str(reference) if isinstance(reference, Resumed) else "control ramps in"
 
     def check_path(self, q: Array) -> None:
         """Check the reference from a state on, and note that control may start near to it.
@@ -514,6 +552,9 @@ class ControlLoop:
         self.began, self._holding, self._looked = tick, False, 0
         if self._still_arms is not None:
             self._still_arms.begin()
+        if self._oscillations is not None:
+            self._oscillations.begin()
+        self.oscillation = ""
         try:
             seen = self.begin_law(q, qd, safety.last)
             safety.begin_checks(q, seen.pose)
@@ -626,7 +667,7 @@ class ControlLoop:
             self._holding = True
             if isinstance(self.law, FollowsPlan):
                 self.law.hold(tick)
-        step = self.step_law(tick, q, qd, wrenches)
+        step, self._ran = self.step_law(tick, q, qd, wrenches), tick
         intake = self.intake if self.intake is not None and self.intake.came else None
         if intake is not None:
             lost = intake.lost(self.clock.seconds(now))
@@ -638,6 +679,8 @@ class ControlLoop:
             self._looked = tick
             self._look_for_still_arms(q, step)
         self._last_step = step
+        if self._oscillations is not None and ramped and safety.law_runs:
+            self._look_for_oscillations(now, self._oscillations, q, step)
         if intake is not None and safety.law_runs and not safety.reference_held:
             intake.advance(self.clock.seconds(now), tick, q, step)
         return step, torque
@@ -656,6 +699,30 @@ class ControlLoop:
                 "measurements, not stale data under new time stamps, and an arm that is free to "
                 "move.",
             )
+
+    def _look_for_oscillations(
+        self, now: int, watch: OscillationWatch, q: Array, step: LawStep
+    ) -> None:
+        """Warn of an oscillation, and lower the gains if the law's are those of the servos."""
+        found, law = watch.look(q, step), self.law
+        if watch.quiet:
+            self.oscillation = ""
+        if found is None or not isinstance(law, TunesGains):
+            return
+        watch.begin()  # gains ramp
+        arms = [arm.name for arm in self.system.arms]
+        for i, samples in enumerate(self.joint_states.watches):  # extrapolated between samples
+            if samples.hz is not None:
+                found.rates[i] = min(found.rates[i], samples.hz * self._control.period)
+        said = sentence(found, self.system.joint_names, arms, law.settings)
+        lower, which = lowered(law.settings, self._control)
+        try:
+            if which:
+                law.retune(lower)
+        except RobotDynamicsError as error:
+            which = sentence_of(error).removesuffix(".")
+        self.oscillation = f"{said}; {which or 'gains are not lowered any further'}."
+        self.warnings += ((now, self.oscillation),)
 
     def cycle_without_samples(self, now: int) -> Outcome:
         """Return what to send when nothing new has come: the fallback, once a stream is stale."""

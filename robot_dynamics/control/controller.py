@@ -80,7 +80,6 @@ class ControlTask:
 
     Attributes:
         system: Arms, object and grasps as they are believed to be.
-        reference: What the object is to do, from the end of the start ramp on.
         settings: Control settings of the scenario.
         period: Control period [s].
         joint_names: The arm joints, in the order of torques and measurements.
@@ -95,12 +94,17 @@ class ControlTask:
 
     def __init__(self, law: ControlLaw, settings: ControlSettings) -> None:
         self.system: GraspSystem = law.system
-        self.reference: ObjectPlan = law.reference
+        self._law = law
         self.settings, self.period = settings, settings.period
         self.joint_names = self.system.joint_names
         self.arm_names = tuple(arm.name for arm in self.system.arms)
         self.effort_limits: Array = np.array(self.system.limits["effort"])
         self.internal_force_names = tuple(law.internal_force_names)
+
+    @property
+    def reference(self) -> ObjectPlan:
+        """What the object is to do, from the end of the start ramp on."""
+        return self._law.reference
 
     @cached_property
     def arms(self) -> Robot:

@@ -58,8 +58,8 @@ class FollowedRows:
         self._begin, self._blend_s = begin, blend_s
         self._late, self._ahead = 1 + delay, ahead
         self._check(bodies[0])
-        rows = self._looked_up(bodies, 0.0, self._count_of(_duration(bodies)))
-        self._original = tuple(bodies), self._completed(rows, rows[0][:0])
+        count = self._count_of(_duration(bodies))
+        self._original = tuple(bodies), self._first_rows(bodies, count), count
         self.restart()
 
     @property
@@ -74,13 +74,27 @@ class FollowedRows:
 
     def restart(self) -> None:
         """Follow the first plan from its beginning."""
-        self._bodies, rows = self._original
+        self._bodies, rows, self._count = self._original
         # Rows are changed where surfaces are left. `_first` is the number of the first row that
         # is kept, `_base` that at which the plan began.
         self._rows, self._first, self._base = rows.copy(), 0, 0
-        self._count = len(rows)
         self._sources: Sequence[Plan] = self._bodies
         self._source_begin = 0.0
+
+    def begin_with(self, bodies: Sequence[Plan]) -> None:
+        """Follow another first plan from its beginning; it is looked up in parts.
+
+        Args:
+            bodies: Plan of each body, the first with the forces.
+
+        Raises:
+            ArgumentError: If its rows have another width than the columns.
+        """
+        self._check(bodies[0])
+        count = self._count_of(_duration(bodies))
+        first = self._first_rows(bodies, min(count, self._count_of(_AT_ONCE_S)))
+        self._original = tuple(bodies), first, count
+        self.restart()
 
     def row(self, tick: int) -> Array:
         """Return the row of a tick; the last one after all of them."""
@@ -163,6 +177,10 @@ class FollowedRows:
         """Return rows of each body."""
         times = begin + np.arange(count) * self._period
         return [looked_up(source, times, self._ahead) for source in sources]
+
+    def _first_rows(self, bodies: Sequence[Plan], count: int) -> Array:
+        rows = self._looked_up(bodies, 0.0, count)
+        return self._completed(rows, rows[0][:0])
 
     def _completed(self, rows: Sequence[Array], past: Array) -> Array:
         """Return the rows of all bodies, with the forces that measured ones are compared with."""

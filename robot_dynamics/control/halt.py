@@ -41,11 +41,25 @@ class Halt:
         """
         t = np.atleast_1d(np.asarray(times, dtype=float))
         u = np.clip((t - self.time) / self.duration, 0.0, 1.0)
-        rows = self.reference.rows(self.time + self.duration * _PROGRESS(u))
-        rate, second = _RATE(u)[:, None], _SECOND(u)[:, None] / self.duration
-        # x(s(t))' = x' s' and x'' = x'' s'^2 + x' s''; turns are about fixed axes, so that the
-        # same holds for angular velocity and acceleration.
-        rows[:, ACCELERATION] = rows[:, ACCELERATION] * rate**2 + rows[:, TWIST] * second
-        rows[:, TWIST] = rows[:, TWIST] * rate
+        gone = self.time + self.duration * _PROGRESS(u)
+        rows = at_pace(self.reference, gone, _RATE(u), _SECOND(u) / self.duration)
         rows[:, FORCE] = self._force
         return rows
+
+
+def at_pace(reference: HasRows, times: Array, rate: Array, second: Array) -> Array:
+    """Return rows of a reference whose time runs at another pace.
+
+    Args:
+        reference: The reference.
+        times: Its times (N,) [s].
+        rate: Their rate (N,); 1 is the reference's own pace.
+        second: The rate of that (N,) [1/s].
+    """
+    rows = reference.rows(times)
+    rate, second = rate[:, None], second[:, None]
+    # x(s(t))' = x' s' and x'' = x'' s'^2 + x' s''; turns are about fixed axes, so that the
+    # same holds for angular velocity and acceleration.
+    rows[:, ACCELERATION] = rows[:, ACCELERATION] * rate**2 + rows[:, TWIST] * second
+    rows[:, TWIST] = rows[:, TWIST] * rate
+    return rows

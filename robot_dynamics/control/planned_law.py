@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import FollowsPlan, TakesReferences, TunesGains
@@ -14,8 +16,9 @@ from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.followed import FollowedRows
 from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, with_gains
 from robot_dynamics.control.gains import check_gains
-from robot_dynamics.control.path_check import PathCheck
+from robot_dynamics.control.path_check import PathCheck, path_times
 from robot_dynamics.control.reference import FORCE
+from robot_dynamics.control.resume import Resumed, ResumeError, Way, nearest_time
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
@@ -34,6 +37,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         ahead: Time from a measurement to the middle of the action of its command [s].
 
     Attributes:
+        plan: Plan of the object; `reference` is another one after `choose_start`.
         settings: With the gains at present.
         safety: Limits of torque and of its rate.
         period: Control period [s].
@@ -55,7 +59,8 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
     ) -> None:
         check_gains(settings)
         self.system, self.settings, self.safety = system, settings, safety
-        self.reference, self.row_columns = reference, row_columns
+        self.plan = self.reference = self._ran = reference
+        self.row_columns = row_columns
         self.period = settings.period
         self.ramp_ticks = settings.ramp_ticks
         self._followed = FollowedRows(
@@ -109,6 +114,48 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
             PreflightError: If grasp, surfaces or arms cannot follow the plan.
         """
 
+    def choose_start(self, way: Way, q: Array, tick: int) -> None:
+        """Choose how the next start begins; see `FollowsPlan.choose_start`."""
+        reference = self.plan
+        if way != "start":
+            reference = self._resumed(way, q, max(tick - self.ramp_ticks, 0) * self.period)
+        if reference is not self.reference:
+            self._begin_with(reference)
+
+    def _resumed(self, way: Way, q: Array, ran_for: float) -> Resumed:
+        """Return the plan, taken up from where arms at `q` (na,) hold the object."""
+        plan, ran, backwards = self.plan, self._ran, way == "put_down"
+        near = float(ran.path_time(ran_for)) if isinstance(ran, Resumed) else ran_for
+        poses = np.array(self._poses(q))
+        start, bodies = self.settings.start, self.bodies(plan, 0)
+        time = nearest_time(bodies, plan.duration, poses, start, near)
+        times = path_times(time) if backwards else np.array([time])
+        touches = plan.rows(times)[:, self.row_columns["touch"]].any(axis=1)
+        if touches.any():
+            at = float(times[touches][-1])
+            raise ResumeError(
+                f"{way} refused: it would touch a surface, as the reference does at {at:.3g} s; "
+                "expected free space: move the arms by the drives' own controllers."
+            )
+        return Resumed(plan, poses[0], time, self.settings.resume, backwards=backwards)
+
+    @abstractmethod
+    def _poses(self, q: Array) -> Sequence[Array]:
+        """Return the poses (7,) of the object's bodies where arms at `q` (na,) hold it."""
+
+    def _near_posture(self, q: Array) -> Array:
+        """Return the posture (na,) that arms which start at `q` (na,) stay near.
+
+        It is that at the beginning of the plan: from another one arms with freedom left go
+        through the plan in other ways than in a run without a stop.
+        """
+        return q if self.reference is self.plan else self.system.posture
+
+    def _begin_with(self, reference: ObjectPlan) -> None:
+        """Let the next start follow another plan."""
+        self.reference = reference
+        self._followed.begin_with(self.bodies(reference, 0))
+
     def hold(self, tick: int) -> None:
         """Come to rest on the path from a tick on; forces stay as they are then.
 
@@ -155,6 +202,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
     def _restart(self) -> None:
         """Follow the plan from its beginning, with the gains that were asked for last."""
         self._followed.restart()
+        self._ran = self.reference
         if self._retuning is not None:
             self.settings, self._retuning = self._retuning.end, None
 

@@ -164,6 +164,23 @@ class StartSettings:
     touch_tolerance: float = _number(1e-3, "m or rad", minimum=0.0)
 
 
+@dataclass(frozen=True)
+class ResumeSettings:
+    """How the object returns to its reference if control starts elsewhere, as after a stop.
+
+    Attributes:
+        velocity: Largest speed of its origin on the way there [m/s].
+        acceleration: Largest acceleration of its origin [m/s^2].
+        angular_velocity: Largest angular velocity [rad/s].
+        angular_acceleration: Largest angular acceleration [rad/s^2].
+    """
+
+    velocity: float = _number(0.05, "m/s", above=0.0)
+    acceleration: float = _number(0.2, "m/s^2", above=0.0)
+    angular_velocity: float = _number(0.2, "rad/s", above=0.0)
+    angular_acceleration: float = _number(0.8, "rad/s^2", above=0.0)
+
+
 #: Group of entry points under which installed packages offer controllers.
 CONTROLLERS = "robot_dynamics.controllers"
 
@@ -242,6 +259,7 @@ class ControlSettings:
         command_delay_periods: Control periods between a measurement and the instant from which
             the torque computed from it acts; the reference is looked up that much ahead.
         start: Conditions and manner of the start.
+        resume: Motion from where the arms hold the object to the reference, after a stop.
     """
 
     law: LawName | str = "hybrid"
@@ -264,6 +282,7 @@ class ControlSettings:
     friction: FrictionSettings = field(default_factory=FrictionSettings)
     command_delay_periods: int = field(default=1, metadata={"unit": "periods", "minimum": 0})
     start: StartSettings = field(default_factory=StartSettings)
+    resume: ResumeSettings = field(default_factory=ResumeSettings)
 
     def __post_init__(self) -> None:
         if self.law not in LAW_FACTS and ":" not in self.law:

@@ -27,7 +27,12 @@ class StartError(RobotDynamicsError):
 
     def __init__(self, subject: str, value: float, expected: float, sentence: str) -> None:
         self.subject, self.value, self.expected = subject, value, expected
+        self._sentence = sentence
         super().__init__(f"start refused: {sentence}")
+
+    def with_remedy(self, sentence: str) -> StartError:
+        """Return the error with a further sentence, about what to do."""
+        return StartError(self.subject, self.value, self.expected, f"{self._sentence} {sentence}")
 
 
 class NotAtRestError(StartError):

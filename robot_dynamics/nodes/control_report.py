@@ -71,18 +71,18 @@ class ControlRecord:
         topics: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._scenario, self._loop, self._reporter = scenario, loop, reporter
-        self._file, self._ticks = RecordingFile(output, reporter), ticks
+        self._file = RecordingFile(output, reporter)
         self._keep = bool(output)
         self._topics = topics
         self._effort = loop.system.limits["effort"]
         self._recorder: ControlRecorder | None = None
         self._first_torque_s: float | None = None
         self.step: LawStep | None = None
-        self.begin()
+        self.begin(ticks)
 
-    def begin(self) -> None:
-        """Begin a run; the recording of an earlier one is discarded."""
-        self.done = False
+    def begin(self, ticks: int) -> None:
+        """Begin a run of some control periods; the recording of an earlier one is discarded."""
+        self.done, self._ticks = False, ticks
         self._interrupted: Callable[[], Recording] | None = None
         self._fault_tick: int | None = None
         self._last_tick = 0
@@ -267,6 +267,8 @@ def condition(
         return WARN, f"{state.value}: the arms disagree about the object"
     if safety.wrench_warning:
         return WARN, f"{state.value}: {safety.wrench_warning}"
+    if loop.oscillation:
+        return WARN, f"{state.value}: {loop.oscillation}"
     if loop.joint_states.skew_warning:
         return WARN, f"{state.value}: {loop.joint_states.skew_warning}"
     trouble = warning or loop.joint_states.rate_warning or of_law

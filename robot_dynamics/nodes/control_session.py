@@ -19,6 +19,7 @@ from robot_dynamics.control.abilities import HoldsObject
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.control_loop import ControlLoop, Outcome, Streams
 from robot_dynamics.control.faults import Cause, State
+from robot_dynamics.control.resume import Way
 from robot_dynamics.control.taring import Taring
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
@@ -96,14 +97,14 @@ class ControlSession:
             allow_code=anchored(values["allow_code"], scenario.source),
         )
         loop, joint_state_topics = self.loop, values["joint_state_topics"]
-        limited = lockstep or values["output"] or values["duration"] > 0.0
-        ticks = scenario.ticks(loop.law.reference, values["duration"] or None)
+        self._duration = values["duration"] or None
+        self._limited = bool(lockstep or values["output"] or self._duration)
         self._record = ControlRecord(
             scenario,
             loop,
             reporter,
             values["output"],
-            ticks if limited else sys.maxsize,
+            self._ticks(),
             resolved_topics(node, loop, joint_state_topics),
         )
         self._outcome: Outcome | None = None
@@ -280,13 +281,17 @@ class ControlSession:
             self._report.refusal = str(error)
             self._report.complain(self._report.refusal)
 
-    def prepare(self) -> StartPreparation:
-        """Begin the preparation of a start, which is complete when its `poll` returns true."""
+    def prepare(self, way: Way = "start") -> StartPreparation:
+        """Begin the preparation of a start, which is complete when its `poll` returns true.
+
+        Args:
+            way: How control begins; see `FollowsPlan.choose_start`.
+        """
         known = partial(self._conditions.require_known, time.monotonic())
         # In lockstep simulated time waits for the check.
         meanwhile = self._output.beat_when_idle if self._clock.lockstep else None
         self._preparation = StartPreparation(
-            self.loop, known, self._checks, self._check_limit, meanwhile
+            self.loop, known, self._checks, self._check_limit, meanwhile, way
         )
         return self._preparation
 
@@ -311,16 +316,22 @@ class ControlSession:
         self._output.timeout.reset()
         self._silence.reset()  # no message was read while the path was checked
         self._report.refusal = ""
-        self._background.do("recording", self._record.begin)
+        self._background.do("recording", lambda: self._record.begin(self._ticks()))
         unseen = ""
         if loop.wrenches and isinstance(loop.law, HoldsObject) and not loop.wrist_sensors.tared:
             unseen = (
                 "; the wrist sensors were not tared: while the object is held a bias along the "
                 "squeeze cannot be detected"
             )
-        self._node.get_logger().info(f"control starts{unseen}")
+        self._node.get_logger().info(f"control starts: {loop.beginning}{unseen}")
         if self._outcome is None and not self._starting:
             self._cycle(tick)  # simulated time waits for its commands
+
+    def _ticks(self) -> int:
+        """Return the number of control periods of the next run."""
+        if not self._limited:
+            return sys.maxsize
+        return self._scenario.ticks(self.loop.law.reference, self._duration)
 
     def refuse(self, sentence: str) -> None:
         """Store why a start was refused, for the diagnostics."""

@@ -25,6 +25,7 @@ from robot_dynamics.app.runs.recorders import unbounded_drives
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.abilities import TunesGains
 from robot_dynamics.control.faults import StaleStreamError
+from robot_dynamics.control.resume import Way
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
@@ -69,7 +70,9 @@ class ControllerNode(SessionLoop[ControlSession]):
         reporter.enabled = self._parameters.values["progress"]
         self._diagnostics = Diagnostics(node, "controller")
         for name, action in (
-            ("start", self._start),
+            ("start", lambda: self._start("start")),
+            ("resume", lambda: self._start("resume")),
+            ("put_down", lambda: self._start("put_down")),
             ("stop", self._stop),
             ("reset", self._reset),
             ("tare", self._tare),
@@ -105,14 +108,17 @@ class ControllerNode(SessionLoop[ControlSession]):
             gains.connect(law.retune, law.check_gains)
         self._parameters.freeze(True)
 
-    async def prepare(self) -> None:
+    async def prepare(self, way: Way = "start") -> None:
         """Check the conditions of a start, while the fallback is in charge.
+
+        Args:
+            way: How control begins; see `FollowsPlan.choose_start`.
 
         Raises:
             RobotDynamicsError: If the start is refused.
         """
         session = self._configured()
-        preparation = session.prepare()
+        preparation = session.prepare(way)
         try:
             while not preparation.poll():
                 await NextCycle()
@@ -161,10 +167,10 @@ class ControllerNode(SessionLoop[ControlSession]):
             )
         return self._session
 
-    async def _start(self) -> str:
-        await self.prepare()
+    async def _start(self, way: Way) -> str:
+        await self.prepare(way)
         self.node.change(self.node.trigger_activate)
-        return "started; control ramps in"
+        return f"started; {self._configured().loop.beginning}"
 
     def _stop(self) -> str:
         message = self._configured().stop()

@@ -20,6 +20,7 @@ from rclpy.node import Node
 
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import StaleStreamError
+from robot_dynamics.control.resume import Way
 from robot_dynamics.control.start_check import NotAtRestError
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.command_topics import CommandPublisherMonitor
@@ -173,6 +174,7 @@ class StartPreparation:
             the clock.
         meanwhile: Called repeatedly until the path is checked, in lockstep; with None `poll`
             returns at once.
+        way: How control begins; see `FollowsPlan.choose_start`.
     """
 
     def __init__(
@@ -182,9 +184,11 @@ class StartPreparation:
         thread: CheckThread,
         limit_s: float,
         meanwhile: Callable[[], None] | None = None,
+        way: Way = "start",
     ) -> None:
         self._loop, self._conditions = loop, conditions
         self._thread, self._limit, self._meanwhile = thread, limit_s, meanwhile
+        self._way: Way = way
         self._check: Future[None] | None = None
         self._asked_at = self._checked_from = time.monotonic()
         self._used_before = 0.0
@@ -235,7 +239,7 @@ class StartPreparation:
             now = loop.clock.now()
             loop.require_samples(now)
             loop.forget_pause(now)
-            self._check = self._thread.submit(loop.prepare(now))
+            self._check = self._thread.submit(loop.prepare(now, self._way))
             self._checked_from, self._used_before = time.monotonic(), time.process_time()
         self._wait_for(self._check)
 

@@ -54,7 +54,7 @@ class Loop:
     def forget_pause(self, now):
         """Have no pause."""
 
-    def prepare(self, now):
+    def prepare(self, now, way="start"):
         """Return a check that takes as long as it is told to."""
 
         def check():
@@ -187,7 +187,7 @@ def test_the_path_check_makes_progress_while_the_loop_is_busy():
         for _ in range(rounds):
             time.sleep(0.0)  # whoever wants Python has it now
 
-    loop.prepare = lambda now: check
+    loop.prepare = lambda now, way: check
     preparation = prepare(loop)
 
     def never_rest():

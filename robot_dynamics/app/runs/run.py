@@ -242,7 +242,8 @@ def simulate(
         done.finish(start_tick, **more)
     )
     recording.metadata["law_warnings"].extend(
-        f"at {time * control.period:g} s: {sentence}" for time, sentence in loop.safety.warnings
+        f"at {time * control.period:g} s: {sentence}"
+        for time, sentence in (*loop.safety.warnings, *loop.warnings)
     )
     if not safety:
         recording.metadata["law_warnings"].append("the safety layer was off: nothing was checked.")

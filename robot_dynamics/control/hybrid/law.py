@@ -353,7 +353,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         wanted = rows[:, self.row_columns["touch"]]
         switched: NDArray[np.bool_] = np.any(np.diff(wanted, axis=0, prepend=wanted[:1]), axis=1)
         return check_path(
-            self.system, self.safety, self.unlimited(q), [rows], times, q,
+            self.system, self.safety, self.unlimited(self._near_posture(q)), [rows], times, q,
             contacts=self.grasp.contacts, switched=switched, problems=task.problems, terms=terms,
             soft_fingers=self.grasp.soft_fingers,
         )  # fmt: skip
@@ -385,6 +385,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             self._departures.forget()
         if self.slip is not None:
             seen.slip = self.slip.begin()
+            if self.reference is not self.plan:
+                self.slip.leave_plan()
         return seen
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
@@ -491,6 +493,16 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Return the torque (na,) that makes the grip as firm as control may."""
         return self.running.firmer_grip(q, self._followed.row(0))
 
+    def _poses(self, q: Array) -> Sequence[Array]:
+        return self._at_rest(q).poses
+
+    def _begin_with(self, reference: ObjectPlan) -> None:
+        super()._begin_with(reference)
+        holding = holding_force(reference, self.hybrid_system, self.row_columns)
+        if not np.array_equal(holding, self.kernel.holding):
+            self.kernel = self.kernel.with_holding(holding)
+            self.running.use(self.kernel, self._more_parameters())
+
     def _at_rest(self, q: Array) -> HybridStep:
         return self.running.at_rest(q, self._followed.row(0))
 
@@ -508,7 +520,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         require_length("q", list(q), len(kernel.order), "one for each arm joint")
         start = self.reference.start
         self._damping = contact_damping(kernel.system, settings, kernel.joints(q), start)
-        gains = self._gains_of(settings, kernel.of_model(q), self._damping.values)
+        posture = kernel.of_model(self._near_posture(q))
+        gains = self._gains_of(settings, posture, self._damping.values)
         self.running.tune(gains, self._more_parameters())
         if self.running.choice is not None:
             self.running.choice.begin()

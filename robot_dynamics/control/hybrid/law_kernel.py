@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -74,6 +75,13 @@ class LawKernel:
         self._source = b"hybrid_law\0" + key, build
         self._kernel = load_kernel(*self._source, lanes=1)
         self._constants = law_constants(self.system, distribution, holding)
+
+    def with_holding(self, holding: Array) -> LawKernel:
+        """Return the kernel with another internal force (m,) that belongs to the support."""
+        other = copy(self)
+        other.holding = holding
+        other._constants = law_constants(self.system, self.distribution, holding)
+        return other
 
     def tuned(self, gains: HybridGains, more: Sequence[Array] = ()) -> TunedKernel:
         """Return the kernel with gains, and with the parameters that a derived law adds."""

@@ -70,6 +70,11 @@ class RunningKernel:
         """Take other gains, and the parameters that a derived law adds."""
         self.tuned = self._kernel.tuned(gains, more)
 
+    def use(self, kernel: LawKernel, more: Sequence[Array]) -> None:
+        """Use another kernel of the same step, with the present gains."""
+        self._kernel = kernel
+        self.tune(self.tuned.gains, more)
+
     def begin(
         self, q: Array, qd: Array, row: Array, last: Array | None, touch_tolerance: float
     ) -> HybridStep:

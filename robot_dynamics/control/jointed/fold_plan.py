@@ -68,13 +68,24 @@ class SecondPart:
         path: The motion of both parts.
         first: What the first part's link does.
         begin: The fold's time when that begins [s].
+        fold: Rows of the fold; as planned by default.
+        end: When these have come to rest [s].
     """
 
-    def __init__(self, path: ObjectPath, first: HasRows, begin: float = 0.0) -> None:
+    def __init__(
+        self,
+        path: ObjectPath,
+        first: HasRows,
+        begin: float = 0.0,
+        fold: HasRows | None = None,
+        end: float | None = None,
+    ) -> None:
         self._path, self._first, self._begin = path, first, begin
-        self.duration = max(path.references[1].duration - begin, 0.0)
+        self._fold = path.references[1] if fold is None else fold
+        self.duration = max((path.references[1].duration if end is None else end) - begin, 0.0)
 
     def rows(self, times: ArrayLike) -> Array:
         """Return rows (N, 19) at times (N,)."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
-        return self._path.second_rows(self._first.rows(t), t + self._begin)
+        fold = self._fold.rows(t + self._begin)
+        return self._path.second_rows(self._first.rows(t), fold)

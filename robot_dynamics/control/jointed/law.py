@@ -30,6 +30,7 @@ from robot_dynamics.control.jointed.law_program import (
 from robot_dynamics.control.path_check import PathCheck, check_path, path_times
 from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.reference import FORCE, POSE, Plan, row_columns
+from robot_dynamics.control.resume import Resumed, Way
 from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.torque_limits import torque_limits
@@ -95,7 +96,7 @@ class JointedLaw(PlannedLaw):
         safety: Limits of torque and of its rate.
     """
 
-    reference: FoldPlan
+    plan: FoldPlan
     _last: Array
     _integral: Array
     grasp = GraspFacts(bodies=2)
@@ -152,7 +153,21 @@ class JointedLaw(PlannedLaw):
     def bodies(self, plan: Plan, tick: int) -> tuple[Plan, Plan]:
         """Return the plans of both parts: the second folds as planned on any path of the first."""
         begin = max(tick - self.ramp_ticks, 0) * self.period
-        return plan, SecondPart(self.reference.path, plan, begin)
+        own = plan if isinstance(plan, (FoldPlan, Resumed)) else self.reference
+        if isinstance(own, Resumed):
+            fold = own.along(self.plan.path.references[1])
+            return plan, SecondPart(self.plan.path, plan, begin, fold, own.duration)
+        return plan, SecondPart(self.plan.path, plan, begin)
+
+    def _resumed(self, way: Way, q: Array, ran_for: float) -> Resumed:
+        found = super()._resumed(way, q, ran_for)
+        # A fold that is not that of the plan there is found by the check of the start.
+        found.start = np.stack([body.rows([0.0])[0, POSE] for body in self.bodies(found, 0)])
+        return found
+
+    def _poses(self, q: Array) -> Sequence[Array]:
+        seen = self._evaluate(self._followed.row(0), q, np.zeros_like(q), None)
+        return seen.pose, seen.second_pose
 
     def internal_forces(self, wrench: Array) -> Array:
         """Return the force in the object's joint (c,) of a wrench (6,), in the joint's order.
@@ -169,7 +184,7 @@ class JointedLaw(PlannedLaw):
         times = path_times(self.reference.duration)
         rows = [body.rows(times) for body in self.bodies(self.reference, 0)]
         terms = terms or Robot(self.system.model).constraint_terms
-        law = self.unlimited(q, terms)
+        law = self.unlimited(self._near_posture(q), terms)
         return check_path(self.system, self.safety, law, rows, times, q, terms=terms)
 
     def unlimited(self, posture: Array, terms: Any) -> UnlimitedLaw:
@@ -216,7 +231,7 @@ class JointedLaw(PlannedLaw):
         The present positions become the target of the posture servo.
         """
         self._restart()
-        self._forget(q, self.hold_support(q) if last is None else last)
+        self._forget(self._near_posture(q), self.hold_support(q) if last is None else last)
         row = self._followed.row(0)
         seen = self._evaluate(row, q, qd, None)
         return self._step(row, seen, self._last, np.array([1.0, 1.0, 1.0, self._load(seen)]), None)

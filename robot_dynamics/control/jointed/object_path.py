@@ -9,7 +9,7 @@ and acceleration are exact and in closed form; here they are put together.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
@@ -68,14 +68,13 @@ class ObjectPath:
         """What the first part's link does, and the second part's joint frame relative to it."""
         return self._first, self._second
 
-    def second_rows(self, first: Array, times: ArrayLike) -> Array:
+    def second_rows(self, first: Array, fold: Array) -> Array:
         """Return what the second part's link does, as rows of a `Reference`.
 
         Args:
             first: Rows of the first part's link (N, 19 or more).
-            times: Of the fold (N,) [s].
+            fold: Rows of the second part's joint frame relative to the first part's (N, 19).
         """
-        fold = self._second.rows(times)
         _, origin, velocity, acceleration = self.links(first, fold)[1]
         # The quaternion is continuous, as those are that it is a product of.
         turned, relative = (rows[:, POSE][:, 3:] for rows in (first, fold))

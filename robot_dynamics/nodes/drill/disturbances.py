@@ -13,6 +13,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.control.clock import SECOND
+from robot_dynamics.control.resume import Way
 from robot_dynamics.nodes.conversions import write_time
 from robot_dynamics.nodes.drill.session import CONTROLLER, GRIPPER_JOINT, DrillError, NodeMonitor
 
@@ -69,6 +70,33 @@ def other_publisher(monitor: NodeMonitor, seconds: float) -> None:
             "a warning of another publisher",
         )
         monitor.spin_for(seconds)
+
+
+def stop_and_resume(monitor: NodeMonitor, seconds: float) -> None:
+    """Stop control while the object is in the air, and resume the reference."""
+    _stop_and("resume", monitor, seconds)
+
+
+def stop_and_put_down(monitor: NodeMonitor, seconds: float) -> None:
+    """Stop control while the object is in the air, and put it down."""
+    _stop_and("put_down", monitor, seconds)
+
+
+def _stop_and(way: Way, monitor: NodeMonitor, seconds: float) -> None:
+    """Stop control, and start it again where the arms hold the object.
+
+    Raises:
+        DrillError: If the start is refused.
+    """
+    monitor.call_until_success("controller/stop")
+    monitor.spin_for(seconds)
+    monitor.call_until_success("controller/reset")
+    success, message = monitor.call(f"controller/{way}")
+    # Control runs already if the call was repeated because its answer was lost.
+    if not success and not message.startswith("start refused: active;"):
+        raise DrillError(f"controller/{way}: {message}")
+    status = monitor.status(CONTROLLER)
+    monitor.wait_for(lambda: status.message.startswith("active"), "control after the stop")
 
 
 def extreme_parameters(monitor: NodeMonitor, seconds: float) -> None:

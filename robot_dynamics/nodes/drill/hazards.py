@@ -22,6 +22,8 @@ from robot_dynamics.nodes.drill.disturbances import (
     foreign_clock,
     large_messages,
     other_publisher,
+    stop_and_put_down,
+    stop_and_resume,
 )
 from robot_dynamics.nodes.drill.session import (
     CONTROLLER,
@@ -175,6 +177,18 @@ HAZARDS = (
         disturbance=other_publisher,
         nodes=(CONTROLLER,),
         parameters={},
+    ),
+    _goes_on(
+        "stop in mid-air, then on",
+        disturbance=stop_and_resume,
+        lasts_s=0.5,
+        recovery="controller/reset, controller/resume",
+    ),
+    _goes_on(
+        "stop in mid-air, then back",
+        disturbance=stop_and_put_down,
+        lasts_s=0.5,
+        recovery="controller/reset, controller/put_down",
     ),
     _killed("simulator killed", SIMULATOR, f", {_RESET}", **_NO_SAMPLE),
     _stopped(SIMULATOR, **_NO_SAMPLE),

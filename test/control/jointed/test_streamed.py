@@ -65,8 +65,8 @@ def test_the_first_part_follows_while_the_second_folds_as_planned(cell):
     cell.run(0.5)
     first, second = followed(cell)
     assert 0.01 < first[2] - moved(0.0)[2] < 0.04
-    time = (cell.tick - 1 - law.ramp_ticks) * law.period
-    together = law.reference.path.second_rows(first[None], [time])[0]
+    time, path = (cell.tick - 1 - law.ramp_ticks) * law.period, law.plan.path
+    together = path.second_rows(first[None], path.references[1].rows([time]))[0]
     np.testing.assert_allclose(second[:13], together[:13], atol=1e-11)
     cell.run(0.8)
     assert cell.pilot.intake.taken == 1

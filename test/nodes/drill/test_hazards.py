@@ -85,6 +85,17 @@ def test_the_fallback_comes_in_the_same_period(trial, name):
     assert result.commands > 100
 
 
+@pytest.mark.parametrize(
+    "name", ["stop in mid-air, then on", *_others("stop in mid-air, then back")]
+)
+def test_a_stopped_run_goes_on(trial, name):
+    """Control stops, is reset and starts where the object is, without a step of a torque."""
+    result = trial.run(BY_NAME[name])
+    assert result.ok, result.problems
+    assert 0.0 < result.largest_step <= result.step_bound
+    assert result.commands > 100
+
+
 @pytest.mark.slow
 def test_another_order_of_joints_does_not_end_control(trial):
     """Proves that joints are matched by name, and control goes on."""
