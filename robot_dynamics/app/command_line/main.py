@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from robot_dynamics.app.command_line.arguments import (
     add_json,
@@ -36,6 +36,7 @@ from robot_dynamics.app.output_files import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
+from robot_dynamics.simulation.settings import EngineName
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _ENDING = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C; SIGHUP: a terminal was lost
@@ -208,7 +209,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--plant",
-        choices=("engine", "mujoco"),
+        choices=get_args(EngineName),
         help="engine of the simulated arms: our dynamics, or MuJoCo (extra `mujoco`)",
     )
     parser.add_argument(

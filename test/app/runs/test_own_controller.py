@@ -317,6 +317,15 @@ def test_the_function_of_the_page(tmp_path, monkeypatch):
     assert (tmp_path / "soft.png").is_file()
 
 
+def test_the_law_of_the_page():
+    """It runs as it is written there, and is refused where arms hold an object."""
+    names = {}
+    exec(block_of(ROOT / "docs" / "own_controller.md", "python", "rd.ControlLaw"), names)
+    assert names["run"].ok
+    with pytest.raises(rd.RobotDynamicsError, match=r"law: Stay .* 'lift_box' .* HoldsObject"):
+        rd.simulate("lift_box", law=names["Stay"])
+
+
 def test_a_linear_quadratic_regulator():
     """The example's small steps go as its linear model does, under torques held for a period."""
     LQR = runpy.run_path(str(ROOT / "examples" / "lqr.py"))["LQR"]
