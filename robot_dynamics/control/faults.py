@@ -129,7 +129,7 @@ class FaultLatch:
         return str(self.faults[0][1]) if self.faults else ""
 
     def require_inactive(self) -> None:
-        """Refuse a start in any other state; to be asked before anything is done for one.
+        """Refuse a start in any other state; must be called before all other steps of a start.
 
         Raises:
             SafetyError: If a fault is latched or control runs already.

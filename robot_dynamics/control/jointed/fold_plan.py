@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a jointed object is to do, and the force in its joint, as a plan that a law can follow."""
+"""Plan of a jointed object: motion of both parts, and the force in the joint."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class SecondPart:
     """The motion of the second part's link: the first part's, and the fold as planned.
 
     Attributes:
-        duration: When the fold has come to rest [s].
+        duration: Time at which the fold has come to rest [s].
 
     Args:
         path: The motion of both parts.
-        first: What the first part's link does.
-        begin: The fold's time when that begins [s].
+        first: Motion of the first part's link.
+        begin: Time of the fold at which that motion begins [s].
     """
 
     def __init__(self, path: ObjectPath, first: HasRows, begin: float = 0.0) -> None:
