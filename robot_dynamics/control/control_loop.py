@@ -247,7 +247,7 @@ class ControlLoop:
 
     @property
     def complaint(self) -> str:
-        """A sentence about samples that are refused at present; empty if none is."""
+        """Sentence about currently refused samples; empty without any."""
         return self.joint_states.complaint
 
     @property
@@ -270,7 +270,7 @@ class ControlLoop:
             stamp: The sample's own time.
             pose: x y z qx qy qz qw of the object's frame in the world (7,).
             twist: Angular velocity and velocity of its origin, world axes (6,).
-            now: The present time.
+            now: Current time.
         """
         if self.object_pose is not None:
             length = float(np.linalg.norm(pose[3:]))
@@ -369,7 +369,7 @@ class ControlLoop:
         That takes a tenth of a second, and may be done by another thread; see `check_path`.
 
         Args:
-            now: The present time.
+            now: Current time.
 
         Raises:
             RobotDynamicsError: If the state is refused; one sentence says why.
@@ -467,7 +467,7 @@ class ControlLoop:
         """Start control from the state in the samples from topics.
 
         Args:
-            now: The present time.
+            now: Current time.
             tick: The control tick, from which the reference is counted.
 
         Raises:
@@ -491,7 +491,7 @@ class ControlLoop:
         """Start control near the state of the reference's check; return the step of the law.
 
         Args:
-            now: The present time.
+            now: Current time.
             tick: The control tick, from which the reference is counted.
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
@@ -548,7 +548,7 @@ class ControlLoop:
         """Return the outcome of a control instant, from the samples from topics.
 
         Args:
-            now: The present time.
+            now: Current time.
             tick: The control tick.
         """
         try:
@@ -574,7 +574,7 @@ class ControlLoop:
         over.
 
         Args:
-            now: The present time.
+            now: Current time.
             tick: The control tick.
             q: Positions of the arm joints (na,); unchecked.
             qd: Their velocities (na,); unchecked.

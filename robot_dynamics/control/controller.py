@@ -79,7 +79,7 @@ class ControlTask:
     """Task of a controller: the arms, the object, its reference, and the control rate.
 
     Attributes:
-        system: Arms, object and grasps as they are believed to be.
+        system: Arms, object and grasps according to the model.
         reference: Plan of the object, from the end of the start ramp on.
         settings: Control settings of the scenario.
         period: Control period [s].

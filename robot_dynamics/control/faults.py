@@ -153,7 +153,7 @@ class FaultLatch:
         """Take up the response to a fault; a lesser one never replaces a more drastic one.
 
         Args:
-            now: The present time.
+            now: Current time.
             found: The fault.
 
         Returns:

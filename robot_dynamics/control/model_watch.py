@@ -103,7 +103,7 @@ class ModelWatch:
         """Return a finding if the fallback drives a joint that it should damp.
 
         Args:
-            now: The present time.
+            now: Current time.
             qd: Joint velocities (na,).
             held: Whether joints are held without the model.
             lost: Whether the state of an arm is not known.

@@ -319,7 +319,7 @@ def watched_bodies(
     """Return the checks of the object, or of each of its parts.
 
     Args:
-        system: Arms and object as they are believed to be.
+        system: Arms and object according to the model.
         settings: Limits of residuals, and their smoothing time.
         period: Control period [s].
         friction: Largest friction of the surfaces that the object pushes on.

@@ -204,7 +204,7 @@ class HybridStep(HeldStep):
         return _NONE if self.slip is None else self.slip.margins
 
     def with_torque(self, torque: Array) -> HybridStep:
-        """Return the step with the torque (na,) of another controller, which nothing scales."""
+        """Return the step with the torque (na,) of another controller, which is not scaled."""
         # The law's springs and correction of the internal force have no effect then.
         nothing = np.zeros_like(self.added_internal_force)
         values = self.memory, self.values.copy(), self.reference

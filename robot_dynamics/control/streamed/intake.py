@@ -111,7 +111,7 @@ class ReferenceIntake:
         A trajectory that comes during the check of another one replaces any that waits.
 
         Args:
-            now: The present time on a steady clock [s].
+            now: Current time on a steady clock [s].
             path: The trajectory.
             late: Time since its time 0 [s], negative if that is in the future; by default its time
                 0 is when the law begins to follow it.
@@ -199,7 +199,7 @@ class ReferenceIntake:
         """Check a part of a reference, and let the law follow it when all of it is good.
 
         Args:
-            now: The present time on a steady clock [s].
+            now: Current time on a steady clock [s].
             tick: Control periods since the start.
             q: Positions of the arm joints (na,).
             step: The last step of the law.
