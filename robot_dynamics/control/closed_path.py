@@ -73,7 +73,7 @@ class ClosedPath:
 
     @property
     def position_rows(self) -> Array:
-        """Matrix from the model's constraint rows to the positions that contacts block (r, n^c)."""
+        """Matrix from all constraint rows to the positions that contacts block (r, n^c)."""
         return self._rows[self._holonomic > 0.0]
 
     @property
