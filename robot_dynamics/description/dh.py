@@ -17,8 +17,8 @@ d along z, move by a along x, turn by alpha about x. Joint i moves about or alon
 d along z; alpha and a are those written in row i, though Craig calls them alpha_{i-1} and a_{i-1}.
 Joint i moves about or along z of frame i.
 
-What the table gives for a joint's own variable is an offset: theta is what is added to the angle
-of a revolute joint, d to the displacement of a prismatic one.
+For the joint's own variable the table gives an offset: theta is added to the angle of a revolute
+joint, d to the displacement of a prismatic one.
 """
 
 from __future__ import annotations
@@ -143,7 +143,8 @@ def dh_mechanism(
         about_x = _x(row.alpha, row.a)
         carried = link.name
         if convention == "standard":
-            # The joint moves about the axis at the link's inner end, its frame is at the outer.
+            # The joint moves about the axis at the link's inner end; its frame is at the outer
+            # end.
             carried = f"{row.name}_axis"
             placement = about_z
             links.append(LinkElement(carried))

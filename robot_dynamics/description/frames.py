@@ -21,7 +21,8 @@ def rotation_with(axis: ArrayLike, index: int = 2) -> Array:
     """
     main = np.asarray(axis, dtype=float)
     main = main / np.linalg.norm(main)
-    # The most different coordinate axis; of equals the last, so that z is turned about x and y.
+    # The most different coordinate axis, and of equal ones the last, so that z is rotated about x
+    # and y.
     smallest = 2 - int(np.argmin(np.abs(main[::-1])))
     second = np.zeros(3)
     second[smallest] = 1.0
