@@ -359,7 +359,7 @@ class _Slip:
         self._work = 0.0
 
     def until(self, goal: float | None) -> float:
-        """Continue to the end of compression (None) or a work of the normal force; return its work.
+        """Continue to the end of compression (None) or to a normal work; return the work.
 
         Turning slip is integrated until it stops or is steady; then the force is constant.
         """

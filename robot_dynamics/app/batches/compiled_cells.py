@@ -267,7 +267,7 @@ class CompiledCells(BatchCells):
             if not alive.any():
                 break
             torque, ends = self.update(own, alive, None)
-            # A cell in which a fault is found counts up to here.
+            # The period in which a fault is found still counts.
             collector.add(
                 tick,
                 alive,

@@ -159,8 +159,8 @@ class SeparateCells:
         """Return the torques (n, na) of a control instant, and which cells end in it.
 
         Args:
-            alive: Which cells are looked at (n,).
-            rows: What the law follows (n, w); its plan by default.
+            alive: Mask of cells that run (n,).
+            rows: Rows that the law follows (n, w); its plan by default.
         """
         torque = np.zeros((len(self._cells), self._sizes[0]))
         ends: Ends = {}
@@ -234,7 +234,7 @@ class SeparateCells:
         return figures, {name: recording[name][::every, None] for name in record}, ending
 
     def _begin(self, cell: _Cell, loop: ControlLoop) -> LawStep:
-        """Start control of a cell from where it is."""
+        """Start control of a cell from its current state."""
         if loop.began is not None:  # as if it had never run
             loop.stop(0)
             loop.let_go()

@@ -88,7 +88,8 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
     previous = _take_signals()
     try:
         with warnings.catch_warnings():
-            # Numbers that grow without bound end in a sentence; NumPy's remarks would precede it.
+            # Numbers that grow without bound end in an error message; suppress NumPy's warnings
+            # before it.
             warnings.simplefilter("ignore", RuntimeWarning)
             place = getattr(options, "json", None)
             with json_alone(place if isinstance(place, Path) else None):
@@ -516,7 +517,7 @@ def _plot(options: argparse.Namespace) -> int:
     from robot_dynamics.app.recordings.recording_files import load_merged
 
     first: Path = options.files[0]
-    # Of the bag "run.1" the figure is "run.1.png", of the file "run.mcap" it is "run.png".
+    # The figure of the bag "run.1" is "run.1.png", of the file "run.mcap" it is "run.png".
     beside = first.parent / f"{first.name}.png" if first.is_dir() else first.with_suffix(".png")
     place: Path = options.output or beside
     require_parent(place)
@@ -579,7 +580,7 @@ def _complain(error: RobotDynamicsError) -> None:
 
 
 def _discard_output() -> None:
-    """Write nothing to standard output any more: Python flushes again when it ends."""
+    """Discard standard output from now on: Python flushes it again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -153,7 +153,7 @@ def simulate(
         controller: A user's controller in place of the scenario's law: a function of
             `ControllerInput` that returns torques (na,), or a `Controller`. The law of the
             scenario observes for it.
-        law: A class or function that makes a control law of one's own from the scenario and the
+        law: A class or function that makes a user-defined control law from the scenario and the
             model of arms and object; see `ControlLaw`. `control.law` of the scenario must be a law
             whose arms hold the same: "gravity" if they hold nothing. If they hold an object, the
             law must be a `HoldsObject`.
@@ -262,8 +262,8 @@ def simulate(
 def compile_ahead(scenario: Scenario) -> None:
     """Compile the functions of a run into the cache, so that nodes load them when they start.
 
-    Nothing is done without a cache or without a code generator. A controller that the scenario
-    names is not imported.
+    It does nothing without a cache or without a code generator, and does not import a controller
+    of the scenario.
     """
     if folder_of_kernels() is None or interpretation_forced() or find_host() is None:
         return
