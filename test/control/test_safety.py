@@ -500,7 +500,7 @@ def test_limits_may_scale_the_task_a_little():
     ("at", "value", "plausible"),
     [(1, 9.9, True), (1, -10.1, False), (4, -99, True), (4, 101, False)],
 )
-def test_what_a_wrist_sensor_may_tell(at, value, plausible):
+def test_wrenches_beyond_the_sensor_limits_are_not_used(at, value, plausible):
     """Up to 10 N m and 100 N; beyond that it is not used, and control holds the pose."""
     safety = running(wrench_limit_nm=10.0, wrench_limit_n=100.0)
     wrenches = WRENCHES.copy()
@@ -541,7 +541,7 @@ def test_how_much_a_torque_may_change(change, held_back):
         ("wrench_excess", 1e-3, Cause.GRASP_LOST),
     ],
 )
-def test_what_is_looked_into_more_closely(monkeypatch, figure, value, cause):
+def test_only_close_links_and_large_wrenches_are_examined(monkeypatch, figure, value, cause):
     """Links that are too close, and wrenches beyond their limit; nothing that is within."""
     safety = running()
     check = safety.step_check

@@ -128,7 +128,7 @@ def test_taring_is_refused_while_the_object_is_held():
         loop.tare(measured.q, empty)
 
 
-def test_what_counts_as_the_object():
+def test_half_to_one_and_a_half_of_the_weight_counts_as_the_object():
     """Less than half of its weight is an offset, as is more than one and a half of it."""
     loop, _, measured = begun()
     for part in (0.495, 1.505):

@@ -115,7 +115,7 @@ def test_loops_of_arms_are_closed_by_connects(kind, count):
     assert text.count('site1="rod_') == count
 
 
-def test_what_is_not_translated_is_refused():
+def test_untranslatable_models_are_refused():
     """A loop that is no grasp, a spring at a free body: one sentence with the name."""
     grasp = SYSTEM.model.loops[0]
     prop = replace(grasp, name="prop")

@@ -498,7 +498,7 @@ def test_missing_figures_with_a_reason():
     ]
 
 
-def test_what_surfaces_block_is_no_error(run):
+def test_blocked_motion_does_not_count_as_error(run):
     """A path that leads into a wall is followed along it; what is blocked is told apart."""
     recording = run.recording
     recorded = recording["reference_pose"] - recording["object_pose"]

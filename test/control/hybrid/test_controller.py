@@ -341,7 +341,7 @@ def test_the_object_may_be_seen_from_outside():
     assert_allclose(np.abs(step.closure).max(), 0.0, atol=1e-9)
 
 
-def test_what_sensors_cannot_mean_is_refused_and_forgotten():
+def test_invalid_sensor_values_are_refused_and_discarded():
     """A pose, twist or force that is none raises, and the torques stay what they were."""
     control = controller(Plan(1), environment=touching(), object_pose="sensor")
     control.start(Q, REST)
