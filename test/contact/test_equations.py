@@ -277,7 +277,7 @@ def test_a_contact_that_moves_nothing_is_refused():
         )
 
 
-def test_what_leads_lemke_astray_is_noticed(monkeypatch):
+def test_rounding_errors_of_lemke_are_noticed(monkeypatch):
     """Rounding may, among dependent contacts: the quadratic program takes over, or it says so."""
     normals = np.random.default_rng(3).normal(size=(3, 6))
     M, d = normals.T @ normals, -normals.T @ normals @ [1.0, 0.5, 2.0, 0.0, 1.0, 0.3]
