@@ -242,7 +242,7 @@ def test_a_contact_that_moves_nothing_is_refused():
     joint = JointElement("rail", "prismatic", "base", "slide", axis=(1, 0, 0), limits=Limits(0, 1))
     robot = Robot.from_mechanism(Mechanism("rail", links, (joint,)))
     items = [*joint_limits(robot), PointContact("below", "slide")]
-    with pytest.raises(ArgumentError, match="'below' has a normal along which no joint can move"):
+    with pytest.raises(ArgumentError, match=r"'below' .* normal"):
         contact_equations(Contacts(robot, items), [0.0], [0.0], [0.0], closed=[0, 1, 2])
     for closed, words in (
         ([3], "closed contact 3, expected names, or places from 0 to 2"),

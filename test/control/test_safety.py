@@ -199,7 +199,7 @@ def test_an_arm_that_sends_nothing():
     for watch in watches.values():
         safety.monitor(watch, Cause.ARM_LOST)
     safety.observe(0, Q, QD)
-    with pytest.raises(SafetyError, match="start refused: left: no sample has come yet"):
+    with pytest.raises(SafetyError, match="left: no sample"):
         safety.start(0)
     for tick in range(1, 12):
         watches["left"].advance(tick, tick)
@@ -627,7 +627,7 @@ def test_wrong_lengths_are_refused():
     safety.observe(0, Q, QD)
     with pytest.raises(ArgumentError, match="torque has 3 entries"):
         safety.start(0, np.zeros(3))
-    with pytest.raises(ArgumentError, match="expected the name of an arm, one of left, right"):
+    with pytest.raises(ArgumentError, match="one of left, right"):
         safety.monitor(StreamWatch("head", 0.01, LockstepClock(PERIOD)), Cause.ARM_LOST)
 
 

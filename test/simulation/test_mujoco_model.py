@@ -130,7 +130,7 @@ def test_untranslatable_models_are_refused():
     with pytest.raises(RobotDynamicsError, match=r"floating joint '.*' would have a spring"):
         text_of(free)
     screw = with_joint(0, type=joint_type("helical", pitch=0.1))
-    with pytest.raises(RobotDynamicsError, match=r"would be helical, expected one of revolute"):
+    with pytest.raises(RobotDynamicsError, match=r"helical, expected .* revolute"):
         text_of(screw)
 
 
