@@ -123,7 +123,7 @@ class HybridReference:
     Attributes:
         motion: Pose, motion and internal force.
         touches: Forces on surfaces.
-        duration: When everything has come to rest [s].
+        duration: Time at which everything has come to rest [s].
         start: Pose x y z qx qy qz qw at the beginning (7,).
     """
 

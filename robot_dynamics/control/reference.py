@@ -84,7 +84,7 @@ class Plan(HasRows, Protocol):
 
     @property
     def duration(self) -> float:
-        """When everything has come to rest [s]."""
+        """Time at which everything has come to rest [s]."""
 
 
 def consecutive(**sizes: int) -> Mapping[str, slice]:

@@ -32,7 +32,7 @@ OWN_SETTINGS = (
     "object_mass_scale", "link_mass_scale", "grasp_error", "damping_scale", "friction_scale",
     "friction_velocity", "command_delay_periods", "torque_limit", "sensors", "seed",
 )  # fmt: skip
-#: Settings of sensors that may not.
+#: Settings of sensors that must be equal.
 _COMMON_SENSORS = ("velocities", "sample_periods")
 
 
@@ -158,7 +158,7 @@ class BatchPlant:
             np.zeros((count, size)) for size in self._widths
         )
         self.object_pose = self.q[:, system.object_q]
-        # In the order of `Truth.values`, whose pose `object_pose` has as well.
+        # In the order of `Truth.values`; `object_pose` has the pose as well.
         self.gaps, self.twist = self._told[:, :3], self._told[:, 10:16]
         self.internal_force = self._told[:, 16:]
         self.tick = np.zeros(count, dtype=np.int64)
@@ -321,7 +321,7 @@ def _rows(values: Sequence[Array]) -> Array:
 
 
 def _set(kept: Array, new: Array, where: Mask) -> None:
-    """Write new rows where they are to be taken."""
+    """Write new rows at the selected cells."""
     if where.all():
         kept[:] = new
     else:

@@ -57,7 +57,7 @@ class ThresholdSettings:
         grasp_slip_max_m: Sliding distance of a grasp on the object [m].
         grasp_slip_max_m_least: A lower bound of the same, for scenarios of slipping.
         grasp_tilt_max_deg: Angle between a soft finger and the object's face while they touch
-            [degrees]; `safety.tilt_limit_deg` where it is left out.
+            [degrees]; by default `safety.tilt_limit_deg`.
         surface_slip_max_m: Sliding distance of an object that must stick to a surface [m].
         surface_slip_max_m_least: A lower bound of the same [m].
         slip_margin_min_least: Lower bound of the least slip margin of the monitor.

@@ -31,7 +31,7 @@ class FoldPlan:
 
     Attributes:
         path: The motion of both parts.
-        duration: When everything has come to rest [s].
+        duration: Time at which everything has come to rest [s].
         second: The motion of the second part's link.
         start: Poses x y z qx qy qz qw of both links at the start (2, 7).
     """

@@ -41,7 +41,7 @@ class ObjectPath:
         ArgumentError: If the object's joint does not allow the motion of the second part.
 
     Attributes:
-        duration: When everything has come to rest [s].
+        duration: Time at which everything has come to rest [s].
         system: Arms and object.
     """
 

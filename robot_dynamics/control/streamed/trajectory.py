@@ -35,18 +35,18 @@ class TrajectoryError(RobotDynamicsError):
 class ObjectTrajectory:
     """A path through points, with continuous acceleration.
 
-    Between points all of position, velocity and acceleration are met by a polynomial of fifth
-    degree. Twists that are left out follow from the neighbouring points, and are zero at the
-    first and the last; accelerations that are left out are zero at the points. A last point that
-    moves is followed by a halt.
+    Quintic polynomials connect the points and satisfy position, velocity and acceleration at each.
+    Omitted twists follow from the neighbouring points, and are zero at the first and the last;
+    omitted accelerations are zero. A last point in motion is followed by a halt.
 
     Attributes:
         start: Pose x y z qx qy qz qw at the first point (7,).
-        duration: When everything has come to rest [s].
+        duration: Time at which everything has come to rest [s].
         moving_end: Whether the last point moves, so that a continuation is expected.
 
     Args:
-        times: Times of the points (n,) [s], from 0 on; before the first the object stands there.
+        times: Times of the points (n,) [s], from 0 on; before the first the object is at rest
+            there.
         poses: Poses in the world, x y z qx qy qz qw (n, 7).
         twists: Angular velocities and velocities of the origin, world axes (n, 6); optional.
         accelerations: Angular accelerations, and derivatives of the origin's velocity, world axes

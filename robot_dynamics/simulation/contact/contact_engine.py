@@ -37,8 +37,8 @@ _BRAKES = 1e20  # friction of braked joints over their velocity [N m s/rad]
 class ContactEngine(SceneEngine):
     """Arms, object, pushing contacts and surfaces, in steps of a quarter millisecond.
 
-    A grasp that slips, opens or drops the object is no error: the simulation goes on. Wrist
-    sensors measure the force of the last step, impacts as their mean over the control period.
+    A grasp that slips, opens or drops the object is not an error: the simulation continues. Wrist
+    sensors measure the force of the last step, and the mean of impacts over the control period.
 
     Attributes:
         stepping: Takes the time steps.
@@ -52,8 +52,8 @@ class ContactEngine(SceneEngine):
             period up to a quarter of a millisecond.
 
     Raises:
-        ArgumentError: If the control period is no whole number of steps, the object starts within
-            something rigid, or hinges and lines repeat one another there.
+        ArgumentError: If the control period is not a whole number of steps, the object starts
+            inside a rigid surface, or hinges and lines block the same motion.
     """
 
     def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
@@ -76,7 +76,7 @@ class ContactEngine(SceneEngine):
         """Return to the start, at rest."""
         self.stepping.start(self._start)
         self.stepping.require_shallow()
-        # Along all rows over the last step, impacts as their mean over the period.
+        # Forces along all rows over the last step, with the mean of impacts over the period.
         self._forces = self._resting_forces()
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
@@ -187,7 +187,7 @@ class ContactEngine(SceneEngine):
 
 
 def _substeps(settings: PlantSettings, period: float) -> int:
-    """Return how many steps make a period."""
+    """Return the number of steps of a period."""
     if settings.step_s is not None:
         return settings.steps("step_s", period)
     if not period > 0.0:

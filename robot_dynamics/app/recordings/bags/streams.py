@@ -170,7 +170,7 @@ class Wrenches(Stream):
 
 @dataclass(frozen=True)
 class BodyMotion(Stream):
-    """Pose in the world and twist of a body; an odometry has the twist in the body's axes."""
+    """Pose in the world and twist of a body; odometry messages have the twist in body axes."""
 
     body: str
     kind: ClassVar[str] = "nav_msgs/Odometry"
