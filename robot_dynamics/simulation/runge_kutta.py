@@ -209,7 +209,7 @@ class ClosedMotion:
         return full_rank_pivot(self.model, terms.loops, pivot) if self.rows is None else pivot
 
     def margin(self, A: Factors, diagonal: Sequence[Scalar]) -> Scalar:
-        """Return the margin of the constraints to loss of rank: squared, relative to the strongest.
+        """Return the margin of the constraints to loss of rank, squared, over the strongest.
 
         Relative pivots do not show a constraint that becomes zero; this measure does, in units of
         length.
