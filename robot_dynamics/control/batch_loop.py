@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.fallback import within_rate
 from robot_dynamics.control.faults import Finding
@@ -26,8 +26,6 @@ from robot_dynamics.control.hybrid.step import ALL, HybridOutputs, HybridStep
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.step_check import COMPILED, NEVER, CellStep, StepFigures
 from robot_dynamics.errors import ArgumentError
-
-Mask = NDArray[np.bool_]
 
 #: Control settings that may differ from cell to cell; of `internal_force` the bandwidth.
 OWN_SETTINGS = ("object", "posture", "hand", "friction", "impedance", "internal_force")

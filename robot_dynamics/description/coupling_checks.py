@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.model.couplings import CouplingElement
-from robot_dynamics.model.elements import Array
 
 # Ratios are printed with some digits: a remainder below this share of a row of ones is rounding.
 _ROUNDING = 1e-9

@@ -11,12 +11,13 @@ from typing import Literal
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.meshes import locate_mesh
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.by_value import ByValue
-from robot_dynamics.model.elements import Array, LoopElement, Mechanism
+from robot_dynamics.model.elements import LoopElement, Mechanism
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,13 +30,14 @@ from typing import Literal
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.orientations import DEGREES_HINT, looks_like_degrees
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.yaml_document import YamlNode, decode
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model.elements import Array, JointElement, Limits, LinkElement, Mechanism, pose
+from robot_dynamics.model.elements import JointElement, Limits, LinkElement, Mechanism, pose
 
 DH_KEY = "dh"
 Triple = tuple[float, float, float]

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.model.elements import Array, JointElement
+from robot_dynamics.arrays import Array
+from robot_dynamics.model.elements import JointElement
 
 
 def rotation_with(axis: ArrayLike, index: int = 2) -> Array:

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.freedoms import (
@@ -58,7 +59,7 @@ from robot_dynamics.description.orientations import (
 from robot_dynamics.description.yaml_document import YamlNode, decode, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model.couplings import CouplingElement
-from robot_dynamics.model.elements import Array, Limits, LoopElement, Mechanism, pose
+from robot_dynamics.model.elements import Limits, LoopElement, Mechanism, pose
 
 # Characters that PyYAML writes unchanged and reads as line breaks, or refuses.
 _BREAKING = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")

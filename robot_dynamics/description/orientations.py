@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.model.elements import Array
+from robot_dynamics.arrays import Array
 from robot_dynamics.spatial import Rotation
 
 Triple = tuple[float, float, float]

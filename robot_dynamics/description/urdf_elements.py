@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import (
     DEGREES_HINT,
@@ -19,7 +20,7 @@ from robot_dynamics.description.orientations import (
     rotation_of_rpy,
 )
 from robot_dynamics.description.xml_tags import Tag
-from robot_dynamics.model.elements import Array, LinkElement, pose
+from robot_dynamics.model.elements import LinkElement, pose
 
 Color = tuple[float, float, float, float]
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.frames import (
     link_poses_at_zero,
     path_to_root,
@@ -40,13 +41,7 @@ from robot_dynamics.description.joint_names import (
 from robot_dynamics.description.urdf_elements import read_pose
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.model.couplings import CouplingElement
-from robot_dynamics.model.elements import (
-    Array,
-    JointElement,
-    LoopElement,
-    inverse_pose,
-    pose,
-)
+from robot_dynamics.model.elements import JointElement, LoopElement, inverse_pose, pose
 from robot_dynamics.model.joints import loop_joint_names
 
 LOOP_TAGS = ("loop_joint", "loop", "constraint")

@@ -17,15 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.batch_sensors import BatchSensors
 from robot_dynamics.simulation.engine import CORRECTION
 from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.settings import PlantSettings
-
-Mask = NDArray[np.bool_]
 
 #: Settings that may differ from cell to cell.
 OWN_SETTINGS = (

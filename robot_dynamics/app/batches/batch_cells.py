@@ -14,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.settings import PlantSettings
-
-Mask = NDArray[np.bool_]
 
 #: Cause and sentence of each ended cell, by its number.
 Ends = dict[int, tuple[str, str]]

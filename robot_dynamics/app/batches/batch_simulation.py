@@ -21,7 +21,7 @@ from robot_dynamics.app.batches.separate_batch import SeparateBatch
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.plant import scene_of
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario, with_overrides
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
 from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml
@@ -29,8 +29,6 @@ from robot_dynamics.dynamics.arguments import several_names, whole_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.settings import PlantSettings
-
-Mask = NDArray[np.bool_]
 
 MOST_CELLS = 1_000_000  # ten gigabytes
 _ROWS_NOT_FINITE = (

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.app.batches.batch_simulation import BatchObservation, BatchSimulation
 from robot_dynamics.app.recordings.metrics import squeezes
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 
@@ -37,7 +37,6 @@ except ModuleNotFoundError as error:
         "environments for learning need Gymnasium: pip install 'robot_dynamics[learn]'."
     ) from error
 
-Mask = NDArray[np.bool_]
 
 _PACE_RATE = 5.0  # by which the pace along the path may change in a second
 _OPTIONS = ("reset_mask", "parameters")  # of `reset`

@@ -29,13 +29,11 @@ from robot_dynamics.app.batches.batch_cells import (
 from robot_dynamics.app.batches.separate_cells import SeparateCells
 from robot_dynamics.app.scenarios.laws import make_law
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.threads import ONE_THREAD
-
-Mask = NDArray[np.bool_]
 
 _FEWEST = 4  # cells that are worth a process
 _END_S = 1.0  # for a process to end by itself

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.batches.batch_cells import TORQUE_NOT_FINITE, CellsSeen, Ends
 from robot_dynamics.app.batches.batch_figures import LARGEST, LEAST
@@ -23,7 +22,7 @@ from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause
@@ -31,8 +30,6 @@ from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError, sentence_of
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.sensors import Measurement
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass
