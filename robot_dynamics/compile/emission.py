@@ -20,7 +20,7 @@ ENTRY, PREPARE = "robot_dynamics_loop", "robot_dynamics_prepare"
 
 
 class _Module(Module):
-    """A module whose cores are written on demand."""
+    """A module whose cores are written as they are asked for."""
 
     def __init__(self, fma: bool, columns: int) -> None:
         super().__init__(fma, columns)

@@ -10,7 +10,7 @@ last two bits of k select which of the two is which result, and its sign.
 Measured against extended precision, the error is below 1.5 units in the last place (and below 1
 for 99.8 % of angles) for |x| <= 1e7, below 2.5 units without fused multiplications. Above, up to
 1e15, it is below 1.3e-16, or without fused multiplications of the order of the spacing of such
-angles. The sine of larger numbers, and of those that are not finite, is nan.
+angles. The sine of anything larger, and of what is not finite, is nan.
 """
 
 from __future__ import annotations

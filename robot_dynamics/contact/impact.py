@@ -247,9 +247,9 @@ class FrictionalImpact(NamedTuple):
         impulse: Impulses along the rows (m,) [N s].
         change: Change of the velocities (nv,).
         after: Velocities of the rows after the impact (m,) [m/s].
-        error: Error of the laws, as `ContactProblem.error`.
-        approach: Remaining approach of closed contacts, as a share of the largest speed before.
-        pressed: Contacts that pushed with restitution (c,).
+        error: How far the laws are from being met, as `ContactProblem.error`.
+        approach: How fast closed contacts still approach, in parts of the largest speed before.
+        pressed: Which contacts pushed when those bounced that should (c,).
     """
 
     impulse: Array

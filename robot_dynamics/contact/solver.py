@@ -225,7 +225,7 @@ class ContactProblem(NamedTuple):
     slide: Vector
     pressed: Mask  #: Which contacts push (c,).
     slipping: Mask  #: Which of them are at the edge of their disc or square (c,).
-    #: Error of the equations, as a share of the largest impulse (1,).
+    #: How far the equations are from being met, in parts of the largest impulse (1,).
     error: Vector
     mu: Vector  #: Friction of each contact (c,).
     holding: int  #: Number of rows that hold, b.

@@ -97,18 +97,19 @@ class PlantSettings:
         object_inertia_scale: True inertia about that centre over the cell's, in addition to the
             effect of the mass.
         link_mass_scale: True mass and inertia of the arms' links over those of their descriptions.
-        grasp_error: True pose of the grasp relative to the cell's, in the grasp's frame, by arm.
-        surface_error: True pose of the surface relative to the cell's, in its frame, by surface.
-        surface_friction_scale: True Coulomb friction of surfaces over the cell's.
+        grasp_error: By arm, true pose of its grasp relative to the believed one, in the grasp's
+            frame.
+        surface_error: By surface, its true pose relative to the believed one, in its frame.
+        surface_friction_scale: True Coulomb friction of surfaces over the believed one.
         damping_scale: True viscous friction of the joints over that of their descriptions.
         friction_scale: The same for Coulomb friction.
         friction_velocity: Speed v0 [rad/s or m/s] at which Coulomb friction reaches 71 % of its
             value: it is smooth, F v / sqrt(v^2 + v0^2).
         torque_limit: Whether the drives cut torques off at the effort limits.
-        sensors: Errors of the sensors.
-        seed: Seed of the noise.
-        faults: Planned faults.
-        pushes: Planned external forces.
+        sensors: What measurements are like.
+        seed: Of the noise.
+        faults: What goes wrong, and when.
+        pushes: Forces from outside, and when.
     """
 
     engine: EngineName = "engine"

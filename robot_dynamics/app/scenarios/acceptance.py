@@ -21,8 +21,8 @@ class ThresholdSettings:
     """Upper bounds of the report's figures of the same name; omitted ones are not checked.
 
     Attributes:
-        object_position_error_max_m: Distance from the reference at any time [m]; for an object
-            that touches surfaces the part along them, as in the next three figures.
+        object_position_error_max_m: Distance from the reference at any time [m]; of an object that
+            touches surfaces the part along them, as of the three figures that follow.
         object_position_error_settled_m: The same while the reference is at rest [m].
         object_orientation_error_max_deg: Angle from the reference at any time [degrees].
         object_orientation_error_settled_deg: The same while the reference is at rest [degrees].

@@ -49,7 +49,7 @@ OUTCOMES = {
     "error": "ended in an unexpected error",
     "lost": "its process was ended each time",
 }
-# Figures of this computer and not of the run.
+# What is measured of this computer and not of the run.
 _OF_COMPUTER = (
     "control_step_median_us",
     "control_step_p99_us",

@@ -123,7 +123,7 @@ class HybridStep(HeldStep):
 
     Attributes:
         memory: Inputs of the next step; see `Layout.memory`.
-        values: Outputs of the kernel except torque and memory; `outputs` names their parts.
+        values: Outputs of the kernel but torque and memory; `outputs` names their parts.
         added_internal_force: Correction of the row's internal force (m,); see `InternalChoice`.
         internal_force_adapted: Whether torque limits changed the internal force.
         slip: Slip margins of the contacts; None if none can slip.

@@ -37,8 +37,8 @@ _BRAKES = 1e20  # friction of braked joints over their velocity [N m s/rad]
 class ContactEngine(SceneEngine):
     """Arms, object, pushing contacts and surfaces, in steps of a quarter millisecond.
 
-    A grasp that slips, opens or drops the object is not an error: the simulation continues. Wrist
-    sensors measure the force of the last step, and the mean of impacts over the control period.
+    A grasp that slips, opens or drops the object is no error: the simulation goes on. Wrist
+    sensors measure the force of the last step, impacts as their mean over the control period.
 
     Attributes:
         stepping: Takes the time steps.
@@ -76,7 +76,7 @@ class ContactEngine(SceneEngine):
         """Return to the start, at rest."""
         self.stepping.start(self._start)
         self.stepping.require_shallow()
-        # Forces along all rows over the last step, with the mean of impacts over the period.
+        # Along all rows over the last step, impacts as their mean over the period.
         self._forces = self._resting_forces()
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:

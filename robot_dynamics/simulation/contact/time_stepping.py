@@ -452,7 +452,7 @@ class TimeStepping:
         state.impacts[:] += speed > SLOW
         state.impulse[:] += found.impulse
         self._struck = True
-        # Contacts that did not bounce are closed from now on.
+        # What did not bounce is closed from now on.
         state.pressed[:] |= arriving & ((speed <= SLOW) | found.pressed)
         state.leaving[:], state.slowing[:], state.fresh[0] = found.after, np.inf, True
         state.slipping[closed] = (solver.slipping & self._slips(found.after))[closed]
