@@ -98,9 +98,9 @@ class ControlLoop:
         clock: Meaning of times.
         step_time: Duration of one step of the law, measured before the start [s].
         intake: Takes references while control runs; None if the law follows none.
-        began: Tick of the last start of control; None before the first start.
-        joint_states: Joint states from topics.
-        wrist_sensors: Offsets that are subtracted from measured wrenches.
+        began: Tick at which control was started last; None before the first start.
+        joint_states: Joint states that came over topics.
+        wrist_sensors: What is subtracted from what wrist sensors measure.
         wrenches: Streams of wrist sensors over topics, by arm; empty if there are none.
         object_pose: Stream of the measured pose and twist of the object (13,) over a topic; None
             if the law takes none.

@@ -75,8 +75,8 @@ class FollowedRows:
     def restart(self) -> None:
         """Follow the first plan from its beginning."""
         self._bodies, rows = self._original
-        # Rows are changed where surfaces are left. `_first` is the number of the first kept row,
-        # `_base` the number of the plan's first row.
+        # Rows are changed where surfaces are left. `_first` is the number of the first row that
+        # is kept, `_base` that at which the plan began.
         self._rows, self._first, self._base = rows.copy(), 0, 0
         self._count = len(rows)
         self._sources: Sequence[Plan] = self._bodies

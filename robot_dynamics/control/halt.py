@@ -42,7 +42,7 @@ class Halt:
         u = np.clip((t - self.time) / self.duration, 0.0, 1.0)
         rows = self.reference.rows(self.time + self.duration * _PROGRESS(u))
         rate, second = _RATE(u)[:, None], _SECOND(u)[:, None] / self.duration
-        # x(s(t))' = x' s' and x'' = x'' s'^2 + x' s''; rotations are about fixed axes, so that the
+        # x(s(t))' = x' s' and x'' = x'' s'^2 + x' s''; turns are about fixed axes, so that the
         # same holds for angular velocity and acceleration.
         rows[:, ACCELERATION] = rows[:, ACCELERATION] * rate**2 + rows[:, TWIST] * second
         rows[:, TWIST] = rows[:, TWIST] * rate

@@ -34,7 +34,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         ahead: Time from a measurement to the middle of the action of its command [s].
 
     Attributes:
-        settings: Settings with the current gains.
+        settings: With the gains at present.
         safety: Limits of torque and of its rate.
         period: Control period [s].
         ramp_ticks: Number of control periods over which the task ramps in.

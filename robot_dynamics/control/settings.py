@@ -239,9 +239,9 @@ class ControlSettings:
             acts, not at the measurement.
         blend_s: Time over which a new reference is blended in [s].
         friction: Compensation of joint friction.
-        command_delay_periods: Control periods from a measurement until the torque computed from it
-            acts; the reference is evaluated as much ahead.
-        start: Conditions of the start, and its ramp.
+        command_delay_periods: Control periods between a measurement and the instant from which
+            the torque computed from it acts; the reference is looked up that much ahead.
+        start: Conditions and manner of the start.
     """
 
     law: LawName | str = "hybrid"

@@ -66,8 +66,8 @@ class SecondPart:
 
     Args:
         path: The motion of both parts.
-        first: Motion of the first part's link.
-        begin: Time of the fold at which that motion begins [s].
+        first: What the first part's link does.
+        begin: The fold's time when that begins [s].
     """
 
     def __init__(self, path: ObjectPath, first: HasRows, begin: float = 0.0) -> None:

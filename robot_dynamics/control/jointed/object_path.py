@@ -69,11 +69,11 @@ class ObjectPath:
         return self._first, self._second
 
     def second_rows(self, first: Array, times: ArrayLike) -> Array:
-        """Return the motion of the second part's link, as rows of a `Reference`.
+        """Return what the second part's link does, as rows of a `Reference`.
 
         Args:
             first: Rows of the first part's link (N, 19 or more).
-            times: Times of the fold (N,) [s].
+            times: Of the fold (N,) [s].
         """
         fold = self._second.rows(times)
         _, origin, velocity, acceleration = self.links(first, fold)[1]
