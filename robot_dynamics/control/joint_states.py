@@ -131,9 +131,9 @@ class JointStates:
     typing error of the arm that lacks a joint, or of all arms of the message if none does. A bad
     sample only changes the faults of the safety layer.
 
-    Arms with separate topics are not sampled at the same instants. If one arm's sample is older
-    than another's, its positions are extrapolated with its velocity, by one control period at
-    most. Older samples give a warning, and finally the stream is stale.
+    Arms on topics of their own are not sampled at the same instants. Where one arm's sample is
+    older than another's, its positions are carried on with its velocity, for one control period
+    at most: what is older still is told, and in the end it is stale.
 
     Attributes:
         arms: The samples of each arm, by its name.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of mesh files. They are searched for on request, and never downloaded."""
+"""Paths of mesh files. The search is made on request; nothing is downloaded."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _read(path: Path) -> list[Any]:
 
 
 def _color_of(part: Any) -> Color | None:
-    """Return the colour of a mesh file; None without one."""
+    """Return the colour that a mesh file states; None if it states none."""
     visual = part.visual
     if not visual.defined:
         return None
