@@ -41,7 +41,7 @@ class MeasurementCheck:
         arms: Names of the arms' joints by arm name, in the order of vectors.
         limits: "lower", "upper", "velocity", "effort" over the arm joints (na,).
         wrench_count: Number of measured wrenches.
-        wrench_limits: Largest moment [N m] and force [N] along an axis that a sensor may measure.
+        wrench_limits: Largest moment [N m] and force [N] along an axis that a sensor may tell.
     """
 
     def __init__(

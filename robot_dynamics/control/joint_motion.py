@@ -96,10 +96,10 @@ class JointMotion(NamedTuple):
             joints: Names of the joints by arm.
             slices: Slice of each arm.
             arm: Number of the arm.
-            before: State before the last sample.
-            doubt: Allowed share of the disagreement that encoders and filters may cause (na,): 1
-                unless there are other reasons to doubt the arm.
-            passed: Time between these samples and the previous ones [s].
+            before: What was kept before the last sample.
+            doubt: Part of what encoders and filters may cause that is allowed (na,): 1 where
+                nothing else speaks against the arm.
+            passed: Time between these samples and those before [s].
             forced: Whether torques have changed so much that an arm must have moved.
             linked: Whether all arms hold one rigid object, so that no arm can move alone.
         """
@@ -129,7 +129,7 @@ class JointMotion(NamedTuple):
             self.apart[own][i]
         ):
             return self._why_jumped(names, slices, arm, joint, before, float(jump[i]))
-        # The error may have begun a moment ago: the last step shows its kind.
+        # What is false may have begun a moment ago: its kind shows in the last step.
         told = float(jump[i] - (self.apart[own][i] - kept * before.apart[own][i]))
         ratio = told / float(jump[i]) if jump[i] else math.inf
         degrees = math.degrees(1.0)
@@ -162,7 +162,7 @@ class JointMotion(NamedTuple):
             joints: Names of the joints by arm.
             slices: Slice of each arm.
             arm: Number of the arm.
-            before: State before the last sample.
+            before: What was kept before the last sample.
             speed: Largest speeds (na,).
             passed: Time since its last good sample [s].
         """

@@ -13,7 +13,7 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 _MANY_NAMES = 300
 _MANY_LINES = 100
 _LONG_HINT = 300
-# A file with more errors than this is another kind of file; the rest is not read.
+# A file with more errors than this is something else than it should be; the rest is not read.
 MOST_ERRORS = 1000
 
 Severity = Literal["error", "warning"]

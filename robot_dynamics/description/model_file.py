@@ -193,12 +193,12 @@ def write_model(
 
     Args:
         path: The file; JSON if its suffix is .json, YAML otherwise.
-        description: The description; loops and couplings are part of its mechanism.
+        description: What is written; loops and couplings are part of its mechanism.
         gravity: Acceleration of gravity [m/s^2].
         variable: Names of bodies and loop joints that are parameters of compiled code.
 
     Raises:
-        RobotDynamicsError: If a number that must be finite is not.
+        RobotDynamicsError: If a number is not finite that must be.
     """
     content = _content(SavedModel(description, tuple(gravity), tuple(variable)))  # type: ignore[arg-type]
     try:

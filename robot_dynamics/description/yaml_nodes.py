@@ -34,7 +34,7 @@ _KNOWN: dict[str, bool | None] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 
-# The parser of libyaml, if PyYAML was built with it, is thirty times as fast.
+# The parser of libyaml where PyYAML was built with it: thirty times as fast.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

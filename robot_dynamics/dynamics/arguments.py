@@ -198,10 +198,10 @@ def require_orientations(model: Model, q: NDArray[np.float64]) -> None:
 
 
 def several_names(name: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Return names as a tuple; refuse a single string, which is a sequence of letters.
+    """Return names as a tuple; a single string is not taken for a list of letters.
 
     Args:
-        name: Name of the argument, for the message.
+        name: What they are names of, for the message.
         values: The names.
 
     Raises:

@@ -244,7 +244,7 @@ def _margins(check: PathCheck, safety: SafetySettings) -> dict[str, float]:
 
 
 def _why(scenario: Scenario, tried: int, reached: int, reasons: Counter[str]) -> str:
-    """Return why initial guesses were rejected, in a sentence."""
+    """Return what kept starts from being postures, in a sentence."""
     reason, count = reasons.most_common(1)[0]
     if reached:  # the grasps are within reach: what happens on the path says more
         late = Counter({r: n for r, n in reasons.items() if "does not reach its grasp" not in r})
