@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 #: Results of every public function.
 Array = NDArray[np.float64]
+#: One truth value for each row.
+Mask = NDArray[np.bool_]
 #: An argument for one state: an array, list or tuple of numbers.
 Vector = Array | Sequence[float]
 #: An argument for one state (n,), or with leading batch dimensions (..., n).

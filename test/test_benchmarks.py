@@ -264,7 +264,7 @@ def test_unknown_robots_are_refused(monkeypatch, capsys):
     assert "expected one of panda" in capsys.readouterr().err
 
 
-def test_what_comes_too_late_is_no_answer():
+def test_late_commands_do_not_count():
     """Whoever computes for longer than a period answers none; nobody answers more than all."""
     from benchmarks.bare_exchange import answered
 

@@ -233,7 +233,7 @@ def elsewhere(command: str) -> list[str]:
     return [pattern for pattern in RUN_ELSEWHERE if re.match(pattern, command)]
 
 
-def test_what_runs_the_other_commands_is_there():
+def test_tests_named_for_other_commands_exist():
     """No reason is left over, and each test that one names exists."""
     used = {pattern for command in of_ours() for pattern in elsewhere(command)}
     assert used == set(RUN_ELSEWHERE)

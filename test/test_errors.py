@@ -44,7 +44,7 @@ def test_require_length():
         require_length("q", [0.0] * 3, 2, "one per joint")
 
 
-def test_what_nobody_raised_on_purpose_is_named():
+def test_unexpected_errors_are_named():
     """A sentence of the package stands by itself."""
     assert sentence_of(RobotDynamicsError("not now.")) == "not now."
     assert sentence_of(KeyError("odd")) == "unexpected KeyError: 'odd'"

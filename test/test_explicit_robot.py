@@ -41,7 +41,7 @@ def module_gamma(y):
     return closures.actuated_arm_function().positions(y)
 
 
-def test_what_it_prints(explicit):
+def test_repr_shows_name_and_coordinates(explicit):
     """It shows its name and its coordinates."""
     assert repr(explicit) == "<ExplicitRobot 'actuated_arm': y = q1, q4>"
     assert explicit.names == ("q1", "q4")

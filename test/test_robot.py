@@ -50,7 +50,7 @@ def closed_state(robot, rng):
     return CELL.start, qd - HK @ np.linalg.solve(K @ HK, K @ qd), 10 * tau
 
 
-def test_what_it_prints(arm, closed):
+def test_repr_shows_name_joints_and_loops(arm, closed):
     """A robot shows its name, its joints and the number of its loops."""
     names = ", ".join(arm.model.joint_names)
     assert repr(arm) == f"<Robot {arm.model.name!r}: 3 joints ({names}), 0 loops>"

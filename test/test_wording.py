@@ -43,6 +43,6 @@ def test_distances_have_few_digits(metres, words):
         (3.0, 3.0, ("3", "3")),
     ],
 )
-def test_what_misses_a_bound_differs_from_it(value, bound, words):
+def test_a_number_beyond_a_bound_is_printed_differently(value, bound, words):
     """A number is told from its bound in the fewest digits that do so, three at the least."""
     assert apart(value, bound) == words

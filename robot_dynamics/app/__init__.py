@@ -1,3 +1,3 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user runs: scenarios, simulations, recordings, reports, plots and the command line."""
+"""Products for users: scenarios, simulations, recordings, reports, plots and the command line."""

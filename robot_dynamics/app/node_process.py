@@ -51,8 +51,8 @@ class NodeError(RobotDynamicsError):
 class NodeProcess:
     """A node that was started.
 
-    It gets a process group of its own, so that Ctrl-C in a terminal reaches it through its
-    starter alone, and gets SIGTERM if the starter is killed.
+    It has a separate process group, so that Ctrl-C in a terminal reaches it only through its
+    starter, and gets SIGTERM if the starter is killed.
 
     Attributes:
         name: Name in messages.
@@ -121,7 +121,7 @@ class NodeProcess:
         return list(self._lines)
 
     def failure(self) -> NodeError | None:
-        """Return why it ended before it was done, or None if it did not."""
+        """Return the reason of an early end, or None."""
         status = self.exit_status
         if status is None:
             return None
@@ -242,17 +242,17 @@ def start_with_parameters(
 def run_until_done(
     started: Iterable[NodeProcess], silence_s: float, on_event: Callable[[dict[str, Any]], None]
 ) -> None:
-    """Run nodes until all are done; none runs any more when this returns or raises.
+    """Run nodes until all are done; all have ended when this returns or raises.
 
     Args:
         started: Starts the nodes one after the other.
         silence_s: Time after which the run is given up if no node has reported anything or used
-            more than a twentieth of it of the processor [s]. Nodes that compile on a busy machine
-            are waited for.
+            more than a twentieth of it as processor time [s]; nodes that compile on a busy machine
+            may take longer.
         on_event: Called with every event.
 
     Raises:
-        NodeError: If one ends before that, or none reports anything or works for too long.
+        NodeError: If a node ends early, or all nodes are silent and idle for too long.
     """
     nodes: list[NodeProcess] = []
     try:
@@ -293,7 +293,7 @@ def end_all(nodes: Collection[NodeProcess]) -> None:
 
 
 def first_failure(nodes: Sequence[NodeProcess]) -> NodeError | None:
-    """Return why a node ended early; of several, that one that ended first, or said why."""
+    """Return the reason of an early end, preferably of the first node or one with a reason."""
     ended = [node for node in nodes if node.exit_status is not None]
     if not ended:
         return None
@@ -314,9 +314,9 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def _begin() -> None:
-    """Let the kernel end this process together with its starter, and let SIGHUP end it.
+    """Make the kernel end this process together with its starter, and let SIGHUP end it.
 
-    Under `nohup` it would be ignored; the terminal's does not reach a session of its own.
+    Under `nohup` SIGHUP would be ignored; the terminal's does not reach a separate session.
     """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if _LIBC is not None:
@@ -352,13 +352,13 @@ def require_ros() -> None:
 def reserved_domain() -> Iterator[int]:
     """Yield a ROS domain that no other process on this machine uses or has reserved here.
 
-    Its nodes take seconds to start, and only then take its discovery port, which is looked at. So
-    that nobody takes the domain meanwhile, a port is taken that no node but its 120th would use.
+    Nodes take seconds to start, and only then use the discovery port of the domain, which is
+    checked. To keep the domain until then, a port is reserved that only its 120th node would use.
 
     Raises:
-        NodeError: If there is none, or the machine gives no ports.
+        NodeError: If no domain is free, or the machine gives no ports.
     """
-    # Only domains up to 101 keep off the ports that Linux gives to programs at random.
+    # Only domains up to 101 avoid the ports that Linux assigns at random.
     for domain in random.Random().sample(range(1, 102), 101):
         first = 7400 + 250 * domain
         with (

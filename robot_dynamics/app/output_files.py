@@ -22,7 +22,7 @@ NPZ, MCAP = ".npz", ".mcap"
 SUFFIXES = (NPZ, MCAP)
 
 
-#: The name that stands for the standard output, as a place for JSON.
+#: Name of the standard output, as a place for JSON.
 STANDARD_OUTPUT = Path("-")
 _json_stream: TextIO | None = None  # the standard output, while it is kept for JSON
 
@@ -62,7 +62,7 @@ def whole_file(path: Path, refusal: type[RobotDynamicsError] = OutputError) -> I
         path: The file.
         refusal: Type of the error that is raised if it cannot be written.
     """
-    # The suffix stays: some formats are chosen by it.
+    # Keep the suffix: it selects the format.
     partial = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         yield partial

@@ -23,11 +23,11 @@ class Progress:
     """Progress of a run, with live figures.
 
     Attributes:
-        tick: Control periods that are over.
+        tick: Number of completed control periods.
         ticks: Control periods of the run.
         time_s: Simulated time [s].
-        servo_error_mm: Distance of the estimated object from where its servo wants it [mm]: along
-            surfaces only while forces on them are controlled, where reports count all of it.
+        servo_error_mm: Distance of the estimated object from the servo's reference [mm]; only
+            along surfaces while forces on them are controlled. Reports count the whole distance.
         squeeze_n: Measured squeeze [N]; None unless there is exactly one.
         torque_fraction: The largest torque over its limit at this instant.
     """
@@ -111,7 +111,7 @@ def display(title: str, stream: TextIO | None = None) -> Iterator[Listener]:
     if not stream.isatty():
         yield _Lines(title, stream)
         return
-    # Imported where it is needed: it takes a tenth of a second.
+    # Imported here, because it takes a tenth of a second.
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar

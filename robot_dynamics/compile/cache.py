@@ -3,9 +3,9 @@
 """Machine code on disk, so that a second start neither traces nor compiles.
 
 The folder is $ROBOT_DYNAMICS_CACHE_DIR, by default robot_dynamics in $XDG_CACHE_HOME or ~/.cache;
-ROBOT_DYNAMICS_CACHE=0 turns the cache off. Since what is in it gets executed, only folders and
-files are used that belong to this user and are not writable for others. Errors of the cache cost
-time and nothing else.
+ROBOT_DYNAMICS_CACHE=0 turns the cache off. Since its contents are executed, it uses only folders
+and files that belong to this user and are not writable for others. Errors of the cache only cost
+time.
 
 A file is: 8 bytes that identify the format, the SHA-256 of all that follows, the length of the
 metadata in 8 bytes, the metadata in JSON, the object code.
@@ -32,9 +32,9 @@ _logger = logging.getLogger(__name__)
 
 _MAGIC = b"rdkernel"
 _SUFFIX = ".kernel"
-# When there are more files than this, the ones not used for longest are removed.
+# With more files than this, the least recently used ones are removed.
 _MOST_FILES = 2000
-# Folders of the package that have no say in what a kernel computes.
+# Folders of the package on which kernels do not depend.
 _IRRELEVANT_FOLDERS = frozenset(("nodes", "app", "__pycache__"))
 
 
@@ -42,9 +42,9 @@ def entry_name(key: bytes, host: Host, lanes: int) -> str:
     """Return the name under which a kernel is stored.
 
     Args:
-        key: What the program depends on.
-        host: What the code is made for.
-        lanes: The lanes that the code has.
+        key: Key of the program.
+        host: Target of the code.
+        lanes: Number of lanes of the code.
     """
     digest = hashlib.sha256()
     for part in (key, source_hash(), repr((host, lanes, *_versions())).encode()):
@@ -108,7 +108,7 @@ def store(entry: str, metadata: dict[str, Any], code: bytes) -> None:
 
 
 def folder_of_kernels() -> Path | None:
-    """Return where entries are; None if there is no such place, or the cache is turned off."""
+    """Return the folder of entries; None if there is none, or the cache is turned off."""
     if os.environ.get("ROBOT_DYNAMICS_CACHE", "1") == "0":
         return None
     chosen = os.environ.get("ROBOT_DYNAMICS_CACHE_DIR")

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel applied again and again to its own results, without Python in between.
+"""Repeated application of a kernel to its own results, without Python in between.
 
-The loop of a kernel takes one state after the other. With each state's results written where the
-next state is read, it becomes a recursion: a million steps cost what their arithmetic costs.
+The loop of a kernel takes one state after the other. If each state's results are written to the
+next state, it becomes a recursion: a million steps cost only their arithmetic.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from robot_dynamics.compile.ports import Ports, stack_inputs
 class Chain:
     """A recursion `x[i+1] = f(x[i], constants)` of a bound kernel.
 
-    Inputs that have the name of an output are what the recursion carries; the others are constant.
+    Inputs with the name of an output are carried; the others are constant.
 
     Attributes:
-        carried: The names of what is carried on.
+        carried: Names of the carried inputs.
     """
 
     def __init__(self, ports: Ports, step: Callable[..., Any] | MachineLoop) -> None:
@@ -37,7 +37,7 @@ class Chain:
             step: The compiled loop, one state at a time; or any function of the inputs.
 
         Raises:
-            ShapeError: If nothing is carried on, or an output has another shape than the input of
+            ShapeError: If no input is carried, or an output has another shape than the input of
                 its name.
         """
         inputs, outputs = dict(ports.inputs), dict(ports.outputs)
@@ -56,8 +56,8 @@ class Chain:
         """Return the outputs of `count` links, each of shape (count, *output shape).
 
         Args:
-            count: How many times the kernel is applied.
-            arrays: The inputs of the first time, each of the declared shape.
+            count: Number of applications.
+            arrays: Inputs of the first application, each of the declared shape.
 
         Raises:
             ShapeError: If an array has another shape than declared.
@@ -68,7 +68,7 @@ class Chain:
             raise ShapeError(
                 f"{ports.name}: a chain got a batch of {batch} states, expected one state."
             )
-        # One row more than there are links: the first holds what the chain starts from.
+        # One row more than links: the first is the start of the chain.
         rows = [np.empty((count + 1, size)) for size in ports.output_sizes]
         names = [name for name, _ in ports.outputs]
         for (name, _), value in zip(ports.inputs, flat, strict=True):

@@ -20,7 +20,7 @@ from robot_dynamics.scalar.linear_algebra import Matrix, is_zero
 Term = tuple[int, bool] | None
 Pattern = tuple[tuple[Term, ...], ...]
 
-# How many times as many entries a column may be given that it can be computed along with others.
+# Largest factor by which zeros may fill a column so that it can be computed together with others.
 _LONGER = 1.75
 
 
@@ -31,11 +31,11 @@ def by_columns(
 
     Args:
         function: Called with a column (k,) and the matrices, returns the entries of a column.
-        matrices: What it multiplies columns with.
+        matrices: Matrices by which it multiplies columns.
         X: The columns (k, columns).
-        columns: How many there are, if X has no rows.
+        columns: Number of columns, if X has no rows.
     """
-    # Equal entries of the matrices are one parameter, whatever their signs.
+    # Entries of the matrices that are equal up to sign are one parameter.
     places: dict[Any, int] = {}
     signed = [[[_signed(entry) for entry in row] for row in matrix] for matrix in matrices]
     patterns = tuple(
@@ -92,9 +92,9 @@ def _column_program(
 
     Args:
         function: The function of a column and the matrices.
-        patterns: For each matrix where its entries are among the parameters, and their signs.
-        filled: Which rows the column has; the others are zero.
-        parameters: How many there are.
+        patterns: For each matrix the indices of its entries among the parameters, and their signs.
+        filled: Rows of the column that are not zero.
+        parameters: Number of parameters.
     """
 
     def run(x: Any, entries: Any) -> dict[str, Any]:

@@ -43,16 +43,16 @@ _INTRINSICS = {SQRT: "sqrt", ABSOLUTE: "fabs"}
 # Functions of the C library; `emit_module` declares them.
 _LIBRARY = {ATAN2: "atan2", EXP: "exp", LOG: "log"}
 _COMPARISONS = {MINIMUM: "olt", MAXIMUM: "ogt"}
-# Up to this many zeros of an output are stored one by one, more by a loop before all else.
+# Up to this many zeros of an output are stored one by one, more by a loop at the beginning.
 _FEW_ZEROS = 16
 
 
 class Module(ABC):
-    """Collects the functions of a module, and the data that they read.
+    """Functions of a module, and their data.
 
     Args:
         fma: Whether the processor fuses multiplication and addition.
-        columns: How many calls of one state to make side by side.
+        columns: Number of calls of one state that are made side by side.
     """
 
     def __init__(self, fma: bool, columns: int = 1) -> None:
@@ -82,7 +82,7 @@ class Module(ABC):
         return self._pieces[id(program)]
 
     def constants_of(self, pieces: Pieces) -> int:
-        """Return where among the constants of the module those of a program begin."""
+        """Return the index of a program's first constant among those of the module."""
         if id(pieces) not in self._places_of_constants:
             self._places_of_constants[id(pieces)] = len(self._constants)
             self._constants += pieces.constants
@@ -262,7 +262,8 @@ class Core:
         real = lanes.real
         chosen = self.writer.emit(f"fcmp {_COMPARISONS[operation]} {real} {a}, {b}")
         value = arithmetic.select(chosen, a, b)
-        # The comparison is false for nan and leaves b: right if b is nan, to be mended if a is.
+        # The comparison is false for nan and selects b: right if b is nan, corrected below if a
+        # is.
         unordered = self.writer.emit(f"fcmp uno {real} {a}, {lanes.constant(0.0)}")
         return arithmetic.select(unordered, a, value)
 
@@ -368,11 +369,11 @@ class Core:
                 self.steps[index] = lanes.size
 
     def _parameters_of_call(self, arguments: tuple[int, ...]) -> tuple[str, bool]:
-        """Return where the parameters of a call stand, and whether all lanes share them."""
+        """Return the address of a call's parameters, and whether all lanes share them."""
         block = [self.program.nodes[argument] for argument in arguments]
         if not block:
             return "null", True
-        # A callee that gets a part of our own parameter block as it stands reads it in place.
+        # A callee whose parameters are a contiguous part of the block reads them in place.
         if all(
             node.operation == PARAMETER and node.left == block[0].left + place
             for place, node in enumerate(block)

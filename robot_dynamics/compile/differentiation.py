@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of programs: forward along a direction, and in reverse from weights of results.
 
-Both are functions over scalars, to be used in traced functions: what they compute becomes a part
-of the program that is being traced, and may be differentiated again. The rules of each operation
-are those of `Dual`. Programs that a program calls stay functions that are called.
+Both are functions over scalars for traced functions: their operations become part of the traced
+program, and can be differentiated again. The rules of each operation are those of `Dual`. Called
+programs remain calls.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def jacobian_times_vector(
     Args:
         program: The program.
         inputs: Its inputs, nested lists of scalars.
-        directions: Their rates, nested alike; 0.0 where nothing changes.
-        parameters: The parameter block, which does not change.
+        directions: Their rates, with the same nesting; 0.0 for constants.
+        parameters: The parameter block, which is constant.
 
     Returns:
         The rates, nested like the outputs and by their names.
@@ -207,9 +207,9 @@ def _reverse(
 def _called_reverse(
     program: Program, arguments: list[Scalar], of_slots: list[Scalar], known: Known
 ) -> list[Scalar]:
-    """Return what the arguments of a call get of the slopes of its slots."""
+    """Return the slopes of a call's arguments from the slopes of its slots."""
     left = dict(zip(program.slots, of_slots, strict=True))
-    # A node that several outputs show counts once.
+    # A node in several outputs counts once.
     weights = [left.pop(v, 0.0) if isinstance(v, int) else 0.0 for v in program.results]
     return _call_flat(_reverse_program(program, known), arguments, weights)
 
@@ -232,7 +232,7 @@ def _forward_program(program: Program, of_parameters: bool, known: Known) -> Pro
 
 def _reverse_program(program: Program, known: Known) -> Program:
     """Return the program of the gradient by inputs and parameters, of those and of weights."""
-    # The two kinds never meet in one dictionary: there is one for each direction.
+    # The two kinds are never in one dictionary: there is one for each direction.
     key = (id(program), True)
     if key not in known:
 
@@ -249,8 +249,8 @@ def _call_flat(program: Program, values: list[Scalar], more: list[Scalar]) -> li
 
     Args:
         program: The program.
-        values: Its own inputs, or those of the program that it was made of, and the parameters.
-        more: What comes between inputs and parameters.
+        values: Its inputs, or those of the program it was made from, and the parameters.
+        more: Inputs between these and the parameters.
     """
     n = program.parameters
     inputs, block = values[: len(values) - n], values[len(values) - n :]

@@ -11,7 +11,7 @@ from robot_dynamics.compile.preparation import Prepared
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.writer import Lanes
 
-#: Operations of one function, at most: LLVM's time grows with more than their square.
+#: Largest number of operations of one function: LLVM's time grows with more than their square.
 LONGEST_FUNCTION = 10_000
 
 #: The names of the two functions that a module exports: a loop as NumPy's ufuncs call it, and
@@ -53,13 +53,13 @@ def is_long(program: Program) -> bool:
 def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> tuple[str, int]:
     """Return the text of a module whose function `ENTRY` evaluates a program for many states.
 
-    And how many it takes at once: fewer than asked for where a program has very many values.
+    Also the number of states at a time: fewer than `width` for programs with very many values.
 
     Args:
         parts: The program in its two parts.
-        width: How many states to take at once where there are many.
+        width: Requested number of states at a time in a batch.
         fma: Whether the processor fuses multiplication and addition.
-        columns: How many calls of one state to make side by side.
+        columns: Number of calls of one state that are made side by side.
     """
     module = CoreModule(fma, columns)
     if parts.preparation is not None:

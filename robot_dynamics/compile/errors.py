@@ -8,7 +8,7 @@ from robot_dynamics.errors import RobotDynamicsError
 
 
 class TraceError(RobotDynamicsError, TypeError):
-    """A traced function used what cannot be recorded, or returned undeclared outputs."""
+    """A traced function used an unsupported operation, or returned undeclared outputs."""
 
 
 class ShapeError(RobotDynamicsError, ValueError):
@@ -16,4 +16,4 @@ class ShapeError(RobotDynamicsError, ValueError):
 
 
 class CompilerError(RobotDynamicsError, RuntimeError):
-    """Compilation to machine code failed; the message contains that of LLVM."""
+    """Compilation to machine code failed; the message contains LLVM's."""

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The graph that symbols record: equal expressions are one node, constants are folded.
 
-The rules that shorten a recorded program as it is recorded:
+Rules that shorten a program while it is recorded:
 
 - Equal operations on equal operands are the same node (also `a + b` and `b + a`).
 - Zeros and ones vanish: `x * 0`, `x * 1`, `x + 0`, `x / 1`, `0 / x`, `x - x`.
-- Signs move outwards, where a sum takes them up: `(-a) * b` is `-(a * b)`, `a + (-b)` is `a - b`,
+- Signs move outwards, until a sum absorbs them: `(-a) * b` is `-(a * b)`, `a + (-b)` is `a - b`,
   `x * (-2)` is `-(x * 2)`, `sin(-x)` is `-sin(x)`. So `x * 2` and `x * (-2)` are one product.
 - `x / 2` is a product; `(x * 2) * 3` is `x * 6`.
 - Sine and cosine of the angle of a point are ratios of its coordinates, `y / hypot(x, y)`; those
@@ -14,8 +14,8 @@ The rules that shorten a recorded program as it is recorded:
 
 These hold for finite values and do not keep the sign of zero. The origin has no angle.
 
-In a long recording signs of constants stay where they are: what bodies leave then differs in
-numbers and not in operations, so that it can become a loop (`repetition`).
+In a long recording signs of constants do not move: the recordings of bodies then differ in numbers
+and not in operations, so that they can become a loop (`repetition`).
 """
 
 from __future__ import annotations
@@ -55,16 +55,17 @@ NAMES = (
     *("sqrt", "sin", "cos", "absolute", "minimum", "maximum", "atan2", "call", "result"),
     *("exp", "log"),
 )
-#: Nodes from which on a recording is long, and begins again as such.
+#: Number of nodes from which a recording is long, and restarts as such.
 LONG = 12_000
 UNARY = frozenset((NEGATE, SQRT, SIN, COS, ABSOLUTE, EXP, LOG))
 BINARY = frozenset((ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, ATAN2))
 
 
 class TooLong(BaseException):
-    """A recording that did not begin as a long one has become one.
+    """A recording has become long and must restart.
 
-    No Exception: functions of users that are recorded, and what reports their errors, let it pass.
+    It is not an `Exception`, so that recorded functions of users, and reports of their errors, do
+    not catch it.
     """
 
 
@@ -83,7 +84,7 @@ class Graph:
         self.known: dict[tuple[Any, ...], Symbol] = {}
 
     def node(self, operation: int, left: Any, right: Any, key: tuple[Any, ...]) -> Symbol:
-        """Return the node known by `key`, which is made if there is none yet."""
+        """Return the node of `key`; it is made if it does not exist yet."""
         found = self.known.get(key)
         if found is None:
             if len(self.nodes) >= LONG and not self.long:
@@ -231,7 +232,7 @@ class Symbol(SymbolicScalar):
         return self.graph.unary(NEGATE, self)
 
     def constant(self, value: float) -> Symbol:
-        """A node of the same graph that stands for a constant."""
+        """A node of the same graph for a constant."""
         return self.graph.operand(value)
 
     def sin(self) -> Symbol:
@@ -284,7 +285,7 @@ class Symbol(SymbolicScalar):
 
 
 def _number(value: Any) -> float | None:
-    """Return a Python or NumPy number as a float, and None for anything else."""
+    """Return a Python or NumPy number as a float; None for any other value."""
     if value.__class__ is float:
         return value  # type: ignore[no-any-return]
     if isinstance(value, (float, int, np.floating, np.integer)):
@@ -313,7 +314,7 @@ def _add(a: Symbol, b: Symbol) -> Any:
 
 
 def _subtract(a: Symbol, b: Symbol) -> Any:
-    """Record a difference; `b - a` is minus `a - b` where that is known already."""
+    """Record a difference; `b - a` is minus `a - b` if that exists already."""
     if b.operation == NEGATE:
         return _add(a, b.left)
     if a.operation == NEGATE:

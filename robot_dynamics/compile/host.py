@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 _logger = logging.getLogger(__name__)
 
-# Before, pointers had types unless asked otherwise.
+# Earlier versions have typed pointers by default.
 _OLDEST_LLVM = 16
-# Straight-line code gains nothing above.
+# Higher levels do not improve straight-line code.
 _OPT_LEVEL = 1
-# Some ten seconds of Python and LLVM where bodies are alike, a minute where all differ.
+# About ten seconds of Python and LLVM for equal bodies, a minute if all differ.
 _MOST_OPERATIONS = 1_000_000
 
 
@@ -27,7 +27,7 @@ class Host(NamedTuple):
         triple: LLVM's name of the platform.
         cpu: LLVM's name of the processor; empty for any of its kind.
         features: The processor's features as LLVM writes them, "+avx2,-sse4a".
-        lanes: How many states a SIMD kernel takes at once.
+        lanes: Number of states of a SIMD kernel at a time.
         fma: Whether a multiplication and an addition can be one operation with one rounding.
         opt_level: Optimisation level of LLVM, 0 to 3. Results do not depend on it.
     """
@@ -59,7 +59,7 @@ def as_without_avx512() -> bool:
 
 
 def most_operations() -> int:
-    """Return up to how many operations programs are compiled.
+    """Return the largest number of operations of a compiled program.
 
     ROBOT_DYNAMICS_MOST_OPERATIONS of the environment, or a million: the inertia matrix of a chain
     of 390 bodies, forward dynamics of one of 1300.

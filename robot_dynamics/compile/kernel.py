@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled programs, and how they become functions of arrays."""
+"""Compiled programs, and functions of arrays made from them."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class Kernel:
     """A compiled program. `bind` makes functions of it, which share the machine code.
 
     Attributes:
-        name: What it computes.
-        ports: The names and shapes of inputs and outputs and the number of parameters.
-        lanes: How many states the code takes at once where there are many; 0 if interpreted.
+        name: Name of the program.
+        ports: Names and shapes of inputs and outputs, and number of parameters.
+        lanes: Number of states at a time in a batch; 0 if interpreted.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class Kernel:
         """Return a kernel from object code.
 
         Args:
-            code: The object code and what is known about it.
-            host: What the code was made for.
+            code: Object code with its metadata.
+            host: Target of the code.
 
         Raises:
             CompilerError: If the code cannot be loaded.
@@ -190,14 +190,14 @@ class Kernel:
         return self._make_loop(block).bind(arrays)
 
     def chain(self, parameters: ArrayLike | None = None) -> Chain:
-        """Return the function that applies this kernel again and again to its own results.
+        """Return the function that applies this kernel repeatedly to its own results.
 
         Args:
             parameters: The parameter block, as for `bind`.
 
         Raises:
-            CompilerError: If the kernel takes several states at once: each has to wait for the
-                one before it.
+            CompilerError: If the kernel takes several states at a time: each depends on the one
+                before it.
             ShapeError: If no output has the name of an input, or the block has another length.
         """
         if self.lanes > 1:
@@ -219,11 +219,11 @@ def compile_program(program: Program, lanes: int | None = None) -> Kernel:
 
     Args:
         program: The program.
-        lanes: How many states to take at once where there are many: 1, 2, 4 or 8; None for what
-            the processor is best at. The results do not depend on it.
+        lanes: Number of states at a time in a batch: 1, 2, 4 or 8; None for the best of the
+            processor. The results do not depend on it.
 
     Returns:
-        The kernel; it interprets the program where there is no code generator.
+        The kernel; it interprets the program without a code generator.
 
     Raises:
         CompilerError: If the number of lanes is not possible, or LLVM refuses the code.
@@ -239,17 +239,17 @@ def compile_program(program: Program, lanes: int | None = None) -> Kernel:
 
 
 def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
-    """Return a kernel from the cache on disk, or compile it and put it there.
+    """Return a kernel from the cache on disk, or compile and store it.
 
     Args:
-        key: What the program depends on: the model's canonical bytes, the algorithm and its
-            options. The code of this package, the processor and the versions of llvmlite and
-            NumPy are taken care of here.
+        key: Key of the program: the model's canonical bytes, the algorithm and its options. The
+            code of this package, the processor and the versions of llvmlite and NumPy are added
+            here.
         build: Makes the program; called only if it is not in the cache.
         lanes: As for `compile_program`.
 
     Returns:
-        The kernel. A cache that cannot be used costs time and nothing else.
+        The kernel. An unusable cache only costs time.
     """
     host = _usable_host()
     if host is None:
@@ -283,9 +283,9 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
 
 
 def shared_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
-    """Return what `load_kernel` does, without another look at the disk for one of the last.
+    """Return the kernel of `load_kernel`; the last ones are kept in memory.
 
-    Kernels have no state: models of one structure bind their own numbers to the same one.
+    Kernels have no state: models of one structure bind their numbers to the same kernel.
 
     Args:
         key: As for `load_kernel`, as are the others.
@@ -327,10 +327,10 @@ def _is_too_large(program: Program) -> bool:
 
 @contextlib.contextmanager
 def _announced(stages: list[str]) -> Iterator[None]:
-    """Say after a second, and then every ten, that something is being compiled.
+    """Report after a second, and then every ten, that a program is being compiled.
 
     Args:
-        stages: What is being compiled is the last of them.
+        stages: Names of programs, of which the last is being compiled.
     """
     done = threading.Event()
 

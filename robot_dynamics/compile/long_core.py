@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code of long programs: a function for each kind of piece, and one that calls them.
+"""Machine code of long programs: one function for each kind of piece, and one that calls them.
 
-See `repetition`. A function gets the places of a piece's operands and results from a table: the
-first of each, if they are a fixed distance apart from turn to turn, else all. Pieces that differ
-in nothing but these places share a function.
+See `repetition`. A function reads the indices of a piece's operands and results from a table: the
+first of each if they have a fixed distance from turn to turn, else all. Pieces that differ only in
+these indices share a function. A *turn* is one repetition of a loop.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from robot_dynamics.compile.repetition import (
 )
 from robot_dynamics.compile.writer import Lanes, Writer
 
-# Bytes that the frame, the inputs and the results of all lanes may take on the stack.
+# Largest size on the stack of the frame, the inputs and the results of all lanes [bytes].
 _MOST_MEMORY = 1 << 20
 
 
 class _Way(NamedTuple):
-    """How a piece reaches an operand or a result.
+    """Access of a piece to an operand or a result.
 
     Attributes:
-        base: The pointer to the memory that it is in.
+        base: Pointer to its memory.
         wide: Whether there is a value for each lane.
-        places: The index there in each turn.
-        step: The distance of the indices from turn to turn; None if there is no such one.
+        places: Index in the memory in each turn.
+        step: Distance of the indices from turn to turn; None if it varies.
     """
 
     base: str
@@ -51,7 +51,7 @@ class _Way(NamedTuple):
 
 
 def lanes_that_fit(program: Program, pieces: Pieces, width: int) -> int:
-    """Return how many states a long program takes at once: as many as memory near by holds."""
+    """Return the number of states at a time of a long program, limited by fast memory."""
     values = pieces.frame + sum(program.ports.input_sizes) + len(program.slots)
     while width > 1 and 8 * width * values > _MOST_MEMORY:
         width //= 2
@@ -73,7 +73,7 @@ class LongCore:
         self.module, self.lanes, self.uniform = module, lanes, uniform
         self.pieces = module.pieces(program)
         self.program, self.constants = self.pieces.program, module.constants_of(self.pieces)
-        # Calls that are taken in may make one value of two slots: slots are those of the caller.
+        # Inlined calls may give two slots one value: slots are those of the caller.
         of_results = [
             program.slot_of_node[value] if isinstance(value, int) else -1
             for value in program.results
@@ -126,7 +126,7 @@ class LongCore:
         return "\n".join(lines)
 
     def _frame(self, lines: list[str]) -> list[str]:
-        """Return what is done with a frame, which is on the stack unless it is too large."""
+        """Return the code that uses a frame, which is on the stack unless it is too large."""
         size = max(self.pieces.frame, 1)
         if self.lanes.width > 1 or 8 * size <= _MOST_MEMORY:
             return [f"  %frame = alloca [{size} x {self.lanes.real}], align 64", *lines]
@@ -134,12 +134,12 @@ class LongCore:
         return [asked, *lines, "  call void @free(ptr %frame)"]
 
     def _ways(self, piece: Piece) -> tuple[list[_Way], list[list[_Way]]]:
-        """Return how a piece reaches each operand, and the places of each of its results."""
+        """Return the access of a piece to each operand, and the places of each of its results."""
         reads = [self._read(access) for access in piece.operands]
         writes = []
         for accesses in piece.results:
             ways = [self._write(access) for access in accesses]
-            # In a block a result is in one slot, however many elements it is.
+            # In a block a result is in one slot, for any number of its elements.
             known = {(way.base, way.places.tobytes()): way for way in ways}
             writes.append(list(known.values()))
         return reads, writes
@@ -167,7 +167,7 @@ class LongCore:
 
     @staticmethod
     def _kind(piece: Piece, reads: list[_Way], writes: list[list[_Way]]) -> Hashable:
-        """Return what pieces with the same function have in common."""
+        """Return the key of pieces that share a function."""
         steps = tuple([(way.base, way.step) for way in reads])
         targets = tuple([tuple([(way.base, way.step) for way in value]) for value in writes])
         return piece.body.nodes, piece.body.results, piece.turns > 1, steps, targets
@@ -187,7 +187,7 @@ class LongCore:
             return lanes.size if way.wide else 8
 
         def start(number: int) -> str:
-            """Return the pointer in the first turn."""
+            """Return the pointer to the element of the first turn."""
             way = every[number]
             if not shared:
                 return writer.offset(way.base, int(way.places[0]) * size(way))
@@ -286,7 +286,7 @@ def _way(base: str, wide: bool, places: NDArray[np.int64]) -> _Way:
 
 
 def _table(reads: list[_Way], writes: list[list[_Way]]) -> NDArray[np.int64]:
-    """Return first places of all that a piece reaches; then, by turns, of what varies."""
+    """Return the first index of every access of a piece; then, by turns, the varying indices."""
     every = [*reads, *(way for value in writes for way in value)]
     first = np.array([way.places[0] for way in every], dtype=np.int64)
     varying = [way.places for way in every if way.step is None]

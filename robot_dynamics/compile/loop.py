@@ -24,7 +24,7 @@ from robot_dynamics.compile.writer import Lanes, Writer
 
 # Rows of up to this many pieces are copied by straight-line code, longer ones by a loop.
 _FEW_PIECES = 4
-# How many pieces ahead memory is called for: writing to rows that are not in the first cache then
+# Number of pieces by which memory is prefetched: writing to rows outside the first cache then
 # takes half the time.
 _AHEAD = 2
 
@@ -295,7 +295,7 @@ class Loop:
             self._each_element(port, row, copy)
 
     def _each_element(self, port: Port, row: str, copy: Callable[[str, str], None]) -> None:
-        """Do something with every element of a state, given its number and its address."""
+        """Process every element of a state, given its index and its address."""
         writer = self.writer
 
         def level(axis: int, element: str, pointer: str) -> None:

@@ -22,16 +22,16 @@ from robot_dynamics.compile.host import Host
 
 # Modules with longer texts take LLVM half a second or more.
 _LONG = 500_000  # characters
-# By its path: as a module it would bring the whole package with it.
+# Run it by its path: as a module it would import the whole package.
 _RUN = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
 
 
 def compile_object(text: str, host: Host) -> bytes:
-    """Return the object code of a module; Ctrl-C interrupts what takes long.
+    """Return the object code of a module; Ctrl-C interrupts long compilations.
 
     Args:
         text: The module in LLVM's assembly language.
-        host: What to make code for.
+        host: Target of the code.
 
     Raises:
         CompilerError: If LLVM refuses the module.
@@ -45,9 +45,9 @@ def compile_object(text: str, host: Host) -> bytes:
 
 
 def _of_child(text: str, target: tuple[str, str, str, int]) -> bytes | None:
-    """Return the object code that another process makes; None if there can be none.
+    """Return the object code that another process makes; None if no process can be started.
 
-    An interrupt (Ctrl-C) while it works ends it: LLVM in this process could not be stopped.
+    Ctrl-C ends that process; LLVM in this process could not be interrupted.
 
     Raises:
         RuntimeError: If LLVM refuses the module.
@@ -75,9 +75,8 @@ def _of_child(text: str, target: tuple[str, str, str, int]) -> bytes | None:
 def load_object(code: bytes, host: Host) -> MachineCode:
     """Return object code in memory, the same object as long as it is referenced.
 
-    LLVM keeps some ten kilobytes of every library that was ever linked, for as long as the process
-    lives. Repeated loading of the same kernels, as in every check of a start, must therefore
-    not link them again.
+    LLVM keeps about ten kilobytes of every linked library until the process ends. Repeated loading
+    of the same kernels, as in every check of a start, must therefore not link them again.
 
     Args:
         code: What `compile_object` returned.

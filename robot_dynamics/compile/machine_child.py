@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM, also in a process of its own: it cannot be interrupted, a process can be ended.
+"""LLVM in a separate process: LLVM cannot be interrupted, but a process can be ended.
 
-The process reads a line of JSON, [triple, cpu, features, optimisation level], from its input and
-behind it the text of a module. It writes object code to its output. If LLVM refuses the text it
-ends with status 1 and writes why to its error output.
+The process reads a line of JSON, [triple, cpu, features, optimisation level], from its input,
+followed by the text of a module. It writes object code to its output. If LLVM refuses the text, it
+ends with status 1 and writes the reason to its error output.
 """
 
 from __future__ import annotations

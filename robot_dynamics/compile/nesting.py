@@ -29,7 +29,7 @@ def as_flat_list(value: Any, shape: tuple[int, ...], where: str) -> list[Any]:
     Args:
         value: Nested lists, tuples or arrays of the shape; for the shape () one element.
         shape: The shape expected.
-        where: What the value is, for the message.
+        where: Name of the value, for the message.
 
     Raises:
         ShapeError: If the nesting does not have this shape.

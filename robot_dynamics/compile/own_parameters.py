@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels over batches in which every state may have a parameter block of its own."""
+"""Kernels over batches in which every state can have a separate parameter block."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from robot_dynamics.compile.tracing import trace
 class OwnParameters:
     """A program over N states, state i with block i.
 
-    Blocks that are all equal are bound. Others go through the preparation once, and what that
-    returns is one more input of the rest of the program: the operations are those of
-    `Kernel.bind`, and so is every result, to the last bit.
+    Equal blocks are bound. Different blocks are prepared once, and the prepared values are another
+    input of the rest of the program: operations and results are those of `Kernel.bind`, to the
+    last bit.
 
     Args:
-        key: As of `load_kernel`.
+        key: As for `load_kernel`.
         build: Makes the program; called only if it is not in the cache.
         blocks: Parameter blocks (N, parameters).
     """
@@ -55,7 +55,7 @@ class OwnParameters:
 
         Args:
             states: Their numbers (n,).
-            blocks: Theirs (n, parameters).
+            blocks: Their blocks (n, parameters).
         """
         if self._prepared is None:
             if (blocks == self._first).all():
@@ -80,8 +80,8 @@ class OwnParameters:
         """Evaluate some of the states.
 
         Args:
-            own: Which.
-            inputs: Theirs, (n, *shape) or broadcast to it.
+            own: The states.
+            inputs: Their inputs, (n, *shape) or broadcast to it.
             out: Arrays (n, *shape) for the outputs, in their order.
         """
         more = () if self._prepared is None else (self._prepared[own],)

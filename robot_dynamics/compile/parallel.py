@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled functions of many states on all cores.
 
-A compiled function releases the interpreter lock and reads and writes arrays where they are. Parts
-of a batch, as views, are therefore evaluated in threads at the same time without a copy.
+A compiled function releases the interpreter lock and uses arrays in place. Parts of a batch, as
+views, are therefore evaluated in parallel threads without a copy.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.compile.errors import ShapeError
 
-# Parts are multiples of the most lanes there are, so that few states remain alone.
+# Parts are multiples of the largest number of lanes, so that few states remain alone.
 _LANES = 8
-# States that a thread takes at a time of arrays whose numbers have to be converted.
+# Number of states at a time of arrays that must be converted.
 _BLOCK = 4096
 
 
@@ -36,10 +36,10 @@ def in_parallel(
             whose inputs are vectors. The forward dynamics of closed loops decide in Python: they
             gain little.
         arrays: Its inputs: (N, ...) for N states, or of one state for all. Arrays of doubles are
-            not copied, whatever their strides; others are converted a block at a time, where a
-            call of the function itself would convert all.
-        out: Where to write: an array, or a tuple of arrays; new arrays by default.
-        threads: How many; by default as many as there are processors for this process.
+            not copied, for any strides; others are converted block by block, not all together as
+            in a call of the function.
+        out: Array, or tuple of arrays, for the results; new arrays by default.
+        threads: Number of threads; by default the number of processors of this process.
 
     Raises:
         ShapeError: If the function is neither, or arrays do not have N states each.

@@ -84,7 +84,7 @@ class PlainFunction:
     def _stacked(
         self, given: Sequence[ArrayLike]
     ) -> tuple[list[NDArray[np.float64]], tuple[int, ...]]:
-        """Return the inputs as `stack_inputs` does, at once if they are those of one state."""
+        """Return the inputs of `stack_inputs`, with a shortcut for one state."""
         if len(given) == self.nin:
             one = [
                 array.reshape(-1)
@@ -142,7 +142,7 @@ class PlainFunction:
 
 
 def _can_be_filled(target: NDArray[Any], inputs: Sequence[NDArray[np.float64]]) -> bool:
-    """Return whether results may be written where they are to be, while inputs are read."""
+    """Return whether results can be written to their target while inputs are read."""
     plain = target.dtype == np.float64 and target.flags.c_contiguous and target.flags.writeable
     return plain and not any(np.may_share_memory(target, each) for each in inputs)
 
@@ -180,7 +180,7 @@ def machine_function(
     Args:
         ports: Names and shapes.
         address: The address of the loop.
-        owner: What keeps the loop in memory.
+        owner: Object that keeps the loop in memory.
         parameters: The parameter block, which must not be changed afterwards.
     """
     loop = MachineLoop(ports, address, owner, parameters)
@@ -227,15 +227,15 @@ class MachineLoop:
 
         Args:
             count: The number of states.
-            addresses: Of the first state of every input and output, in order.
-            steps: Bytes from each state to the next, likewise.
+            addresses: Addresses of the first state of every input and output, in order.
+            steps: Bytes from each state to the next, in the same order.
         """
         self._loop(*self._arguments(count, addresses, steps))
 
     def _arguments(
         self, count: int, addresses: Sequence[int], steps: Sequence[int]
     ) -> tuple[Any, Any, Any, int]:
-        """Return what the loop is called with."""
+        """Return the arguments of the loop."""
         dimensions = [count, *self._lengths]
         strides = [*steps, *self._strides]
         return (

@@ -100,7 +100,7 @@ def check_parameters(
     """Return a parameter block as an array of floats.
 
     Args:
-        ports: What the block is for.
+        ports: Ports of the function.
         parameters: The block, shape (parameters,); None if the program has none.
         batch: Whether leading dimensions are allowed.
 
@@ -127,7 +127,7 @@ def stack_inputs(
     """Check the shapes of inputs and broadcast their leading dimensions.
 
     Args:
-        ports: What the inputs are for.
+        ports: Ports of the function.
         arrays: One array for each input, shape (..., *input shape).
         batch: Leading dimensions to broadcast with.
         asarray: Makes the arrays, NumPy's or those of a library with its interface.

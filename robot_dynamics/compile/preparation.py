@@ -23,8 +23,8 @@ class Prepared(NamedTuple):
     """A program in two parts.
 
     Attributes:
-        preparation: From the parameter block, as its only input, to the block of prepared values;
-            None if there is nothing to prepare and the remainder is the program itself.
+        preparation: Program from the parameter block, as its only input, to the block of prepared
+            values; None if there are none and the remainder is the program itself.
         remainder: The program with the block of prepared values as its parameter block.
         slots: For every slot of the program the slot of the remainder that holds its value.
     """
@@ -83,7 +83,7 @@ class _Splitter:
         self.program, self.known = program, known
         self.before, self.after = _Builder(), _Builder()
         nodes = program.nodes
-        # Whether a node depends on nothing but parameters; its number before, or after.
+        # Whether a node depends only on parameters; its number before, or after.
         self.early = [False] * len(nodes)
         self.number = [-1] * len(nodes)
         # Prepared values, as numbers of nodes before.
@@ -151,7 +151,7 @@ class _Splitter:
         return Program(ports, *drop_unused(nodes, plain))
 
     def _prepare_call(self, node: Node) -> tuple[Prepared, int] | None:
-        """Prepare the parameters of a call; return the callee's parts and where its block is."""
+        """Prepare the parameters of a call; return the callee's parts and its block's address."""
         callee: Program = node.left
         arguments = node.right[len(node.right) - callee.parameters :]
         if not all(self.early[argument] for argument in arguments):
@@ -168,7 +168,7 @@ class _Splitter:
         return parts, self.ranges[values]
 
     def _inline(self, preparation: Program, arguments: tuple[int, ...]) -> tuple[int, ...]:
-        """Compute a callee's prepared values along with ours."""
+        """Compute a callee's prepared values together with those of the caller."""
         number: list[int] = []
         for node in preparation.nodes:
             if node.operation == INPUT:

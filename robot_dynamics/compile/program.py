@@ -28,8 +28,8 @@ class Program:
     """A straight-line program without branches, made by `trace`.
 
     Attributes:
-        name: What it computes, for messages and for the names of functions.
-        ports: The names and shapes of inputs and outputs and the number of parameters.
+        name: Its name, for messages and for the names of functions.
+        ports: Names and shapes of inputs and outputs, and number of parameters.
         nodes: The operations, operands before their users.
         results: For every element of every output, flat and in order, the index of its node
             (`int`) or the constant it is (`float`).
@@ -66,7 +66,7 @@ class Program:
 
     @cached_property
     def slots(self) -> tuple[int, ...]:
-        """The different nodes among the results, in their order: what is computed and stored."""
+        """The different nodes among the results, in their order."""
         return tuple(sorted({value for value in self.results if isinstance(value, int)}))
 
     @cached_property
@@ -97,12 +97,12 @@ class Program:
         return f"<program {self.name} {self.ports.signature}: {len(self.nodes)} nodes>"
 
     def operation_counts(self) -> dict[str, int]:
-        """Return how many operations of each kind one evaluation takes, calls included.
+        """Return the number of operations of each kind in one evaluation, including calls.
 
         Returns:
             Counts by name ("add", "subtract", "multiply", "divide", "negate", "sqrt", "sin",
-            "cos", "absolute", "minimum", "maximum", "atan2", "exp", "log", "call"); no key for
-            what does not occur.
+            "cos", "absolute", "minimum", "maximum", "atan2", "exp", "log", "call"); absent
+            operations have no key.
         """
         counts: Counter[str] = Counter()
         for node in self.nodes:
@@ -171,7 +171,7 @@ class Program:
     def with_parameters_as_input(self, name: str = "parameters") -> Program:
         """Return the same program with the parameter block as its last input.
 
-        It serves batches over parameters: every state brings its own block.
+        It is for batches over parameters, with a block for every state.
 
         Args:
             name: The name of the new input, which has shape (parameters,).
@@ -191,7 +191,7 @@ class Program:
 
 
 _OPERATORS = {graph.ADD: "+", graph.SUBTRACT: "-", graph.MULTIPLY: "*", graph.DIVIDE: "/"}
-# These raise where NumPy's give nan or infinity; then NumPy's are asked.
+# These raise errors where NumPy's return nan or infinity; then NumPy's are used.
 _FUNCTIONS_OF_FLOATS: dict[str, Any] = {
     "sqrt": math.sqrt,
     "sin": math.sin,
@@ -221,10 +221,10 @@ Function = Callable[[Sequence[Any]], list[Any]]
 
 
 def run(program: Program, arguments: Sequence[Any]) -> list[Any]:
-    """Run a program; undefined values are nan or infinite, and nothing is raised.
+    """Run a program; undefined values are nan or infinite, without errors.
 
     Args:
-        program: What to run.
+        program: The program.
         arguments: The elements of all inputs and then of the parameter block: numbers, or arrays
             of one shape (a batch).
 
@@ -262,7 +262,7 @@ class PythonFunction:
 
 
 def _define(codes: list[CodeType], names: dict[str, Any], called: list[Function]) -> Function:
-    """Return the function that pieces of code define, given the functions it uses."""
+    """Return the function defined by pieces of code, given the functions that it uses."""
     scope = {**names, **_SPECIAL}
     scope.update((f"call{number}", function) for number, function in enumerate(called))
     for code in codes:

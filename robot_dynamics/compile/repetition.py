@@ -1,15 +1,16 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Repeated stretches of a long program, found so that they become loops.
+"""Detection of repeated sequences in a long program, which become loops.
 
-The readable source goes from body to body, and what it leaves for bodies of equal joints is the
-same stretch of operations again and again, on other operands. Such a stretch is a *piece*: a small
-program, how often it is carried out, and tables of where its operands and results are. What is not
-repeated is cut into pieces of bounded length that are carried out once. Compilation then takes as
-long as there are *different* pieces, and machine code stays within the processor's first cache.
+The readable source goes from body to body, and its recording for bodies with equal joints is the
+same sequence of operations, repeated on other operands. Such a sequence is a *piece*: a small
+program, its number of turns, and tables of the places of its operands and results. Operations that
+are not repeated are cut into pieces of bounded length with one turn. The time of compilation is
+then proportional to the number of *different* pieces, and machine code stays within the
+processor's first cache.
 
-Values that one piece leaves for another, or one turn of a loop for a later one, are kept in a
-block of memory, the *frame*; all others are in registers.
+Values for another piece, or for a later turn of a loop, are kept in a block of memory, the
+*frame*; all others are in registers.
 """
 
 from __future__ import annotations
@@ -29,28 +30,29 @@ from robot_dynamics.compile.simplification import Node
 
 Whole = NDArray[np.int64]
 
-# Operations of a piece that is carried out once. LLVM's time for a function grows faster than its
-# length, and is proportional below some thousand.
+# Number of operations of a piece with one turn. LLVM's time for a function grows faster than its
+# length, and is proportional to it below about a thousand.
 _LONGEST = 1000
-# Operations that a loop must save.
+# Least number of operations saved by a loop.
 _LEAST_SAVED = 150
-# Cuts between what does not repeat at once are at least so far apart.
+# Least distance of cuts between operations that do not repeat consecutively.
 _LEAST_CUT = 100
-# Operands nearer than this belong to the pattern that is repeated.
+# Largest distance of operands that belong to the repeated pattern.
 _NEAR = 32
-# So many consecutive operations that are equal elsewhere suggest a repetition at that distance.
+# Number of consecutive operations, equal to others at a distance, that suggests a repetition at
+# it.
 _WINDOW = 12
 # Kinds of memory; inputs, or outputs, follow.
 FRAME, CONSTANTS, PARAMETERS, PORTS = 0, 1, 2, 3
 
 
 class Access(NamedTuple):
-    """Where an operand is read, or a result written, in every turn.
+    """Place from which an operand is read, or to which a result is written, in every turn.
 
     Attributes:
         memory: `FRAME`, `CONSTANTS`, `PARAMETERS`, or `PORTS` plus the number of an input or, of
             results, of an output.
-        places: The index of the element in each turn.
+        places: Index of the element in each turn.
     """
 
     memory: int
@@ -58,14 +60,14 @@ class Access(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A stretch of a program, carried out some times.
+    """A sequence of operations, with its number of turns.
 
     Attributes:
-        body: The operations of one turn; the elements of its only input are the operands, its
-            outputs are the values that are written.
-        turns: How many turns.
-        operands: Where each operand is read.
-        results: For each value that is written, where to.
+        body: Operations of one turn; the elements of its only input are the operands, its outputs
+            are the written values.
+        turns: Number of turns.
+        operands: Access to each operand.
+        results: Access to each written value.
     """
 
     body: Program
@@ -161,8 +163,8 @@ class _Finder:
             [(lefts[i], -1 if rights[i] is None else rights[i]) for i in self.where.tolist()],
             dtype=np.int64,
         ).reshape(-1, 2)
-        # The memory of every node, and its place there; values get theirs when it is known which
-        # are kept, constants when it is known which loops read them.
+        # Memory of every node, and its place there; places of values are set when the kept ones
+        # are known, places of constants when the loops that read them are known.
         self.memory = np.zeros(len(nodes), dtype=np.int64)
         self.place = np.zeros(len(nodes), dtype=np.int64)
         for i in np.flatnonzero(leaf).tolist():
@@ -193,7 +195,7 @@ class _Finder:
         repeated = self._repeated_stretches()
         stretches = sorted([*repeated, *self._rest(repeated)])
         kept = self._place_values(stretches)
-        # Stretches that are alike may share machine code, if their constants are operands as well.
+        # Equal sequences can share machine code, if their constants are operands as well.
         alike: dict[bytes, list[int]] = {}
         for start, period, _ in stretches:
             alike.setdefault(self._pattern(start, period), []).append(start)
@@ -219,7 +221,7 @@ class _Finder:
         for side in (0, 1):
             operand = self.operands[:, side]
             memory = np.where(operand < 0, -1, self.memory[operand])
-            # Parameters count as one more input: as one they are cut, and fused, alike.
+            # Parameters count as one more input, so that they are cut and fused in the same way.
             memory[memory == PARAMETERS] = PORTS + len(self.program.ports.inputs)
             distance = at - self.position[operand]
             near = (memory == FRAME) & (distance <= _NEAR)
@@ -248,7 +250,7 @@ class _Finder:
             enough = ends - starts >= max(period, _LEAST_SAVED)
             for start, end in zip(starts[enough].tolist(), ends[enough].tolist(), strict=True):
                 found.append((end - start, start, end + period, period))
-        # The one that saves most comes first; what others have left over is looked at again.
+        # The loop with the largest saving comes first; remainders are searched again.
         found.sort(key=lambda one: (-one[0], one[1], one[3]))
         covered = np.zeros(len(signature), dtype=bool)
         chosen: list[tuple[int, int, int]] = []
@@ -279,13 +281,13 @@ class _Finder:
                 yield start + first * period, period, last - first
 
     def _best_phase(self, start: int, period: int) -> int:
-        """Return where within a period fewest values are handed on from turn to turn."""
+        """Return the position in a period at which the fewest values pass from turn to turn."""
         users = np.arange(start + period, start + 2 * period)
         at = self.position[self.operands[users]]
         at[self.operands[users] < 0] = -1
         user = np.broadcast_to(users[:, None], at.shape)
         used = at > user - period
-        # A value made at `a` and used at `b` is handed on if the cut is in (a, b].
+        # A value made at `a` and used at `b` passes on if the cut is in (a, b].
         crossing = np.zeros(2 * period + 1, dtype=np.int64)
         first = at[used] + 1 - start
         last = user[used] + 1 - start
@@ -296,10 +298,10 @@ class _Finder:
         return int(np.argmin(crossing))
 
     def _rest(self, repeated: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
-        """Yield what does not repeat at once, in pieces of bounded length.
+        """Yield the operations that do not repeat consecutively, in pieces of bounded length.
 
-        Operations that occur again elsewhere are cut at the same places there, so that these
-        pieces share machine code: where a tree branches, bodies of equal joints take turns.
+        Equal sequences at several places are cut in the same way, so that these pieces share
+        machine code: in a branched tree, bodies with equal joints alternate.
         """
         covered = np.zeros(len(self.where), dtype=bool)
         for start, period, count in repeated:
@@ -397,7 +399,7 @@ class _Finder:
         return Piece(Program(ports, tuple(nodes), tuple(values)), count, operands, results)
 
     def _written(self, turns: Whole, kept: bool) -> list[Access]:
-        """Return where a value of every turn is written to."""
+        """Return the access of a written value in every turn."""
         accesses = [Access(FRAME, self.place[self.where[turns]])] if kept else []
         places = [self.targets.get(node, []) for node in self.where[turns].tolist()]
         for number, (port, _) in enumerate(places[0]):

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Routines: plain Python functions with loops over arrays, compiled as they are written.
 
-Traced programs are straight lines; what repeats as often as its data ask for is a routine:
+Traced programs are straight-line code; code whose number of repetitions depends on data is a
+routine:
 
     @routine
     def total(x: Vector) -> float:
@@ -11,24 +12,24 @@ Traced programs are straight lines; what repeats as often as its data ask for is
             s += x[i]
         return s
 
-The code is as long as its source whatever the sizes of arrays. Without a code generator the
-function runs as it is.
+The length of the code depends on the source and not on the sizes of arrays. Without a code
+generator the function runs as Python.
 
-Understood are numbers, truth values, elements of arrays, `+ - * / // %`, comparisons, `and`, `or`,
+Supported are numbers, truth values, elements of arrays, `+ - * / // %`, comparisons, `and`, `or`,
 `not`, `x if c else y`, `if`, `while`, `for` over `range`, `break`, `continue`, `return`, `len`,
 `abs`, `min` and `max` of two, `sqrt`, `float`, `int`, constants of the module, calls of other
-routines, and outside of loops `x = zeros(n)` or `zeros(n, m)` for arrays of its own. Indices are
-not checked and count from the front, `//` and `%` are of what is not negative, and what is divided
-by zero is infinite. Arrays that are written to may not overlap with others.
+routines, and outside loops `x = zeros(n)` or `zeros(n, m)` for local arrays. Indices are not
+checked and count from the front, `//` and `%` are for numbers that are not negative, and a
+division by zero is infinite. Arrays that are written to must not overlap with others.
 
 Arrays, numbers and calls that belong together are a record: a parameter whose annotation is a
-NamedTuple of fields of these kinds, as in `state.pressed[i]` or `len(step.gaps)`. Routines hand
-records on as a whole, and only fields that are used take part. Arrays are those that the record
-had when it was bound; outside of loops `x = state.pressed` is a shorter name for one.
+NamedTuple of fields of these kinds, as in `state.pressed[i]` or `len(step.gaps)`. Routines pass
+records on as a whole, and only used fields are passed. Arrays are those of the record when it was
+bound; outside loops `x = state.pressed` is a shorter name for one.
 
-What is bound to its arrays already, routines and kernels (`Kernel.bind_arrays`), another routine
-takes as a `Call` and calls without arguments: steps that are compiled one by one run one after the
-other without Python between them. Any other function of Python can be such a `Call` as well.
+Routines and kernels that are bound to their arrays (`Kernel.bind_arrays`) are passed to another
+routine as a `Call`, which it calls without arguments: separately compiled steps run one after the
+other without Python between them. Any Python function can be a `Call` as well.
 """
 
 from __future__ import annotations
@@ -72,8 +73,7 @@ _ARRAYS = {
     "Indices": ("i64", np.int64, 1),
     "Table": ("i64", np.int64, 2),
 }
-# A function of four pointers, and what it is called with; fewer are those that it takes. What it
-# returns is left aside.
+# A function of up to four pointers, and its arguments; its result is ignored.
 _CALL = ["ptr"] * 5
 _SCALARS = {"float": "double", "int": "i64", "bool": "i1"}
 _RESULTS = {"double": ctypes.c_double, "i64": ctypes.c_int64, "i1": ctypes.c_bool, "void": None}
@@ -83,8 +83,8 @@ _WHOLE = {ast.Add: "add nsw", ast.Sub: "sub nsw", ast.Mult: "mul nsw",
           ast.FloorDiv: "sdiv", ast.Mod: "srem"}  # fmt: skip
 _ORDER = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
-# Arrays of routines: not on the stack, which threads have half a megabyte of on some systems. They
-# begin at cache lines, behind the address of what is to be freed, and are zero.
+# Local arrays of routines: not on the stack, which has only half a megabyte in threads of some
+# systems. They begin at cache lines, after the address of the memory to free, and are zero.
 _HEAP = """
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare ptr @malloc(i64)
@@ -148,7 +148,7 @@ class Routine:
                 declares them.
 
         Raises:
-            CompilerError: If an argument or the function is not what is understood.
+            CompilerError: If an argument or the function is not supported.
         """
         host = None if interpretation_forced() else find_host()
         if host is None:
@@ -213,7 +213,7 @@ class Routine:
 
 
 def _entered(given: Any) -> Any:
-    """Return an argument; a function of Python alone as one that machine code can call."""
+    """Return an argument; a Python function as a function that machine code can call."""
     if not callable(given) or hasattr(given, "entry"):
         return given
     back = ctypes.CFUNCTYPE(None)(given)
@@ -227,7 +227,7 @@ def zeros(*shape: int) -> Any:
 
 
 def routine(function: Callable[..., Any]) -> Routine:
-    """Return a function as a routine; its parameters say what they are.
+    """Return a function as a routine; annotations give the kinds of its parameters.
 
     They are `Vector`, `Matrix`, `Tensor` of floating-point numbers, `Mask`, `Indices`, `Table` of
     whole numbers, `float`, `int`, `bool`, `Call`, or records of these; it returns a number, a
@@ -237,7 +237,7 @@ def routine(function: Callable[..., Any]) -> Routine:
 
 
 def new_record(of: Callable[..., Record], **fields: Any) -> Record:
-    """Return a record of the fields that are given; of arrays of zeros the shape is enough."""
+    """Return a record of the given fields; a shape stands for an array of zeros."""
     for name, given in fields.items():
         kind = _kind(of, name)
         if kind in _ARRAYS and isinstance(given, int | tuple):
@@ -252,11 +252,11 @@ def _kind(record: Any, field: str) -> Any:
 
 
 class Definition:
-    """What a routine takes and returns.
+    """Signature and body of a routine.
 
     Attributes:
-        parameters: Names and kinds, `record.field` those of records.
-        result: LLVM's type of what it returns.
+        parameters: Names and kinds; `record.field` for records.
+        result: LLVM's type of the result.
         body: Its statements.
     """
 
@@ -281,7 +281,7 @@ class Definition:
                 )
 
     def flat(self, arguments: Sequence[Any], field: Callable[[Any, str], Any]) -> list[Any]:
-        """Return the arguments that parameters stand for: of records the fields, one by one."""
+        """Return the flat arguments: for records the fields, one by one."""
         if len(arguments) != len(self._fields):
             raise CompilerError(
                 f"{self._name}: got {len(arguments)} arguments, expected {len(self._fields)}."
@@ -323,7 +323,7 @@ def _used(of: Routine, parameter: ast.arg, seen: set[tuple[Routine, str]]) -> li
 
 
 def _name(node: ast.AST | None) -> str:
-    """Return the name of a variable, `record.field` of a field, or none."""
+    """Return the name of a variable, `record.field` for a field; else None."""
     if isinstance(node, ast.Attribute):
         return f"{_name(node.value)}.{node.attr}"
     return getattr(node, "id", "")
@@ -359,7 +359,7 @@ def _module(entry: Routine) -> str:
 
 
 def _types(kind: str) -> list[str]:
-    """Return LLVM's types of what a parameter is passed as."""
+    """Return LLVM's types of the arguments of a parameter."""
     if kind == "Call":
         return _CALL
     return ["ptr", *["i64"] * _ARRAYS[kind][2]] if kind in _ARRAYS else [_SCALARS[kind]]
@@ -385,7 +385,7 @@ class _Body:
         self._own: list[str] = []  # arrays that are freed where it returns
         self._open = True  # whether the basic block goes on
         self._calls: dict[str, list[str]] = {}  # functions, each with what it is called with
-        # What is called may change arrays.
+        # A called function can change arrays.
         calls = any(kind == "Call" for _, kind in definition.parameters)
         own = "" if calls else "noalias "
         signature = []
@@ -452,7 +452,7 @@ class _Body:
         pairs = [(target, call)]
         if isinstance(target, ast.Tuple) and isinstance(call, ast.Tuple):
             pairs = list(zip(target.elts, call.elts, strict=True))
-        # What is an array gets another name, for good.
+        # An alias of an array, which stays.
         named = [(part, _name(of)) for part, of in pairs if _name(of) in self._arrays]
         pairs = [(part, self._value(of)) for part, of in pairs if _name(of) not in self._arrays]
         for part, value in pairs:

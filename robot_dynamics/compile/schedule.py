@@ -42,10 +42,10 @@ def plan(program: Program) -> EvaluationPlan:
 
 
 def calls_together(program: Program) -> dict[int, tuple[int, ...]]:
-    """Return for every call those of the same program with the same parameters, itself included.
+    """Return for every call the group of calls of the same program and parameters.
 
-    Only of several, whose inputs were all recorded before the first of them: none then needs what
-    another returns.
+    Groups have several calls, whose inputs were all recorded before the first of them: none then
+    needs the result of another.
     """
     nodes = program.nodes
     groups: list[list[int]] = []
@@ -104,12 +104,12 @@ def order_of_evaluation(
 ) -> list[int]:
     """Return the nodes in the order in which machine code evaluates them.
 
-    Fused products and constants are left out: they are written where they are used.
+    Fused products and constants are omitted: they are written where they are used.
 
-    The order of the recording is good where the values in use fit into the fastest memory; that
-    of going back from the results, one after another, may keep values closer to their uses in
-    large programs. Measured on the algorithms of robots with 7 to 44 joints, neither is always the
-    better, by up to a quarter, and the estimate below finds the better one.
+    The order of the recording is good if the values in use fit into the fastest memory. The order
+    backwards from the results, one after another, can keep values closer to their uses in large
+    programs. Measured on the algorithms of robots with 7 to 44 joints, neither is always better,
+    by up to a quarter; the estimate below selects the better one.
     """
     skipped = set(fused.values())
     recorded = [
@@ -132,7 +132,7 @@ def _needs(
 ) -> tuple[int, ...]:
     """Return what a node is computed from, with a fused product replaced by its factors.
 
-    Of calls that are made together: what all of them take.
+    For calls that are made together: the operands of all of them.
     """
     node = program.nodes[index]
     if index in together:
@@ -149,7 +149,7 @@ def _depth_first(
 ) -> list[int]:
     """Return the order of computing one result after another, the harder operand first."""
     nodes = program.nodes
-    # Registers that computing a node takes if nothing were shared (Sethi and Ullman, 1970).
+    # Number of registers for a node without sharing (Sethi and Ullman, 1970).
     registers = [0] * len(nodes)
     for index, node in enumerate(nodes):
         if node.operation != CONSTANT:

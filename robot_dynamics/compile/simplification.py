@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From the graph of a recording to the nodes of a program: only what the outputs need.
+"""From the graph of a recording to the nodes of a program that the outputs need.
 
-These decisions need the complete recording: unused operations are dropped, divisions by the same
-value share its reciprocal, and signs that no sum took up go back into the node they belong to.
+These steps need the complete recording: unused operations are dropped, divisions by the same value
+share its reciprocal, and signs that no sum has absorbed return to their nodes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from robot_dynamics.compile.graph import (
 class Node(NamedTuple):
     """An operation of a program; operands are indices of earlier nodes.
 
-    `graph` states what `left` and `right` hold for operations without operands.
+    `graph` documents `left` and `right` of operations without operands.
     """
 
     operation: int
@@ -54,8 +54,8 @@ def simplify(
     """Return the nodes that outputs need, operands before their users.
 
     Args:
-        graph: What was recorded.
-        outputs: The values wanted: symbols of the graph, or constants.
+        graph: The recording.
+        outputs: Requested values: symbols of the graph, or constants.
 
     Returns:
         The nodes, and for every output the index of its node or the constant it is.
@@ -74,7 +74,7 @@ def simplify(
 
 
 def _mark_needed(graph: Graph, outputs: list[Symbol | float]) -> tuple[bytearray, dict[int, int]]:
-    """Return a mark for every node that outputs need, and how often each divisor is used."""
+    """Return a mark for every needed node, and the number of uses of each divisor."""
     needed = bytearray(len(graph.nodes))
     divisions: dict[int, int] = {}
     for value in outputs:
@@ -102,7 +102,7 @@ def _rewrite(
     """Return the needed nodes with shared reciprocals and with signs put back.
 
     Returns:
-        The nodes, and for every node of the graph the index of what stands for it.
+        The nodes, and for every node of the graph the index of its replacement.
     """
     nodes: list[Node] = []
     made: dict[Node, int] = {}

@@ -26,7 +26,7 @@ def trace(
     inputs: Mapping[str, int | Sequence[int]],
     parameters: int = 0,
 ) -> Program:
-    """Run a function once on symbols and return the program it leaves.
+    """Run a function once on symbols and return the recorded program.
 
     Args:
         function: Called as `function(*inputs, parameters)`. Each input is a nested list of
@@ -54,7 +54,7 @@ def trace(
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Do not look for what is no longer referred to: among many nodes that takes longest."""
+    """Switch off garbage collection, which takes most of the time with many nodes."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -97,7 +97,7 @@ def call(program: Program, *inputs: Any, parameters: Sequence[Any] = ()) -> dict
     """Call a program from a traced function, or just evaluate it.
 
     Within a traced function this records a single node: the code of the program is made once and
-    called. Outputs that are constant, or that are an input handed through, stay what they are.
+    called. Outputs that are constants or inputs are returned directly.
 
     Args:
         program: The program to call.

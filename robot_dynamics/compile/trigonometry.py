@@ -5,7 +5,7 @@
 The angle is reduced to [-pi/4, pi/4] by subtracting a multiple k of pi/2 that is stored in several
 parts (Cody and Waite, Software Manual for the Elementary Functions, 1980), the sine and cosine of
 the remainder are the polynomials of fdlibm (Sun Microsystems, 1993; k_sin.c and k_cos.c), and the
-last two bits of k say which of the two goes where and with which sign.
+last two bits of k select which of the two is which result, and its sign.
 
 Measured against extended precision, the error of sine and cosine is below 1.5 units in the last
 place (and below 1 for 99.8 % of angles) for |x| <= 1e7, below 2.5 units without fused
@@ -73,8 +73,8 @@ class Arithmetic:
     """Writes floating-point operations on values in lanes.
 
     Args:
-        writer: Where to write.
-        lanes: How many lanes.
+        writer: Receives the text.
+        lanes: Number of lanes.
         fma: Whether the processor fuses multiplication and addition.
     """
 
@@ -139,7 +139,7 @@ def write_sine_and_cosine(
 
     z = binary("fmul", r, r)
     sine_of_r = fma(binary("fmul", z, r), arithmetic.polynomial(z, _SIN), r)
-    # 1 - z/2 loses bits, which (1 - w) - z/2 finds again.
+    # 1 - z/2 loses bits, which (1 - w) - z/2 recovers.
     half = binary("fmul", z, constant(0.5))
     w = binary("fsub", constant(1.0), half)
     lost = binary("fsub", binary("fsub", constant(1.0), w), half)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machine code as a generalised ufunc, by NumPy's C interface through ctypes.
 
-NumPy keeps only pointers to what it is given, so a record of all of it is hung into the ufunc
-itself, where `numpy.frompyfunc` hangs its function, and lives exactly as long.
+NumPy keeps only pointers to its arguments. A record of all of them is therefore stored in the
+ufunc itself, in the field that `numpy.frompyfunc` uses for its function, and lives exactly as
+long.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class UfuncTemplate:
     Args:
         ports: Names and shapes.
         address: The address of the loop.
-        owner: What keeps the loop in memory.
+        owner: Object that keeps the loop in memory.
     """
 
     def __init__(self, ports: Ports, address: int, owner: object) -> None:
@@ -134,7 +135,7 @@ def _constructor() -> Any:
 
 
 def _hang_into(ufunc: Any, record: _Record) -> None:
-    """Let a ufunc own the record of what it points to."""
+    """Make a ufunc own the record of its arguments."""
     head = _UfuncHead.from_address(id(ufunc) + object.__basicsize__)
     if (
         head.functions != ctypes.addressof(record.function)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing LLVM's assembly language as text, for scalars and for vectors of any width.
 
-Only what has long been stable in that language is used, so that many versions of llvmlite read it:
-vector constants are written out and no intrinsic function beyond fma, sqrt and fabs is called.
+It uses only stable parts of that language, so that many versions of llvmlite read it: vector
+constants are written out, and no intrinsic functions except fma, sqrt and fabs are called.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Lanes:
         real: The type of floating-point values.
         integer: The type of 64-bit integers.
         mask: The type of truth values.
-        suffix: What intrinsic functions for `real` end with.
+        suffix: Suffix of intrinsic functions for `real`.
     """
 
     def __init__(self, width: int) -> None:
@@ -122,7 +122,7 @@ class Writer:
         return self.emit(f"getelementptr i8, ptr {pointer}, i64 {distance}")
 
     def load(self, kind: str, pointer: str, align: int = 8) -> str:
-        """Return what is in memory."""
+        """Return a value from memory."""
         return self.emit(f"load {kind}, ptr {pointer}, align {align}")
 
     def store(self, kind: str, value: str, pointer: str, align: int = 8) -> None:
@@ -130,12 +130,12 @@ class Writer:
         self.do(f"store {kind} {value}, ptr {pointer}, align {align}")
 
     def prefetch(self, pointer: str) -> None:
-        """Call for memory that is to be written soon; what is not there does no harm."""
+        """Prefetch memory that will be written soon; invalid addresses do no harm."""
         self.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 1, i32 3, i32 1)")
 
     @contextmanager
     def loop(self, count: int | str) -> Iterator[str]:
-        """Repeat what is written within, at least once, `count` times; yields the counter."""
+        """Repeat the code written within, `count` times and at least once; yields the counter."""
         before, head, after = self.block, self.new_label("loop"), self.new_label("after")
         counter, following = self.name(), self.name()
         self.jump(head)

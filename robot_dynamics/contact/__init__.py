@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Contact of any mechanism: where it touches, what pushes, what an impact does (chapter 11).
+"""Contact of any mechanism: contact points, forces and impacts (chapter 11).
 
-What describes contacts is exported here. Forces at one instant are in `contact.equations`, impacts
-in `contact.impact`.
+This module exports the classes that describe contacts. Forces at one instant are in
+`contact.equations`, impacts in `contact.impact`.
 """
 
 from robot_dynamics.contact.material import Material

@@ -37,19 +37,20 @@ from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import dot, factor
 
-# Accelerations below this part of the largest one without contact forces are rounding errors.
+# Accelerations below this share of the largest one without contact forces are rounding errors.
 _NOTHING = 1e-9
-# Largest error of the laws: in forces, as a part of the largest force, ...
+# Largest error of the laws: in forces, as a share of the largest force, ...
 _MISSED = 1e-8
-# ... and of accelerations along normals (in impacts of velocities), as a part of the largest one
-# without contact forces. Wedged contacts have no solution, but forces that grow until the first
-# error, relative to them, is small.
+# ... and in accelerations along normals (in impacts, velocities), as a share of the largest one
+# without contact forces. Wedged contacts have no solution, but forces that grow until the first,
+# relative error is small.
 _APPROACH = 1e-6
-# Accelerations below this [m/s^2, rad/s^2] are none, as those of what rests without load.
+# Accelerations below this [m/s^2, rad/s^2] count as zero, for example of a body at rest without
+# load.
 _NO_ACCELERATION = 1e-12
-# Accelerations from this on [m/s^2] are those of an unbounded motion, whose squares may overflow.
+# Accelerations above this [m/s^2] belong to an unbounded motion; their squares may overflow.
 _UNBOUNDED = 1e100
-# Random starts of the solver where it does not succeed from the forces before.
+# Random starts of the solver if it fails from the last forces.
 _TRIES = 12
 
 
@@ -75,7 +76,7 @@ class ContactState(NamedTuple):
 class ContactAccelerations:
     """Finds accelerations, forces and impulses, one state after another.
 
-    If forces are not unique, those nearest to the forces of the last `keep` are found.
+    If forces are not unique, it finds those nearest to the forces of the last `keep`.
 
     Args:
         contacts: All possible contacts (m), rigid.
@@ -83,8 +84,8 @@ class ContactAccelerations:
     Attributes:
         direction: Unit slip direction of each sliding contact (m, 2); friction acts against it.
             Zero: sticking.
-        fixed: Mask of contacts (m,) whose friction acts against `direction` itself. That of the
-            others acts against their present slip; if that has reversed, on from `direction`.
+        fixed: Mask of contacts (m,) whose friction acts against `direction`. The friction of the
+            others acts against their current slip or, if it has reversed, against `direction`.
     """
 
     def __init__(self, contacts: Contacts) -> None:
@@ -94,9 +95,9 @@ class ContactAccelerations:
         self._solver = solver = ContactSolver(self._b, contacts.friction, 3, nv)
         self.direction, self.fixed = np.zeros((m, 2)), np.zeros(m, dtype=bool)
         self._start = np.zeros(rows)  # forces
-        # First tangents in the world, that of the last step and of the state: slip directions are
-        # relative to them. They follow the surfaces from step to step, as any frame that is a
-        # function of the normal alone jumps somewhere. Inequalities have none.
+        # First tangents in the world, of the last step and of the state: slip directions are
+        # relative to them. They follow the surfaces from step to step, because any frame that
+        # depends on the normal alone jumps somewhere. Inequalities have none.
         self._along, self._t1 = np.zeros((m, 3)), np.zeros((m, 3))
         self._points = np.array([not isinstance(x, Inequality) for x in contacts.items], bool)
         self._q, self._qd, self._tau = np.zeros(model.nq), np.zeros(nv), np.zeros(nv)
@@ -200,7 +201,7 @@ class ContactAccelerations:
         return np.asarray(np.sqrt(np.einsum("ijab,ijab->ij", W, W)) @ most)
 
     def follow(self, q: Array, qd: Array) -> None:
-        """Let the tangents follow the surfaces to a state; to be called once in every step."""
+        """Move the tangents with the surfaces to a state; must be called once in every step."""
         self._q[:], self._qd[:] = q, qd
         self._terms()
         lost = self._points & ~(np.abs(self._t1).sum(axis=1) > 0.0)  # not a number, or none yet
@@ -215,7 +216,7 @@ class ContactAccelerations:
         return self._before[self._b :].reshape(-1, 3)[:, 1:].copy()
 
     def keep(self) -> None:
-        """Store the forces of the last call, which those of later calls are to be nearest to."""
+        """Store the forces of the last call; later calls return the nearest ones to them."""
         self._start[:] = self._solver.P
 
     def impact(
@@ -284,9 +285,9 @@ def find_accelerations(
     compliance: Vector, start: Vector, direction: Matrix, fixed: Mask, holding: int,
     touching: Mask, slide: Vector, P: Vector, qdd: Vector, u: Vector, approach: Vector,
 ) -> None:  # fmt: skip
-    """Write forces P, accelerations qdd (nv,) and those along rows, u.
+    """Write forces P, accelerations qdd (nv,) and accelerations u along rows.
 
-    And how fast closed contacts still approach: the largest -u_n in parts of the largest |c|.
+    Also the remaining approach of closed contacts: the largest -u_n over the largest |c|.
     """
     terms()
     fastest = 0.0
@@ -300,7 +301,7 @@ def find_accelerations(
         n = holding + 3 * i
         x, y = before[n + 1], before[n + 2]
         size, along = sqrt(x * x + y * y), x * direction[i, 0] + y * direction[i, 1]
-        # A slip that has reversed has the friction that it would have going on.
+        # A reversed slip has the friction of the unreversed one.
         if along < 0.0:
             size = -size
         turns = not fixed[i] and along != 0.0

@@ -4,7 +4,7 @@
 
     w = M z + d,   w >= 0,   z >= 0,   w . z = 0.
 
-For a positive semidefinite M, as T^T H^-1 T is, the method ends with a solution or proves that
+For a positive semidefinite M, such as T^T H^-1 T, the method ends with a solution or proves that
 there is none. The solution is basic: the columns of M with z > 0 are independent. Ties are broken
 lexicographically, which excludes cycles where contacts are redundant. `force_qp` solves the same
 problem as a quadratic program (11.43).
@@ -21,7 +21,7 @@ from robot_dynamics.errors import RobotDynamicsError
 
 # Problems are scaled to a unit diagonal of M and a largest |d| of one.
 _ZERO = 1e-11  # pivots below this are rounding errors
-# Rounding error of d outside the range of a singular M, which is no contradiction.
+# Rounding error of d outside the range of a singular M, which does not count as a contradiction.
 _CONTRADICTION = 1e-10
 _ASTRAY = 1e-7  # largest error of a solution
 _PIVOTS = 50  # most pivots per unknown; about one is usual
@@ -30,8 +30,8 @@ _PIVOTS = 50  # most pivots per unknown; about one is usual
 def linear_complementarity(M: Array, d: Array) -> Array | None:
     """Return z (m,), or None if there is no solution.
 
-    By Lemke's method; by DAQP where rounding errors make its solution wrong, as they may with many
-    redundant contacts.
+    It uses Lemke's method, and DAQP if rounding errors make its solution wrong, which can happen
+    with many redundant contacts.
 
     Args:
         M: Symmetric, positive semidefinite (m, m), its diagonal positive.
@@ -46,8 +46,8 @@ def linear_complementarity(M: Array, d: Array) -> Array | None:
     if size == 0.0 or b.min() >= 0.0:
         return np.zeros(len(d))
     for shift in (0.0, _CONTRADICTION):
-        # Opposed normals may contradict each other by rounding errors, for which the second shift
-        # allows.
+        # Opposed normals can contradict each other by rounding errors; the second shift allows for
+        # them.
         z = _lemke(A, b / size + shift)
         if z is None:
             continue

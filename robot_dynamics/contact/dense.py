@@ -9,7 +9,7 @@ from robot_dynamics.compile.routine import Matrix, Vector, routine
 
 @routine
 def larger(a: float, b: float) -> float:
-    """Return the larger of two numbers, and what is none if one is."""
+    """Return the larger of two numbers; NaN if one is NaN."""
     return a if a > b or a != a else b
 
 
@@ -76,7 +76,7 @@ def slope_row(J: Matrix, B: Matrix, i: int, first: int, length: int, row: Vector
 def factorise_symmetric(A: Matrix) -> bool:
     """Replace the lower triangle of A by L and D, A = L^T D L; return False if it is not positive.
 
-    What branches of a tree do not share stays zero (Table 6.3).
+    Entries between different branches of a tree stay zero (Table 6.3).
     """
     for k in range(len(A) - 1, -1, -1):
         if not A[k, k] > 0.0:

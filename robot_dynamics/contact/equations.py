@@ -36,9 +36,9 @@ from robot_dynamics.robot import Robot
 #: A contact whose gap changes more slowly than this [m/s or rad/s] stays closed.
 AT_REST = 1e-3
 METHODS = ("lcp", "force_qp", "acceleration_qp")
-# A normal of unit length depends on others if its distance from their span is less.
+# Distance of a unit normal from the span of others below which it depends on them.
 _DEPENDENT = 1e-9
-# A contact whose normal accelerates nothing: its M_ii is less than this part of the largest one.
+# A contact accelerates nothing if its M_ii is below this share of the largest one.
 _NOTHING = 1e-14
 
 
@@ -290,15 +290,16 @@ def _wedged(equations: ContactEquations) -> Sequence[str]:
 
 
 def reduced_contacts(equations: ContactEquations) -> list[int]:
-    """Return the indices of contacts that are enough: the others are redundant (11.6).
+    """Return the indices of sufficient contacts: the others are redundant (11.6).
 
     A contact is redundant if its normal is a combination of others with coefficients >= 0, and its
-    drift is no less than the same combination of theirs. The motion with the rest is that with all
-    contacts. Of contacts that are combinations of each other the first ones are kept. The rest may
-    still be linearly dependent, as the four corners of a rectangle are.
+    drift is at least the same combination of their drifts. The motion with the sufficient contacts
+    is the same as with all. Of contacts that are combinations of each other the first ones are
+    kept. The sufficient contacts can still be linearly dependent, such as the four corners of a
+    rectangle.
 
     Raises:
-        ArgumentError: If `equations` are not what `contact_equations` returns.
+        ArgumentError: If `equations` are not a result of `contact_equations`.
     """
     from scipy.optimize import nnls
 
@@ -317,7 +318,7 @@ def reduced_contacts(equations: ContactEquations) -> list[int]:
         others = [j for j in kept if j != i]
         if not others:
             continue
-        # The last column is the excess of its drift over that of the combination.
+        # The last column is the excess of its drift over the drift of the combination.
         A = np.vstack([unit[:, others], rate[others]])
         A = np.hstack([A, np.append(np.zeros(len(unit)), 1.0)[:, None]])
         _, rest = nnls(A, np.append(unit[:, i], rate[i]))

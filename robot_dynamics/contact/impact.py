@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Impulsive dynamics (11.7): what an impact does to trees, floating bases and closed loops.
+"""Impulsive dynamics (11.7): impacts of trees, floating bases and closed loops.
 
 An impulse u in joint space changes velocities by H (qd+ - qd-) = u (11.57); an impulse iota on a
 body has u = J^T iota (11.58). Loops stay closed in impacts. With impulses lambda along normals the
@@ -9,14 +9,14 @@ rates of gaps, phi' = T^T qd, follow one of the laws
 - Newton, kinematic: `phi'+ >= -e phi'-`, `lambda >= 0`, at least one of them with equality;
 - Poisson, kinetic: compression by impulses `lambda_c` until `phi' >= 0`, then restitution by
   `e lambda_c`, and by more at contacts that would close again;
-- Stronge, energetic, for one contact: the work of the normal force in restitution is `e^2` of that
-  in compression,
+- Stronge, energetic, for one contact: the work of the normal force in restitution is `e^2` times
+the work in compression,
 
 which agree for one contact without friction. Rigid-body models have no unique result if several
-contacts close at once (Newton's cradle). The laws return that of one impact at all contacts
-together, and set `simultaneous`. No law adds energy: restitution is reduced where Newton's would,
-with contacts that are opening before the impact, Poisson's, with different e, or that of impacts
-that stop slip (11.72).
+contacts close at once (Newton's cradle). The laws return the result of one impact at all contacts
+together, and set `simultaneous`. No law adds energy. Restitution is reduced if Newton's law would
+add energy with contacts that open before the impact, Poisson's with different e, or (11.72) by
+stopping slip.
 """
 
 from __future__ import annotations
@@ -37,14 +37,15 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownName
 from robot_dynamics.robot import Robot
 
 LAWS = ("newton", "poisson", "stronge")
-# Of an impact with slip, in units of the speed of approach and the impulse that stops it: speeds
-# that are zero, accuracy, the turn that a steady slip still makes, and a span that has no end.
-# Integration errors keep a direction from being steadier.
+# Tolerances of an impact with slip, in units of the speed of approach and the impulse that stops
+# it: zero speed, accuracy, remaining turn of a steady slip, and infinite span. Integration errors
+# prevent a steadier direction.
 _STILL = 1e-10
 _ACCURACY = 1e-12
 _STEADY = 100.0 * _ACCURACY
 _FOR_EVER = 1e12
-# Impulses that leave an approach of this part of the largest speed miss the laws of an impact.
+# Remaining approach, as a share of the largest speed, above which impulses violate the laws of an
+# impact.
 _APPROACH = 1e-6
 _JAMS = "an impact with friction did not end: the slip jams."
 
@@ -183,7 +184,7 @@ def newton_impulses(M: Array, before: Array, restitution: Array) -> Array:
     """Return the impulses lambda (m,) [N s] of Newton's law.
 
     0 <= lambda, phi'+ + e phi'- >= 0, one of them with equality; e = 0 where phi'- > 0.
-    Restitution could add energy where contacts have phi'- > 0 and an impulse: it is then reduced.
+    If contacts with phi'- > 0 have an impulse, restitution could add energy: it is then reduced.
 
     Args:
         M: T^T H^-1 T (m, m).
@@ -230,7 +231,7 @@ def without_gain(M: Array, before: Array, plain: Array, full: Array) -> Array:
         plain: Impulses without restitution (m,) [N s].
         full: Impulses with restitution (m,) [N s].
     """
-    # Energy is quadratic along the way.
+    # Energy is quadratic along the impulse.
     way, loss = full - plain, -float(plain @ (before + 0.5 * M @ plain))
     a, b = 0.5 * float(way @ M @ way), float(way @ (before + M @ plain))
     if a + b <= loss or a <= 0.0:
@@ -243,8 +244,8 @@ class FrictionalImpact(NamedTuple):
     """Impulses and velocities of an impact with friction, along m rows of c contacts.
 
     Attributes:
-        impulse: Along the rows (m,) [N s].
-        change: Of the velocities (nv,).
+        impulse: Impulses along the rows (m,) [N s].
+        change: Change of the velocities (nv,).
         after: Velocities of the rows after the impact (m,) [m/s].
         error: How far the laws are from being met, as the first of `ContactProblem.error`.
         approach: How fast closed contacts still approach, in parts of the largest speed before.
@@ -268,15 +269,15 @@ def impact_with_friction(
 ) -> FrictionalImpact:
     """Return the impact of Newton's law with Coulomb friction at all closed contacts together.
 
-    Friction is that between the impulse and the velocities after the impact. Restitution is
-    reduced where it would give energy, and zero where no impulses meet the laws with it, as where
+    Friction relates the impulse to the velocities after the impact. Restitution is reduced if it
+    would add energy, and zero if no impulses satisfy the laws with it, for example because
     friction locks a mechanism.
 
     Args:
         solver: Solves the laws; it has H, J and H^-1 J^T, without compliance.
         before: Velocities of its rows before the impact (m,) [m/s].
-        bounce: The speed that each contact is to have at least after it (c,) [m/s].
-        closed: Which contacts take part (c,).
+        bounce: Least speed of each contact after it (c,) [m/s].
+        closed: Contacts that take part (c,).
         tolerance: Largest `error` with restitution.
     """
     J, HJ, holding = solver.J, solver.HJ, solver.problem.holding
@@ -284,7 +285,7 @@ def impact_with_friction(
 
     def found(bounce: Array) -> FrictionalImpact:
         solver.c[:], solver.P[:], solver.slide[:] = before, 0.0, 0.0
-        # What holds does so in the mean, as in steps: that neither takes energy nor gives any.
+        # Holding rows hold on average, as in steps: then they neither take nor add energy.
         solver.c[:holding] += before[:holding]
         solver.c[normals] -= bounce
         solver.touching[:] = closed
@@ -331,7 +332,8 @@ def _with_slip(M: Array, before: Array, mu: float, e: float) -> Array:
         return np.zeros(3)
     if M[0, 0] <= 0.0:
         raise RobotDynamicsError(_JAMS)
-    # The unit of velocities is the speed of approach, that of impulses what stops it.
+    # The unit of velocities is the speed of approach, the unit of impulses the impulse that stops
+    # it.
     slip = _Slip(M / M[0, 0], before / -before[0], mu)
     compressed = slip.until(None)
     if e > 0.0:
@@ -357,9 +359,9 @@ class _Slip:
         self._work = 0.0
 
     def until(self, goal: float | None) -> float:
-        """Go on to the end of compression (None) or a work of the normal force; return its work.
+        """Continue to the end of compression (None) or to a normal work; return the work.
 
-        A slip that turns is integrated until it stops or is steady; then the force is constant.
+        Turning slip is integrated until it stops or is steady; then the force is constant.
         """
         self._work, ended = 0.0, False
         slips = self._mu > 0.0 and float(np.linalg.norm(self.v[1:])) > _STILL
@@ -377,15 +379,15 @@ class _Slip:
         return np.array([1.0, *(-mu * v[1:] / slip)])
 
     def _at_rest(self, goal: float | None) -> bool:
-        """Return whether compression ends as slip does: where one freedom is all there is."""
+        """Return whether compression ends together with slip: with one freedom in all."""
         return goal is None and bool(self.v[0] >= -_STILL)
 
     def _from_rest(self) -> Array:
-        """Return the force per normal force (3,) without slip: it sticks, or slip begins.
+        """Return the force per normal force (3,) without slip: sticking, or the beginning of slip.
 
-        Slip begins in a direction d that it keeps, [M (1, -mu d)]_t = a d, at a rate a > 0. Then
-        d = (mu M_tt + a)^-1 M_tn, whose length decreases with a: just one a makes it 1, or none
-        if friction holds, which takes -mu d with a = 0.
+        Slip begins in a steady direction d, [M (1, -mu d)]_t = a d, at a rate a > 0. Then d = (mu
+        M_tt + a)^-1 M_tn, whose length decreases with a: exactly one a makes it 1, or none if
+        friction holds, with force -mu d at a = 0.
         """
         from scipy.optimize import brentq
 
@@ -396,17 +398,17 @@ class _Slip:
         def excess(a: float) -> float:
             return float(np.linalg.norm(along(a))) - 1.0
 
-        # Not 0: without friction, or where a mechanism allows no slip, there is no inverse.
+        # Not 0: without friction, or if a mechanism allows no slip, there is no inverse.
         least = 1e-12 * float(np.trace(self._M))
         most = 2.0 * float(np.linalg.norm(self._M[1:, 0]))
         rate = least if excess(least) <= 0.0 else brentq(excess, least, most, xtol=1e-4 * least)
         return np.array([1.0, *(-self._mu * along(rate))])
 
     def _turning(self, angle: float) -> float:
-        """Return by how much slip in a direction turns more than one that is steady (<= 0).
+        """Return the excess of the turn of slip over the turn of steady slip; steady if <= 0.
 
-        Steady is a slip that approaches a direction that it would keep, and is there but for
-        _STEADY, or one that does not turn but for rounding.
+        Slip is steady if it approaches a constant direction and is within _STEADY of it, or if it
+        does not turn except by rounding.
         """
         d, n = _axes(angle)
         rate = self._M[1:] @ self._force(d)
@@ -506,10 +508,10 @@ def sticking_impact(
 ) -> StickingImpact:
     """Return the impact that stops all slip: lambda = -M^-1 (1 + E) N^T v (11.72).
 
-    Friction cones are not checked; `friction_needed` is the friction that sticking takes. Where
+    Friction cones are not checked; `friction_needed` is the friction that sticking takes. If
     restitution needs tangential impulses along the slip that they stop, (11.72) can add energy: E
-    is then reduced, for all contacts alike, until no energy is added. Impulses of redundant
-    contacts are those of least norm.
+    is then reduced, equally for all contacts, until no energy is added. Impulses of redundant
+    contacts have the least norm.
 
     Args:
         contacts: All possible contacts.
@@ -537,7 +539,7 @@ def sticking_impact(
     M, before = push.T @ push, N @ qd0
     wanted = -before.reshape(-1, 3)
     wanted[:, 0] *= 1.0 + e
-    # All rows are in m/s, so that a numerical rank makes sense.
+    # All rows are in m/s, so that a numerical rank has a meaning.
     both = np.stack([-before, wanted.ravel()], axis=1)
     plain, full = np.asarray(np.linalg.lstsq(M, both, rcond=1e-12)[0], dtype=float).T
     impulse = without_gain(M, before, plain, full).reshape(-1, 3)

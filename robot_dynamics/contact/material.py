@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How two things behave that touch: friction, restitution, and compliance."""
+"""Contact material of two touching bodies: friction, restitution, and compliance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robot_dynamics.manipulation.hybrid import FrictionCone
 
 _NEAR_ONE = 1e-5  # less loss than this is the limit's, to this part of it
 _LEAST = 0.01  # restitution: below it the damping grows without bound
-# What numbers of a material may be, in the order in which they are looked at.
+# Ranges of the numbers of a material, in the order of the checks.
 _RANGES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
     (("stiffness", "tangential_stiffness"), lambda x: x > 0.0, "a positive number of N/m"),
     (("restitution",), lambda x: 0.0 <= x <= 1.0, "0 to 1"),
@@ -30,19 +30,19 @@ _OF_ELASTIC = ("damping", "tangential_stiffness", "tangential_damping")
 
 @dataclass(frozen=True)
 class Material:
-    """How two things behave that touch.
+    """Contact material of two touching bodies.
 
     Attributes:
-        friction: mu, and gamma of a soft finger; its `most` is not looked at: nothing breaks. A
+        friction: mu, and gamma of a soft finger; its `most` is ignored: contacts do not break. A
             number is mu.
-        stiffness: Of the contact along its normal [N/m]; infinite for a rigid one.
-        restitution: Part of the speed of an impact that is left after it. That of an elastic
-            contact holds at `speed`, see `dissipation`.
-        speed: Of the impacts that the restitution of an elastic contact is for [m/s].
-        damping: D of an elastic contact [N s/m], a linear damper in the place of a restitution
-            (11.74); none by default, for Hunt and Crossley's.
-        tangential_stiffness: K_t of the patch along the surface [N/m] (11.77); infinite for one
-            that does not give way.
+        stiffness: Stiffness of the contact along its normal [N/m]; infinite for a rigid one.
+        restitution: Share of the speed of an impact that remains after it; for an elastic contact
+            at `speed`, see `dissipation`.
+        speed: Impact speed of the restitution of an elastic contact [m/s].
+        damping: D of an elastic contact [N s/m], a linear damper instead of a restitution (11.74);
+            None by default, for Hunt and Crossley's law.
+        tangential_stiffness: K_t of the patch along the surface [N/m] (11.77); infinite for a
+            rigid patch.
         tangential_damping: D_t [N s/m].
     """
 
@@ -98,10 +98,10 @@ class Material:
 
 
 def require_material(contact: str, material: object) -> None:
-    """Refuse what is no material of a contact between two points.
+    """Refuse a value that is not the material of a contact between two points.
 
     Raises:
-        ArgumentError: If it is none, or has torsional friction.
+        ArgumentError: If it is not a `Material`, or has torsional friction.
     """
     if not isinstance(material, Material):
         raise ArgumentError(
@@ -140,8 +140,8 @@ def dissipation(restitution: float, speed: float) -> float:
     def of(y: float) -> float:
         return float(np.expm1(y) / (1.0 + e * np.exp(y)))
 
-    # Of y, the logarithm: a may be so near to 1 / e that no number is between. Zero at y = 0 as
-    # well, positive between, and negative beyond where a would be 1 / e.
+    # Function of the logarithm y, because a can be so near to 1 / e that no float is between. It
+    # is also zero at y = 0, positive between, and negative beyond.
     from scipy.optimize import brentq
 
     most = 1.1 * (1.0 + e) / e

@@ -1,11 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where a mechanism may touch: points on surfaces, and inequalities phi(q) >= 0 (11.1 to 11.4).
+"""Possible contacts: points on surfaces, and inequalities phi(q) >= 0 (11.1 to 11.4).
 
 A point contact is a point of a link, or a ball about it, that must stay in front of a surface of
 the world or of another link. An inequality is any function of the positions that must not become
 negative: the limit of a joint, a cable that holds its length, a loop that can only push. Both have
-a gap phi, a normal t = d phi / dq in joint space (11.25), and the rate of that (11.30).
+a gap phi, a normal t = d phi / dq in joint space (11.25), and the rate of the normal (11.30).
 
 Edges and faces are sets of points: an edge on a plane touches by its two ends, a face by the
 corners of its convex hull (11.6).
@@ -49,12 +49,12 @@ from robot_dynamics.scalar.symbolic import SymbolicScalar
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
 from robot_dynamics.wording import distance
 
-#: What is this far [m, or the unit of an inequality] from what it touches at most, touches.
+#: Largest gap of a touching contact [m, or the unit of an inequality].
 TOUCHING = 1e-3
 #: The farthest point of a round body in a direction of unit length, both in its link's frame.
 Shape = Callable[[Vector3], Vector3]
 
-# What users are to write.
+# Expected types of the user's arguments.
 _SURFACE = "a number from a function of a point r, of its coordinates r.x, r.y and r.z"
 _SHAPE = "a Vector3 from a function of a direction d, of d.x, d.y and d.z"
 _PHI = "a number from a function of a posture p, of p.joint(name) and p.point(link, point)"
@@ -68,20 +68,20 @@ class PointContact:
     """A point of a link, or a ball about it, that must stay in front of a surface.
 
     Attributes:
-        name: Of the contact.
-        link: The link or frame that has the point.
-        point: Where it is in that link's frame (3,) [m].
+        name: Name of the contact.
+        link: Link or frame that has the point.
+        point: Position of the point in that link's frame (3,) [m].
         surface: A function of a point, zero on the surface and negative in free space; see
             `contact.surfaces`.
         on: The link that has the surface, whose frame the function is in; the world by default.
-        radius: Of the ball about the point [m]; none by default.
-        shape: Of a round body about the point in the place of a ball: `(direction) -> Vector3`,
+        radius: Radius of the ball about the point [m]; 0 by default.
+        shape: Shape of a round body about the point instead of a ball: `(direction) -> Vector3`,
             its farthest point in a direction of unit length, both in the link's frame; see
             `ellipsoid` and `disc`. The surface must be flat.
         material: Friction, restitution and compliance of the two.
 
     Raises:
-        ArgumentError: If something is of another type, a number is not finite, or the radius is
+        ArgumentError: If an argument is of another type, a number is not finite, or the radius is
             negative.
     """
 
@@ -178,7 +178,7 @@ class Configuration:
         return self._q[at.start]
 
     def point(self, link: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Vector3:
-        """Return where a point of a link [m] is in the world."""
+        """Return the position of a link's point in the world [m]."""
         if len(point) != 3:
             raise ArgumentError(f"point {point!r:.60} of {link!r}, expected three numbers.")
         X = link_transform(self._model.link(link), self._X0)
@@ -196,11 +196,11 @@ class Inequality:
     """A function of the positions that must not become negative, without friction.
 
     Attributes:
-        name: What it is called in messages.
-        phi: `(posture) -> phi`, written over scalars: it is differentiated and compiled. In metres
-            or radians, about as far as the mechanism is from its limit: what is closed, deep and
-            slow is told by phi and its rate as they are, and the force is along its slope.
-        restitution: Part of the speed at which phi is left after an impact.
+        name: Its name in messages.
+        phi: `(posture) -> phi`, over scalars of any type: it is differentiated and compiled. It
+            should be about the distance from the limit in metres or radians, because thresholds of
+            gap and speed apply to phi and its rate; the force is along its gradient.
+        restitution: Share of the rate of phi that remains after an impact.
     """
 
     name: str
@@ -226,7 +226,7 @@ class Inequality:
 
 
 class _Limit(NamedTuple):
-    """How far a joint is from a limit, on the side that its sign says."""
+    """Distance of a joint from its upper or lower limit."""
 
     joint: str
     limit: float
@@ -260,14 +260,14 @@ def cable(
     second: tuple[str, Sequence[float]],
     restitution: float = 0.0,
 ) -> Inequality:
-    """Return a cable that two points cannot leave each other farther than.
+    """Return a cable, which bounds the distance of two points.
 
     Args:
-        name: Of the cable.
-        length: Of the cable [m].
+        name: Name of the cable.
+        length: Length of the cable [m].
         first: A link and a point of it [m].
-        second: Likewise.
-        restitution: Part of the speed that is left when it becomes taut.
+        second: The other link and its point [m].
+        restitution: Share of the speed that remains when it becomes taut.
 
     Raises:
         ArgumentError: If an argument does not fit, or both points are of one link.
@@ -290,7 +290,7 @@ def cable(
 
 
 class _Cable(NamedTuple):
-    """How much of a cable is left between two points."""
+    """Slack of a cable between two points."""
 
     length: float
     first: tuple[str, Sequence[float]]
@@ -302,7 +302,7 @@ class _Cable(NamedTuple):
 
 
 class _Push(NamedTuple):
-    """How far a loop joint is from where it pushes, along z of its predecessor's frame."""
+    """Gap of a loop joint that only pushes, along z of its predecessor's frame."""
 
     loop: LoopJoint
 
@@ -314,11 +314,12 @@ class _Push(NamedTuple):
 def push_only_loops(robot: Robot) -> tuple[Robot, tuple[Inequality, ...]]:
     """Return a robot without the loop joints that can only push, and these as inequalities.
 
-    What is marked `unilateral` in a description. `rd.Simulation` and `rd.integrate` do this.
+    These are the loop joints marked `unilateral` in a description. `rd.Simulation` and
+    `rd.integrate` call it.
 
     Raises:
-        ArgumentError: If such a joint constrains more than z: what becomes of the rest where it
-            opens, its type does not tell.
+        ArgumentError: If such a joint constrains more than z: its type does not define the other
+            constraints while it is open.
     """
     model = robot.model
     pushing = [loop for loop in model.loops if loop.unilateral]
@@ -351,10 +352,10 @@ def vertices(contact: PointContact, points: ArrayLike) -> tuple[PointContact, ..
 
 
 def outline(points: ArrayLike) -> list[int]:
-    """Return which points of a plane face (n, 3) are corners of its convex hull (11.6).
+    """Return the points of a plane face (n, 3) that are corners of its convex hull (11.6).
 
-    The others carry no load that the corners could not carry: their normals are positive
-    combinations of those of the corners. Of points on a line it is the two ends, of one place one.
+    The corners can carry any load of the others, whose normals are positive combinations of the
+    corners'. Of points on a line these are the two ends, and of equal points one.
     """
     array = points_array("points of a face", points)
     off = array - array.mean(axis=0)
@@ -378,21 +379,22 @@ def outline(points: ArrayLike) -> list[int]:
 
 
 class UndefinedContact(ArgumentError):
-    """A gap or a normal is not finite, or there is none; the message names the contact."""
+    """A gap or a normal is not finite, or undefined; the message names the contact."""
 
 
 class PlacedPoint(NamedTuple):
     """A point contact in terms of a model's bodies.
 
     Attributes:
-        body: The body that has the point.
-        point: In its coordinates.
+        body: Body that has the point.
+        point: The point in its coordinates.
         surface: The surface.
-        base: The body that has the surface; WORLD for the world.
-        frame: From the coordinates of `base` to those of the surface; None if they are the same.
-        radius: Of the ball about the point.
-        shape: Of the round body about the point, in the link's frame.
-        link: From the coordinates of `body` to the link's frame.
+        base: Body that has the surface; WORLD for the world.
+        frame: Transform from the coordinates of `base` to those of the surface; None if they are
+            the same.
+        radius: Radius of the ball about the point.
+        shape: Shape of the round body about the point, in the link's frame.
+        link: Transform from the coordinates of `body` to the link's frame.
     """
 
     body: int
@@ -406,11 +408,11 @@ class PlacedPoint(NamedTuple):
 
 
 def placed(model: Model, contact: PointContact | Inequality) -> PlacedPoint | Inequality:
-    """Return a point contact in terms of a model's bodies, an inequality as it is.
+    """Return a point contact in terms of a model's bodies, an inequality unchanged.
 
     Raises:
         UnknownNameError: If there is no such link.
-        ArgumentError: If both of what touches belongs to one body.
+        ArgumentError: If both sides of the contact belong to one body.
     """
     if isinstance(contact, Inequality):
         return contact
@@ -423,7 +425,7 @@ def placed(model: Model, contact: PointContact | Inequality) -> PlacedPoint | In
             f"contact {contact.name!r} is between parts of one body, expected parts of two bodies."
         )
     frame = None if on is None else on.placement
-    # What the user wrote says whose it is if it fails.
+    # The error of a user's function names the contact.
     what = f"of contact {contact.name!r}"
     surface: PointFunction = partial(_called, f"surface {what}", contact.surface, _SURFACE)
     shape = contact.shape and partial(_called, f"shape {what}", contact.shape, _SHAPE)
@@ -461,8 +463,8 @@ class ContactGeometry(NamedTuple):
 
     Attributes:
         gap: Distance [m].
-        rows: Of the relative velocity along n, t1 and t2 (3, nv), separating if positive.
-        place: Where it is in the world.
+        rows: Rows of the relative velocity along n, t1 and t2 (3, nv), separating if positive.
+        place: Its position in the world.
         axes: t1, t2 and n in the world (3, 3).
     """
 
@@ -481,12 +483,12 @@ def contact_geometry(
     seen: Sequence[Sequence[Scalar]] = (),
     towards: Sequence[Scalar] | None = None,
 ) -> ContactGeometry:
-    """Return gap and rows (11.25): n . (v_sc - v_pc) and likewise along two tangents.
+    """Return gap and rows (11.25): n . (v_sc - v_pc), and the same along two tangents.
 
-    The first tangent is the direction `towards` (3,) in the world, projected; without it tangents
-    jump where the normal is horizontal.
+    The first tangent is the projected direction `towards` (3,) in the world; without it tangents
+    jump if the normal is horizontal.
 
-    An inequality has the row d phi / dq; its tangents, place and axes are zero. Of a point of a
+    An inequality has the row d phi / dq; its tangents, place and axes are zero. For a point of a
     shape contact `seen` has gap, place and normal (7,), by its slot.
     """
     if isinstance(contact, Inequality):
@@ -578,10 +580,10 @@ class ContactTerms(NamedTuple):
         gap: phi (m,) [m, or the unit of an inequality].
         T: Normals in joint space as columns (nv, m), t = d phi / dq (11.25).
         rate: phi' = T^T qd (m,).
-        drift: What T changes by, Tdot^T qd (m,): phi'' = T^T qdd + drift.
+        drift: Rate of T times qd, Tdot^T qd (m,): phi'' = T^T qdd + drift.
         along: Rows of the relative velocity along two tangents (m, 2, nv).
-        along_drift: What these change by, times qd (m, 2).
-        place: Where points are in the world (m, 3) [m].
+        along_drift: Rates of these rows times qd (m, 2).
+        place: Positions of the points in the world (m, 3) [m].
         axes: Tangents and normal in the world, t1, t2, n (m, 3, 3).
     """
 
@@ -629,7 +631,7 @@ def named_contacts(
 
 
 class Contacts:
-    """What of a robot may touch, compiled: gaps, normals in joint space and their rates.
+    """Compiled contacts of a robot: gaps, normals in joint space and their rates.
 
         contacts = Contacts(robot, [PointContact("foot", "foot"), cable(...)])
         terms = contacts(q, qd)  # terms.gap, terms.T, terms.rate, terms.drift
@@ -637,16 +639,16 @@ class Contacts:
     Attributes:
         robot: The mechanism.
         items: The contacts, in the order of all arrays.
-        names: Theirs.
-        restitution: Of each (m,).
-        friction: mu of each (m,); zero of inequalities.
+        names: Names of the contacts.
+        restitution: Restitution of each (m,).
+        friction: mu of each (m,); zero for inequalities.
 
     Args:
         robot: The mechanism.
         items: Point contacts and inequalities.
 
     Raises:
-        ArgumentError: If two have one name, there are none, or one moves nothing.
+        ArgumentError: If two have one name, the list is empty, or a contact moves nothing.
         UnknownNameError: If a link does not exist.
     """
 
@@ -700,10 +702,9 @@ class Contacts:
         qd: Sequence[Scalar],
         towards: Sequence[Sequence[Scalar] | None] | None = None,
     ) -> tuple[list[ContactGeometry], list[list[Scalar]], list[list[Scalar]]]:
-        """Return all contacts, and what their rows make of qd (m, 3) and change by, traceable.
+        """Return all contacts, relative velocities (m, 3), and their rates at qdd = 0. Traceable.
 
-        Both along n, t1, t2: the relative velocity, and what its rate is without qdd. `towards`
-        is that of each, see `contact_geometry`.
+        Both are along n, t1, t2. `towards` has a direction for each, see `contact_geometry`.
         """
         model = self.robot.model
         towards = [None] * len(self.items) if towards is None else towards
@@ -741,7 +742,7 @@ class Contacts:
 
 
 def state_of(contacts: Contacts, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
-    """Return positions (nq,) and velocities (nv,) of what touches, checked.
+    """Return checked positions (nq,) and velocities (nv,) of the mechanism.
 
     Raises:
         ArgumentError: If an argument does not fit.
@@ -757,12 +758,13 @@ def state_of(contacts: Contacts, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Ar
 def closed_contacts(
     contacts: Contacts, terms: ContactTerms, closed: Sequence[int | str] | None
 ) -> list[int]:
-    """Return the places of closed contacts: those given, or all, which have to touch then.
+    """Return the indices of closed contacts: the given ones, or all, which must then touch.
 
-    They are given by places or names.
+    They are given by index or name.
 
     Raises:
-        ArgumentError: If there is no such place, one gives way, or one of all does not touch.
+        ArgumentError: If an index is out of range, a contact is soft, or (without given ones) one
+            does not touch.
     """
     count, expected = len(contacts.names), "names, or places from 0 to"
     given = range(count) if closed is None else closed
@@ -796,7 +798,7 @@ def closed_contacts(
 
 
 def require_rigid(item: PointContact | Inequality, where: str) -> None:
-    """Refuse a contact that gives way, where there is no law for it.
+    """Refuse a soft contact, if there is no law for it.
 
     Raises:
         ArgumentError: If it does.

@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Convex bodies that touch each other: spheres, boxes, capsules, cylinders, convex hulls, planes.
+"""Contact of convex bodies: spheres, boxes, capsules, cylinders, convex hulls, planes.
 
-Where two of them touch is found anew in every time step, by MuJoCo's collision detection: up to
-eight points, each with its gap and its normal. Of curved bodies it is one point for each place
-that is near, of flat faces the corners of what they have in common.
+In every time step MuJoCo's collision detection finds up to eight contact points of two bodies,
+each with its gap and its normal. Curved bodies have one point for each near place, flat faces the
+corners of their intersection.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ class Solid:
     """A convex body that is fixed to a link; made by `Solid.sphere` and the others.
 
     Attributes:
-        link: The link or frame; the root link for what stands in the world.
-        kind: What it is.
+        link: The link or frame; the root link for bodies fixed to the world.
+        kind: Its kind.
         size: Sphere: radius. Box: lengths along x, y, z. Capsule: radius, length of the
             cylindrical part. Cylinder: radius, length. [m]
-        pose: Where it is in the link's frame (4, 4). All are centred there but convex hulls;
-            capsules and cylinders are along z, planes across it, z into free space.
-        points: Whose convex hull it is (n, 3) [m], in the frame of `pose`; none of other kinds.
+        pose: Its pose in the link's frame (4, 4). All kinds except convex hulls are centred there.
+            Capsules and cylinders are along z; planes are normal to z, which points into free
+            space.
+        points: Points of a convex hull (n, 3) [m], in the frame of `pose`; empty for other kinds.
 
     Raises:
         ArgumentError: If sizes, pose or points do not fit.
@@ -133,15 +134,15 @@ class ShapeContact:
     """Two solids that may touch.
 
     Attributes:
-        name: Of the contact; its points are numbered from 1 if there may be several.
-        first: The solid that forces of the contact act on; those on the other are opposite.
-        second: The other, on a link that moves against the first one's, or in the world.
+        name: Name of the contact; its points are numbered from 1 if there can be several.
+        first: Solid on which the contact forces act; those on the other are opposite.
+        second: Other solid, on a link that moves relative to the first one's, or in the world.
         material: Friction, restitution and compliance of the two, the latter of each point.
-        points: How many points they touch with at most; those that are deepest are kept. By
-            default one of spheres, two of capsules, eight of two boxes, and four of others.
+        points: Largest number of points, of which the deepest are kept. By default one for
+            spheres, two for capsules, eight for two boxes, and four for others.
 
     Raises:
-        ArgumentError: If two planes are to touch, or the number of points is not from 1 to 8.
+        ArgumentError: If both solids are planes, or the number of points is not from 1 to 8.
     """
 
     name: str
@@ -200,7 +201,7 @@ def seen_points(model: Model, contact: ShapeContact, first: int) -> list[SeenPoi
     Args:
         model: The mechanism.
         contact: The contact.
-        first: Place of its first point among those of all shape contacts.
+        first: Index of its first point among those of all shape contacts.
 
     Raises:
         UnknownNameError: If there is no such link.
@@ -215,19 +216,19 @@ def seen_points(model: Model, contact: ShapeContact, first: int) -> list[SeenPoi
 
 
 def collision_solids(description: Description, link: str) -> tuple[Solid, ...]:
-    """Return the collision geometry of a link; of a mesh its convex hull.
+    """Return the collision geometry of a link; for a mesh its convex hull.
 
     Raises:
         ArgumentError: If the description is something else.
         UnknownNameError: If there is no such link.
-        RobotDynamicsError: If it has none, or some that cannot be read; trimesh reads meshes.
+        RobotDynamicsError: If it has none, or an unreadable part; trimesh reads meshes.
     """
     _require_description(description)
     names = [one.name for one in description.mechanism.links]
     if link not in names:
         raise UnknownNameError("link", link, names)
     for problem in description.diagnosis.warnings:
-        # One that is left out would be missing unseen.
+        # Omitting one would be unnoticed.
         if (
             problem.element == f"link {link!r}"
             and "the <collision> is left out" in problem.message
@@ -249,22 +250,22 @@ def contacts_of(
     pairs: Iterable[tuple[str | Solid, str | Solid]],
     material: Material | None = None,
 ) -> tuple[ShapeContact, ...]:
-    """Return what two links touch with after their collision geometry.
+    """Return the shape contacts of pairs of links, from their collision geometry.
 
         cell = load_description("cell.urdf")
         touching = contacts_of(cell, [("left_finger", "cup"), ("cup", Solid.plane("world"))])
         sim = rd.Simulation(rd.load(cell), contacts=touching)
 
-    They are called "cup on world"; several of one name are numbered, "cup on world (1)".
+    Their names are like "cup on world"; several of one name are numbered, "cup on world (1)".
 
     Args:
         description: The robot's.
-        pairs: Links that may touch each other, or solids in their place.
-        material: Of all of them.
+        pairs: Links that may touch each other, or solids instead.
+        material: Material of all contacts.
 
     Raises:
-        ArgumentError: If there are other things than pairs.
-        RobotDynamicsError: As `collision_solids` does.
+        ArgumentError: If `pairs` are not pairs.
+        RobotDynamicsError: As in `collision_solids`.
     """
     _require_description(description)
     if not isinstance(pairs, Iterable):

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Soft contact (11.8): springs and dampers on a massless patch of surface, with friction.
 
-The patch is pressed in by z and moved along the surface by x, with the body while that touches and
-sticks. Along the normal, with the penetration d of the body, its rate d' and no pull,
+The patch is pressed in by z and moved along the surface by x, together with the body while it
+touches and sticks. Along the normal, with the penetration d of the body, its rate d' and no pull,
 
     f_n = max(0, K d + D d')  where d = z,   else 0                                    (11.74)
     D z' = -(K z - f_n),   z relaxes after the body has left                            (11.73)
 
-and along the surface, f_stick = -K_t x - D_t v being what would make the patch stick,
+and along the surface, with f_stick = -K_t x - D_t v the force of a sticking patch,
 
     f_t = f_stick, but no larger than mu f_n                                     (11.78), (11.79)
     D_t x' = -(K_t x + f_t)                                                             (11.77)
@@ -16,11 +16,12 @@ and along the surface, f_stick = -K_t x - D_t v being what would make the patch 
 Hunt and Crossley's contact is the case D = K d times a constant. The functions of forces are those
 of the book, for any forward dynamics.
 
-Steps take the mean force of their way into the surface: of the spring what it stores more, over
-that way (a discrete gradient), of a damper the integral of its force. With the rate in the middle
-of a step these do exactly the work that is stored and lost, also where a contact begins or ends
-within a step, however stiff it is. The law is linear in the velocity at the end where a contact
-goes on; elsewhere Newton's method finds it, in passes of the problem with all contacts.
+Steps use the mean force over the penetration of the step: for the spring the increase of its
+energy over the penetration (a discrete gradient), for a damper the integral of its force. With the
+rate in the middle of a step these do exactly the work that is stored and lost, also if a contact
+begins or ends within a step, for any stiffness. The law is linear in the velocity at the end of
+the step while a contact persists; otherwise Newton's method solves it, in passes of the problem
+with all contacts.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from robot_dynamics.compile.routine import Matrix, routine
 
 
 def normal_force(stiffness: ArrayLike, damping: ArrayLike, depth: Array, rate: Array) -> Array:
-    """Return f_n (...,) [N] of what penetrates (11.74).
+    """Return f_n (...,) [N] of a penetrating body (11.74).
 
     Args:
         stiffness: K [N/m].
@@ -45,7 +46,7 @@ def normal_force(stiffness: ArrayLike, damping: ArrayLike, depth: Array, rate: A
 
 
 def relaxed(stiffness: ArrayLike, damping: ArrayLike, z: Array, time: float) -> Array:
-    """Return what is left of a displacement z (...,) that nothing holds: z e^(-K t / D)."""
+    """Return the relaxation of a free displacement z (...,): z e^(-K t / D)."""
     K, D = np.asarray(stiffness, dtype=float), np.asarray(damping, dtype=float)
     rate = np.divide(K, D, out=np.full(np.broadcast(K, D).shape, np.inf), where=D > 0.0)
     return np.asarray(np.where(z != 0.0, z, 0.0) * np.exp(-rate * time))
@@ -74,20 +75,20 @@ def friction_force(
 
 @routine
 def normal_impulse(law: Matrix, i: int, end: float, h: float) -> float:
-    """Return the impulse [N s] of a contact along its normal in a step; none where negative.
+    """Return the impulse [N s] of a contact along its normal in a step; zero instead of negative.
 
-    With the way w = max(d, least) and V = K w^2 / 2, from d0 to d1 by the mean velocity,
-    P = h (V1 - V0) / (d1 - d0) + min(D (w1 - w0), most (w1 - w0) + held) + loss (V1 - V0).
+    With w = max(d, least) and V = K w^2 / 2, from d0 to d1 by the mean velocity, P = h (V1 - V0) /
+    (d1 - d0) + min(D (w1 - w0), most (w1 - w0) + held) + loss (V1 - V0).
 
     Args:
-        law: Of each contact (c, 10): K; D; the `most` of D, which stops what comes in a step, 2 m
-            / h: beyond that it would be turned back; the impulse `held` in the last step, which
-            D may bear besides; the `loss` of Hunt and Crossley's contacts, D over K d; the
+        law: Parameters of each contact (c, 10): K; D; the largest D, `most` = 2 m / h, which stops
+            the body in a step and does not reverse it; the impulse `held` in the last step, which
+            D can carry in addition; the `loss` of Hunt and Crossley's contacts, D over K d; the
             `least` depth, of the patch, beyond which the body touches; d0; the velocity u at the
-            end at which it was linearised last, and between which two it is to be found.
-        i: Which of them.
+            end at which it was linearised last, and the two bounds of u.
+        i: Index of the contact.
         end: d1.
-        h: The step [s].
+        h: Time step [s].
     """
     K, least, start = law[i, 0], law[i, 5], law[i, 6]
     first, last = max(start, least), max(end, least)
@@ -103,7 +104,7 @@ def normal_impulse(law: Matrix, i: int, end: float, h: float) -> float:
 
 @routine
 def normal_slope(law: Matrix, i: int, end: float, h: float) -> float:
-    """Return by how much `normal_impulse` grows with the rate at the end of the step [kg]."""
+    """Return the slope of `normal_impulse` by the rate at the end of the step [kg]."""
     K, least, start = law[i, 0], law[i, 5], law[i, 6]
     first, last = max(start, least), max(end, least)
     way, inside, bend, drag = last - first, 0.0, 0.0, 0.0

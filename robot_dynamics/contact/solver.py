@@ -15,17 +15,17 @@ equations with kinks,
     normals:          F = P_n - max(y_n, 0)
     tangents:         F = P_t - y_t min(1, mu max(y_n, 0) / |y_t|)
 
-which vanish exactly if the laws are met. All directions of a disc have one r, the smallest.
-Pyramids of four sides, on request, have the law of each direction by itself,
+which are zero exactly if the laws are satisfied. All directions of a disc have one r, the
+smallest. Pyramids of four sides, on request, have a separate law for each direction,
 
     |P_k| <= mu P_n;  F = P_k - min(max(y_k, -mu max(y_n, 0)), mu max(y_n, 0)),
 
-so that impulses reach sqrt(2) mu P_n at the corners. A
-semi-smooth Newton method solves them, which ends exactly, after one or two linear systems if it
-starts from the impulses of the step before; steps that do not bring F down are taken in part.
-Where it does not end, sweeps over the contacts (projected block Gauss-Seidel) bring it nearer.
-Where these do not help, as with much friction between very different masses, Newton's method goes
-on with other r, drawn over many decades: solutions stay, but traps of |F| do not.
+so that impulses reach sqrt(2) mu P_n at the corners. A semi-smooth Newton method solves them. It
+ends exactly, after one or two linear systems if it starts from the impulses of the last step;
+steps that do not reduce F are shortened. If it does not converge, sweeps over the contacts
+(projected block Gauss-Seidel) improve the start. If these do not help, for example with high
+friction between very different masses, Newton's method continues with other r, drawn over many
+decades: solutions do not depend on r, but local minima of |F| do.
 
 With W = J H^-1 J^T + R, of compliances R, a slope of the equations is N + A r J H^-1 J^T, A being
 that of the projection and N = 1 - A + A r R of one contact each. A Newton step is hence
@@ -35,12 +35,12 @@ that of the projection and N = 1 - A + A r R of one contact each. A Newton step 
 a linear system of the size of the velocities, however many contacts there are.
 
 In terms of cones: with the velocity u' = (u_n + mu |u_t|, u_t), P is in the friction cone, u' in
-its dual, and P . u' = 0 (de Saxce). This complementarity of cones is not that of a quadratic
-program, which would lift what slides. `residuals` says how well impulses meet it, and
-`pyramid_impulses` solves the same with pyramids of any number of sides, by another method.
+its dual, and P . u' = 0 (de Saxce). This complementarity of cones differs from that of a quadratic
+program, which would lift sliding bodies. `residuals` returns the errors of impulses, and
+`pyramid_impulses` solves the same problem with pyramids of any number of sides, by another method.
 
-Rows that depend on one another leave impulses open, such as those of four corners of one face. W
-is then singular; a shift of R in the slopes alone chooses impulses near those of the start.
+Dependent rows, such as those of four corners of one face, do not determine the impulses. W is then
+singular; a shift of R in the slopes alone selects impulses near those of the start.
 """
 
 from __future__ import annotations
@@ -76,19 +76,18 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownName
 #: Friction cones: round ones, or pyramids |P_k| <= mu P_n along each tangent.
 Cone = Literal["round", "pyramid"]
 CONES = ("round", "pyramid")
-#: What is added to R in slopes, in parts of the mean diagonal of W. Rows may depend on one
-#: another; motion along impulses that they leave open, and which rounding gives, would else turn
-#: tangential ones from system to system.
+#: Shift of R in slopes, as a share of the mean diagonal of W. With dependent rows, rounding along
+#: undetermined impulses would otherwise turn tangential ones from system to system.
 SHIFT = 1e-7
 _TINY = 1e-300
 _INFINITE = float("inf")
-#: Part of the largest impulse that is left as an error at most.
+#: Largest error, as a share of the largest impulse.
 TOLERANCE = 1e-11
 _NEWTON = 20  # linear systems before sweeps are asked
 _SHORTEST = 0.01  # part of a Newton step
 _SWEEPS = 60
 _ROUNDS = 4
-# Then other r, which lead elsewhere: a few are enough if masses differ by 1e6 and mu is above one.
+# Number of trials with other r: a few are enough if masses differ by 1e6 and mu is above one.
 _RESTARTS = 500
 _AFRESH = 8  # one of so many begins at other impulses, the others at those of the one before
 _ENOUGH = 1e-7  # part of the largest impulse that is no reason to try them
@@ -96,15 +95,15 @@ _NEAR = 1e-6  # F that the r of before bring to zero
 
 
 class Residuals(NamedTuple):
-    """How well impulses meet the laws of contact: zero if they do.
+    """Errors of the laws of contact: zero if impulses satisfy them.
 
     Attributes:
-        separation: The largest speed at which something goes into something else [m/s].
-        cone: The largest part of a tangential impulse that is outside of its cone [N s], or of a
-            normal one that pulls.
+        separation: Largest speed of penetration [m/s].
+        cone: Largest excess of a tangential impulse over its cone, or of a pulling normal one [N
+            s].
         complementarity: The largest P_n u_n of a contact [J].
-        dissipation: The largest of `P_t . u_t + mu P_n |u_t|` [J]: what slip loses too little.
-        holding: The largest velocity of rows that hold [m/s].
+        dissipation: Largest `P_t . u_t + mu P_n |u_t|` [J]: the dissipation missing during slip.
+        holding: Largest velocity of rows that hold [m/s].
     """
 
     separation: float
@@ -122,7 +121,7 @@ def residuals(
     width: int = 3,
     cone: Cone = "round",
 ) -> Residuals:
-    """Return how well impulses meet the laws.
+    """Return the errors of impulses in the laws.
 
     Args:
         u: Velocities with the impulses, W P + c (b + w c,).
@@ -130,8 +129,8 @@ def residuals(
         friction: mu of each contact (c,).
         holding: Number of rows that hold, b.
         width: Rows of each contact, w.
-        cone: "round", or "pyramid": then the size of an impulse is its largest component, and that
-            of slip the sum of both.
+        cone: "round", or "pyramid": then the size of an impulse is its largest component, and the
+            size of slip the sum of both.
     """
     of_u, of_P = u[holding:].reshape(-1, width), P[holding:].reshape(-1, width)
     pyramid = cone_is_pyramid(cone)
@@ -221,8 +220,8 @@ class ContactProblem(NamedTuple):
     compliance: Vector  #: R, by how much rows give way to their own impulses (m,).
     P: Vector  #: Impulses to start from, then those found (m,).
     touching: Mask  #: Which contacts may push (c,); the others have no impulse.
-    #: Directions of slip that are known (m,): unit vectors along the tangents of contacts that
-    #: resist with -mu P_n along them whatever u_t is; zero of all others. For round cones.
+    #: Known directions of slip (m,): unit vectors along the tangents of contacts that resist with
+    #: -mu P_n along them for any u_t; zero for all others. For round cones.
     slide: Vector
     pressed: Mask  #: Which contacts push (c,).
     slipping: Mask  #: Which of them are at the edge of their disc or square (c,).
@@ -241,12 +240,12 @@ class ContactSolver:
     Args:
         holding: Number of rows that hold, b.
         friction: mu of each contact that opens (c,).
-        width: Rows of each of those, w.
-        freedoms: Velocities that they move, nv.
+        width: Number of rows of each of these, w.
+        freedoms: Number of velocities, nv.
         cone: "round" or "pyramid".
 
     Attributes:
-        problem: What is solved, in place; its arrays are attributes as well.
+        problem: The problem, solved in place; its arrays are attributes as well.
     """
 
     def __init__(
@@ -261,7 +260,7 @@ class ContactSolver:
         )  # fmt: skip
         self.H, self.J, self.HJ, self.c, self.compliance, self.P = problem[:6]
         self.touching, self.slide, self.pressed, self.slipping, self.error = problem[6:11]
-        #: Solves the problem; returns how many linear systems it took.
+        #: Solves the problem; returns the number of linear systems.
         self.run = solve_contacts.bind(problem)
 
     @property
@@ -272,7 +271,7 @@ class ContactSolver:
 
 @routine
 def solve_contacts(problem: ContactProblem) -> int:
-    """Replace impulses P by those that meet the laws; return how many systems it took."""
+    """Replace impulses P by those that satisfy the laws; return the number of linear systems."""
     H, J, HJ, c, compliance = problem.H, problem.J, problem.HJ, problem.c, problem.compliance
     P, touching, mu, pressed = problem.P, problem.touching, problem.mu, problem.pressed
     slipping, error, holding = problem.slipping, problem.error, problem.holding
@@ -313,11 +312,11 @@ def solve_contacts(problem: ContactProblem) -> int:
                 for i in range(contacts):
                     pressed[i] = ratio[i] >= 0.0
                     slipping[i] = ratio[i] >= 0.0 and ratio[i] < 1.0
-            # One system more than needed makes the last digits right.
+            # One more linear system makes the last digits right.
             if left <= (TOLERANCE if count > 0 else 0.01 * TOLERANCE) or not left < _INFINITE:
                 break
             for i in range(contacts if systems == 0 and cold else 0):
-                # Nothing is known: all that touches sticks, however little separates it.
+                # Initial guess: all touching contacts stick, also those that separate slightly.
                 if touching[i] and ratio[i] != 0.0:
                     ratio[i] = 1.0 if mu[i] > 0.0 else 0.0
                     for k in range(holding + i * width, holding + (i + 1) * width):
@@ -326,7 +325,7 @@ def solve_contacts(problem: ContactProblem) -> int:
             size = 0.0
             for k in range(m):
                 size += F[k] * F[k]
-            # Where a step does not bring F down it is taken in part.
+            # If a step does not reduce F, it is shortened.
             if size > (1.0 - 0.2 * part) * before and part > _SHORTEST:
                 part *= 0.5
                 for k in range(m):
@@ -433,7 +432,7 @@ def velocities(
 def contact_laws(
     problem: ContactProblem, u: Vector, r: Vector, F: Vector, ratio: Vector, along: Vector
 ) -> float:
-    """Write F, and what slips how; return the largest of F in parts of the largest impulse."""
+    """Write F and the states of slip; return the largest F as a share of the largest impulse."""
     c, P, touching, slide = problem.c, problem.P, problem.touching, problem.slide
     mu, holding, width, pyramid = problem.mu, problem.holding, problem.width, problem.pyramid
     largest, worst = _TINY, 0.0
@@ -604,7 +603,7 @@ def slipping_slopes(
 def sweep(
     problem: ContactProblem, r: Vector, shift: float, A: Matrix, order: Vector, z: Vector
 ) -> None:
-    """Go over the contacts, each solved with the others held; what holds is solved at once."""
+    """Solve each contact with the others held; rows that hold are solved together."""
     H, J, HJ, c, compliance = problem.H, problem.J, problem.HJ, problem.c, problem.compliance
     P, touching, slide, mu = problem.P, problem.touching, problem.slide, problem.mu
     holding, width, pyramid = problem.holding, problem.width, problem.pyramid

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Surfaces that points of the object touch: functions of a point in the world.
 
-A surface is where its function is zero, free space where it is negative, as in
-`manipulation.hybrid.Environment`. The function need not be a distance: it is divided by the length
-of its gradient, which is exact to first order at the surface. Anything written over scalars will
-do, of the coordinates r.x, r.y and r.z of a point r: it is differentiated and compiled. Those
-below other engines know as well.
+The function is zero on the surface and negative in free space, as in
+`manipulation.hybrid.Environment`. It need not be a distance: it is divided by the length of its
+gradient, which is exact to first order at the surface. It can be any function over scalars of the
+coordinates r.x, r.y and r.z of a point r: it is differentiated and compiled. Other engines support
+only the functions below.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Optional abilities of control laws, a class each.
+"""Optional abilities of control laws, one class each.
 
-A law has an ability if it derives from its class; callers ask by `isinstance`. An ability that a
-law has not is therefore absent, and needs no placeholder in it.
+A law has an ability if it derives from its class; callers test by `isinstance`. A law needs no
+placeholder for an ability that it does not have.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from robot_dynamics.manipulation.hybrid import Contact
 
 @dataclass(frozen=True)
 class GraspFacts:
-    """How the arms of a law hold their object.
+    """Grasp of the object by the arms of a law.
 
     Attributes:
         contacts: Contact of each arm with the object; None for rigid grasps.
@@ -48,7 +48,7 @@ class HoldsObject(ControlLaw):
     """A law of arms that hold an object.
 
     Attributes:
-        grasp: How they hold it.
+        grasp: Their grasp.
     """
 
     grasp: GraspFacts
@@ -185,7 +185,7 @@ class TakesReferences(HoldsObject):
         """
 
     def plan_checks(self, plan: Any) -> Sequence[PlanCheck]:
-        """Return checks of whether contacts and surfaces bear a plan, besides the arms' reach."""
+        """Return checks of contacts and surfaces for a plan, in addition to the arms' reach."""
         return ()
 
 
@@ -207,12 +207,12 @@ class TouchesSurfaces(ABC):
         """Return the forces on a surface of a wrench (6,) in its frame, angular first.
 
         Raises:
-            RobotDynamicsError: If the surface does not bear it.
+            RobotDynamicsError: If the surface cannot exert it.
         """
 
 
 class MonitorsSlip(ABC):
-    """Ability to predict slip of contacts; there may be none that can slip."""
+    """Ability to predict slip of contacts; there may be no contact that can slip."""
 
     @property
     @abstractmethod
@@ -244,7 +244,7 @@ class SensesObject(ABC):
         """Take measurements for the steps that follow.
 
         Args:
-            pose: Of the object in the world, x y z qx qy qz qw (7,), if the law `senses`.
+            pose: Pose of the object in the world, x y z qx qy qz qw (7,), if the law `senses`.
             twist: Its angular velocity and the velocity of its origin, world axes (6,).
             contact_force: Forces by the object on the surfaces (C,); None to estimate them.
 
@@ -275,7 +275,7 @@ class TunesGains(ABC):
             settings: The new settings; only their gains are used.
 
         Raises:
-            GainError: If the sampled loop with its delay is unstable with them; nothing changes.
+            GainError: If the sampled loop with its delay is unstable with them; no gain changes.
         """
 
 

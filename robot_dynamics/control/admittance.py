@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Admittance: the reference of the object gives way to wrenches, and a stiff servo follows it.
 
-With x_d the reference that is asked for and x_c that which is followed, e = x_c - x_d, a rotation
-vector and a displacement in world axes, obeys
+With x_d the desired reference and x_c the followed one, e = x_c - x_d, a rotation vector and a
+displacement in world axes, obeys
 
     M e'' + D e' + K e = h,
 
-with h the wrench from outside on the object about its origin. M, D and K are chosen by world axis,
-inertia included; the servo of the hybrid law, whose stiffness is not seen from outside but for its
-error, makes the object follow x_c, as drives that take positions would.
+with h the external wrench on the object about its origin. M, D and K are set for each world axis.
+The servo of the hybrid law makes the object follow x_c, as position-controlled drives would; its
+own stiffness appears only in its tracking error.
 
 N. Hogan, ASME Journal of Dynamic Systems, Measurement, and Control 107(1), 1985 (the idea);
 F. Caccavale, P. Chiacchio, A. Marino, L. Villani, IEEE/ASME Transactions on Mechatronics 13(5),
@@ -119,7 +119,7 @@ class Compliance:
 
     Attributes:
         state: e, its rate and its acceleration (18,); see `admittance_program`.
-        M: By axis (6,), angular first; D and K likewise.
+        M: By axis (6,), angular first; also D and K.
         exact: e and e' after a period from e, e' and h (6, 2, 3).
     """
 
@@ -176,19 +176,19 @@ class Compliance:
 
 
 class SetPoints:
-    """Positions of the arm joints at which the arms hold the object where it is wanted.
+    """Positions of the arm joints at which the arms hold the object at its reference.
 
-    From one control period to the next one Newton step is taken, near to the posture of the start
-    in the metric of inertia. It leaves an error of second order in the motion of a period, which
-    the next one takes away. No joint goes beyond its limits of position and velocity, as towards a
-    pose out of reach; the tracking limit ends control then.
+    In each control period there is one Newton step, near to the posture of the start in the metric
+    of inertia. Its error is of second order in the motion of a period, and the next step removes
+    it. No joint exceeds its limits of position and velocity, even if the reference is out of
+    reach; then the tracking limit ends control.
 
     Args:
         system: Arms without loops of their own, and object.
         safety: Limits of positions and velocities.
         contacts: How each arm holds the object; rigidly by default.
         period: Of control [s].
-        posture: How fast self-motion goes to the posture [1/s].
+        posture: Rate at which self-motion returns to the posture [1/s].
     """
 
     def __init__(
@@ -233,7 +233,7 @@ class SetPoints:
 
 
 class CompliantReference:
-    """The reference that gives way to the wrench from outside, and set points that follow it.
+    """Reference that gives way to the external wrench, and set points that follow it.
 
     Args:
         law: The servo that follows it.
@@ -252,7 +252,7 @@ class CompliantReference:
         self.points: SetPoints | None = None
         if law.system.internal_chains is None:
             own = law.settings.posture
-            # As a servo of that bandwidth and damping goes there in the end.
+            # Final rate of a servo with that bandwidth and damping.
             rate = own.bandwidth / max(2.0 * own.damping_ratio, 1.0)
             self.points = SetPoints(law.system, law.safety, law.grasp.contacts, law.period, rate)
 
@@ -288,12 +288,12 @@ class AdmittanceLaw(HybridLaw, CommandsPositions):
     """The hybrid law on a reference that gives way to the wrenches at the grasps.
 
     The wrench counts from the end of the ramp on. Without measured wrenches the reference comes to
-    rest where it is displaced to; it does not come back, for the object may lean on something.
+    rest where it is, and does not return, because the object may lean on something.
 
     Attributes:
-        inertia: Lambda (6, 6) at the beginning of the path that was checked last, about the
-            object's origin, angular first; None before.
-        compliant: The reference that gives way.
+        inertia: Lambda (6, 6) at the beginning of the last checked path, about the object's
+            origin, angular first; None before.
+        compliant: Reference that gives way.
     """
 
     stiff = False
@@ -445,8 +445,8 @@ def _on_a_surface(
 ) -> Array:  # fmt: skip
     """Return the matrix of a control period of one axis, in contact with a surface.
 
-    The object obeys x'' = u - k x with u the servo's command, held and `delay` periods late; what
-    is measured of the surface is h = - stiffness x.
+    The object obeys x'' = u - k x with u the command of the servo, held and `delay` periods late;
+    the measured force of the surface is h = -stiffness x.
     """
     T, gains = settings.period, servo_gains(settings.object)
     M, D, K = compliance.M[axis], compliance.D[axis], compliance.K[axis]

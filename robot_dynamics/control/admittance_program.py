@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an admittance computes in a control period, as traced programs.
+"""Traced programs of an admittance in a control period.
 
-Six-vectors are angular first, in world axes and about the object's origin, where nothing else is
-said. What moves is a state (18,): e, e' and e''.
+Six-vectors are angular first, in world axes and about the object's origin, unless stated
+otherwise. The state (18,) is e, e' and e''.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ ROW = ACCELERATION.stop  # what of a row of the reference is displaced
 #: Of `advance`: exact steps (6, 2, 3), M, D, K (6,), dead bands, largest moment and force, largest
 #: speeds, largest displacements (6,), time to brake over [s], period [s].
 ADVANCE_PARAMETERS = 36 + 18 + 4 + 12 + 2
-#: Of `outside_wrench`: mass, centre of mass (3,), inertia about it (3, 3), weight (3,), what the
-#: filter keeps in a period.
+#: Of `outside_wrench`: mass, centre of mass (3,), inertia about it (3, 3), weight (3,), decay of
+#: the filter in a period.
 WRENCH_PARAMETERS = 17
 _NO_TURN = (0.0, 0.0, 0.0, 1.0)
 _TINY = 1e-30
@@ -53,12 +53,12 @@ def _matrix(quaternion: Sequence[Scalar]) -> Rotation:
 
 
 def wrench_program() -> Program:
-    """Wrench from outside on the object: see `admittance.WrenchEstimate`.
+    """External wrench on the object: see `admittance.WrenchEstimate`.
 
-    Inputs: smoothed wrench about the centre of mass (6,), momentum (6,) of the period before, pose
+    Inputs: smoothed wrench about the centre of mass (6,), momentum (6,) of the last period, pose
     (7,) and twist (6,) of the object, wrench of contacts (6,) in its axes, about its centre of
-    mass, time since the period before [s], and 1 if there was one, else 0.
-    Outputs: the smoothed wrench about the centre of mass, the momentum, the wrench.
+    mass, time since the last period [s], and 1 if there was one, else 0. Outputs: the smoothed
+    wrench about the centre of mass, the momentum, the wrench.
     """
 
     def run(
@@ -108,7 +108,7 @@ def advance_program() -> Program:
             a = exact[6 * i : 6 * i + 6]
             now = dot(a[:3], [e[i], rate[i], push[i]])
             wanted = dot(a[3:], [e[i], rate[i], push[i]])
-            # Velocity dampers: the nearer to its limit, the slower e may go there.
+            # Velocity dampers: e approaches its limit the more slowly, the nearer it is.
             most = minimum(speed[i], (reach[i] - e[i]) / brake)
             least = maximum(-speed[i], (-reach[i] - e[i]) / brake)
             v = minimum(maximum(wanted, least), most)
@@ -130,7 +130,7 @@ def advance_program() -> Program:
 def _counted(
     h: Sequence[Scalar], bands: Sequence[Scalar], largest: Sequence[Scalar]
 ) -> list[Scalar]:
-    """Return what counts of a wrench (6,): beyond the dead bands, up to the largest."""
+    """Return the counted part of a wrench (6,): beyond the dead bands, up to the largest."""
     counted = []
     for part, band, most in zip((h[:3], h[3:]), bands, largest, strict=True):
         size = norm(part)
@@ -140,7 +140,7 @@ def _counted(
 
 
 def displaced_program() -> Program:
-    """A row of the reference (19,), displaced by a state (18,): x_c in the place of x_d."""
+    """A row of the reference (19,), displaced by a state (18,): x_c instead of x_d."""
 
     def run(row: Any, state: Any, block: Any) -> dict[str, Any]:
         e, rate, acceleration = state[E], state[RATE], state[ACCELERATION_OF_E]
@@ -164,22 +164,23 @@ def displaced_program() -> Program:
 
 
 def joint_step_program(system: GraspSystem, rows: ArrayLike) -> Program:
-    """Positions of the model one Newton step nearer to where the contacts are closed.
+    """Positions of the model after one Newton step that closes the contacts.
 
-    The step is that of all steps nearest to one towards a posture, d, in the metric of inertia:
-    with K the constraints that arms have to satisfy and x how far they are from it,
+    Among all steps that close the contacts it is the one nearest to d, a step towards a posture,
+    in the metric of inertia. With K the constraints on the arms and x their position error, it is
     d - H^-1 K^T (K H^-1 K^T)^-1 (x + K d).
 
-    Joints stay within their bounds, and the step is shortened to what every joint may do.
+    Joints stay within their bounds, and the step is shortened so that no joint exceeds its largest
+    step.
 
     Inputs: positions (nq,), the object's pose (7,), the posture (na,). Parameters: those of the
-    model, then least and largest position and largest step (na,) of each arm joint, in their
-    order, and the part of the way to the posture that d is.
+        model, then least and largest position and largest step (na,) of each arm joint, in their
+        order, and d as a share of the way to the posture.
     Output: the positions.
 
     Args:
         system: Arms without loops of their own, and object.
-        rows: From all rows of the constraints to those that the arms have to satisfy.
+        rows: Matrix from all rows of the constraints to those of the arms.
     """
     model, own = system.model, block_size(system.model)
     terms, na = CONSTRAINT_TERMS.program(model), len(system.joint_names)

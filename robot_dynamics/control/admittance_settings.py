@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user states about how the reference of a held object gives way to wrenches."""
+"""Settings of the admittance of a held object."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from robot_dynamics.manipulation.contact_settings import number as _number
 
 @dataclass(frozen=True)
 class AdmittanceSettings:
-    """How the reference of the object gives way to wrenches from outside, by world axis.
+    """Admittance of the object's reference to external wrenches, by world axis.
 
     Attributes:
         inertia: M of the displacement e of the reference, along the world's axes x y z [kg].
-        damping: D of its velocity, likewise [N s/m].
-        stiffness: K, likewise [N/m]; 0 where the reference stays where it was pushed to.
-        rotational_inertia: Of its rotation, about the world's axes x y z [kg m^2].
-        rotational_damping: Likewise [N m s/rad].
-        rotational_stiffness: Likewise [N m/rad]; 0 where it stays.
-        wrench_bandwidth: Of the filter of first order that the measured wrench passes [rad/s].
-        dead_band_n: Force that counts as none, and is taken from larger ones [N].
-        dead_band_nm: Likewise the moment about the object's origin [N m].
-        largest_n: Largest force that counts; what is more is cut [N].
-        largest_nm: Likewise the moment [N m].
-        largest_displacement_m: How far the reference gives way along each axis [m].
-        largest_displacement_rad: About each axis [rad].
-        largest_speed: How fast it does along each axis [m/s].
-        largest_angular_speed: About each axis [rad/s].
-        surface_stiffness: Stiffest surface that the object may be pressed on [N/m]: what would
-            chatter there is refused.
-        rotational_surface_stiffness: Likewise of what resists its rotation [N m/rad].
+        damping: D of its velocity along these axes [N s/m].
+        stiffness: K along these axes [N/m]; with 0 the reference stays where it was pushed to.
+        rotational_inertia: M of its rotation about the world's axes x y z [kg m^2].
+        rotational_damping: D of its angular velocity [N m s/rad].
+        rotational_stiffness: K of its rotation [N m/rad]; with 0 the reference does not turn back.
+        wrench_bandwidth: Bandwidth of the first-order filter of the measured wrench [rad/s].
+        dead_band_n: Dead band of the force, subtracted from larger forces [N].
+        dead_band_nm: Dead band of the moment about the object's origin, subtracted from larger
+            moments [N m].
+        largest_n: Force at which the measured force is cut off [N].
+        largest_nm: Moment at which the measured moment is cut off [N m].
+        largest_displacement_m: Largest displacement along each axis [m].
+        largest_displacement_rad: Largest rotation about each axis [rad].
+        largest_speed: Largest speed along each axis [m/s].
+        largest_angular_speed: Largest angular speed about each axis [rad/s].
+        surface_stiffness: Stiffest surface on which the object may be pressed [N/m]; settings that
+            would chatter on it are refused.
+        rotational_surface_stiffness: Largest stiffness against rotation of the pressed object [N
+            m/rad].
     """
 
     inertia: Triple = field(default=(20.0, 20.0, 20.0), metadata={"unit": "kg", "above": 0.0})

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the fallback needs to know of arms at rest: their inertia, and what holds them up."""
+"""Model of the arms for the fallback: inertia, and support torque."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robot_dynamics.spatial import Inertia
 
 
 class ArmModel:
-    """The arms of a grasp system alone, without what they hold.
+    """Arms of a grasp system without the object.
 
     Attributes:
         terms: `Robot.constraint_terms` of the system's model.
@@ -27,7 +27,7 @@ class ArmModel:
     def __init__(self, system: GraspSystem) -> None:
         self._system = system
         self.terms = Robot(system.model).constraint_terms
-        # One evaluation has both, and who asks for one at some positions asks for the other.
+        # One evaluation gives both, and callers need both at the same positions.
         self._at: Array | None = None
         self._found: tuple[Array, Array] = (np.zeros((0, 0)), np.zeros(0))
 
@@ -56,10 +56,10 @@ class ArmModel:
 
 
 def with_load_in_hand(system: GraspSystem) -> GraspSystem:
-    """Return the system with each arm's share of the object as part of the arm's last body.
+    """Return the system with each arm's share of the object in the arm's last body.
 
-    What holds these arms up alone holds up arms and object, whatever the object's own pose is
-    taken to be: nothing of the control law and of its estimate of the object is in it.
+    The support torque of these arms holds up arms and object. It does not depend on the control
+    law or on its estimate of the object's pose.
     """
     model = system.model
     whole = system.object_loop_joint is None
@@ -68,10 +68,10 @@ def with_load_in_hand(system: GraspSystem) -> GraspSystem:
         loop = model.loops[arm.loop]
         body = model.bodies[loop.predecessor]
         object_inertia = model.bodies[loop.successor].inertia
-        # From the object's frame to the grasp's, and on to that of the arm's body.
+        # From the object's frame to the grasp's, and to the frame of the arm's body.
         in_grasp: Inertia = loop.successor_placement * object_inertia
         in_body: Inertia = loop.predecessor_placement.inverse_times(in_grasp)
-        # Parts with a joint between them are each in a hand of their own.
+        # Each part of a jointed object is held by another hand.
         part = arm.load_share if whole else 1.0
         share = Inertia.of([part * value for value in in_body.components()])
         laden[body.name] = laden.get(body.name, body.inertia) + share

@@ -24,7 +24,7 @@ class ArmStates:
         names: Names of the arms.
         slices: Slice of each arm in vectors over the arm joints.
         measurement: Check of the samples.
-        watches: Watched streams, each with the cause that its silence is.
+        watches: Watched streams, each with the cause of the fault when it is silent.
         q: Last good positions (na,).
         qd: Last good velocities (na,).
         sampled: Time of each arm's last sample, or of all [s].
@@ -33,7 +33,7 @@ class ArmStates:
     Args:
         arms: Names of the arms' joints by arm name, in the order of vectors.
         measurement: Check of the samples.
-        rigid_object: Whether the arms hold one rigid object, so that none moves alone.
+        rigid_object: Whether the arms hold one rigid object, so that no arm can move alone.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ArmStates:
         """Take the samples of arms that are not lost.
 
         Args:
-            now: The present time.
+            now: Current time.
             lost: Arms whose state is not known; those with good samples are taken back.
 
         Returns:
@@ -94,7 +94,7 @@ class ArmStates:
         return found, back
 
     def time_jumped(self, arm: str) -> None:
-        """Note that an arm's clock or simulator was set: the arm is held where it comes back."""
+        """Mark a jump of an arm's time: the arm is held at the positions of its next sample."""
         self._jumped.add(self.names.index(arm))
         self.measurement.begin_arm(arm)
 
@@ -114,7 +114,7 @@ class ArmStates:
             raise StaleStreamError(f"{refused} refused: {found}")
 
     def require_near(self, lost: Collection[int], joints: Sequence[str]) -> None:
-        """Refuse to trust a lost arm whose positions are impossible, as positions in degrees.
+        """Refuse a lost arm with impossible positions, such as positions in degrees.
 
         Raises:
             SafetyError: If a joint is far beyond its limits.
@@ -136,5 +136,5 @@ class ArmStates:
         own = [w for w, cause in self.watches if cause is Cause.ARM_LOST and w.name == arm]
         if any(watch.is_stale(now) for watch in own):
             return None
-        # Without a stream, the numbers that were observed are of this instant.
+        # Without a stream, the observed samples are of this instant.
         return min((w.arrival for w in own if w.arrival is not None), default=now)

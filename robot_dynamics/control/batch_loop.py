@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.fallback import within_rate
 from robot_dynamics.control.faults import Finding
@@ -26,8 +26,6 @@ from robot_dynamics.control.hybrid.step import ALL, HybridOutputs, HybridStep
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.step_check import COMPILED, NEVER, CellStep, StepFigures
 from robot_dynamics.errors import ArgumentError
-
-Mask = NDArray[np.bool_]
 
 #: Control settings that may differ from cell to cell; of `internal_force` the bandwidth.
 OWN_SETTINGS = ("object", "posture", "hand", "friction", "impedance", "internal_force")
@@ -101,7 +99,7 @@ class BatchLoop:
             ArgumentError: If settings other than gains differ from the loop's.
             RobotDynamicsError: If gains or start are refused.
         """
-        # Each start is a first one: a law looks for the object where it saw it before.
+        # Each start uses a fresh copy: a law searches for the object at its last pose.
         law, check = copy.copy(self.law), self._safety.step_check
         _require_gains_alone(cell, law.settings, settings)
         if settings != law.settings:  # whose own were checked when it was made
@@ -119,7 +117,7 @@ class BatchLoop:
         self._first_memory[cell], self._first_torque[cell] = law.running.memory, last
 
     def share(self, cell: int, other: int) -> None:
-        """Let a cell start as another cell, which is prepared."""
+        """Copy the start of another, prepared cell."""
         for rows in (self._blocks, self._check_blocks, self._first_memory, self._first_torque):
             rows[cell] = rows[other]
 
@@ -140,7 +138,7 @@ class BatchLoop:
         self._check.change(cells, self._check_blocks[cells])
 
     def begin(self, cells: NDArray[np.intp]) -> None:
-        """Begin control anew in some cells."""
+        """Restart control in some cells."""
         self._memory[cells] = self._first_memory[cells]
         self._last[cells] = self._first_torque[cells]
         self._residuals[cells] = 0.0
@@ -164,7 +162,7 @@ class BatchLoop:
         Findings are by number among all cells.
 
         Args:
-            own: Which cells.
+            own: The cells.
             tick: Control periods since the start of each (n,).
             q: Measured positions (n, na).
             qd: Measured velocities (n, na).
@@ -279,7 +277,7 @@ class BatchLoop:
 
 
 def _require_gains_alone(cell: int, common: ControlSettings, own: ControlSettings) -> None:
-    """Refuse settings of a cell that are more than other gains."""
+    """Refuse settings of a cell that differ in more than gains."""
     for name in vars(common):
         if name not in OWN_SETTINGS and getattr(common, name) != getattr(own, name):
             raise ArgumentError(

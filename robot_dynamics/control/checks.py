@@ -21,8 +21,8 @@ from robot_dynamics.control.joint_motion import MEMORY_S, JointMotion, motion_pr
 from robot_dynamics.errors import ArgumentError
 
 _HUGE = np.finfo(float).max  # stands for no limit: infinities and NaN are still beyond it
-# Part of what encoders and filters may cause that is allowed to an arm where something else speaks
-# against it: a speed beyond its limit, or another arm whose numbers are false.
+# Allowed share of the disagreement that encoders and filters may cause, if there is another reason
+# to doubt the arm: a speed beyond its limit, or another arm with false samples.
 _FAST_DOUBT, _OTHERS_DOUBT = 0.05, 0.3
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _FORCED = 0.05  # change of a torque over its limit, which moves an arm that is not held otherwise
@@ -32,8 +32,8 @@ class MeasurementCheck:
     """Joint states and wrenches, against position and velocity limits.
 
     Attributes:
-        q: Positions given last (na,), good or not.
-        qd: Velocities given last (na,).
+        q: Last positions (na,), good or not.
+        qd: Last velocities (na,), good or not.
         lower, upper: Limits of positions, velocities and wrenches in one row (2 na + 6 k,).
         slices: Slice of each arm in vectors over the joints.
 
@@ -88,7 +88,7 @@ class MeasurementCheck:
         return np.divide(np.abs(now - before), passed, out=np.zeros_like(passed), where=known)
 
     def begin(self) -> None:
-        """Trust all arms again, and compare with nothing that was measured before."""
+        """Trust all arms again, and forget their earlier measurements."""
         self._anew = set(self._arms)
         self._unseen.clear()
         self._false.clear()
@@ -98,19 +98,19 @@ class MeasurementCheck:
         self._false.setdefault(arm, why)
 
     def begin_arm(self, arm: str) -> None:
-        """Compare an arm with nothing that was measured before."""
+        """Forget the earlier measurements of an arm."""
         self._anew.add(arm)
 
     def fits(
         self, q: Array, qd: Array, wrenches: Array | None = None, passed: Array | float = 0.0
     ) -> bool:
-        """Take samples; return whether they are good, false also where `judge` has to decide.
+        """Take samples; return whether they are good. If false, `judge` decides.
 
         Args:
             q: Positions (na,).
             qd: Velocities (na,).
             wrenches: Measured wrenches (k, 6), as many as were announced; none is no mistake.
-            passed: Time between the last samples and these, of each arm or of all [s].
+            passed: Time from the last samples to these, for each arm or for all [s].
 
         Raises:
             ArgumentError: If an array has the wrong length.
@@ -133,13 +133,13 @@ class MeasurementCheck:
     def judge(
         self, lost: Collection[str] = (), torque: Array | None = None, *, linked: bool = True
     ) -> bool:
-        """Return whether the last samples are numbers within their limits, and of one motion.
+        """Return whether the last samples are finite, within their limits, and consistent.
 
-        An arm whose numbers contradict each other is not trusted until `begin`.
+        An arm whose positions and velocities contradict each other is not trusted until `begin`.
 
         Args:
-            lost: Names of arms whose samples are not compared with those before.
-            torque: What the law has sent last (na,); None if it does not run.
+            lost: Names of arms whose samples are not compared with earlier ones.
+            torque: Torque that the law has sent last (na,); None if it does not run.
             linked: Whether all arms hold one rigid object.
         """
         self._compare(lost, torque, linked=linked)
@@ -211,14 +211,14 @@ class MeasurementCheck:
                     yield Finding(cause, joint, sentence)
 
     def _compare(self, lost: Collection[str], torque: Array | None, *, linked: bool) -> None:
-        """Note whose samples contradict those before, and begin anew where there are none."""
+        """Find arms whose samples contradict earlier ones, if there are any."""
         count, na = len(self._arms), self._count
         now, before = JointMotion.of(self._state, count), JointMotion.of(self._before, count)
         now.since[np.isnan(now.since)] = 0.0  # of arms beside one whose numbers are none
-        # What else speaks against an arm: impossible speeds, or that another one is false.
+        # Other reasons to doubt an arm: impossible speeds, or another arm with false samples.
         doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)
         in_time = (self._passed >= 0.0) & (self._passed <= MEMORY_S)
-        # On one rigid object none is still beside one that must have moved.
+        # On one rigid object no arm is still if another one must have moved.
         stale = linked and any(
             arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms)
         )
@@ -226,7 +226,7 @@ class MeasurementCheck:
         for i, (arm, own) in enumerate(zip(self._arms, self.slices, strict=True)):
             passed = float(self._passed[i]) + self._unseen.get(arm, 0.0)
             if not (np.isfinite(self.q[own]).all() and np.isfinite(self.qd[own]).all()):
-                # The kernel is given numbers only.
+                # The kernel takes finite numbers only.
                 now.begin(i, own, before.q[own], 0.0 * before.q[own])
                 self._unseen[arm] = passed
             elif arm in self._anew or arm in lost or arm in self._unseen or not in_time[i]:
@@ -268,12 +268,12 @@ class MeasurementCheck:
         return bool(why)
 
     def _is_forced(self, now: JointMotion, arm: int, own: slice, torque: Array | None) -> bool:
-        """Return whether torques have changed much since an arm tells nothing new."""
+        """Return whether torques have changed much since the samples of an arm are still."""
         if not now.is_still(arm) or torque is None:
             self._torque_then[own] = np.nan
             return False
         then = self._torque_then[own]
-        # Nobody asks while an arm moves: torques of an earlier rest do not count.
+        # This is not called while an arm moves: torques of an earlier rest do not count.
         if now.becomes_still(arm) or np.isnan(then).any():
             then[:] = torque[own]
         return bool((np.abs(torque[own] - then) > _FORCED * self._effort[own]).any())

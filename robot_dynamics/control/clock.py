@@ -1,8 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The time by which samples are fresh or stale and faults are dated: simulated or of a clock.
+"""Clocks of the control loop: simulated time, or a steady clock.
 
-Times are integers of one unit for everything that a control loop does.
+Times are integers; samples and faults of a control loop have the same unit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def tick_of(stamp: int, period: float) -> int:
 
 
 class Clock(ABC):
-    """What time is, for a control loop.
+    """Clock of a control loop.
 
     Attributes:
         unit_s: Unit of times [s].
@@ -49,11 +49,11 @@ class Clock(ABC):
 
     @abstractmethod
     def now(self) -> int:
-        """Return the present time."""
+        """Return the current time."""
 
     @abstractmethod
     def times_of(self, stamp: int) -> tuple[int, int]:
-        """Return the time of a sample and that of its arrival, which is now.
+        """Return the time of a sample and of its arrival, which is now.
 
         Args:
             stamp: Time stamp of the sample's message [ns].
@@ -93,7 +93,7 @@ class LockstepClock(Clock):
         return self.tick
 
     def times_of(self, stamp: int) -> tuple[int, int]:
-        """Return the sample's tick twice: what comes with a tick arrives in it."""
+        """Return the sample's tick twice: samples arrive in their tick."""
         tick = tick_of(stamp, self.period)
         return tick, tick
 
@@ -103,7 +103,7 @@ class LockstepClock(Clock):
 
 
 class WallClock(Clock):
-    """A steady clock in nanoseconds, which goes on whatever happens."""
+    """A steady clock in nanoseconds, which never stops or jumps."""
 
     lockstep = False
     unit_s = 1.0 / SECOND

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms that are moved along a path of the object, their contacts closed at every point."""
+"""Motion of arms along a path of the object, with contacts closed at every point."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _STEPS = 60  # of Newton's method; few but where tools have turned far in their 
 class ClosedPath:
     """Arms and object; contacts, and internal chains of the arms, are closed at every point.
 
-    That is done by the smallest motion in the metric of inertia. Directions that contacts leave
-    free stay as they are. A contact that blocks the rotation about one axis alone, as a soft
-    finger does, blocks a rate and no position: it follows from the velocities, see `advance`.
+    They are closed by the smallest motion in the metric of inertia. Free directions of contacts do
+    not change. A contact that blocks the rotation about one axis only, such as a soft finger,
+    blocks a rate and not a position: the rotation follows from the velocities, see `advance`.
 
     Attributes:
         at: Positions of the model (nq,).
@@ -36,7 +36,7 @@ class ClosedPath:
     Args:
         system: Arms and object.
         terms: `Robot.constraint_terms` of its model.
-        contacts: How each arm holds the object; rigidly by default.
+        contacts: Contact of each arm with the object; rigid by default.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ClosedPath:
         chains = system.internal_chains
         own = [] if chains is None else list(range(first[chains], first[-1]))
         rows = sum(one.directions.shape[1] for one in held) + len(own)
-        # From all rows of the constraints to those that the arms have to satisfy.
+        # Matrix from all rows of the constraints to those of the arms.
         self._rows = np.zeros((rows, first[-1]))
         self._holonomic = np.ones(rows)
         self._grasps: list[tuple[slice, Array]] = []
@@ -73,7 +73,7 @@ class ClosedPath:
 
     @property
     def position_rows(self) -> Array:
-        """What contacts block of positions (r, n^c), of all rows of the model's constraints."""
+        """Matrix from all constraint rows to the positions that contacts block (r, n^c)."""
         return self._rows[self._holonomic > 0.0]
 
     @property
@@ -105,11 +105,11 @@ class ClosedPath:
         return False
 
     def advance(self, step: float, acceleration: Array | None = None) -> None:
-        """Predict the arms a time step on; `close` corrects what that leaves.
+        """Predict the arms one time step ahead; `close` corrects the error.
 
         Args:
-            step: [s].
-            acceleration: Of the arm joints (na,); none by default.
+            step: Time step [s].
+            acceleration: Acceleration of the arm joints (na,); zero by default.
         """
         system = self._system
         self.at[system.every_q] += step * self.rate[system.every_v]
@@ -118,16 +118,16 @@ class ClosedPath:
             self.rate[system.v_index] += step * acceleration
 
     def gaps(self) -> Array:
-        """Return distance [m] and angle [rad] that remain open for each arm (k, 2).
+        """Return the closure error of each arm, distance [m] and angle [rad] (k, 2).
 
-        What internal chains of the arms are left open by counts as a distance.
+        The closure error of internal chains of the arms counts as a distance.
         """
         open_by = [S @ self._error[at] for at, S in self._grasps]
         chains = float(np.linalg.norm(self._error[self._grasps[-1][0].stop :]))
         return np.array([[np.linalg.norm(e[3:]) + chains, np.linalg.norm(e[:3])] for e in open_by])
 
     def _smallest_motion(self, H: Array, K: Array, error: Array) -> Array:
-        """Return the motion of all joints smallest in the metric of H that makes `error`."""
+        """Return the smallest motion of all joints, in the metric of H, that gives `error`."""
         na = len(self._system.every_v)
         matrix, own = self._matrix, K[:, self._system.every_v]
         matrix[:na, :na] = H[self._inertia_at]
@@ -140,13 +140,13 @@ class ClosedPath:
                 return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0][:na])
             except np.linalg.LinAlgError:
                 return np.full(na, np.nan)
-        # Twice as fast as numpy.linalg.solve for matrices as small as this.
+        # Twice as fast as numpy.linalg.solve for such small matrices.
         _, _, solution, singular = dgesv(matrix, right)
         return np.full(na, np.nan) if singular else np.asarray(solution[:na])
 
 
 def _body_velocity(row: Array) -> Array:
-    """Return the object's velocity in its own axes (6,), of a row in the world's."""
+    """Return the object's velocity in its axes (6,), from a row in world axes."""
     x, y, z, w = row[3:7].tolist()
     R = np.array(
         [

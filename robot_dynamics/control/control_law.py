@@ -3,9 +3,9 @@
 """Interface of control laws: the core that every law has, and the result of a control step.
 
 A law computes the torques of the arms of a `GraspSystem`. It is not safe by itself: the safety
-layer decides whether its inputs may be used and whether its torque is sent. Further abilities, as
-holding an object or following streamed references, are classes of their own in `abilities.py`;
-callers ask for them by `isinstance`.
+layer decides whether its inputs may be used and whether its torque is sent. Further abilities,
+such as holding an object or following streamed references, are separate classes in `abilities.py`;
+callers test for them by `isinstance`.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class LawStep:
         twist: Its angular velocity and velocity, world axes (6,).
         error: Rotation vector and displacement from the object to its reference, world axes (6,).
         scales: `SCALES`, then the law's own (5 or more,); by default nothing is scaled.
-        task_scale: Smallest part of the task that limits leave, from 0 to 1; of `scales`.
-        support_torque_ratio: Largest support torque over its limit, of `scales`; above 1 arms and
-            object cannot be held up.
+        task_scale: Smallest scale of the task by limits, from 0 to 1; from `scales`.
+        support_torque_ratio: Largest support torque over its limit, from `scales`; above 1 arms
+            and object cannot be held up.
     """
 
     torque: Array
@@ -98,7 +98,7 @@ class LawStep:
         return self.pose, self.twist, self.scales
 
     def with_torque(self: Step, torque: Array) -> Step:
-        """Return the step with the torque (na,) of another controller, which nothing scales."""
+        """Return the step with the torque (na,) of another controller, which is not scaled."""
         other = copy(self)
         other.torque, other.task_scale = torque, 1.0
         other.scales = np.array([1.0, 1.0, 1.0, *self.scales[3:]])
@@ -174,7 +174,7 @@ class ControlLaw(ABC):
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> LawStep:
         """Return the step of a control period.
 
-        The control loop answers any error with the fallback.
+        After any error the fallback takes over.
 
         Args:
             tick: Control periods since the start.

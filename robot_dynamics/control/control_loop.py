@@ -57,13 +57,13 @@ _PAUSED = "deactivated on request."
 
 
 class Outcome(NamedTuple):
-    """What a control instant came to.
+    """Result of a control instant.
 
     Attributes:
-        torque: What to send (na,); None if the arms have never relied on torques from here.
+        torque: Torque to send (na,); None if the arms have never relied on torques from here.
         released: Arms to which no command must be sent: their drives hold them.
-        step: What the law saw and wanted; its torque need not be what is sent. None if the law did
-            not run: it is given no numbers that were found bad.
+        step: Step of the law, whose torque can differ from the one to send; None if the law did
+            not run, because it is not called with bad samples.
         elapsed_s: Time that the law and the safety layer took [s].
     """
 
@@ -77,10 +77,10 @@ class Streams(NamedTuple):
     """How samples come over topics.
 
     Attributes:
-        ignored_joints: Names that joint states may hold besides those of the arms.
+        ignored_joints: Names of other joints that joint states may hold.
         stale_after_s: Time without a sample after which a stream counts as lost [s]; 0 for the
             number of periods that the safety settings state.
-        rate_tolerance: Part of the control rate by which samples of an arm may come more slowly.
+        rate_tolerance: Share of the control rate by which the samples of an arm may be slower.
     """
 
     ignored_joints: Iterable[str] = ()
@@ -91,15 +91,15 @@ class Streams(NamedTuple):
 class ControlLoop:
     """A control law, the safety layer before and after it, and the samples that both work on.
 
-    Everything that is needed in a fault is compiled here, before arms move.
+    The constructor compiles everything that a fault needs, before arms move.
 
     Attributes:
-        law: What makes the torques, or observes for a controller of one's own.
-        controller: The controller of one's own; None if the law makes the torques.
-        system: Arms and object as they are believed to be.
-        safety: What decides whether the law's torques are sent.
-        clock: What times mean.
-        step_time: Time that one step of the law took when it was tried [s].
+        law: Computes the torques, or observes for a user-defined controller.
+        controller: User-defined controller; None if the law computes the torques.
+        system: Arms and object according to the model.
+        safety: Decides whether the law's torques are sent.
+        clock: Meaning of times.
+        step_time: Duration of one step of the law, measured before the start [s].
         intake: Takes references while control runs; None if the law follows none.
         began: Tick at which control was started last; None before the first start.
         oscillation: Present warning about an oscillation; empty without.
@@ -111,16 +111,16 @@ class ControlLoop:
             if the law takes none.
 
     Args:
-        law: What makes the torques.
+        law: Computes the torques.
         control: Rate and start.
         settings: Limits and fallback.
-        clock: What times mean.
+        clock: Meaning of times.
         wrist_sensors: Whether the arms have sensors of the grasp wrenches.
         object_box: Lower and upper corner of the object's box in its own frame (2, 3) [m], which
             links keep away from.
-        friction: Of the surfaces that the object pushes on, at most.
-        streams: How samples come over topics; None if only `update` is used.
-        controller: A controller of one's own, which makes the torques in the place of the law.
+        friction: Largest friction of the surfaces that the object pushes on.
+        streams: Properties of samples over topics; None if only `update` is used.
+        controller: User-defined controller, which computes the torques instead of the law.
 
     Raises:
         RobotDynamicsError: If the settings do not fit the system.
@@ -179,7 +179,7 @@ class ControlLoop:
             bodies=bodies,
             soft_fingers=held.grasp.soft_fingers if held else (),
         )
-        # Everything that is needed in a fault is loaded now: nothing may be compiled then.
+        # Load everything that a fault needs now: then nothing can be compiled.
         self._support(system.posture, True)
         self._support(system.posture, False)
         for laden in (True, False):
@@ -191,7 +191,8 @@ class ControlLoop:
                 law, system, settings, self._arms.terms, proximity, control
             )
         self.wrist_sensors = WristSensors(system)
-        # Surfaces or people may stop arms that give way, one's own controller may let them stay.
+        # Surfaces or people can stop arms that give way, and a user-defined controller can let
+        # them stay.
         self._still_arms: StillArms | None = None
         if held and held.moves_as_asked and controller is None:
             self._still_arms = StillArms(system.arm_slices, control.object.bandwidth)
@@ -257,12 +258,12 @@ class ControlLoop:
 
     @property
     def complaint(self) -> str:
-        """A sentence about samples that are refused at present; empty if none is."""
+        """Sentence about currently refused samples; empty without any."""
         return self.joint_states.complaint
 
     @property
     def complete(self) -> bool:
-        """Whether every stream has brought a sample of late."""
+        """Whether every stream has a fresh sample."""
         return not any(watch.is_stale(self.joint_states.now) for watch in self._watches)
 
     def take_wrench(self, arm: str, stamp: int, wrench: Array, now: int) -> None:
@@ -280,7 +281,7 @@ class ControlLoop:
             stamp: The sample's own time.
             pose: x y z qx qy qz qw of the object's frame in the world (7,).
             twist: Angular velocity and velocity of its origin, world axes (6,).
-            now: The present time.
+            now: Current time.
         """
         if self.object_pose is not None:
             length = float(np.linalg.norm(pose[3:]))
@@ -294,7 +295,7 @@ class ControlLoop:
     def _accept(
         self, stream: VectorStream, stamp: int, values: Array, now: int, cause: Cause
     ) -> None:
-        """Take a sample of a stream; one that is refused is a fault while control runs."""
+        """Take a sample of a stream; a refused sample is a fault while control runs."""
         complaints = self.joint_states.complaints
         self.joint_states.now = now
         if self.safety.state is State.INACTIVE:
@@ -358,7 +359,7 @@ class ControlLoop:
     # -- the law ------------------------------------------------------------------------------
 
     def begin_law(self, q: Array, qd: Array, last: Array | None = None) -> LawStep:
-        """Let the law begin anew, without any check; see `ControlLaw.start`."""
+        """Start the law without any check; see `ControlLaw.start`."""
         seen = self.law.start(q, qd, last)
         if self.controller is not None:
             self.controller.start(seen, q, qd)
@@ -379,7 +380,7 @@ class ControlLoop:
         That takes a tenth of a second, and may be done by another thread; see `check_path`.
 
         Args:
-            now: The present time.
+            now: Current time.
             way: How control begins; see `FollowsPlan.choose_start`.
 
         Raises:
@@ -420,11 +421,11 @@ class ControlLoop:
         self.check_path(q)
 
     def tare(self, q: Array, measured: ArrayLike) -> None:
-        """Tare the wrist sensors, which carry nothing but their tools; see `WristSensors.tare`.
+        """Tare the wrist sensors, which must carry only their tools; see `WristSensors.tare`.
 
         Args:
             q: Positions of the arm joints (na,).
-            measured: What the sensors measure (k, 6), the mean over some time.
+            measured: Measured wrenches (k, 6), the mean over some time.
 
         Raises:
             SafetyError: If control runs, or the arms hold the object.
@@ -482,8 +483,7 @@ class ControlLoop:
     def check_path(self, q: Array) -> None:
         """Check the reference from a state on, and note that control may start near to it.
 
-        Another thread may do this while the fallback runs in this one: nothing is changed that
-        the fallback uses.
+        Another thread can call this while the fallback runs: it changes no data of the fallback.
 
         Args:
             q: Positions of the arm joints (na,).
@@ -502,10 +502,10 @@ class ControlLoop:
         self._checked_start = np.array(q, dtype=float)
 
     def start(self, now: int, tick: int) -> LawStep:
-        """Start control from where the arms are by the samples that came over topics.
+        """Start control from the state in the samples from topics.
 
         Args:
-            now: The present time.
+            now: Current time.
             tick: The control tick, from which the reference is counted.
 
         Raises:
@@ -526,10 +526,10 @@ class ControlLoop:
         wrenches: Array | None,
         sampled: Array | None = None,
     ) -> LawStep:
-        """Start control near to where the reference was checked; return what the law sees.
+        """Start control near the state of the reference's check; return the step of the law.
 
         Args:
-            now: The present time.
+            now: Current time.
             tick: The control tick, from which the reference is counted.
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
@@ -547,7 +547,7 @@ class ControlLoop:
         if wrenches is not None:
             wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
         safety.observe(now, q, qd, wrenches, sampled)
-        # Safety is asked first: a refused start must not touch a law that runs.
+        # The safety layer decides first: a refused start must not change a running law.
         safety.start(now, self.law.hold_support(q))
         self.began, self._holding, self._looked = tick, False, 0
         if self._still_arms is not None:
@@ -586,10 +586,10 @@ class ControlLoop:
     # -- a control instant --------------------------------------------------------------------
 
     def cycle(self, now: int, tick: int) -> Outcome:
-        """Return what to send at a control instant, by the samples that came over topics.
+        """Return the outcome of a control instant, from the samples from topics.
 
         Args:
-            now: The present time.
+            now: Current time.
             tick: The control tick.
         """
         try:
@@ -609,13 +609,13 @@ class ControlLoop:
         wrenches: Array | None,
         sampled: Array | None = None,
     ) -> Outcome:
-        """Return what to send at a control instant.
+        """Return the outcome of a control instant.
 
-        Whatever goes wrong in it ends in the fallback. If that goes wrong as well, nothing can be
-        said of the arms any more: the error is raised, and who watches for silence takes over.
+        Any error ends in the fallback. An error of the fallback is raised, and the watchdog takes
+        over.
 
         Args:
-            now: The present time.
+            now: Current time.
             tick: The control tick.
             q: Positions of the arm joints (na,); unchecked.
             qd: Their velocities (na,); unchecked.
@@ -640,9 +640,9 @@ class ControlLoop:
     def update_unchecked(
         self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
     ) -> Outcome:
-        """Return what the law wants to send, without any check: for simulations alone.
+        """Return the outcome without any check; for simulations only.
 
-        As `update`, but that errors of the law are raised. Control must begin by `begin_law`.
+        Like `update`, but errors of the law are raised. Control must begin with `begin_law`.
         """
         begin = time.perf_counter()
         if wrenches is not None:
@@ -686,7 +686,7 @@ class ControlLoop:
         return step, torque
 
     def _look_for_still_arms(self, q: Array, step: LawStep) -> None:
-        """Distrust arms that do not move although the object is to; see `StillArms`."""
+        """Stop trusting arms that do not move although the object must move; see `StillArms`."""
         if self._still_arms is None or not self.safety.law_runs:
             return
         pose = step.reference[POSE]
@@ -725,7 +725,7 @@ class ControlLoop:
         self.warnings += ((now, self.oscillation),)
 
     def cycle_without_samples(self, now: int) -> Outcome:
-        """Return what to send when nothing new has come: the fallback, once a stream is stale."""
+        """Return the outcome without new samples: the fallback, once a stream is stale."""
         self.joint_states.now = now
         wrenches = self._wrenches_seen() if self.safety.wrenches_usable else None
         q, qd = self.joint_states.state()
@@ -735,12 +735,12 @@ class ControlLoop:
         return Outcome(self.safety.command(now), self.safety.released)
 
     def fall_back(self, now: int, cause: Cause, subject: str, sentence: str) -> Outcome:
-        """Take up a fault that was found outside, and return what to send."""
+        """Handle a fault that was found outside, and return the outcome."""
         self.safety.trip(now, Finding(cause, subject, sentence))
         return Outcome(self.safety.command(now), self.safety.released)
 
     def _support(self, q: Array, held: bool) -> Array:
-        """Return what holds the arms up at rest (na,), with the object or without it."""
+        """Return the torque that holds the arms up at rest (na,), with or without the object."""
         if not held:
             return self._arms.support(q)
         law = self.law
@@ -782,7 +782,7 @@ class ControlLoop:
 
     @property
     def _paused(self) -> bool:
-        """Whether control rests for no other reason than that it was asked to."""
+        """Whether control is inactive only because a pause was requested."""
         faults = self.safety.faults
         return bool(faults) and all(found.sentence == _PAUSED for _, found in faults)
 
@@ -793,23 +793,23 @@ class ControlLoop:
     def let_go(self) -> None:
         """Command nothing until the next start, unless the law runs: brakes hold the arms.
 
-        What is latched stays so.
+        A latched fault stays latched.
         """
         if not self.safety.law_runs:
             self.safety.in_charge = False
 
     def reset(self, now: int) -> None:
-        """Forget faults and become inactive; the fallback goes on until the next start.
+        """Clear faults and become inactive; the fallback continues until the next start.
 
         Raises:
-            SafetyError: If control runs, a stream is still stale, or the samples of an arm that
-                was lost are still false.
+            SafetyError: If control runs, a stream is still stale, or the samples of a lost arm are
+                still false.
         """
         self._refuse_if_apart()
         self.safety.reset(now)
         self.joint_states.complaints.clear()
-        # A grasp that was lost is closed again where the arms agree about the object: without its
-        # weight they would sink, and no start is allowed from motion.
+        # A lost grasp counts as closed again if the arms agree about the object: without its
+        # weight they would sink, and a start from motion is refused.
         if (
             isinstance(self.law, HoldsObject)
             and not self.safety.object_held
@@ -840,7 +840,7 @@ class ControlLoop:
         return disagreement(system, q) <= self._grasp_gap
 
     def following(self) -> tuple[ReferenceIntake, LawStep]:
-        """Return what takes references, and the last step of the law that runs.
+        """Return the intake of references, and the last step of the running law.
 
         Raises:
             TrajectoryError: If the law follows none, or control does not run.

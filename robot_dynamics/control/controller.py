@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Controllers of one's own: torques from what a control law sees, behind the same safety layer.
+"""User-defined controllers: torques from the measurements of a law, behind the same safety layer.
 
-A shipped law runs beside such a controller as its observer: it estimates object and forces, says
-what the reference asks for, checks start and path, and is recorded. Its torque is not used.
+A shipped law runs beside such a controller as its observer: it estimates object and forces,
+provides the reference, checks start and path, and is recorded. Its torque is not used.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from robot_dynamics.robot import Robot
 
 
 class ControllerError(RobotDynamicsError):
-    """A controller of one's own that could not be made, or raised an error."""
+    """A user-defined controller could not be made, or raised an error."""
 
 
 class ControllerInput(NamedTuple):
-    """What a controller sees at a control instant.
+    """Inputs of a controller at a control instant.
 
-    With na arm joints, k arms and m internal forces. Of an object of two parts, pose, twist and
-    reference are those of the first.
+    With na arm joints, k arms and m internal forces. For an object of two parts, pose, twist and
+    reference belong to the first part.
 
-    The names that `Simulation.step` returns as well mean the same here, but that the object is
-    where the arms (or its sensor) see it, not where it truly is.
+    Names that `Simulation.step` also returns have the same meaning, except that the state of the
+    object is estimated from the arms (or its sensor) and not the true one.
 
     Attributes:
-        time: Since control began [s].
+        time: Time since control began [s].
         q: Measured positions of the arm joints (na,) [rad or m].
         qd: Their velocities (na,) [rad/s or m/s].
         wrenches: Measured grasp wrenches by the arms on the object (k, 6), moment [N m] and force
@@ -53,10 +53,10 @@ class ControllerInput(NamedTuple):
         internal_force: Measured internal force (m,), in the order of the task's
             `internal_force_names`.
         support: The torque that holds arms and object up at rest (na,).
-        reference_pose: Where the object is to be now, as `object_pose` (7,).
-        reference_twist: How it is to move, as `object_twist` (6,).
-        reference_acceleration: Angular acceleration and acceleration of its origin, world axes
-            (6,).
+        reference_pose: Desired pose of the object, as `object_pose` (7,).
+        reference_twist: Desired twist, as `object_twist` (6,).
+        reference_acceleration: Desired angular acceleration and acceleration of its origin, world
+            axes (6,).
         reference_internal_force: Desired internal force (m,).
     """
 
@@ -76,10 +76,10 @@ class ControllerInput(NamedTuple):
 
 
 class ControlTask:
-    """What a controller is made for: the arms, the object, its reference, and the control rate.
+    """Task of a controller: the arms, the object, its reference, and the control rate.
 
     Attributes:
-        system: Arms, object and grasps as they are believed to be.
+        system: Arms, object and grasps according to the model.
         settings: Control settings of the scenario.
         period: Control period [s].
         joint_names: The arm joints, in the order of torques and measurements.
@@ -113,7 +113,7 @@ class ControlTask:
 
     @cached_property
     def joints(self) -> NDArray[np.intp]:
-        """Where the arm joints stand in the vectors of `arms` (na,)."""
+        """Indices of the arm joints in the vectors of `arms` (na,)."""
         return np.array([self.arms.model.joint_index(name) for name in self.joint_names])
 
     def inertia(self, q: ArrayLike) -> Array:
@@ -126,7 +126,7 @@ class ControlTask:
 
 
 class Controller:
-    """A controller of one's own; only `torque` must be written.
+    """A user-defined controller; only `torque` must be written.
 
         class Hold(rd.Controller):
             def start(self, seen):
@@ -139,21 +139,21 @@ class Controller:
     as `control.law` of a scenario; `control.options` are then the arguments of its constructor.
 
     Attributes:
-        task: What it is made for, from `prepare` on.
+        task: Its task; set before `prepare`.
     """
 
     task: ControlTask
 
     def prepare(self, task: ControlTask) -> None:
-        """Take note of arms and reference, once, before everything else; compute gains here."""
+        """Prepare for arms and reference, once, before all other calls; compute gains here."""
 
     def start(self, seen: ControllerInput) -> None:
-        """Begin anew from what is seen now; called before every start, and for a trial."""
+        """Reset all state from the measurements; called before every start, and for a trial."""
 
     def torque(self, seen: ControllerInput) -> ArrayLike:
         """Return the torques of the arm joints (na,) [N m or N].
 
-        Any error is answered by the fallback of the safety layer.
+        After any error the fallback of the safety layer takes over.
         """
         raise NotImplementedError("`torque(seen)` is what a controller must have.")
 
@@ -182,15 +182,15 @@ class _OfFunctions(Controller):
 
 
 def as_controller(given: Any, options: dict[str, Any] | None = None) -> Controller:
-    """Return a controller of what a user gives: a class, an object, or a function.
+    """Return a controller made from a class, an object, or a function of the user.
 
     Args:
         given: A function of `ControllerInput`, an object with `torque` and maybe `start` and
             `prepare`, or a class of such objects.
-        options: Arguments of the class, or of the function besides what is seen.
+        options: Arguments of the class, or further arguments of the function.
 
     Raises:
-        ControllerError: If it is none of them, or its constructor raises an error.
+        ControllerError: If `given` is something else, or its constructor raises an error.
     """
     options, name = dict(options or {}), controller_name(given)
     if isinstance(given, type):
@@ -225,10 +225,10 @@ def as_controller(given: Any, options: dict[str, Any] | None = None) -> Controll
 
 
 def _require_options(name: str, given: Any, options: dict[str, Any], *others: str) -> None:
-    """Check that a class or function takes the options, besides other arguments.
+    """Check that a class or function takes the options.
 
     Raises:
-        ControllerError: With those that it takes, and where they are written.
+        ControllerError: If not; with the options that it takes, and its file and line.
     """
     try:
         taken = inspect.signature(given)
@@ -248,7 +248,7 @@ def _require_options(name: str, given: Any, options: dict[str, Any], *others: st
 
 
 def controller_name(given: Any) -> str:
-    """Return the name of what a user gives, as "module:name"."""
+    """Return the name of a user's class, object or function, as "module:name"."""
     named = given if hasattr(given, "__qualname__") else type(given)
     return f"{named.__module__}:{named.__qualname__}"
 
@@ -257,7 +257,7 @@ class RunningController:
     """A controller beside the law that observes for it.
 
     Args:
-        name: What it is called in messages.
+        name: Its name in messages.
         controller: The controller.
         law: The observer.
         settings: Control settings.
@@ -279,7 +279,7 @@ class RunningController:
         self._call(controller.prepare, task)
 
     def start(self, step: LawStep, q: Array, qd: Array) -> None:
-        """Let the controller begin anew; see `Controller.start`.
+        """Reset the controller; see `Controller.start`.
 
         Raises:
             ControllerError: If it raises an error.
@@ -289,9 +289,9 @@ class RunningController:
     def step(
         self, step: LawStep, tick: int, q: Array, qd: Array, wrenches: Array | None
     ) -> LawStep:
-        """Return the observer's step with the controller's torque in the place of its own.
+        """Return the observer's step with the torque of the controller.
 
-        At the start the torque ramps in from what holds arms and object up.
+        At the start the torque ramps in from the support torque.
 
         Raises:
             ControllerError: If the controller raises an error, or returns no numbers.
@@ -316,7 +316,8 @@ class RunningController:
             )
         if tick < self._ramp_ticks:
             ramped = step.support + tick / self._ramp_ticks * (torque - step.support)
-            # What is too large even so is refused with the number that the controller returned.
+            # A torque that is still too large is refused with the number that the controller
+            # returned.
             if (abs(ramped) <= self._limits).all() or (abs(torque) <= self._limits).all():
                 torque = ramped
         return step.with_torque(torque)
@@ -349,7 +350,7 @@ class RunningController:
 
 
 def _failure(name: str, error: Exception, how: str = "") -> ControllerError:
-    """Return an error that says where code of the user failed."""
+    """Return an error with the place at which code of the user failed."""
     if isinstance(error, ControllerError):
         return error
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -359,5 +360,5 @@ def _failure(name: str, error: Exception, how: str = "") -> ControllerError:
 
 
 def of_observer(warning: str) -> str:
-    """Return a warning of the law that observes for a controller of one's own."""
+    """Return a warning of the observer of a user-defined controller."""
     return f"the observer warns: {warning}"

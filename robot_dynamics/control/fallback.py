@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of arms that the control law no longer moves."""
+"""Fallback torques of arms that the control law no longer moves."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _SETTLING_S = 0.05  # in which the torque rate leads from the law's torque to th
 
 
 def within_rate(torque: Array, last: Array, largest: float) -> Array:
-    """Return torques that no joint departs from the last ones by more than it may.
+    """Return torques that change within the torque rate.
 
-    All joints make the same part of their change, so that its direction stays.
+    All joints make the same share of their change, which keeps its direction.
 
     Args:
-        torque: What is wanted (n,).
-        last: What was sent last (n,).
-        largest: The largest change of a joint.
+        torque: Desired torques (n,).
+        last: Torques that were sent last (n,).
+        largest: Largest change of a joint's torque.
 
     Returns:
-        `torque` itself where it is within the limit.
+        `torque` itself if all changes are within the limit.
     """
     change = torque - last
     size = float(np.abs(change).max(initial=0.0))
@@ -42,17 +42,17 @@ def within_rate(torque: Array, last: Array, largest: float) -> Array:
 
 
 class LostArms:
-    """Numbers of the arms that are lost at present.
+    """Numbers of the arms that are lost.
 
-    An arm whose samples are good again before its time is over is no longer lost: the fallback may
-    damp what it sees moving. One whose time is over stays as it is, because its drive holds it by
-    then, and a torque would take it by surprise.
+    An arm whose samples are good again before `end_after` is no longer lost, and the fallback can
+    damp its motion. After `end_after` it stays lost: by then its drive holds it, and a torque
+    would be unexpected.
 
     Attributes:
-        ended: Numbers of those whose time is over.
+        ended: Numbers of the arms that have been lost for longer than `end_after`.
 
     Args:
-        end_after: Time after which a lost arm is given up, in the unit of all times here.
+        end_after: Time after which a lost arm is given up, in the unit of all times of this class.
     """
 
     def __init__(self, end_after: int) -> None:
@@ -71,22 +71,22 @@ class LostArms:
         return len(self._since)
 
     def lose(self, arm: int, now: int) -> None:
-        """Note that an arm's state is not known at time `now`."""
+        """Mark an arm as lost at time `now`."""
         self._since.setdefault(arm, now)
         self._bad_at[arm] = now
 
     def take_back(self, arm: int, heard: int) -> None:
-        """Let go of an arm whose last sample came at time `heard` and was good."""
+        """Remove an arm whose last sample came at time `heard` and was good."""
         if arm in self._since and arm not in self.ended and heard > self._bad_at[arm]:
             del self._since[arm]
 
     def give_up(self, now: int, hopeless: Collection[int] = (), settling: int = 0) -> None:
-        """Give up those that have been lost for too long without a break.
+        """Give up the arms that have been lost for too long without interruption.
 
         Args:
-            now: The present time.
-            hopeless: Those that will not come back, for which a shorter time is enough.
-            settling: That time.
+            now: Current time.
+            hopeless: Arms that will not come back.
+            settling: Shorter time for these.
         """
         for arm, since in self._since.items():
             short = settling if arm in hopeless else self._end_after
@@ -95,11 +95,11 @@ class LostArms:
 
 
 class JointHold:
-    """The servo that brings joints to rest where they were, whatever load the model lacks.
+    """A servo that brings joints to rest where they were, under a load unknown to the model.
 
-    `qdd = -3 w qd - 3 w^2 (q - q_0) - w^3 / 2 integral(q - q_0)`. It is stable for loads of up to
-    18 times the inertia that it is multiplied with, by Routh's criterion, and down to a tenth of
-    it in a sampled loop whose bandwidth times delay is 0.05.
+    `qdd = -3 w qd - 3 w^2 (q - q_0) - w^3 / 2 integral(q - q_0)`. By Routh's criterion it is
+    stable for loads of up to 18 times the inertia by which it is multiplied, and in a sampled loop
+    with a bandwidth times delay of 0.05 down to a tenth of it.
 
     Args:
         count: Number of joints of all arms.
@@ -114,24 +114,24 @@ class JointHold:
         """Return the acceleration of an arm (n,).
 
         Args:
-            own: Where it stands in vectors over the arm joints.
-            error: How far its joints are from where they are held (n,).
+            own: Slice of the arm in vectors over the arm joints.
+            error: Displacement of its joints from the held positions (n,).
             qd: Their velocities (n,).
         """
         w = self._w
         return np.asarray(-3.0 * w * (qd + w * error) - w**3 / 2.0 * self._integral[own])
 
     def forget(self, own: slice) -> None:
-        """Begin anew with the load of an arm."""
+        """Reset the load of an arm."""
         self._integral[own] = 0.0
 
     def integrate(self, own: slice, error: Array, free: NDArray[np.bool_], period: float) -> None:
-        """Go on by a period with the joints of an arm whose torque was not limited."""
+        """Integrate over a period the joints of an arm whose torque was not limited."""
         self._integral[own] += period * error * free
 
 
 class SupportTorque(Protocol):
-    """Computes what holds arms up at rest; the safety layer has no model of its own."""
+    """Computes the torque that holds arms up at rest; the safety layer has no model of its own."""
 
     def __call__(self, q: Array, held: bool) -> Array:
         """Return the torque (na,) at positions `q` (na,), with the object or without it."""
@@ -140,14 +140,14 @@ class SupportTorque(Protocol):
 class FallbackTorque:
     """The configured fallback: joints held where they were, gravity with damping, or zero.
 
-    An arm whose state is lost gets gravity at its last good position, and the load that its hold
-    has found until then: nothing is computed from a stale velocity. The torque goes from the last
-    one to the fallback's within the torque rate, all joints of an arm by the same share.
+    A lost arm gets gravity at its last good position and the load that its hold has found until
+    then; no torque is computed from a stale velocity. The torque changes to the fallback's within
+    the torque rate, all joints of an arm by the same share.
 
     Attributes:
-        saturated: Indices of joints whose last torque met its limit.
-        drives_add: Returns what the drives add to commands by themselves at positions (na,): where
-            zero is asked for, the commands are zero, and the joints have this. None for nothing.
+        saturated: Indices of joints whose last torque reached its limit.
+        drives_add: Returns the torques that drives add to commands by themselves at positions
+            (na,); the joints have them under zero commands. None if drives add no torque.
 
     Args:
         settings: Kind, bandwidth and torque rate.
@@ -155,11 +155,11 @@ class FallbackTorque:
         inertia: Computes the joint-space inertia matrix of the arms (na, na) at positions (na,),
             with their shares of the object or without.
         effort: Largest torques (na,).
-        arms: Where each arm stands in vectors over the arm joints.
-        delay: Control periods from a measurement to the torque that answers it, which bound the
+        arms: Slice of each arm in vectors over the arm joints.
+        delay: Control periods from a measurement to the torque computed from it; they bound the
             bandwidth of the hold.
-        firmer: Computes what makes the grip as firm as control may, beyond the last torque (na,),
-            at positions (na,); nothing by default.
+        firmer: Computes the torque, beyond the last one (na,), of the firmest grip that control
+            may use, at positions (na,); zero by default.
     """
 
     def __init__(
@@ -189,22 +189,22 @@ class FallbackTorque:
         self.saturated: tuple[int, ...] = ()
 
     def seed(self, support: Array) -> None:
-        """Take what holds the arms up at the start as the last good supporting torque (na,)."""
+        """Set the last good support torque to the one at the start (na,)."""
         self._last_support = np.array(support, dtype=float)
 
     def hold_joints(self, q: Array, last: Array, *, held: bool) -> None:
-        """Do without gravity of the model from now on, until `trust_model`.
+        """Stop using gravity of the model until `trust_model`.
 
-        The joints are held from the torque that was sent last, with a firmer grip: what turns or
-        pulls the object is not known, and contacts that only push may slip. The inertia at this
-        instant scales the servo's gains and serves for nothing else; the torque of each joint is
-        limited in its rate by itself, because light joints must not wait for heavy ones.
+        The joints are held from the torque that was sent last, with a firmer grip: the load on the
+        object is not known, and contacts that only push may slip. The inertia at this instant only
+        scales the gains of the servo. The torque rate of each joint is limited separately, because
+        light joints must not wait for heavy ones.
 
         Args:
             q: Last good positions (na,).
             last: The torque that was sent last (na,).
-            held: Whether the object is held, so that its inertia counts: a wrist that turns a box
-                moves far more than itself.
+            held: Whether the object is held, and its inertia counts: a wrist that turns a box
+                moves far more than the hand.
         """
         if self._measured is None:
             torque = last.copy()
@@ -220,20 +220,21 @@ class FallbackTorque:
     def _share_within(self, torque: Array, added: Array) -> float:
         """Return the largest share of `added` up to 1 that no drive limit cuts joint by joint.
 
-        A grip that one joint cuts is another wrench on the object, not a weaker grip.
+        If the limit of one joint cut the torque, the result would be another wrench on the object,
+        not a weaker grip.
         """
         room = np.maximum(self._effort - torque * np.sign(added), 0.0)
         return float(min(1.0, *(room[added != 0.0] / np.abs(added[added != 0.0])), 1.0))
 
     def move_hold(self, arm: int, q: Array) -> None:
-        """Hold an arm at other positions (n,) from now on, and find its load anew there."""
+        """Hold an arm at other positions (n,), and find its load there anew."""
         own = self._arms[arm]
         self._held_at[own] = q
         if self._servo is not None:
             self._servo.forget(own)
 
     def trust_model(self) -> None:
-        """Compute torques from the model again, and forget what the hold found without it."""
+        """Compute torques from the model again, and reset the loads that the hold has found."""
         self._measured = self._servo = None
 
     def torque(
@@ -257,8 +258,8 @@ class FallbackTorque:
             last: The torque that was sent last (na,).
             period: Time since then [s].
             held: Whether the object is still held, so that its weight counts.
-            lost: Indices of arms whose state is not known.
-            ended: Indices of lost arms whose time with gravity compensation is over: zero.
+            lost: Indices of lost arms.
+            ended: Indices of lost arms whose time with gravity compensation is over: zero torque.
         """
         kind, measured = self._settings.fallback, self._measured
         inertia: Array | None = None
@@ -298,8 +299,8 @@ class FallbackTorque:
     def _servo_at(self, hold: Array, qd: Array, period: float, inertia: Array) -> JointHold:
         """Return the servo that holds joints at positions (na,), a new one if they are new.
 
-        It is no stiffer than sampling and delay bear, nor than the torque rate R lets it answer:
-        to brake a momentum p it takes 3 w p, which must come and go within about 1 / w.
+        Its bandwidth w is bounded by sampling and delay, and by the torque rate: to brake a
+        momentum p it takes 3 w p, which must come and go within about 1 / w.
         """
         if self._servo is None or not np.array_equal(hold, self._held_at):
             w = min(self._bandwidth, _HOLD_PER_DELAY / (period * (1 + self._delay)))
@@ -322,9 +323,9 @@ class FallbackTorque:
     ) -> None:
         """Add the torque of the hold, or of damping without one.
 
-        With the whole inertia matrix, that of the load included, every motion of an arm is slowed
-        down at the same rate, and a sampled loop bears it; its diagonal alone damps light motions
-        many times more than that.
+        With the whole inertia matrix, including the load, every motion of an arm is damped at the
+        same rate, and the sampled loop is stable. Its diagonal alone would damp light motions many
+        times more.
         """
         for i, own in enumerate(self._arms):
             if i in lost:  # what is stale counts for nothing; the load that a hold found does
@@ -337,7 +338,7 @@ class FallbackTorque:
                 else:
                     acceleration = servo.acceleration(own, away, speed)
                 added = inertia[own, own] @ acceleration
-            # A velocity near the largest number there is overflows; what holds up is safe then.
+            # A velocity near the largest float overflows; the support torque is safe then.
             if np.isfinite(added).all():
                 torque[own] += added
 
@@ -346,11 +347,11 @@ class FallbackTorque:
         return bool((np.abs(torque - self._zero(q)) <= _NO_TORQUE).all())
 
     def _zero(self, q: Array) -> Array:
-        """Return the joint torques (na,) of commands that are zero."""
+        """Return the joint torques (na,) of zero commands."""
         return np.zeros_like(q) if self.drives_add is None else np.array(self.drives_add(q))
 
     def _inertia_at(self, q: Array, held: bool) -> Array:
-        """Return the inertia matrix; the last good one if the model fails now of all times."""
+        """Return the inertia matrix; the last good one if the model fails."""
         try:
             inertia = np.asarray(self._inertia(q, held), dtype=float)
         except RobotDynamicsError:
@@ -360,7 +361,7 @@ class FallbackTorque:
         return self._last_inertia
 
     def _gravity(self, q: Array, held: bool) -> Array:
-        """Return the supporting torque; the last good one if the model fails now of all times."""
+        """Return the support torque; the last good one if the model fails."""
         try:
             tau = np.array(self._support(q, held), dtype=float)
         except RobotDynamicsError:
@@ -372,12 +373,12 @@ class FallbackTorque:
 
 
 class Fallback:
-    """The fallback of all arms: where they are held, which are lost, which their drives hold.
+    """The fallback of all arms: held positions, lost arms, and arms released to their drives.
 
     Attributes:
         torques: Torques of the configured fallback.
         lost: Arms whose state is not known.
-        released: Names of the arms that must get no command any more: their drives hold them.
+        released: Names of the arms that must not get commands any more: their drives hold them.
         disproved: Response to a wrong model; a reset keeps it.
 
     Args:
@@ -408,12 +409,12 @@ class Fallback:
         self.forget()
 
     def forget(self) -> None:
-        """Take no arm for lost, and command all of them again."""
+        """Mark no arm as lost, and command all arms again."""
         self.lost = LostArms(self._end_after)
         self.released: tuple[str, ...] = ()
 
     def note_drives(self, added: Callable[[Array], Array], braking: Collection[str] = ()) -> None:
-        """Take note of the torques and brakes that drives have by themselves.
+        """Set the torques and brakes that drives have by themselves.
 
         Args:
             added: Returns the torques that drives add to commands at positions (na,).
@@ -423,12 +424,12 @@ class Fallback:
         self._braking = frozenset(i for i, arm in enumerate(self._arms) if arm in braking)
 
     def trust_model(self) -> None:
-        """Compute torques from the model from now on."""
+        """Compute torques from the model again."""
         self.disproved = Response.NONE
         self.torques.trust_model()
 
     def distrust_model(self, response: Response, q: Array, last: Array, *, held: bool) -> None:
-        """Hold joints without the model from now on; see `FallbackTorque.hold_joints`."""
+        """Hold joints without the model; see `FallbackTorque.hold_joints`."""
         if self.disproved is Response.NONE:
             self.hold(q)
             self.torques.hold_joints(q, last, held=held)
@@ -439,11 +440,11 @@ class Fallback:
         self._hold = q.copy()
 
     def hold_next(self) -> None:
-        """Hold all joints at the positions of the next torque: its samples are still to come."""
+        """Hold all joints at the positions passed to the next call of `torque`."""
         self._holds_next = True
 
     def hold_arm(self, arm: int, q: Array) -> None:
-        """Hold an arm at the positions at which it comes back, of all joints (na,), if known."""
+        """Hold an arm at its part of positions (na,) when it comes back, if they are known."""
         own = self._slices[arm]
         if np.isfinite(q[own]).all():
             self._hold[own] = q[own]
@@ -455,12 +456,12 @@ class Fallback:
         """Return the torque (na,) to send now.
 
         Args:
-            now: The present time.
+            now: Current time.
             q: Last good positions (na,).
             qd: Last good velocities (na,).
             last: Torque that was sent last (na,).
             held: Whether the object is held, so that its weight counts.
-            false: Names of the arms whose samples will not be trusted before a reset.
+            false: Names of the arms whose samples are not trusted before a reset.
         """
         if self._holds_next:
             self._hold, self._holds_next = q.copy(), False
@@ -479,10 +480,11 @@ class Fallback:
         )
 
     def _leave_to_drives(self, ended: Collection[int], last: Array, q: Array) -> Collection[int]:
-        """Release the arms that their drives hold by their own means; return who gets zero.
+        """Release arms to their drives; return the arms that get zero torque.
 
-        Brakes need no model. Without them joints are held by what is measured; if that drives
-        them, the commands are zero, and cease then: a drive may hold its last torque.
+        Brakes need no model. Without brakes the joints are held by the measurements. If the hold
+        drives a joint, the commands first become zero and then cease, because a drive may hold its
+        last torque.
         """
         left = set(self._braking)
         if self.disproved is Response.GIVE_UP:

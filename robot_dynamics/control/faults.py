@@ -129,7 +129,7 @@ class FaultLatch:
         return str(self.faults[0][1]) if self.faults else ""
 
     def require_inactive(self) -> None:
-        """Refuse a start in any other state; to be asked before anything is done for one.
+        """Refuse a start in any other state; must be called before all other steps of a start.
 
         Raises:
             SafetyError: If a fault is latched or control runs already.
@@ -153,7 +153,7 @@ class FaultLatch:
         """Take up the response to a fault; a lesser one never replaces a more drastic one.
 
         Args:
-            now: The present time.
+            now: Current time.
             found: The fault.
 
         Returns:

@@ -234,13 +234,13 @@ def _duration(sources: Sequence[Plan]) -> float:
 
 
 def with_compared(rows: Array, before: Array, at: Mapping[str, slice], late: int) -> Array:
-    """Return rows with the forces that measured ones are compared with.
+    """Return rows with the forces to compare with measured ones.
 
     A measured force is the effect of the desired one some samples before.
 
     Args:
         rows: Rows of a plan (N, 19 + 2 C + m).
-        before: Rows that were followed before them (M, at least as wide); none at the start.
+        before: Rows that were followed before them (M, at least as wide); empty at the start.
         at: Columns of a row; see `row_columns`.
         late: Number of these samples.
     """
@@ -262,11 +262,11 @@ def blended(
     law.
 
     Args:
-        rows: Rows of the new plan (N, any); the last one is held where they are too few.
-        last: The row that was followed where the new plan takes over.
-        period: Between rows [s].
-        duration: Over which it takes over [s].
-        forces: Which columns are forces.
+        rows: Rows of the new plan (N, any); if they are too few, the last one is held.
+        last: Last followed row of the other plan.
+        period: Time between rows [s].
+        duration: Duration of the transition [s].
+        forces: Columns of forces.
     """
     count = max(2, int(np.ceil(duration / period)))
     if len(rows) <= count:

@@ -15,17 +15,17 @@ _Settings = TypeVar("_Settings")
 
 
 class GainRamp:
-    """The servos of a controller on their way from one setting to another.
+    """Transition of the servos of a controller from one setting to another.
 
-    The poles of the error move, not the gains: in between are servos as well.
+    The poles of the error move, not the gains, so that all intermediate gains are servos.
 
     Attributes:
-        end: What it goes to.
+        end: Final settings.
 
     Args:
-        begin: What it departs from.
-        end: What it goes to; see `with_gains`.
-        periods: Control periods that it takes.
+        begin: Initial settings.
+        end: Final settings; see `with_gains`.
+        periods: Duration in control periods.
     """
 
     def __init__(self, begin: ControlSettings, end: ControlSettings, periods: int) -> None:
@@ -74,13 +74,13 @@ def with_gains(settings: ControlSettings, other: ControlSettings) -> ControlSett
 
 
 def carried_over(integral: Any, before: float, after: float, end: float) -> Any:
-    """Return an integral so that what it adds to the torque is the same with another gain.
+    """Return an integral with the same contribution to the torque with another gain.
 
     Args:
-        integral: What was summed.
-        before: The gain so far.
-        after: The gain from now on.
-        end: The gain that the ramp ends with: an integral that is to have no say fades with it.
+        integral: Integral so far.
+        before: Gain so far.
+        after: Gain from now on.
+        end: Gain at the end of the ramp; if it is zero, the integral fades.
     """
     if before == 0.0:
         return 0.0 * integral  # nobody has looked at it

@@ -1,15 +1,15 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gains from bandwidths, and what sampling and delay leave of their stability.
+"""Gains from bandwidths, and their stability margins under sampling and delay.
 
 The linearising law makes every coordinate of the object a double integrator, and the servo on it
 is `u = kp e + kd e' + ki integral(e)`. The torque is held over a period h and acts d periods after
-the measurement it was computed from, so that the loop is
+its measurement, so that the open loop is
 
     L(s) = (kd s^2 + kp s + ki) / s^3 (1 - exp(-s h)) / (s h) exp(-s d h).
 
-The internal force follows the torque without dynamics of its own; its integrator alone makes the
-loop K_II / s with the same hold and delay.
+The internal force follows the torque without dynamics; with its integrator the open loop is K_II /
+s with the same hold and delay.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from robot_dynamics.control.settings import (
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.wording import counted
 
-# Null-space motion is damped as with this bandwidth at least [rad/s]: nothing else brings it to
-# rest when the bandwidth is 0, within seconds.
+# Least bandwidth by which null-space motion is damped [rad/s]: with a bandwidth of 0 it still
+# comes to rest within seconds.
 LEAST_DAMPED_BANDWIDTH = 1.0
 _BISECTIONS = 60  # until neighbouring numbers
 
 
 class GainError(RobotDynamicsError):
-    """Gains that a sampled loop with its delay cannot carry.
+    """Gains that are unstable with sampling and delay.
 
     Attributes:
-        servo: Which servo.
+        servo: Name of the servo.
         bandwidth: Its bandwidth [rad/s]; of force servos the integral gain [1/s].
-        largest: The largest that would do, in the same unit.
+        largest: Largest stable value, in the same unit.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PidGains:
 
 
 def servo_gains(settings: ServoSettings) -> PidGains:
-    """Return the gains that put the poles of the error where the settings say.
+    """Return the gains that give the error the poles of the settings.
 
     The error obeys `(s^2 + 2 zeta w s + w^2)(s + w_i) = 0`; without integral action w_i = 0.
     """
@@ -80,7 +80,7 @@ def servo_gains(settings: ServoSettings) -> PidGains:
 
 
 def posture_gains(settings: PostureSettings | HandSettings) -> PidGains:
-    """Return the gains of the motion in the null space, of the arms' posture or of the hands.
+    """Return the gains of null-space motion, of the arms' posture or of the hands.
 
     `s^2 + 2 zeta w s + w^2 = 0`, with damping of at least `LEAST_DAMPED_BANDWIDTH`.
     """
@@ -97,7 +97,7 @@ def jointed_servos(own: JointedControlSettings) -> dict[str, PidGains]:
 
 
 def delay_margins(settings: ControlSettings, delay_periods: float) -> dict[str, float]:
-    """Return how much further delay each servo of the object and its forces bears [s], by its key.
+    """Return the delay margin of each servo of object and forces [s], by its key.
 
     Args:
         settings: The gains.
@@ -114,9 +114,9 @@ def delay_margins(settings: ControlSettings, delay_periods: float) -> dict[str, 
 
 
 def delay_margin(gains: PidGains, period: float = 0.0, delay_periods: float = 0.0) -> float:
-    """Return how much further delay the loop bears before it is unstable [s].
+    """Return the delay margin: the additional delay at which the loop becomes unstable [s].
 
-    It is the phase margin over the frequency, at the crossover of the gain where this is smallest.
+    It is the phase margin over the crossover frequency, and the smallest one of all crossovers.
     Negative if the loop is unstable already.
 
     Args:
@@ -138,7 +138,7 @@ def delay_margin(gains: PidGains, period: float = 0.0, delay_periods: float = 0.
 
 
 def _with_hold(w: float, gains: PidGains, period: float) -> float:
-    """Return the crossover that the hold's own loss of gain makes of the crossover `w`."""
+    """Return the crossover of the loop with the hold, given the one without, `w`."""
 
     def excess(x: float) -> float:
         numerator = hypot(gains.integral - gains.derivative * x * x, gains.proportional * x)
@@ -157,7 +157,7 @@ def _with_hold(w: float, gains: PidGains, period: float) -> float:
 
 
 def force_delay_margin(bandwidth: float, period: float = 0.0, delay_periods: float = 0.0) -> float:
-    """Return how much further delay the servo of the internal force bears [s].
+    """Return the delay margin of the servo of the internal force [s].
 
     Args:
         bandwidth: K_II [1/s].
@@ -170,7 +170,7 @@ def force_delay_margin(bandwidth: float, period: float = 0.0, delay_periods: flo
 
 
 def sampled_spectral_radius(gains: PidGains, period: float, delay_periods: float) -> float:
-    """Return the largest magnitude of a pole of the sampled loop: it is stable below 1.
+    """Return the largest magnitude of a pole of the sampled loop; below 1 it is stable.
 
     The loop is exact: a double integrator under a held torque, which arrives after a delay that
     need not be a whole number of periods.
@@ -188,7 +188,7 @@ def sampled_spectral_radius(gains: PidGains, period: float, delay_periods: float
     A = np.zeros((n, n))
     A[0, :2], A[1, 1] = (1.0, h), 1.0
     A[2, 0], A[2, 2] = h, 1.0
-    # What the new torque does if it arrives within this period, and the one before it.
+    # Effect of the new torque if it arrives within this period, and of the one before it.
     new = np.array([0.5 * rest * rest, rest])
     old = np.array([0.5 * h * h, h]) - new
     command = np.zeros(n)
@@ -231,7 +231,7 @@ def largest_bandwidth(
 
 
 def check_gains(settings: ControlSettings) -> None:
-    """Refuse servos of the law that would not stay stable with the loss of one more sample.
+    """Refuse servos of the law that would be unstable with the loss of one more sample.
 
     Raises:
         GainError: If a delay margin is below one period, or the sampled loop is unstable.
@@ -264,7 +264,7 @@ def check_gains(settings: ControlSettings) -> None:
 
 @lru_cache(maxsize=256)
 def _bears(gains: PidGains, period: float, delay_periods: int) -> bool:
-    """Return whether the sampled loop is stable, and with one more period of delay as well."""
+    """Return whether the sampled loop is stable, also with one more period of delay."""
     return delay_margin(gains, period, delay_periods) >= period and all(
         sampled_spectral_radius(gains, period, d) < 1.0 for d in (delay_periods, delay_periods + 1)
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import ACCELERATION, FORCE, TWIST, HasRows
 
-# Path time gone through, over the halt's duration; its rate falls smoothly from 1 to 0.
+# Elapsed path time over the halt's duration; its rate falls smoothly from 1 to 0.
 _PROGRESS = Polynomial([0.0, 1.0, 0.0, -1.0, 0.5])
 _RATE, _SECOND = _PROGRESS.deriv(1), _PROGRESS.deriv(2)
 
@@ -19,14 +19,13 @@ _RATE, _SECOND = _PROGRESS.deriv(1), _PROGRESS.deriv(2)
 class Halt:
     """A reference slowed down to rest on its own path, with the internal force of the beginning.
 
-    The path was checked before the start and stays the one that is followed; velocity and
-    acceleration are continuous where the halt begins. A squeeze that was about to change stays
-    at its last value.
+    The reference stays on the path that was checked before the start. Velocity and acceleration
+    are continuous where the halt begins. The squeeze stays at its last value.
 
     Args:
-        reference: What was followed so far.
-        time: When the halt begins, on the reference [s].
-        duration: Time to come to rest [s]; half of it is still gone through on the path.
+        reference: Reference followed so far.
+        time: Beginning of the halt, on the reference [s].
+        duration: Time to come to rest [s]; the path time advances by half of it.
     """
 
     def __init__(self, reference: HasRows, time: float, duration: float = 0.4) -> None:

@@ -1,8 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an object that touches surfaces is to do: its path, forces on them, and those inside it.
+"""Reference of an object that touches surfaces: its path, forces on surfaces, internal forces.
 
-The path is planned as if nothing were in its way; along a surface that is touched, control follows
+The path is planned without surfaces; in the normal direction of a touched surface control follows
 the force instead.
 """
 
@@ -26,27 +26,27 @@ from robot_dynamics.control.touch_settings import TouchSettings
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.wording import counted
 
-# Time in which the force fades before a surface is left [s]. What is there at the end would push
-# the object on when the surface bears it no more: sideways as well, since arms weigh differently
-# in every direction, and in a hole no motion is controlled sideways.
+# Time in which the force fades before a surface is left [s]. A remaining force would push the
+# object on when the surface no longer supports it, also sideways, because the inertia of the arms
+# differs between directions, and sideways motion in a hole is not controlled.
 _UNLOAD_S = 0.1
 
 
 class TouchPlan:
-    """Which surfaces are to be touched, and with which force, over time.
+    """Touched surfaces and the forces on them, over time.
 
-    Before a surface is left its force fades, that along it with that on it.
+    Before a surface is left its normal and tangential forces fade.
 
     Args:
-        touches: What is to be touched.
-        rows: By the surface's name, where its forces stand in a vector of all (C,). What is
-            stated is the first of them; the others are to be zero.
-        law: How changes are run through; see `TIME_LAWS`.
+        touches: Planned touches.
+        rows: Slice of each surface's forces in a vector of all (C,), by name. The stated force is
+            the first of them; the others are zero.
+        law: Time law of changes; see `TIME_LAWS`.
 
     Raises:
         UnknownNameError: If there is no surface of a name.
-        ArgumentError: If a surface is touched again before it is left, or does not bear a force
-            that is stated.
+        ArgumentError: If a surface is touched again before it is left, or cannot exert a stated
+            force.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class TouchPlan:
         self.size = max((at.stop for at in rows.values()), default=0)
 
     def at(self, times: ArrayLike) -> tuple[Array, Array]:
-        """Return forces (N, C) and which surfaces are to be touched, 1 or 0, (N, C)."""
+        """Return forces (N, C), and 1 for surfaces that must be touched, else 0 (N, C)."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         forces, wanted = np.zeros((len(t), self.size)), np.zeros((len(t), self.size))
         for touch in self._touches:
@@ -109,7 +109,7 @@ class TouchPlan:
 
 
 def _unloading(touch: TouchSettings) -> float:
-    """Return how long the force fades before a surface is left [s]."""
+    """Return the time in which the force fades before a surface is left [s]."""
     return min(_UNLOAD_S, touch.until_s - touch.from_s)
 
 
@@ -123,7 +123,7 @@ class HybridReference:
     Attributes:
         motion: Pose, motion and internal force.
         touches: Forces on surfaces.
-        duration: When everything has come to rest [s].
+        duration: Time at which everything has come to rest [s].
         start: Pose x y z qx qy qz qw at the beginning (7,).
     """
 
@@ -136,7 +136,7 @@ class HybridReference:
 
         Returns:
             Rows (N, 19 + 2 C + m): those of `Reference.rows` without its force | forces on the
-            surfaces | 1 for surfaces that are to be touched, 0 for others | internal force.
+                surfaces | 1 for surfaces that must be touched, else 0 | internal force.
         """
         t = np.atleast_1d(np.asarray(times, dtype=float))
         motion = self.motion.rows(t)
@@ -177,17 +177,18 @@ def plan_hybrid_reference(
     """Return the reference that settings describe.
 
     Args:
-        settings: Path, internal force and touches. A squeeze is that of every internal force whose
-            name begins with "squeeze"; `wrench` gives all of them, in their order.
+        settings: Path, internal force and touches. A squeeze sets every internal force whose name
+            begins with "squeeze"; `wrench` gives all of them, in their order.
         start: Pose x y z qx qy qz qw of the object at the beginning (7,).
         internal_forces: Names of the internal forces (m,).
-        surfaces: By name, where each surface's forces stand.
-        held_by_squeeze: Whether the object would fall without internal force: what is stated for
-            time 0 is then there from the start.
+        surfaces: Slice of each surface's forces, by name.
+        held_by_squeeze: Whether the object would fall without internal force: a stated force at
+            time 0 then acts from the start.
 
     Raises:
-        ArgumentError: If something is out of order, or has the wrong number of components.
-        UnknownNameError: If a surface is not there.
+        ArgumentError: If changes or touches are out of order, or have the wrong number of
+            components.
+        UnknownNameError: If there is no surface of a name.
     """
     squeezes = np.array([name.startswith("squeeze") for name in internal_forces], dtype=float)
     motion = plan_reference(settings, start, squeeze=squeezes, held_by_squeeze=held_by_squeeze)

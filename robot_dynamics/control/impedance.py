@@ -7,20 +7,21 @@ arms exert on the object, about its origin, the wrench
 
     h_E = K_E e + D_E e'                                     (external impedance)
 
-besides what the acceleration of the reference and the weight need. With x the distances and
-angles between the hands that belong to the internal forces, and x_0 those of the grasps, the
-internal forces are
+in addition to the wrench for the acceleration of the reference and the weight. With x the
+distances and angles between the hands that belong to the internal forces, and x_0 their values at
+the grasps, the internal forces are
 
     h_I = h_d + K_I (x - x_0) + D_I x'                       (internal impedance)
 
-with h_d that of the reference. Nothing is measured but the joints, so that arms and object keep
-their own inertia: away from their reference they obey, for a wrench f_ext on the object,
+with h_d the internal force of the reference. Only the joints are measured, so that arms and object
+keep their own inertia: away from the reference they obey, for a wrench f_ext on the object,
 
     Lambda e'' + D_E e' + K_E e = -f_ext,    Lambda = M_o + sum_i W_i (J_i M_i^-1 J_i^T)^-1 W_i^T.
 
 F. Caccavale, P. Chiacchio, A. Marino, L. Villani, IEEE/ASME Transactions on Mechatronics 13(5),
 2008 (external); R. G. Bonitz, T. C. Hsia, IEEE Transactions on Robotics and Automation 12(1), 1996
-(internal). Estimate of the object, null space, torque limits and all else are the hybrid law's.
+(internal). Estimate of the object, null space, torque limits and everything else come from the
+hybrid law.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Springs(NamedTuple):
 
     @classmethod
     def of(cls, settings: ImpedanceSettings, internal: Sequence[str]) -> Springs:
-        """Return those that settings ask for; `internal` are the names of internal forces."""
+        """Return the springs of settings; `internal` are the names of internal forces."""
         s, moments = settings, [is_moment(name) for name in internal]
         return cls(
             [*s.rotational_stiffness, *s.stiffness],
@@ -75,7 +76,7 @@ class Springs(NamedTuple):
 
 
 class ImpedanceProgram(HybridLawProgram):
-    """The step of the hybrid law with springs and dampers in the place of its servos."""
+    """Step of the hybrid law with springs and dampers instead of its servos."""
 
     springs: ClassVar[bool] = True
 
@@ -94,8 +95,9 @@ class ImpedanceProgram(HybridLawProgram):
         e, rate = self._error_of_origin(inputs, estimate, servo)
         h_E = [k.stiffness[i] * e[i] + k.damping[i] * rate[i] for i in range(6)]
 
-        # What internal forces do work on: A^T of where hands are on the object, and of its rate;
-        # forces by the arms pull back. The object's own motion is not in it: W A = 0.
+        # Displacements on which internal forces do work: A^T times the displacements of the hands
+        # on the object, and their rates; forces by the arms pull back. The object's own motion
+        # does not count: W A = 0.
         moving = contact_velocity(constants.points, estimate.pose, arms.X0, arms.v)
         off, off_rate = (
             transposed_times(constants.internal, motion, m)
@@ -111,7 +113,7 @@ class ImpedanceProgram(HybridLawProgram):
     def _error_of_origin(
         inputs: LawInputs, estimate: ObjectEstimate, servo: MotionServo
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return e (6,) and e' (6,): the servo's are those of the centre of mass."""
+        """Return e (6,) and e' (6,) of the origin; the servo has those of the centre of mass."""
         center, target = inputs.constants.center, servo.target
         r_d, r = target.E.inverse_times(center), estimate.pose.E.inverse_times(center)
         omega_d, omega = Vector3.of(target.twist[:3]), Vector3.of(servo.twist[:3])
@@ -125,8 +127,8 @@ class ImpedanceLaw(HybridLaw):
     """Springs and dampers between the object and its reference, and between the hands.
 
     Attributes:
-        inertia: Lambda (6, 6) where a start was checked last, about the object's origin, angular
-            first; None before.
+        inertia: Lambda (6, 6) at the last checked start, about the object's origin, angular first;
+            None before.
     """
 
     program = ImpedanceProgram
@@ -145,7 +147,7 @@ class ImpedanceLaw(HybridLaw):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Of the hybrid law, with stiffness and damping in the place of the servo's gains."""
+        """Facts of the hybrid law, with stiffness and damping instead of the servo's gains."""
         k, more = self._springs(), super().metadata
         del more["object_gains"]
         return {**more, "stiffness": list(k.stiffness), "damping": list(k.damping)}
@@ -166,7 +168,7 @@ class ImpedanceLaw(HybridLaw):
         """Return the margins of the plan; springs are checked at instants of the motion.
 
         Raises:
-            PreflightError: Also if the sampled loop does not bear the springs somewhere.
+            PreflightError: Also if the springs are unstable in the sampled loop at an instant.
         """
         check = super().checked_path(q, terms)
         times, inertias = self._load_inertias(check.rollout, _INSTANTS)
@@ -177,11 +179,11 @@ class ImpedanceLaw(HybridLaw):
         return check
 
     def check_start(self, q: Array, qd: Array) -> None:
-        """Refuse a start as `HybridLaw.check_start` does, and springs that cannot be borne there.
+        """Refuse a start as `HybridLaw.check_start` does, and springs that are unstable there.
 
         Raises:
             StartError: With the largest deviation.
-            GainError: If the sampled loop does not bear the springs.
+            GainError: If the springs are unstable in the sampled loop.
         """
         super().check_start(q, qd)
         self.inertia = self.hybrid_system.load_inertia(self.kernel.joints(q), self.reference.start)
@@ -189,7 +191,7 @@ class ImpedanceLaw(HybridLaw):
         check_springs(wanted, self.inertia[None])
 
     def check_gains(self, settings: ControlSettings) -> None:
-        """Refuse springs of the object at the start, or along the path, that were checked last."""
+        """Check springs of the object at the start, or along the path, that was checked last."""
         wanted = replace(self.settings, impedance=settings.impedance)
         if Springs.of(wanted.impedance, ()) != Springs.of(self.settings.impedance, ()):
             known = [] if self.inertia is None else [self.inertia[None]]
@@ -201,8 +203,8 @@ class SpringError(GainError):
     """Springs of the object that the sampled loop does not bear.
 
     Attributes:
-        instant: Index of the first of the inertias with which it does not.
-        bounds: What would do, all of it together, by the setting and the index of its axis.
+        instant: Index of the first inertia with which they are unstable.
+        bounds: Values that would be stable together, by the setting and the index of its axis.
     """
 
     def __init__(
@@ -213,7 +215,7 @@ class SpringError(GainError):
 
 
 def check_springs(settings: ControlSettings, inertias: Array) -> None:
-    """Refuse springs of the object that the sampled loop does not bear; see `unstable_springs`.
+    """Refuse springs of the object that are unstable in the sampled loop; see `unstable_springs`.
 
     Raises:
         SpringError: If they are not stable.
@@ -224,13 +226,14 @@ def check_springs(settings: ControlSettings, inertias: Array) -> None:
 
 
 def unstable_springs(settings: ControlSettings, inertias: Array) -> SpringError | None:
-    """Return the error of springs with which the sampled loop is unstable; None if it is stable.
+    """Return the error of springs that are unstable in the sampled loop; None if they are stable.
 
-    It has to be stable with the command delay, and with one more period of it.
+    They must be stable with the command delay, and with one more period of it.
 
     Args:
         settings: Springs, control rate and command delay.
-        inertias: Of arms and object at the load at some instants (N, 6, 6), angular first.
+        inertias: Inertia of arms and object at the object, at some instants (N, 6, 6), angular
+            first.
     """
     k = Springs.of(settings.impedance, ())
     K, D = np.array(k.stiffness, dtype=float), np.array(k.damping, dtype=float)
@@ -242,7 +245,7 @@ def unstable_springs(settings: ControlSettings, inertias: Array) -> SpringError 
     if stable.all():
         return None
     instant = int(np.argmin(stable))
-    # One axis after the other joins those that are stable together, the least stable ones last.
+    # Axes are added one by one to the stable set, the least stable ones last.
     alone = {i: float(loop.radii(K, D, [i]).max()) for i in every}
     joined: list[int] = []
     bounds: dict[tuple[str, int], float] = {}
@@ -314,13 +317,13 @@ class _SampledSprings:
         return np.stack(radii).max(axis=0)
 
     def stable(self, K: Array, D: Array, axes: Sequence[int]) -> NDArray[np.bool_]:
-        """Return where (N,) the loop is stable."""
+        """Return at which instants (N,) the loop is stable."""
         return np.asarray(self.radii(K, D, axes) <= 1.0 + 1e-9)
 
     def repaired(self, K: Array, D: Array, axes: Sequence[int], i: int) -> tuple[float, float]:
         """Return stiffness and damping of an axis with which all the axes are stable.
 
-        As given but for one of them, if that can be: damping first.
+        Only one of them differs from the given ones, if that suffices: damping first.
         """
         mass = 1.0 / self.mobility[:, i, i].max()
         damping, stiffness = mass / self._period, mass / self._period**2
@@ -336,18 +339,19 @@ class _SampledSprings:
         k = _nearest(lambda k: bears(k, float(D[i])), float(K[i]), stiffness)
         if k is not None:
             return k, float(D[i])
-        # Neither alone: a tenth of what damps within a period, and the stiffness that bears.
+        # Neither suffices alone: a tenth of the damping that stops within a period, and a
+        # stiffness stable with it.
         d = _nearest(lambda d: bears(0.0, d), 0.1 * damping, damping) or 0.0
         return _nearest(lambda k: bears(k, d), float(K[i]), stiffness) or 0.0, d
 
 
 def _nearest(good: Callable[[float], bool], start: float, unit: float) -> float | None:
-    """Return the good value nearest to one that is not, of three digits; None if there is none.
+    """Return the stable value nearest to an unstable one, to three digits; None if none is.
 
     Args:
-        good: Whether a value will do; it is an interval that will.
-        start: One that will not.
-        unit: Of the size of the largest that may do.
+        good: Returns whether a value is stable; stable values are an interval.
+        start: Unstable value.
+        unit: Order of magnitude of the largest stable value.
     """
     grid = unit * np.logspace(-8, 1, 46)
     least = max(start, 0.1 * float(grid[0]))
@@ -366,12 +370,12 @@ def _nearest(good: Callable[[float], bool], start: float, unit: float) -> float 
 
 
 def _spectral_radius(K: Array, D: Array, period: float, delay: int) -> Array:
-    """Return the largest magnitude of a pole of e'' = -(K e + D e') of samples `delay` ago.
+    """Return the largest magnitude of a pole of e'' = -(K e + D e') with samples `delay` ago.
 
     Args:
-        K: Over the inertia (..., n, n).
-        D: Likewise.
-        period: Of control [s].
+        K: Stiffness over inertia (..., n, n).
+        D: Damping over inertia (..., n, n).
+        period: Control period [s].
         delay: Periods until a command acts.
     """
     n, h, lead = K.shape[-1], period, K.shape[:-2]

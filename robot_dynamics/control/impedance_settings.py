@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user states about springs and dampers of a held object."""
+"""Settings of springs and dampers of a held object."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ class ImpedanceSettings:
     Attributes:
         stiffness: K of the position of the object's origin, along the world's axes x y z [N/m]: a
             constant force on the object moves it by the force over this.
-        damping: D of its velocity, likewise [N s/m].
-        rotational_stiffness: Of the object's orientation, about the world's axes x y z [N m/rad].
-        rotational_damping: Likewise [N m s/rad].
-        internal_stiffness: Of the distances between the hands [N/m]: what an internal force
-            changes by if hands are further apart, or closer, than their grasps. Only bounds guard
-            the stability of the springs between the hands, which what they hold keeps in place.
-        internal_damping: Likewise [N s/m].
-        internal_rotational_stiffness: Of the angles between the hands [N m/rad].
-        internal_rotational_damping: Likewise [N m s/rad].
+        damping: D of its velocity along these axes [N s/m].
+        rotational_stiffness: K of the object's orientation, about the world's axes x y z [N
+            m/rad].
+        rotational_damping: D of its angular velocity [N m s/rad].
+        internal_stiffness: Stiffness of the distances between the hands [N/m]: change of an
+            internal force if hands are further apart, or closer, than their grasps. Stability of
+            the springs between the hands is not checked, because the object keeps the hands in
+            place; they only have upper bounds.
+        internal_damping: Damping of the distances between the hands [N s/m].
+        internal_rotational_stiffness: Stiffness of the angles between the hands [N m/rad].
+        internal_rotational_damping: Damping of the angles between the hands [N m s/rad].
     """
 
     stiffness: Triple = field(

@@ -1,11 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether joint positions and velocities tell of one motion, or some of them are false.
+"""Consistency of measured joint positions and velocities.
 
-Of each joint the difference of its positions is compared with the integral of its velocity over
-the last twentieth of a second. A velocity of the wrong sign or unit departs from it, and so does a
-position that jumps. An arm is stale if its numbers stay the same to the last bit while another arm
-moves the rigid object that both hold.
+For each joint the change of its position is compared with the integral of its velocity over the
+last twentieth of a second. They differ if a velocity has the wrong sign or unit, or a position
+jumps. An arm is stale if its samples stay the same to the last bit while another arm moves the
+rigid object that both hold.
 """
 
 from __future__ import annotations
@@ -36,17 +36,16 @@ _MOST = 1e6  # a number of which no sum overflows [rad, m, rad/s or m/s]
 
 
 class JointMotion(NamedTuple):
-    """What is kept of the samples of all arms, in rows that a kernel takes as one array.
+    """State of the check of all arms, as views of one array for the kernel.
 
     Attributes:
-        q: Positions before (na,).
-        qd: Velocities before (na,).
-        apart: What positions and velocities disagree by (na,).
-        way: What joints moved, without sign (na,).
-        moved: What they moved (na,).
-        since: What they moved since another arm tells nothing new (na,).
-        per_arm: Of each arm the time since its sample changed [s], and the number of samples
-            since (k, 2).
+        q: Previous positions (na,).
+        qd: Previous velocities (na,).
+        apart: Disagreement of positions and velocities (na,).
+        way: Length of the path of each joint (na,).
+        moved: Displacement of each joint (na,).
+        since: Displacement since the samples of another arm stopped changing (na,).
+        per_arm: Time since the sample of each arm changed [s], and number of samples since (k, 2).
     """
 
     q: Array
@@ -65,18 +64,18 @@ class JointMotion(NamedTuple):
         return cls(q, qd, apart, way, moved, since, state[6 * na :].reshape(arms, 2))
 
     def begin(self, arm: int, own: slice, q: Array, qd: Array) -> None:
-        """Forget what an arm did before the sample `q`, `qd` (n,)."""
+        """Forget the motion of an arm before the sample `q`, `qd` (n,)."""
         self.q[own], self.qd[own] = q, qd
         for row in (self.apart, self.way, self.moved, self.since):
             row[own] = 0.0
         self.per_arm[arm] = 0.0
 
     def is_still(self, arm: int) -> bool:
-        """Return whether an arm has told nothing new for some samples."""
+        """Return whether the last samples of an arm are the same."""
         return bool(self.per_arm[arm, 1] > _STILL)
 
     def becomes_still(self, arm: int) -> bool:
-        """Return whether `is_still` is true by the last sample, and was not before it."""
+        """Return whether `is_still` has become true with the last sample."""
         return bool(_STILL < self.per_arm[arm, 1] <= _STILL + 1)
 
     def why_false(
@@ -91,18 +90,18 @@ class JointMotion(NamedTuple):
         forced: bool,
         linked: bool,
     ) -> str:
-        """Return a sentence about what is false with the samples of an arm; empty if nothing is.
+        """Return a sentence about false samples of an arm; empty if they are consistent.
 
         Args:
             joints: Names of the joints by arm.
-            slices: Where each arm stands.
+            slices: Slice of each arm.
             arm: Number of the arm.
             before: What was kept before the last sample.
             doubt: Part of what encoders and filters may cause that is allowed (na,): 1 where
                 nothing else speaks against the arm.
             passed: Time between these samples and those before [s].
             forced: Whether torques have changed so much that an arm must have moved.
-            linked: Whether all arms hold one rigid object, so that none moves alone.
+            linked: Whether all arms hold one rigid object, so that no arm can move alone.
         """
         names = tuple(joints)
         own = slices[arm]
@@ -157,11 +156,11 @@ class JointMotion(NamedTuple):
         speed: Array,
         passed: float,
     ) -> str:
-        """Return a sentence about an arm that comes back too far away; empty if it does not.
+        """Return a sentence about an arm that comes back too far from its last sample; else empty.
 
         Args:
             joints: Names of the joints by arm.
-            slices: Where each arm stands.
+            slices: Slice of each arm.
             arm: Number of the arm.
             before: What was kept before the last sample.
             speed: Largest speeds (na,).
@@ -202,15 +201,15 @@ class JointMotion(NamedTuple):
 
 
 class StillArms:
-    """Finds arms that stay where they are although the object that they hold is to move.
+    """Finds arms that do not move although the object that they hold must move.
 
-    Their data are old, or they are blocked: both look the same. Drives are the ones to hold such
-    an arm, because what is computed from its data may be about another time.
+    Their data are old, or they are blocked: both look the same. The drives must hold such an arm,
+    because torques computed from old data can be wrong.
 
     Args:
-        slices: Where each arm stands in vectors over the arm joints.
-        bandwidth: With which the object follows its reference [rad/s]: an arm has the time that
-            this takes to answer a jump.
+        slices: Slice of each arm in vectors over the arm joints.
+        bandwidth: Bandwidth of the object's servo [rad/s]; it gives the time in which an arm must
+            respond to a jump of the reference.
     """
 
     def __init__(self, slices: Sequence[slice], bandwidth: float = math.inf) -> None:
@@ -224,11 +223,11 @@ class StillArms:
         self._looks = [0] * len(self._slices)
 
     def look(self, q: Array, asked: Array) -> list[int]:
-        """Return the numbers of the arms that do not move; to be called every `LOOK_S`.
+        """Return the numbers of the arms that do not move; must be called every `LOOK_S`.
 
         Args:
             q: Positions of the arm joints (na,).
-            asked: Where each arm's grasp is to be (k, 3) [m].
+            asked: Reference position of each arm's grasp (k, 3) [m].
         """
         found = []
         for i, own in enumerate(self._slices):
@@ -248,7 +247,7 @@ def motion_program(arms: Sequence[slice], wrenches: int) -> Program:
     Inputs: positions and velocities (na,), wrenches (k, 6), the time since the last sample of each
     arm (arms,); state, a `JointMotion` (6 na + 2 arms,).
     Parameters: lower and upper bounds (2 na + 6 k, each).
-    Outputs: by how much the worst value is beyond what it may be (1,), and the next state.
+    Outputs: largest violation of a bound (1,), and the next state.
     """
     na = arms[-1].stop
     count = 2 * na + 6 * wrenches

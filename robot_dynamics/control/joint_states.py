@@ -41,16 +41,16 @@ class ArmSamples:
 
     Attributes:
         joints: Names of the joints, in the order of the arrays.
-        watch: When it came.
-        position: Positions (n,), a view of those of all arms.
-        velocity: Velocities (n,), likewise.
-        used: The time of the sample that was used last.
+        watch: Freshness of its stream.
+        position: Positions (n,), a view of the vector of all arms.
+        velocity: Velocities (n,), a view of the vector of all arms.
+        used: Time of the last used sample.
 
     Args:
         joints: Names of the joints.
-        watch: Watches its freshness; it has the arm's name.
-        position: Where positions stand.
-        velocity: Where velocities stand.
+        watch: Freshness of its stream, which has the arm's name.
+        position: View for the positions (n,).
+        velocity: View for the velocities (n,).
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class ArmSamples:
         """Take a sample in the order of `joints`; return whether it is newer than the last one.
 
         Raises:
-            StreamError: If a number is not finite, or its time jumped; nothing is kept then.
+            StreamError: If a number is not finite, or its time jumped; the last sample stays then.
         """
-        # Before anything else is done with them: a NaN passes through min and max.
+        # Check this first: a NaN passes through min and max.
         if not (np.isfinite(q).all() and np.isfinite(qd).all()):
             raise StreamError(self.watch.name, self._not_finite(q, qd))
         if not self.watch.advance(stamp, now):
@@ -75,14 +75,14 @@ class ArmSamples:
         return True
 
     def order_in(self, names: Sequence[str], known: frozenset[str]) -> NDArray[np.intp]:
-        """Return where the joints stand in a message.
+        """Return the indices of the joints in a message.
 
         Args:
             names: Names of the message's joints.
             known: Names that it may hold.
 
         Raises:
-            StreamError: If one is missing or there twice.
+            StreamError: If a joint is missing or occurs twice.
             UnknownJointError: If there is a name that is not known.
         """
         arm, count = self.watch.name, Counter(names)
@@ -106,15 +106,15 @@ class ArmSamples:
 
 
 class _Layout(NamedTuple):
-    """Whom messages with certain names concern.
+    """Arms concerned by messages with given joint names.
 
     Attributes:
         names: The names.
-        good: Arms whose joints are all there, with where they stand.
-        bad: Arms that such messages say nothing good of, with the reason.
-        unknown: A sentence about an unknown name, if no joint of any arm is there.
-        excused: Whether an unknown name is the mistake of a bad arm, and arrays of a wrong length
-            with it.
+        good: Arms with all joints, and the indices of these.
+        bad: Arms for which such messages are an error, with the reason.
+        unknown: Sentence about an unknown name, if the message has no joint of any arm.
+        excused: Whether an unknown name, and arrays of a wrong length with it, are attributed to a
+            bad arm.
     """
 
     names: list[str]
@@ -127,9 +127,9 @@ class _Layout(NamedTuple):
 class JointStates:
     """Joint states of arms; bad samples are reported to a safety layer.
 
-    A message may hold further joints only if they were announced: an unknown name counts as a
-    typing error, of the arm that lacks a joint, or of all arms of the message if none does. A bad
-    sample changes nothing but the safety layer's faults.
+    A message may contain other joints only if they were announced. An unknown name counts as a
+    typing error of the arm that lacks a joint, or of all arms of the message if none does. A bad
+    sample only changes the faults of the safety layer.
 
     Arms on topics of their own are not sampled at the same instants. Where one arm's sample is
     older than another's, its positions are carried on with its velocity, for one control period
@@ -138,22 +138,22 @@ class JointStates:
     Attributes:
         arms: The samples of each arm, by its name.
         now: The time of the last message or control instant.
-        sampled: Of which time on the samples' own clock the last `state` was, by arm (k,) [s];
-            long ago for an arm without a sample.
-        skew_s: How far apart the samples were that were used last [s].
+        sampled: Time of the last `state` on the clock of the samples, by arm (k,) [s]; long ago
+            for an arm without a sample.
+        skew_s: Time between the oldest and the newest of the last used samples [s].
         stale_after_s: Time without a sample after which an arm counts as lost [s].
-        complaints: What is wrong with samples that are refused at present, by stream.
+        complaints: Errors of currently refused samples, by stream.
 
     Args:
         system: The arms.
         control: Control rate.
-        settings: When a stream is stale.
-        safety: Is told of bad samples.
-        clock: What times mean.
-        ignored: Names that messages may hold besides those of the arms.
+        settings: Limit of stale streams.
+        safety: Safety layer to which bad samples are reported.
+        clock: Meaning of times.
+        ignored: Names of other joints that messages may contain.
         stale_after_s: Time without a sample after which an arm counts as lost [s]; 0 for the
             number of periods that the settings state.
-        rate_tolerance: Part of the control rate by which samples of an arm may come more slowly.
+        rate_tolerance: Share of the control rate by which the samples of an arm may be slower.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class JointStates:
 
     @property
     def complaint(self) -> str:
-        """A sentence about samples that are refused at present; empty if none is."""
+        """Sentence about currently refused samples; empty without any."""
         for sentence in self.complaints.values():
             return sentence
         return next((layout.unknown for layout in self._layouts.values() if layout.unknown), "")
@@ -209,7 +209,7 @@ class JointStates:
 
     @property
     def rates_known(self) -> bool:
-        """Whether it has been measured how often each arm brings a sample."""
+        """Whether the sample rate of each arm has been measured."""
         return all(watch.hz is not None for watch in self.watches)
 
     @property
@@ -250,12 +250,12 @@ class JointStates:
         """Take a message; return whether any arm has a newer sample because of it.
 
         Args:
-            topic: Where it came from.
-            stamp: Its own time.
+            topic: Its topic.
+            stamp: Its time stamp.
             names: Names of its joints.
             position: Their positions [rad or m].
             velocity: Their velocities [rad/s or m/s].
-            now: The time of its arrival.
+            now: Time of its arrival.
         """
         self.now = now
         layout = self._layouts.get(topic)
@@ -297,7 +297,7 @@ class JointStates:
     def state(self) -> tuple[Array, Array]:
         """Return positions and velocities (na,) of all arms at the time of the newest sample.
 
-        They are the last good ones, those of the other arms carried on by up to a period.
+        They are the last good ones; those of the other arms are extrapolated by up to a period.
         """
         q, qd = self._q.copy(), self._qd.copy()
         stamps = [watch.stamp for watch in self.watches if watch.stamp is not None]
@@ -309,7 +309,7 @@ class JointStates:
         self.skew_s = self._clock.seconds(newest - min(stamps))
         for i, arm in enumerate(self.arms.values()):
             own = slice(at, at := at + len(arm.joints))
-            # What is stale is left where it was: nothing is computed from a stale velocity.
+            # Stale positions are not extrapolated: a stale velocity is not used.
             if arm.watch.stamp is not None and not arm.watch.is_stale(self.now):
                 age = self._clock.seconds(newest - arm.watch.stamp)
                 carried = min(age, self._period)

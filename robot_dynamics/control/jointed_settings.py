@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user states about the control of a jointed object."""
+"""Settings of the control of a jointed object."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class JointedControlSettings:
     Attributes:
         position_gain: K_p of the object's motion [1/s^2].
         velocity_gain: K_v [1/s].
-        position_integral: K_i of the integral of the error, none by default [1/s^3]: what takes
-            the offset away that a wrong model leaves. Stable below K_p K_v.
+        position_integral: K_i of the integral of the error, 0 by default [1/s^3]; removes the
+            offset of a wrong model. Stable below K_p K_v.
         force_integral: K_I of the force in the object's joint [1/s].
-        force_bound: Largest integral term of a component [N or N m]: it stops there.
-        posture_gain: K_p of the motion that redundant arms have left [1/s^2].
-        posture_damping: K_v of that motion [1/s].
-        lead_periods: How far ahead the model and the desired acceleration are looked up. A torque
-            is held for a period: half a period makes it that of the period's middle. At 0 the law
-            is exact at the instant when it is evaluated, and late in the mean.
+        force_bound: Bound of the integral term of each component [N or N m].
+        posture_gain: K_p of the self-motion of redundant arms [1/s^2].
+        posture_damping: K_v of the self-motion [1/s].
+        lead_periods: Time by which the model and the desired acceleration are evaluated ahead, in
+            periods. A torque is held for a period: with 0.5 it is exact for the middle of the
+            period. With 0 it is exact at the measurement, and late on average.
     """
 
     position_gain: float = _number(4000.0, "1/s^2", minimum=0.0, maximum=HIGHEST_RATE**2)

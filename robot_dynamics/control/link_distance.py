@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How close links come to each other and to the object, with a capsule around each link.
+"""Distances of links from each other and from the object, with a capsule around each link.
 
 `LinkDistances` computes the distances of a motion or of an instant; `Proximity` compares them with
-what the settings ask for at every control instant.
+the limits of the settings at every control instant.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _SAMPLES = np.linspace(0.0, 1.0, 5)  # along a link's axis, against the object's
 
 
 class Pair(NamedTuple):
-    """Two links whose distance is looked at; a link is named by the joint that carries it.
+    """Two links whose distance is checked; a link is named by the joint that carries it.
 
     Attributes:
-        first: The one link.
-        second: The other one, or the object.
-        radii: What their surfaces are away from what is measured, in radii of a link.
+        first: First link.
+        second: Second link, or the object.
+        radii: Distance of their surfaces from the measured axes together, in radii of a link.
         related: Whether they may touch by construction: links of one arm, a link and the object.
     """
 
@@ -63,24 +63,25 @@ class Closest(NamedTuple):
 class LinkDistances:
     """Distances of the links of arms from one another and from the box around the object.
 
-    A link's axis goes from the origin of its joint to that of the next, the last one's to the
-    tool's grasp; cranks and rods beside the way to the tool are left out. Looked at are links of
-    different arms but the last of both, which hold the same object; links of one arm with at least
-    two others between them; and the object with all links but the last two of each arm. Distances
-    to the object are those of five points of an axis, so that they may be too large by a hundredth
-    of a link's length squared over the distance.
+    A link's axis goes from the origin of its joint to the origin of the next, and of the last link
+    to the tool's grasp; cranks and rods beside the path to the tool are left out. Checked are
+    links of different arms, except the last links of both, which hold the same object; links of
+    one arm with at least two others between them; and the object with all links except the last
+    two of each arm. Distances to the object are computed at five points of an axis; they can be
+    too large by a hundredth of the squared length of the link over the distance.
 
     Attributes:
-        pairs: What is looked at.
-        joint_count: Number of joints of the arms, those without drives too.
-        structure_key: What the program depends on.
-        parameters: Of the program; see `traced`. These three only if there are pairs.
+        pairs: Checked pairs.
+        joint_count: Number of joints of the arms, including those without drives.
+        structure_key: Cache key of the program.
+        parameters: Parameters of the program; see `traced`. These three exist only if there are
+            pairs.
 
     Args:
         system: Arms and object.
-        radius: Of the capsules around the links [m].
+        radius: Radius of the capsules around the links [m].
         box: Lower and upper corner of the object's box in its own frame (2, 3) [m]; without it
-            the object is not looked at.
+            distances to the object are not checked.
     """
 
     def __init__(self, system: GraspSystem, radius: float, box: ArrayLike | None = None) -> None:
@@ -122,9 +123,9 @@ class LinkDistances:
         return np.asarray(self._kernel(q, pose)[0])[..., : len(self.pairs)] - self._radii
 
     def margin(self, q: Array, pose: Array) -> float:
-        """Return by how much the distances of an instant exceed the least ones, at the worst pair.
+        """Return the margin of the distances over their limits at an instant, for the worst pair.
 
-        It is no number where a distance is none.
+        It is NaN if a distance is NaN.
 
         Args:
             q: Positions of the arm joints (na,).
@@ -135,10 +136,10 @@ class LinkDistances:
         return float(self._kernel(self.positions(q), pose)[1])
 
     def positions(self, q: Array) -> Array:
-        """Return positions of all joints of the arms for those of their drives (na,).
+        """Return positions of all joints of the arms, given those of their drives (na,).
 
-        Those of arms with loops are searched from the last ones on. They are NaN where the loops
-        do not close, and so are the distances then.
+        Positions of arms with loops are solved from the previous ones. If the loops do not close,
+        positions and distances are NaN.
         """
         system = self._system
         if system.internal_chains is None:
@@ -161,7 +162,7 @@ class LinkDistances:
         return trace(run, name="link_distances", inputs=inputs, parameters=count)
 
     def traced(self, q: Any, pose: Any, block: Any) -> tuple[list[Scalar], Scalar]:
-        """Return the distances of axes, and by how much the worst exceeds its least. Traceable.
+        """Return the distances of axes, and the margin of the worst one over its limit. Traceable.
 
         Args:
             q: Positions of all joints of the arms, in the order of `GraspSystem.every_q`.
@@ -202,16 +203,15 @@ class LinkDistances:
         return Closest(np.min(distances, axis=1), np.argmin(distances, axis=1))
 
     def touching(self, least: float | Array, q: Array, pose: Array) -> NDArray[np.intp]:
-        """Return the related pairs that are nearer at a start than a distance, or one each [m].
+        """Return the related pairs that are closer at a start than a distance, or one each [m].
 
-        Where arms start from they collide with nothing: these are neighbours, of which capsules
-        say nothing.
+        Arms do not collide at their start: these are neighbours whose capsules overlap.
         """
         related = np.array([pair.related for pair in self.pairs], dtype=bool)
         return np.flatnonzero(related & ~(self(q, pose) >= least))
 
     def sentence(self, pair: int, distance: float, least: float) -> str:
-        """Return what is to be said about a pair that is too close."""
+        """Return the sentence about a pair that is too close."""
         one, other = self.pairs[pair][:2]
         what = f"the link after joint {one!r} comes to {distance:.3g} m from "
         what += "the object" if other == "object" else f"the one after {other!r}"
@@ -222,13 +222,13 @@ class Proximity:
     """Watches the distances of links while control runs.
 
     Attributes:
-        distances: Of the links.
+        distances: Distances of the links.
 
     Args:
         system: Arms and object.
-        settings: How close they may come.
+        settings: Least distances.
         box: Lower and upper corner of the object's box in its own frame (2, 3) [m]; without it
-            the object is not looked at.
+            distances to the object are not checked.
     """
 
     def __init__(
@@ -239,28 +239,28 @@ class Proximity:
         self._stated = np.where(
             to_object, settings.minimum_object_distance_m, settings.minimum_arm_distance_m
         )
-        # At the start arms touch nothing, so that capsules which overlap there are of neighbours
-        # by construction. Links that are merely nearer to the object than stated are refused.
+        # At the start arms touch nothing: capsules that overlap there belong to neighbours by
+        # construction. Links that are only closer to the object than the limit are refused.
         self._at_start = np.where(to_object, 0.0, settings.minimum_arm_distance_m)
         self._least = self._stated
         self.distances.set_least(self._least)
 
     def begin(self, q: Array, pose: Array) -> None:
-        """Leave out the pairs of which capsules say nothing, because they touch at the start.
+        """Exclude the pairs whose capsules touch at the start.
 
         Args:
             q: Positions of the arm joints (na,).
-            pose: Of the object in the world, x y z qx qy qz qw (7,).
+            pose: Pose of the object in the world, x y z qx qy qz qw (7,).
         """
         self._least = self._least_from(q, pose)
         self.distances.set_least(self._least)
 
     def first_too_close(self, q: Array, poses: Array) -> tuple[int, str, str] | None:
-        """Return where a motion first brings a pair too close; nothing is remembered of it.
+        """Return where a motion first brings a pair too close; the state does not change.
 
         Args:
             q: Positions of the arm joints (N, na), from the start on.
-            poses: Of the object (N, 7).
+            poses: Poses of the object (N, 7).
 
         Returns:
             The row, the joint of the pair's first link, and a sentence; None if there is none.

@@ -103,7 +103,7 @@ class ModelWatch:
         """Return a finding if the fallback drives a joint that it should damp.
 
         Args:
-            now: The present time.
+            now: Current time.
             qd: Joint velocities (na,).
             held: Whether joints are held without the model.
             lost: Whether the state of an arm is not known.
@@ -112,7 +112,7 @@ class ModelWatch:
         i = int(np.argmax(share))
         most = _RUNAWAY
         if not held:
-            # Arms may be fast when the fallback begins, as after a suspension.
+            # Arms can be fast when the fallback begins, for example after a suspension.
             if lost or self._damped_from is None:
                 self._damped_from = now
             if now - self._damped_from <= self._damping_time:

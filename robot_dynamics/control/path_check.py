@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The check of a whole plan before the first torque: a rollout of the law, and what limits say."""
+"""Check of a whole plan before the first torque: a rollout of the law compared with the limits."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _RATE_SHARE = 0.5  # part of the torque rate that a reference alone may take
 
 
 class PathProblem(NamedTuple):
-    """Something on a reference that the arms cannot or must not do.
+    """A part of a reference that the arms cannot or must not follow.
 
     Attributes:
-        time: When it begins, on the reference [s].
-        joint: Name of the joint that it is about.
-        sentence: What would happen and what was expected.
-        cause: Whether other problems follow from it, also before it: joints race where the reach
-            of an arm ends.
+        time: Its beginning, on the reference [s].
+        joint: Name of the joint concerned.
+        sentence: Predicted violation, and the limit.
+        cause: Whether other problems follow from it, also earlier ones: joints race where the
+            reach of an arm ends.
     """
 
     time: float
@@ -63,16 +63,16 @@ class PreflightError(RobotDynamicsError):
 
 
 class PathCheck(NamedTuple):
-    """How much a plan that passed leaves of each limit; the joint is where it leaves least.
+    """Margins of an accepted plan from each limit, with the joint of the least margin.
 
     Attributes:
-        torque_fraction: Largest part of an effort limit that is needed, and its joint.
-        velocity_fraction: Largest part of a velocity limit, and its joint.
+        torque_fraction: Largest needed share of an effort limit, and its joint.
+        velocity_fraction: Largest needed share of a velocity limit, and its joint.
         position_margin: Smallest distance from a position limit [rad or m], and its joint.
         smallest_pivot: Smallest relative pivot of an arm's J H^-1 J^T.
         tilt: Largest tilt of a soft finger from its grasp [rad]; 0 without one.
         arm_distance: Smallest distance between links that do not touch at the start [m].
-        rollout: The motion itself.
+        rollout: The motion.
     """
 
     torque_fraction: tuple[float, str]
@@ -104,7 +104,7 @@ def check_path(
     terms: Any = None,
     soft_fingers: Sequence[str] = (),
 ) -> PathCheck:
-    """Refuse a plan that the arms cannot follow from where they are.
+    """Refuse a plan that the arms cannot follow from their positions.
 
     The whole motion is rolled out with the control law itself and checked for reach, position and
     velocity limits, singularities, torque and its rate, tilt of soft fingers, and distances of
@@ -114,19 +114,19 @@ def check_path(
         system: Arms and object.
         safety: The limits.
         law: The control law without limits.
-        rows: Of the plan at the times, for each body of the object (N, w).
-        times: From `path_times` (N,) [s].
+        rows: Rows of the plan at the times, for each body of the object (N, w).
+        times: Times from `path_times` (N,) [s].
         q: Positions of the arm joints at the start (na,), the arms at their contacts.
         contacts: How each arm holds the object; rigidly by default.
-        switched: Where control goes from force to motion or back since the instant before (N,):
-            the torque may jump there, and fades while control runs.
-        problems: What was found besides, to be reported with the rest.
+        switched: Whether control has changed from force to motion or back since the previous
+            instant (N,): the torque may jump there, and fades while control runs.
+        problems: Other problems to report.
         terms: `Robot.constraint_terms` of the system, if the caller has it already.
         soft_fingers: Names of the arms whose contacts are soft fingers, in the law's order.
 
     Raises:
         PreflightError: With time and joint of the first problem, or of the cause of others, and
-            with all others as data.
+            all others as data.
         ArgumentError: If `q` has the wrong length.
     """
     start = np.asarray(q, dtype=float)
@@ -235,7 +235,7 @@ def _torque_problems(
             f"expected at most {most} N m.",
         )
     if len(times) > 1:
-        # Only a limit that leaves room for corrections keeps support from being held back.
+        # Support is held back unless the limit leaves room for corrections.
         rate = np.abs(np.diff(motion.torque, axis=0)) / np.diff(times)[:, None]
         if switched is not None:
             rate[switched[1 : len(times)]] = 0.0
@@ -267,12 +267,12 @@ def _tilts(
 
 
 class _ArmJacobians:
-    """From the arms' joints to what their contacts block, and how near to singular that is.
+    """Jacobians of the directions that the arms' contacts block, and their singular values.
 
     Args:
         system: Arms and object.
         terms: `Robot.constraint_terms` of its model.
-        directions: What the contact of each arm blocks, in its grasp's frame (6, d).
+        directions: Directions that the contact of each arm blocks, in its grasp's frame (6, d).
     """
 
     def __init__(self, system: GraspSystem, terms: Any, directions: Sequence[Array]) -> None:
@@ -282,7 +282,7 @@ class _ArmJacobians:
         self._rows = [S.T * weight for S in directions]
 
     def smallest_singular_value(self, q: Array, arm: int) -> float:
-        """Return that of an arm's Jacobian at positions (na,), rotations times a length [m]."""
+        """Return it for an arm's Jacobian at positions (na,), rotations times a length [m]."""
         system = self._system
         try:
             at = system.positions(q)

@@ -45,7 +45,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         row_columns: Columns of a row of the reference.
 
     Raises:
-        GainError: If the sampled loop with its delay does not bear the gains.
+        GainError: If the sampled loop with its delay is unstable with the gains.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         check_gains(with_gains(self.settings, settings))
 
     def retune(self, settings: ControlSettings) -> None:
-        """Go to other gains within a quarter of a second, while control runs or before it does.
+        """Change to other gains within a quarter of a second, before or while control runs.
 
         Only servos and the share of friction are taken from the settings.
 
@@ -193,21 +193,22 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
             settings: The new settings.
 
         Raises:
-            GainError: If the sampled loop with its delay does not bear them; nothing changes then.
+            GainError: If the sampled loop with its delay is unstable with them; no gain changes
+                then.
         """
         self.check_gains(settings)
         end = with_gains(self.settings, settings)
         self._retuning = GainRamp(self.settings, end, round(RAMP_S / self.period))
 
     def _restart(self) -> None:
-        """Follow the plan from its beginning, with the gains that were asked for last."""
+        """Follow the plan from its beginning, with the last requested gains."""
         self._followed.restart()
         self._ran = self.reference
         if self._retuning is not None:
             self.settings, self._retuning = self._retuning.end, None
 
     def _retune(self, ramp: GainRamp) -> None:
-        """Take one step towards other gains; what integrals add to the torque stays."""
+        """Take one step towards other gains; the contribution of integrals to the torque stays."""
         self.settings = ramp.advance()
         self._take_gains(ramp.end)
         if ramp.over:
@@ -215,4 +216,4 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
 
     @abstractmethod
     def _take_gains(self, end: ControlSettings) -> None:
-        """Take the gains of the settings at present, on the way to those of others."""
+        """Use the gains of intermediate settings on the way to others."""

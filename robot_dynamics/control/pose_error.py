@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How far a body is from where it should be, over scalars."""
+"""Error of a body's pose from its desired pose, over scalars."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def pose_error(wanted: Sequence[Scalar], seen: Transform) -> tuple[list[Scalar],
     rotation = rotation_vector(turned)
     position = Vector3.of(wanted[:3]) - seen.r
 
-    # The measured orientation is (R_d R^T)^T R_d: a turn back, by half the angle for quaternions.
+    # The measured orientation is (R_d R^T)^T R_d: the inverse rotation, by half the angle for
+    # quaternions.
     half = sqrt(rotation.dot(rotation) + _TINY) * 0.5
     ex, ey, ez = rotation * (-0.5 * sin(half) / half)
     half_cosine = cos(half)

@@ -1,11 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the object is to do: a smooth path from rest to rest, and a profile of internal force.
+"""Reference of the object: a smooth path from rest to rest, and a profile of internal force.
 
-Every stretch of the path moves along a straight line and turns about a fixed axis, both by one
+Every segment of the path moves along a straight line and rotates about a fixed axis, both by one
 time law s(t) from 0 to 1. Velocity and acceleration are then exact and in closed form: with the
-axis n fixed in the world, omega = n theta s' and alpha = n theta s''. The shortest way between
-any two orientations is such a turn.
+axis n fixed in the world, omega = n theta s' and alpha = n theta s''. The shortest rotation
+between any two orientations has this form.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from robot_dynamics.control.settings import (
 )
 from robot_dynamics.errors import ArgumentError, require_length
 
-# s(u) for u in [0, 1] with as many vanishing derivatives at both ends as possible.
+# s(u) for u in [0, 1] with as many zero derivatives at both ends as possible.
 TIME_LAWS = {
     "quintic": Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0]),
     "septic": Polynomial([0.0, 0.0, 0.0, 0.0, 35.0, -84.0, 70.0, -20.0]),
@@ -84,11 +84,11 @@ class Plan(HasRows, Protocol):
 
     @property
     def duration(self) -> float:
-        """When everything has come to rest [s]."""
+        """Time at which everything has come to rest [s]."""
 
 
 def consecutive(**sizes: int) -> Mapping[str, slice]:
-    """Return where parts of some sizes stand in a vector, one after the other."""
+    """Return the slices of parts of given sizes, one after the other."""
     result, start = {}, 0
     for name, size in sizes.items():
         result[name] = slice(start, start + size)
@@ -97,11 +97,11 @@ def consecutive(**sizes: int) -> Mapping[str, slice]:
 
 
 def row_columns(surfaces: int, internal: int) -> Mapping[str, slice]:
-    """Return where everything stands in a row that a control law follows.
+    """Return the columns of a row that a control law follows.
 
     Pose x y z qx qy qz qw, twist and acceleration of the object's origin in world axes; forces on
-    the surfaces; 1 for those that are to be touched; internal force; and the desired forces of the
-    commands that the measured forces answer, with which these are compared.
+    the surfaces; 1 for surfaces that must be touched; internal force; and the desired forces to
+    compare with measured ones, which belong to earlier commands.
     """
     C, m = surfaces, internal
     return consecutive(
@@ -122,7 +122,7 @@ class Reference:
     Before time 0 and after `duration` it stands still at its ends.
 
     Attributes:
-        duration: When everything has come to rest [s].
+        duration: Time at which everything has come to rest [s].
         start: Pose x y z qx qy qz qw at the beginning (7,).
         force_size: Number of components of the internal force, 6 (arms - 1).
     """
@@ -185,10 +185,10 @@ class Reference:
         rows[:, 16:19] = at.displacement[i] * second
 
     def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
-        """Return when pose and force have been at rest for at least `settle_s`.
+        """Return the intervals in which pose and force have been at rest for at least `settle_s`.
 
         Args:
-            settle_s: Time that a transient is given to die out [s].
+            settle_s: Time for transients to die out [s].
 
         Returns:
             Intervals [begin, end] within [0, duration] in order; each begins `settle_s` after
@@ -223,15 +223,15 @@ class Reference:
 
 
 def looked_up(source: HasRows, times: NDArray[np.floating], ahead: float) -> Array:
-    """Return one row a time: where to be then, and what to do when the command acts.
+    """Return rows with pose and twist of each time, and acceleration and forces of its command.
 
-    A command acts some time after its measurement, and is held for a while: accelerations and
-    forces are those of the middle of that.
+    A command acts some time after its measurement, and is held for a period: accelerations and
+    forces are taken in the middle of that period.
 
     Args:
         source: The reference.
-        times: When measurements are taken (N,) [s].
-        ahead: How much later the middle of the time is in which their command acts [s].
+        times: Times of measurements (N,) [s].
+        ahead: Time from a measurement to the middle of the action of its command [s].
     """
     rows = source.rows(times)
     rows[:, ACCELERATION.start :] = source.rows(times + ahead)[:, ACCELERATION.start :]
@@ -249,16 +249,16 @@ def plan_reference(
     """Return the reference that settings describe.
 
     Args:
-        settings: The stretches of the path and the changes of the internal force.
+        settings: Segments of the path and changes of the internal force.
         start: Pose x y z qx qy qz qw of the object at the beginning (7,).
         arm_count: Number of arms that hold the object.
-        squeeze: The internal force (m,) that is a squeeze of 1 N; by default that of two rigid
-            grasps, and none for more of them.
-        held_by_squeeze: Whether the object would fall without it: an internal force that is stated
-            for time 0 is then there from the start.
+        squeeze: Internal force (m,) of a squeeze of 1 N; by default for two rigid grasps. With
+            more grasps there is no default.
+        held_by_squeeze: Whether the object would fall without it: a stated internal force at time
+            0 then acts from the start.
 
     Raises:
-        ArgumentError: If the start is no pose, if changes of the force overlap or are out of
+        ArgumentError: If the start is not a pose, if changes of the force overlap or are out of
             order, or if a wrench has the wrong number of components.
     """
     pose = np.array(start, dtype=float)
@@ -267,7 +267,7 @@ def plan_reference(
     if not (np.isfinite(pose).all() and abs(norm - 1.0) < 1e-3):
         raise ArgumentError(f"start {pose.tolist()} is no pose; expected a unit quaternion.")
     pose[3:] /= norm
-    # Without any stretch, or any change of the force, there is one that changes nothing.
+    # Without any segment, or any change of the force, there is one that changes nothing.
     segments = _plan_segments(settings.segments or (SegmentSettings(1.0),), pose)
     size = 6 * (arm_count - 1)
     unit = np.eye(size)[SQUEEZE] if arm_count == 2 else np.zeros(size)
@@ -332,7 +332,7 @@ def _plan_force(settings: ReferenceSettings, squeeze: Array, at_start: bool) -> 
 
 
 def _internal_force(number: int, step: ForceStepSettings, squeeze: Array) -> Array:
-    """Return what the internal force becomes (m,)."""
+    """Return the new internal force (m,)."""
     if step.wrench is not None:
         require_length(
             f"wrench {number} of the internal force",

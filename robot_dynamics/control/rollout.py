@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The motion of the arms along a plan, as the control law will make it, before it is made.
+"""Predicted motion of the arms along a plan under the control law.
 
-The arms' self-motion follows from the accelerations that the law asks of the joints; what rounding
-and the step would add up to is taken out by closing the contacts on the plan, in the metric of the
-arms' inertia, in positions and velocities.
+The arms' self-motion follows from the joint accelerations of the law. Positions and velocities are
+corrected by closing the contacts on the plan, in the metric of the arms' inertia, so that errors
+of rounding and of the step do not accumulate.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from robot_dynamics.manipulation.system import GraspSystem
 
 
 class LawParts(NamedTuple):
-    """What a law without limits makes of states on its plan; over na arm joints.
+    """Results of a law without limits at states on its plan; over na arm joints.
 
     Attributes:
-        torque: The command (..., na).
-        support: The part of it that holds everything up (..., na).
-        acceleration: What the joints' accelerations become (..., na).
+        torque: Command (..., na).
+        support: Support torque in it (..., na).
+        acceleration: Resulting joint accelerations (..., na).
         pivot: Smallest relative pivot of an arm's J H^-1 J^T (...); 0 at a singularity.
-        tilt: Of each soft finger from its grasp (..., s) [rad].
+        tilt: Tilt of each soft finger from its grasp (..., s) [rad].
     """
 
     torque: Array
@@ -49,16 +49,16 @@ class Rollout:
     """The arms along a plan; N times, na arm joints.
 
     Attributes:
-        times: When (N,) [s].
+        times: Times (N,) [s].
         at: Positions of the whole model (N, nq).
         q: Positions of the arm joints (N, na).
         qd: Velocities (N, na).
-        torque: What the law commands without any limit (N, na).
-        support: The part of it that holds everything up (N, na).
+        torque: Command of the law without limits (N, na).
+        support: Support torque in it (N, na).
         pivot: Smallest relative pivot of an arm's J H^-1 J^T (N,); 0 at a singularity.
-        tilt: Of each soft finger from its grasp (N, s) [rad].
-        failed_at: The time at which the contacts could not be closed any more, or None [s].
-        gaps: What remained open then: distance [m] and angle [rad] for each arm (k, 2).
+        tilt: Tilt of each soft finger from its grasp (N, s) [rad].
+        failed_at: Time from which the contacts could not be closed, or None [s].
+        gaps: Closure error then: distance [m] and angle [rad] for each arm (k, 2).
     """
 
     times: Array
@@ -88,7 +88,7 @@ def rollout(
         system: Arms and object.
         terms: `Robot.constraint_terms` of its model.
         law: The control law without limits.
-        rows: Of the plan at the times, for each body of the object (N, w).
+        rows: Rows of the plan at the times, for each body of the object (N, w).
         times: Times of the plan (N,) [s], 10 to 20 ms apart.
         q: Positions of the arm joints at the start (na,).
         contacts: How each arm holds the object; rigidly by default.

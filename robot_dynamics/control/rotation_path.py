@@ -46,11 +46,11 @@ def turn(axis: Array, angle: Array) -> Array:
 
 
 def rotated(a: Array, vector: Array) -> Array:
-    """Return R_a v (..., 3): a vector given in the body's axes, in the world's."""
+    """Return R_a v (..., 3): a vector in body axes, turned into world axes."""
     ax, ay, az, aw = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
     vx, vy, vz = vector[..., 0], vector[..., 1], vector[..., 2]
-    # v + w t + u x t with t = 2 u x v; numpy.cross and numpy.stack take many times as long for a
-    # single vector.
+    # v + w t + u x t with t = 2 u x v; numpy.cross and numpy.stack are many times slower for one
+    # vector.
     tx, ty, tz = 2.0 * (ay * vz - az * vy), 2.0 * (az * vx - ax * vz), 2.0 * (ax * vy - ay * vx)
     x = vx + aw * tx + ay * tz - az * ty
     turned = np.empty((*np.shape(x), 3))

@@ -11,8 +11,8 @@ It knows neither ROS nor the law. At every control instant a caller does
         torque = safety.command(now)              # the fallback, or None before the first start
 
 and sends `torque`, except to the arms named in `safety.released`. Times are integers in the
-unit of a `clock.Clock`. The layer is no safety function in the sense of the standards: it is
-software beside the software it watches, and does not replace an emergency stop.
+unit of a `clock.Clock`. The layer is not a safety function in the sense of the standards: it runs
+in the same process as the software that it checks, and does not replace an emergency stop.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ class SafetyLayer(FaultLatch):
         model: Rules for joint velocities that prove a model wrong.
         step_check: Rules for the steps of the law.
         fallback: Fallback, and the arms that are lost or left to their drives.
-        object_held: Whether the object is taken to be held, so that its weight counts.
+        object_held: Whether the object counts as held, so that its weight counts.
         rate_limited: Number of torques of the law that were held back to the torque rate.
-        closure_warning: Whether the arms disagree more than is good about the object's pose.
-        wrench_warning: Present warning about wrist sensors; empty without.
+        closure_warning: Whether the arms disagree about the object's pose beyond the warning
+            limit.
+        wrench_warning: Current warning about wrist sensors; empty without.
         warnings: Warnings about wrist sensors since the last reset, each with its first time.
 
     Args:
@@ -65,7 +66,7 @@ class SafetyLayer(FaultLatch):
         start_speed: Joint velocity in that time that proves the model wrong [rad/s or m/s].
         wrench_count: Number of measured wrenches.
         holds_object: Whether the arms hold the object while the law runs.
-        rigid_object: Whether the object is rigid, so that no arm moves alone.
+        rigid_object: Whether the object is rigid, so that no arm can move alone.
         proximity: Distances of links; they are not checked without.
         bodies: Limits of the wrench residual of each held body.
         soft_fingers: Names of the arms whose tilt on the object is limited.
@@ -130,7 +131,7 @@ class SafetyLayer(FaultLatch):
 
     @property
     def released(self) -> tuple[str, ...]:
-        """Names of arms that must get no command any more: their drives hold them."""
+        """Names of arms that must not get commands any more: their drives hold them."""
         return self.fallback.released
 
     @property
@@ -149,14 +150,14 @@ class SafetyLayer(FaultLatch):
         return self._last.copy()
 
     def monitor(self, watch: StreamWatch, cause: Cause) -> None:
-        """Let `observe` watch a stream for silence.
+        """Make `observe` check a stream for silence.
 
         Args:
-            watch: Of the stream; a stream of joint states has the name of its arm.
+            watch: Freshness of the stream; a stream of joint states has the name of its arm.
             cause: Cause of the fault if the stream is silent.
 
         Raises:
-            ArgumentError: If the stream of an arm has the name of none.
+            ArgumentError: If a stream of joint states does not have the name of an arm.
         """
         if cause is Cause.ARM_LOST and watch.name not in self.arms.names:
             raise ArgumentError(
@@ -166,12 +167,12 @@ class SafetyLayer(FaultLatch):
         self.arms.watches.append((watch, cause))
 
     def start(self, now: int, torque: ArrayLike | None = None) -> None:
-        """Begin: the ramp runs from now on.
+        """Start control; the ramp begins.
 
         Args:
-            now: The present time.
-            torque: Torque that holds the arms up at this instant (na,), from which control departs
-                if the arms have not relied on torques from here so far.
+            now: Current time.
+            torque: Torque that holds the arms up at this instant (na,); first torque of control if
+                the arms have not relied on torques from here.
 
         Raises:
             SafetyError: If a fault is latched, control runs already, a stream is silent, or the
@@ -198,13 +199,13 @@ class SafetyLayer(FaultLatch):
             self.state = State.ACTIVE
 
     def begin_checks(self, q: Array, pose: Array) -> None:
-        """Begin the checks of the law's steps anew, for a start from here.
+        """Reset the checks of the law's steps for a start.
 
-        Pairs of links that touch by construction here are left out from now on.
+        Pairs of links that touch by construction at the start are excluded.
 
         Args:
             q: Positions of the arm joints (na,).
-            pose: Of the object in the world, x y z qx qy qz qw (7,).
+            pose: Pose of the object in the world, x y z qx qy qz qw (7,).
         """
         if self.step_check.proximity:
             self.step_check.proximity.begin(q, pose)
@@ -213,17 +214,17 @@ class SafetyLayer(FaultLatch):
     def take_over(
         self, now: int, torque: Array, found: Finding, *, held: bool, grips: bool = False
     ) -> None:
-        """Be in charge of arms that somebody else has left, in the fallback and latched.
+        """Take over arms from a process that has failed, in the fallback and latched.
 
-        Nothing is refused here: nobody else can take the arms.
+        It refuses nothing, because no other process can take the arms.
 
         Args:
-            now: The present time.
-            torque: The torque that acts at this instant (na,), from which the fallback departs.
-            found: Why.
+            now: Current time.
+            torque: Torque that acts at this instant (na,), from which the fallback begins.
+            found: Reason.
             held: Whether the object is still held, so that its weight counts.
             grips: Whether the object falls without an internal force, which this layer does not
-                know: a fallback that holds the joints departs from the torque that acts then.
+                know: a fallback that holds the joints then begins from the acting torque.
         """
         self.in_charge = True
         self._last[:] = torque
@@ -233,12 +234,12 @@ class SafetyLayer(FaultLatch):
             self.fallback.torques.hold_joints(self.arms.q, self._last, held=held)
 
     def depart_from(self, torque: Array) -> None:
-        """Let the torque rate count from the torque that the drives got last.
+        """Set the torque from which the torque rate counts.
 
-        To be called while torques are withheld, and before a start that takes the arms over.
+        Must be called while torques are withheld, and before a start that takes the arms over.
 
         Args:
-            torque: Joint torques (na,) that act; numbers that are not finite change nothing.
+            torque: Acting joint torques (na,); entries that are not finite are ignored.
         """
         known = np.isfinite(torque)
         self._last[known] = torque[known]
@@ -256,7 +257,7 @@ class SafetyLayer(FaultLatch):
         """Check measurements; return whether the law may run on them.
 
         Args:
-            now: The present time.
+            now: Current time.
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
             wrenches: Measured wrenches (k, 6), as many as were announced.
@@ -293,7 +294,7 @@ class SafetyLayer(FaultLatch):
         return self.law_runs
 
     def _watch_model(self, now: int) -> None:
-        """Trip if the arms move as they cannot if the model is right."""
+        """Trip if the arms move as they could not with a correct model."""
         arms, fallback = self.arms, self.fallback
         wrong = self.model.moved(now - self._began, arms.qd, arms.measurement)
         if wrong is not None:
@@ -315,7 +316,7 @@ class SafetyLayer(FaultLatch):
         """Return the torque (na,) to send; None if arms have never relied on it.
 
         Args:
-            now: The present time.
+            now: Current time.
             step: Step of the law, if it ran.
             wrists: Measured grasp wrenches (k, 6); None if they are not measured, and the step's
                 `held_body_wrenches` have no meaning.
@@ -376,7 +377,7 @@ class SafetyLayer(FaultLatch):
         return within_rate(torque, self._last, check.largest_change)
 
     def _warn_of_sensors(self, now: int, cell: CellStep) -> None:
-        """Keep a sentence about wrist sensors; of each sensor the first alone."""
+        """Store the first warning about each wrist sensor."""
         known = {sentence.partition(":")[0] for _, sentence in self.warnings}
         for sentence in self.step_check.warnings(cell):
             self.wrench_warning = self.wrench_warning or sentence
@@ -386,7 +387,7 @@ class SafetyLayer(FaultLatch):
                 self.warnings += ((now, sentence),)
 
     def trip(self, now: int, found: Finding) -> bool:
-        """Take up the response to a fault; see `FaultLatch.trip`."""
+        """Begin the response to a fault; see `FaultLatch.trip`."""
         fallback, arms = self.fallback, self.arms
         ran = self.law_runs or self.state is State.INACTIVE
         new = super().trip(now, found)
@@ -405,11 +406,11 @@ class SafetyLayer(FaultLatch):
         return True
 
     def rejected(self, now: int, error: StreamError, cause: Cause) -> None:
-        """Note that a stream brought a sample that must not be used."""
+        """Report a refused sample of a stream."""
         self.trip(now, Finding(cause, error.stream, error.cause))
 
     def time_jumped(self, arm: str) -> None:
-        """Note that an arm's clock or simulator was set."""
+        """Report a jump of time: an arm's clock was set, or its simulator reset."""
         self.arms.time_jumped(arm)
 
     def stop(self, now: int, sentence: str = "stopped on request.") -> None:
@@ -417,11 +418,11 @@ class SafetyLayer(FaultLatch):
         self.trip(now, Finding(Cause.STOP_REQUESTED, "stop", sentence))
 
     def reset(self, now: int | None = None) -> None:
-        """Forget faults and become inactive; the fallback goes on to carry the arms.
+        """Clear faults and become inactive; the fallback continues to carry the arms.
 
         Raises:
-            SafetyError: If control runs, or at a time `now` that is given a watched stream is
-                still silent, or a lost arm is far beyond its limits.
+            SafetyError: If control runs, a watched stream is still silent at time `now` (if
+                given), or a lost arm is far beyond its limits.
         """
         arms, lost = self.arms, tuple(self.fallback.lost)
         if now is not None and self.state is not State.INACTIVE:
@@ -439,7 +440,7 @@ class SafetyLayer(FaultLatch):
         self.object_held = self._holding
 
     def release(self) -> None:
-        """Cease to be in charge: brakes or drives hold the arms from now on."""
+        """Stop commanding the arms: brakes or drives hold them."""
         self.reset()
         self.in_charge = False
         self.fallback.trust_model()

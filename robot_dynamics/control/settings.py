@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user states about control: servos, the start, the reference and safety.
+"""Settings of control: servos, the start, the reference and safety.
 
-Every field has a default that suits two arms of the size of a person's, so that a scenario states
-only what it is about. Numbers are in SI units; `unit` in the metadata is what messages name.
+The defaults suit two arms of human size, so that a scenario states only what differs. Numbers are
+in SI units; messages use `unit` of the metadata.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class ServoSettings:
     Attributes:
         bandwidth: Natural frequency of the error's second-order part [rad/s].
         damping_ratio: Its damping ratio.
-        integral: Rate at which a constant disturbance is learned [1/s]: the third pole of the
-            error is at minus this. 0 without integral action.
+        integral: Rate of integral action against a constant disturbance [1/s]: the third pole of
+            the error is at minus this rate. 0 without integral action.
     """
 
     bandwidth: float = _number(30.0, "rad/s", above=0.0, maximum=HIGHEST_RATE)
@@ -44,23 +44,22 @@ class ServoSettings:
 
 @dataclass(frozen=True)
 class ForceServoSettings:
-    """How the internal force is made.
+    """Servo of the internal force.
 
     Attributes:
         bandwidth: K_II of `u_3 = f_d + K_II integral(f_d - f)` [1/s]: the measured internal
-            force approaches the desired one at this rate. 0 is feed-forward alone.
+            force approaches the desired one at this rate. 0 means feed-forward only.
         basis: "transmitted": the wrench transmitted through the object, in N and N m.
             "orthonormal": the basis of Yoshikawa and Zheng's paper, which mixes the units.
-        margin_n: How far inside its friction cone a squeeze that is chosen automatically keeps
-            every contact [N]; a task that does not keep it is refused.
-        may_slip: Whether such a task is warned of only.
-        max_internal_force_correction_n: How much the law may add to the internal force that is
-            asked for, so that every contact stays that margin inside its cone and torques stay
-            within their limits, whatever the plan did not know: the largest component of any
-            contact force [N]; 0 for nothing. Tasks that may slip do as they are told.
-        sharing: How the arms share the load: "declared": by their `load_share`. "drives": so that
-            drives are loaded alike, by their torques over their limits at the posture of the
-            start.
+        margin_n: Distance from the friction cone that an automatic squeeze keeps at every contact
+            [N]; a task that does not keep it is refused.
+        may_slip: Whether such a task only gives a warning.
+        max_internal_force_correction_n: Largest correction of the desired internal force, by the
+            largest component of any contact force [N]. The law uses it to keep every contact
+            `margin_n` inside its cone, and torques within their limits, under loads that the plan
+            does not contain. 0 for no correction; tasks that may slip are not corrected.
+        sharing: Load sharing of the arms. "declared": by their `load_share`. "drives": equal loads
+            of the drives, as torque over limit at the posture of the start.
     """
 
     bandwidth: float = _number(20.0, "1/s", minimum=0.0, maximum=HIGHEST_RATE)
@@ -80,17 +79,17 @@ class ForceServoSettings:
 
 @dataclass(frozen=True)
 class PostureSettings:
-    """How arms with freedom left stay near their posture: d_q of (34).
+    """Self-motion of redundant arms, which stay near their posture: d_q of (34).
 
     Attributes:
         bandwidth: Natural frequency w of the self-motion [rad/s]; 0 only damps it.
         damping_ratio: Its damping ratio z. The self-motion is damped by 2 z max(w, 1 rad/s). The
-            law "gravity" damps all motion of the joints by as much, at most by 100 1/s.
+            law "gravity" damps all joint motion at the same rate, at most 100 1/s.
         limit_margin: Distance from a joint's limits within which the joint is driven back [rad,
             m].
-        limit_bandwidth: How fast [rad/s]; 0 for not at all.
-        singularity_avoidance: Gain of the way out of singularities, along the gradient of the
-            arms' manipulability [rad^2/s^2]; 0 for none.
+        limit_bandwidth: Bandwidth of the drive back from limits [rad/s]; 0 for none.
+        singularity_avoidance: Gain of the motion away from singularities, along the gradient of
+            the arms' manipulability [rad^2/s^2]; 0 for none.
     """
 
     bandwidth: float = _number(10.0, "rad/s", minimum=0.0, maximum=HIGHEST_RATE)
@@ -102,7 +101,7 @@ class PostureSettings:
 
 @dataclass(frozen=True)
 class HandSettings:
-    """How hands move where their contacts leave them free: d_ah of (34).
+    """Motion of hands in the directions that their contacts leave free: d_ah of (34).
 
     A soft finger leaves the tilt of the hand free, a point contact its rotation. In these
     directions the hand follows the object, and its offset e from the grasp decays as
@@ -121,12 +120,12 @@ class HandSettings:
 
 @dataclass(frozen=True)
 class FrictionSettings:
-    """How much of the joint friction that the description states is compensated.
+    """Compensation of the joint friction of the description.
 
     Attributes:
-        share: Part of it; above 1 the joints would be driven by their own motion.
-        velocity: Speed v0 at which 71 % of Coulomb friction is compensated [rad/s or m/s]: its
-            part at a speed v is v / sqrt(v^2 + v0^2), which does not chatter at rest.
+        share: Compensated share of it; above 1 the joints would be driven by their own motion.
+        velocity: Speed v0 at which 71 % of Coulomb friction is compensated [rad/s or m/s]: the
+            share at speed v is v / sqrt(v^2 + v0^2), which does not chatter at rest.
     """
 
     share: float = _number(1.0, "", minimum=0.0, maximum=1.0)
@@ -135,24 +134,24 @@ class FrictionSettings:
 
 @dataclass(frozen=True)
 class StartSettings:
-    """When control may start, and how it starts.
+    """Conditions of the start, and its ramp.
 
-    The object is held before the start: its grasps are closed and brakes or drives carry the
-    arms. Support is there with the first torque; everything else ramps in.
+    The object is held before the start: its grasps are closed, and brakes or drives carry the
+    arms. The first torque contains the full support torque; everything else ramps in.
 
     Attributes:
         ramp_s: Time over which servo terms and squeeze ramp in [s].
-        position_tolerance_m: Largest distance of the object, as each arm sees it, from where the
-            reference starts [m].
-        rotation_tolerance_rad: Likewise for its orientation [rad].
+        position_tolerance_m: Largest distance of the object, as each arm sees it, from the start
+            of the reference [m].
+        rotation_tolerance_rad: Largest angle between them [rad].
         velocity_tolerance: Largest speed of a joint [rad/s or m/s].
-        velocity_limit: Speed that a joint may reach while servo terms and squeeze ramp in [rad/s
-            or m/s]: beyond it the model counts as wrong, as with gravity that the drives
-            compensate or not, or with torques of the wrong sign.
-        tare: Whether wrist sensors must have been tared before the grasp, while they carried
-            nothing but their tools. A simulated run does that by itself.
-        touch_tolerance: Distance within which a surface that is to be touched at the start counts
-            as touched [m or rad].
+        velocity_limit: Speed that a joint can reach while servo terms and squeeze ramp in [rad/s
+            or m/s]. Beyond it the model counts as wrong, for example because the drives compensate
+            gravity themselves, or torques have the wrong sign.
+        tare: Whether wrist sensors must be tared before the grasp, while they carry only their
+            tools. A simulated run tares them by itself.
+        touch_tolerance: Distance within which a surface that the reference touches at the start
+            counts as touched [m or rad].
     """
 
     ramp_s: float = _number(0.2, "s", minimum=0.0, maximum=LONGEST_S)
@@ -187,7 +186,7 @@ CONTROLLERS = "robot_dynamics.controllers"
 
 @dataclass(frozen=True)
 class LawFacts:
-    """What a control law controls; `app/scenarios/laws.py` makes the laws.
+    """Properties of a control law; `app/scenarios/laws.py` makes the laws.
 
     Attributes:
         contacts: Whether arms may hold the object by contacts that are not rigid, and whether it
@@ -195,7 +194,7 @@ class LawFacts:
         jointed: Whether the object has two parts and a joint between them.
         holds_object: Whether the arms hold an object.
         touches: Whether the reference may ask for forces on surfaces.
-        gains: The groups of settings that are its gains.
+        gains: Groups of settings that are its gains.
     """
 
     contacts: bool = False
@@ -207,7 +206,7 @@ class LawFacts:
 
 LawName = Literal["hybrid", "impedance", "admittance", "jointed", "gravity"]
 
-#: The shipped control laws that a scenario may name.
+#: Shipped control laws that a scenario can name.
 LAW_FACTS: dict[str, LawFacts] = {
     "hybrid": LawFacts(contacts=True, touches=True),
     "impedance": LawFacts(contacts=True, gains=("impedance", "posture", "friction")),
@@ -229,32 +228,33 @@ class ControlSettings:
             "impedance": springs and dampers between object and reference, and between the hands.
             "admittance": the reference gives way to measured wrenches, and a servo follows it.
             "jointed": Unseren's controller of an object of two parts with a joint.
-            "gravity": none of them, and no object: arms that only hold themselves up.
-            "module:name", "file.py:name" or the name of an entry point of the group
-            "robot_dynamics.controllers": a controller of one's own, see `control.controller`; it
-            is imported only where the user allows it.
-        options: Arguments of the constructor of a controller of one's own.
-        observer: With a controller of one's own, the shipped law that estimates object and forces,
+            "gravity": gravity compensation of arms that hold no object. "module:name",
+            "file.py:name" or the name of an entry point of the group "robot_dynamics.controllers":
+            a user-defined controller, see `control.controller`; it is imported only if the user
+            allows it.
+        options: Arguments of the constructor of a user-defined controller.
+        observer: With a user-defined controller, the shipped law that estimates object and forces,
             checks start and path and is recorded beside it; "gravity" for arms without an object.
         rate_hz: Control rate [Hz].
         object: Servo of the object's position and orientation.
-        object_pose: Where the object is. "joints": what the arms' joints say, through the
-            contacts. "sensor": what a camera or tracker measures of its pose and twist.
+        object_pose: Source of the object's pose. "joints": the arms' joints, through the contacts.
+            "sensor": a camera or tracker that measures pose and twist.
         internal_force: Servo of the internal force.
         impedance: Springs and dampers of the law "impedance".
-        admittance: How the reference gives way to wrenches on the object, of the law "admittance".
+        admittance: Compliance of the reference to wrenches on the object, for the law
+            "admittance".
         jointed: Servos of an object with a joint, of the law "jointed".
         contact_force: Servo of the force on surfaces.
         hand: Servo of the hands in the directions that contacts leave free.
         posture: Servo of the arms' self-motion.
-        null_space: Generalised inverse of (34), which decides on the self-motion. "inertia": that
-            in the metric of the arms' inertia, dynamically consistent. "plain": the pseudo-inverse
-            of the paper, which takes all joint coordinates alike.
+        null_space: Generalised inverse of (34), which determines the self-motion. "inertia": in
+            the metric of the arms' inertia, dynamically consistent. "plain": the pseudo-inverse of
+            the paper, which weights all joint coordinates equally.
         safe_pivot: Smallest relative pivot of J_S M^-1 J_S^T (of J J^T with the law "jointed") at
-            which arms are moved exactly; nearer to singularities the solution is damped.
-        ahead: Whether the model is evaluated in the middle of the time in which the torque acts,
-            not at the measurement.
-        blend_s: Time over which a new reference takes over from the one that is followed [s].
+            which the solution for the arms is exact; below it the solution is damped.
+        ahead: Whether the model is evaluated in the middle of the interval in which the torque
+            acts, not at the measurement.
+        blend_s: Time over which a new reference is blended in [s].
         friction: Compensation of joint friction.
         command_delay_periods: Control periods between a measurement and the instant from which
             the torque computed from it acts; the reference is looked up that much ahead.
@@ -307,17 +307,17 @@ class ControlSettings:
 
     @property
     def law_facts(self) -> LawFacts:
-        """What the law controls."""
+        """Properties of the law."""
         return LAW_FACTS[self.base_law]
 
     @property
     def key_of_base_law(self) -> str:
-        """The key that says so, for messages."""
+        """Key of the setting that names it, for messages."""
         return "law" if self.law in LAW_FACTS else "observer"
 
     @property
     def base_law(self) -> LawName:
-        """The law, or that which observes for a controller of one's own."""
+        """The law, or the observer of a user-defined controller."""
         return cast(LawName, self.law) if self.law in LAW_FACTS else self.observer
 
     @property
@@ -338,8 +338,7 @@ class TurnSettings:
     Attributes:
         axis: The axis; its length does not matter.
         degrees: The angle, more than 180 allowed; positive by the right-hand rule.
-        about: Whose axes `axis` is in: the world's, or the object's as it stands when the
-            segment begins.
+        about: Frame of `axis`: the world, or the object at the beginning of the segment.
     """
 
     axis: Triple = field(metadata={"unit": ""})
@@ -353,15 +352,15 @@ class TurnSettings:
 
 @dataclass(frozen=True)
 class SegmentSettings:
-    """One stretch of the object's path, from rest to rest; a pause if it moves nothing.
+    """Segment of the object's path, from rest to rest; a pause without motion.
 
     Attributes:
-        duration_s: How long it takes [s].
+        duration_s: Its duration [s].
         move: Displacement of the object's origin, world axes [m].
-        move_to: Where the origin goes instead, in the world [m].
+        move_to: Position of the origin at its end instead, in the world [m].
         rotate: Rotation at the same time.
-        rotate_to: Orientation to reach instead, roll, pitch, yaw in the world [rad], by the
-            shortest way.
+        rotate_to: Orientation at its end instead, roll, pitch, yaw in the world [rad], by the
+            shortest rotation.
     """
 
     duration_s: float = field(metadata={"unit": "s", "above": 0.0, "maximum": LONGEST_S})
@@ -381,16 +380,17 @@ class ForceStepSettings:
     """A smooth change of the internal force.
 
     Attributes:
-        time_s: When it begins, counted from the start of the reference [s].
+        time_s: Its beginning, from the start of the reference [s].
         squeeze_n: The new squeeze: force along the line from the first grasp to the last,
-            positive inwards [N]; the other components become zero. "automatic": as much as keeps
-            every contact in its friction cone, with the margin of `control.internal_force`.
+            positive inwards [N]; the other components become zero. "automatic": the least squeeze
+            that keeps every contact in its friction cone, with the margin of
+            `control.internal_force`.
         wrench: All internal forces instead, in the order of `ForceDistribution.of_contacts`: of
             two rigid grasps squeeze, shear y, shear z [N], twist, bending y, bending z [N m], in
-            the frame in the middle of the grasps. Of an object with a joint it is the force in
-            that, on the second part: a component for each direction that the joint blocks,
-            moments first, in world axes where it blocks three alike.
-        duration_s: How long the change takes [s].
+            the frame in the middle of the grasps. For an object with a joint: the force in the
+            joint on the second part, one component for each blocked direction, moments first, in
+            world axes if all three moments or forces are blocked.
+        duration_s: Duration of the change [s].
     """
 
     time_s: float = field(metadata={"unit": "s", "minimum": 0.0, "maximum": LONGEST_S})
@@ -405,16 +405,16 @@ class ForceStepSettings:
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """What the object is to do.
+    """Motion of the object and internal force over time.
 
     Attributes:
-        segments: Its path, one stretch after the other, from the pose at the start.
-        force: Changes of the internal force, in the order of time; zero before the first. Where
-            contacts can only push, a first one at time 0 is there from the start.
-        touches: When the object touches which surface, and how hard.
-        time_law: How each stretch and change is run through: "quintic" (no jump of the
-            acceleration) or "septic" (no jump of the jerk either, peaks higher by 30 %).
-        fold: What the second part of an object with a joint does meanwhile, relative to the
+        segments: Segments of its path, one after the other, from the pose at the start.
+        force: Changes of the internal force, in the order of time; zero before the first. If
+            contacts can only push, a first change at time 0 acts from the start.
+        touches: Surfaces that the object touches, with times and forces.
+        time_law: Time law of each segment and change: "quintic" (no jump of the acceleration) or
+            "septic" (also no jump of the jerk; peaks are higher by 30 %).
+        fold: Simultaneous motion of the second part of an object with a joint, relative to the
             first, in the axes of the joint's frame there.
     """
 
@@ -430,53 +430,53 @@ class SafetySettings:
     """Limits of the safety layer and of the check before the start.
 
     Attributes:
-        effort_fraction: Part of the description's effort limits that control may use.
-        velocity_fraction: Part of the velocity limits that a reference may need.
+        effort_fraction: Share of the description's effort limits that control can use.
+        velocity_fraction: Share of the velocity limits that a reference can need.
         position_margin: Distance from position limits that a reference must keep [rad or m];
             the running controller stops at the limits themselves.
-        torque_rate: Largest change of a joint's torque [N m/s or N/s].
+        torque_rate: Largest rate of a joint's torque [N m/s or N/s].
         stale_after_periods: Control periods without a sample of an arm after which it counts as
             lost; also for wrist sensors.
         reference_stale_after_s: Time without a streamed reference after which the pose is
             held [s].
-        closure_warning_m: Disagreement of the arms about the object that is reported [m].
-        closure_warning_rad: Likewise for its orientation [rad].
-        closure_limit_m: Disagreement at which a grasp counts as lost [m].
-        closure_limit_rad: Likewise for its orientation [rad].
-        fallback: What the arms do when control cannot go on: hold the joints where they were,
-            also with a load that the description does not know; gravity compensation with joint
-            damping, which yields to a push and to such a load; or zero torque, for drives that
-            compensate gravity themselves. The object's weight counts while it is held.
-        fallback_bandwidth: Bandwidth of the fallback's joint servo [rad/s]; a hold takes a
-            twentieth of the rate at which commands answer measurements at most. Its gains are
-            scaled by the inertia of the arms and, while the object is held, of their shares.
-        lost_arm_end: What follows for an arm whose state is lost: its drive's own hold, for
-            which commands to it cease, or zero torque.
-        lost_arm_end_after_s: When that follows [s]; gravity at the last good position until then,
-            and the fallback's damping again if good samples come before.
+        closure_warning_m: Disagreement of the arms about the object's position beyond which there
+            is a warning [m].
+        closure_warning_rad: The same for its orientation [rad].
+        closure_limit_m: Disagreement about the position beyond which a grasp counts as lost [m].
+        closure_limit_rad: The same for the orientation [rad].
+        fallback: Torque after control has ended: a hold of the joints where they were, also under
+            a load that the description does not have; gravity compensation with joint damping,
+            which yields to a push and to such a load; or zero torque, for drives that compensate
+            gravity themselves. The object's weight counts while it is held.
+        fallback_bandwidth: Bandwidth of the fallback's joint servo [rad/s]; a hold limits it so
+            that bandwidth times delay is at most 0.05. Its gains are scaled by the inertia of the
+            arms and, while the object is held, of their shares of it.
+        lost_arm_end: End of commands to a lost arm: the hold of its drive, for which commands
+            cease, or zero torque.
+        lost_arm_end_after_s: Time until that end [s]; gravity at the last good position until
+            then, and the fallback's damping again if good samples come before.
         minimum_arm_distance_m: Distance that links of different arms, and of one arm, must keep,
             on the reference and while control runs [m].
         minimum_object_distance_m: Distance that links must keep from the box around the object
             while control runs [m].
-        link_radius_m: Radius of the capsules that stand for the links in these checks [m].
-        wrench_residual_share: Part of the object's weight that the grasp wrenches may be more or
-            less than its motion takes, where there are wrist sensors.
-        wrench_residual_n: What they may be at least, also for light objects [N].
-        wrench_warning_share: Part of the object's weight beyond which a difference that does not
-            end control is a warning, with the name of the sensor.
-        wrench_warning_n: Least difference that is a warning, also for light objects [N].
-        wrench_residual_s: Time over which that is smoothed [s].
-        tracking_limit_m: Distance of the object from its reference at which control gives up [m].
-        tracking_limit_rad: Likewise for its orientation [rad].
+        link_radius_m: Radius of the capsules that represent the links in these checks [m].
+        wrench_residual_share: Limit of the wrench residual, measured wrenches less the wrench of
+            the object's motion, as a share of the object's weight; with wrist sensors.
+        wrench_residual_n: Least limit of the residual, also for light objects [N].
+        wrench_warning_share: Residual beyond which there is a warning with the name of the sensor,
+            as a share of the object's weight.
+        wrench_warning_n: Least residual for a warning, also for light objects [N].
+        wrench_residual_s: Smoothing time of the residual [s].
+        tracking_limit_m: Distance of the object from its reference at which control ends [m].
+        tracking_limit_rad: The same for its orientation [rad].
         tilt_limit_deg: Largest tilt of a soft finger, the angle between its z axis and that of its
             grasp: on the reference, while control runs, and in the figures of a run [degrees].
-        least_task_scale: Part of the task, or of a torque's change, below which limits count as
-            ruling over the law.
-        scaled_for_s: Time for which they may [s].
+        least_task_scale: Scale of the task, or of the change of torques, that limits must leave.
+        scaled_for_s: Longest time below `least_task_scale` [s].
         wrench_limit_n: Force at a wrist beyond which its sensor counts as lost [N].
-        wrench_limit_nm: Likewise the moment [N m].
-        minimum_pivot: Smallest relative pivot of an arm's J H^-1 J^T that a reference may come
-            to; 0 is a singularity.
+        wrench_limit_nm: Moment at a wrist beyond which its sensor counts as lost [N m].
+        minimum_pivot: Smallest relative pivot of an arm's J H^-1 J^T on the reference; 0 is a
+            singularity.
     """
 
     effort_fraction: float = _number(0.95, "", above=0.0, maximum=1.0)

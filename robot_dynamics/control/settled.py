@@ -27,12 +27,12 @@ def settled_until(plan: ObjectPlan, settle_s: float, end: float) -> list[Interva
 
 
 def settled_rows(resting: Iterable[bool], period: float, settle_s: float) -> list[Interval]:
-    """Return when something that was written down once a period had been at rest for `settle_s`.
+    """Return the periods in which something has been at rest for `settle_s`.
 
     Args:
         resting: Whether it was at rest in each period.
         period: The period [s].
-        settle_s: How long it rests before that counts [s].
+        settle_s: Time at rest before it counts as settled [s].
     """
     found, begin = [], None
     for i, rests in enumerate([*resting, False]):

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether control may start from where the arms are: each at its grasp, and at rest."""
+"""Check of a start: each arm must be at its grasp, and at rest."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from robot_dynamics.model import pose_of
 
 
 class StartError(RobotDynamicsError):
-    """A start from a state that control must not start from.
+    """The state does not allow a start.
 
     Attributes:
         subject: Name of the arm or joint.
-        value: How far it is from where it should be [m, rad, or rad/s or m/s].
-        expected: How far it may be.
+        value: Its deviation [m, rad, or rad/s or m/s].
+        expected: Largest allowed deviation.
     """
 
     def __init__(self, subject: str, value: float, expected: float, sentence: str) -> None:
@@ -42,21 +42,21 @@ class NotAtRestError(StartError):
 def check_start(
     system: GraspSystem, settings: StartSettings, start: ArrayLike, q: ArrayLike, qd: ArrayLike
 ) -> None:
-    """Refuse a start from afar, from motion, or from joints beyond their limits.
+    """Refuse a start far from the reference, in motion, or with joints beyond their limits.
 
-    Every arm is asked where the object would be if it were in its grasp; that must be where the
-    reference starts, so that the arms agree with one another as well.
+    The object's pose according to each arm, with its grasp closed, must be at the start of the
+    reference; then the arms also agree with one another.
 
     Args:
         system: Arms and object.
-        settings: How far off a start may be.
-        start: The object's pose at the start of the reference, x y z qx qy qz qw (7,); of an
-            object with a joint those of both parts (2, 7).
+        settings: Tolerances of a start.
+        start: Pose of the object at the start of the reference, x y z qx qy qz qw (7,); for an
+            object with a joint the poses of both parts (2, 7).
         q: Measured positions of the arm joints (na,).
         qd: Their velocities (na,).
 
     Raises:
-        StartError: With the arm or joint that is worst, and by how much.
+        StartError: With the arm or joint of the largest deviation, and the deviation.
         ArgumentError: If an array has the wrong length.
     """
     q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
@@ -84,7 +84,7 @@ def check_start(
 
 
 def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Array) -> None:
-    """Refuse joints that are beyond their limits, or move.
+    """Refuse joints beyond their limits or in motion.
 
     Raises:
         StartError: With the joint, and by how much; a `NotAtRestError` if it moves.
@@ -120,9 +120,9 @@ def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Arr
 
 
 def disagreement(system: GraspSystem, q: Array) -> float:
-    """Return how far the arms disagree about a rigid object in their grasps [m or rad].
+    """Return the disagreement of the arms about a rigid object in their grasps [m or rad].
 
-    Infinitely far where loops of an arm's own do not close.
+    It is infinite if internal loops of an arm do not close.
 
     Args:
         system: Arms and object.

@@ -48,7 +48,7 @@ class StepFigures(NamedTuple):
             distances are not checked.
         wrench_excess: Largest wrench residual of a held body beyond its limit [N]; minus infinity
             if wrenches are not measured.
-        scaled: Time for which limits have left too little of the task, in units of the clock.
+        scaled: Time for which limits have scaled the task too much, in units of the clock.
         tilt: Largest tilt of a soft finger from its grasp [rad].
         support_ratio: Largest support torque over its limit.
     """
@@ -108,9 +108,9 @@ class StepCheck:
     """Rules for the steps of a law, and their compiled figures.
 
     Attributes:
-        rules: In the order in which findings are reported.
+        rules: Rules in the order of reported findings.
         proximity: Distances of links; None without.
-        bodies: Limits of the wrench residual of each held body; none without wrist sensors.
+        bodies: Limits of the wrench residual of each held body; empty without wrist sensors.
         residuals: States of their filters (b, 11).
         doubtful: Whether a wrench residual is beyond its warning limit.
         largest_change: Largest change of a torque in a control period.
@@ -124,7 +124,7 @@ class StepCheck:
         soft_fingers: Names of the arms whose tilt on the object is limited.
         holds_object: Whether the arms hold an object.
         period: Control period [s].
-        scaled_for: Time for which limits may leave less of the task than `least_task_scale`, in
+        scaled_for: Longest time for which limits may scale the task below `least_task_scale`, in
             units of the clock.
     """
 
@@ -160,7 +160,8 @@ class StepCheck:
         )
         self._program = load_kernel(*self._source, lanes=1)
         self._no_wrenches = np.zeros((count, 18))
-        # Distance below the limit at which a residual is doubtful, and was so before.
+        # Distance below the limit from which a residual is doubtful, and the same once it has
+        # been.
         self._bands = (
             max((body.band for body in self.bodies), default=0.0),
             max((body.band_of_doubt for body in self.bodies), default=0.0),
@@ -241,7 +242,7 @@ class StepCheck:
         )
 
     def figures(self, step: HeldStep, scaled: int) -> StepFigures:
-        """Return the figures of the step that `passes` was asked about last.
+        """Return the figures of the step that `passes` checked last.
 
         Args:
             step: That step.
@@ -369,15 +370,15 @@ class StepCheck:
 
 
 def _step_program(na: int, others: int, bodies: int, distances: LinkDistances | None) -> Program:
-    """Return the program of `StepFigures`; NaN goes through `maximum`, so that it is beyond all.
+    """Return the program of `StepFigures`; a NaN propagates through `maximum` and breaks the rule.
 
-    Inputs: torque (na,), last (na,), error (6,); of more than one arm closure (6(k-1),); with
-    distances of links positions of all joints and the object's pose (7,); with held bodies their
-    wrenches (b, 18) and the states of their filters (b, 11).
+    Inputs: torque (na,), last (na,), error (6,); with more than one arm closure (6(k-1),); with
+        distances of links the positions of all joints and the object's pose (7,); with held bodies
+        their wrenches (b, 18) and the states of their filters (b, 11).
     Parameters: largest torques (na,), limits of torque change, tracking and closure (5,), those of
-    each body (5,), those of the distances.
-    Outputs: the figures and by how much the worst of them is beyond its limit, and with held
-    bodies the next states of their filters.
+        each body (5,), those of the distances.
+    Outputs: the figures and the largest excess over a limit, and with held bodies the next states
+        of their filters.
     """
     inputs: dict[str, int | tuple[int, ...]] = {"torque": na, "last": na, "error": 6}
     if others:

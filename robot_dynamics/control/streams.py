@@ -15,17 +15,17 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import Clock
 from robot_dynamics.errors import RobotDynamicsError
 
-# Samples that are older than the last one by up to this have been overtaken on the way [s].
+# Samples that are older than the last one by up to this were overtaken in transport [s].
 _LATEST_S = 0.5
 WINDOW_S = 0.5  # over which the rate of samples is measured
 
 
 class StreamError(RobotDynamicsError):
-    """A sample that must not be used.
+    """A sample is refused.
 
     Attributes:
         stream: Name of the stream.
-        cause: What is wrong, without the stream's name.
+        cause: The error, without the stream's name.
     """
 
     def __init__(self, stream: str, cause: str) -> None:
@@ -34,18 +34,18 @@ class StreamError(RobotDynamicsError):
 
 
 class StreamWatch:
-    """When a stream last brought something new.
+    """Freshness of a stream.
 
     Attributes:
-        stamp: The last sample's own time; None before one.
-        arrival: When it came.
+        stamp: Time stamp of the last sample; None before one.
+        arrival: Time of its arrival.
         old_samples: Number of samples that were not newer than the one before.
         hz: New samples a second in the last half second or more; None before it is over.
 
     Args:
         name: The stream's name, for messages.
         stale_after_s: Time without a new sample after which the stream counts as lost [s].
-        clock: What times mean.
+        clock: Meaning of times.
     """
 
     def __init__(self, name: str, stale_after_s: float, clock: Clock) -> None:
@@ -62,22 +62,23 @@ class StreamWatch:
         self._count = 0
 
     def forget(self) -> None:
-        """Start anew: the next sample is the first."""
+        """Reset: the next sample is the first."""
         self.stamp = self.arrival = None
 
     def follow(self, stamp: int) -> None:
-        """Let time jump where nothing depends on it: simulators are reset, clocks are set.
+        """Accept a jump of time: a simulator was reset, or a clock was set.
 
-        Time that goes back by little counts as well: a simulator may be reset soon after it began.
+        Small steps back count as well: a simulator may be reset soon after it began.
         """
         if self.stamp is not None and (stamp < self.stamp or self.jumps(stamp)):
             self.forget()
 
     def jumps(self, stamp: int) -> bool:
-        """Return whether a sample's time is out of all proportion with that of the last one.
+        """Return whether a sample's time has jumped from that of the last one.
 
-        Messages overtake each other by little. What goes back further is a clock that was set, or
-        a simulator that was reset, however patient one is with a stream that is silent.
+        Messages overtake each other by short times. Time that goes back further is a clock that
+        was set, or a simulator that was reset; the limit does not depend on the time after which a
+        stream is stale.
         """
         if self.stamp is None:
             return False
@@ -85,10 +86,10 @@ class StreamWatch:
         return step > self.stale_after or -step > self._overtaken
 
     def advance(self, stamp: int, now: int) -> bool:
-        """Note a sample; return whether it is newer than the last one.
+        """Register a sample; return whether it is newer than the last one.
 
-        Old samples and repetitions are counted and otherwise ignored: if nothing newer comes, the
-        stream grows stale.
+        Old samples and repetitions are counted and otherwise ignored: without newer samples the
+        stream becomes stale.
 
         Raises:
             StreamError: If the stamp jumped.
@@ -122,7 +123,7 @@ class StreamWatch:
                 self._counted_from, self._count = now, 0
 
     def is_stale(self, now: int) -> bool:
-        """Return whether the stream has brought nothing new for too long, or nothing ever."""
+        """Return whether the stream has had no new sample for too long, or none at all."""
         return self.arrival is None or now - self.arrival > self.stale_after
 
     def staleness(self, now: int) -> str:
@@ -164,8 +165,8 @@ class VectorStream:
         """Take a sample; return whether it is newer than the last one.
 
         Raises:
-            StreamError: If it has the wrong length, is not finite, or its time jumped; nothing
-                of it is kept then.
+            StreamError: If it has the wrong length, is not finite, or its time jumped; the last
+                sample stays then.
         """
         array = _finite(self.name, "values", values, self.values.size)
         if not self.watch.advance(stamp, now):

@@ -15,7 +15,7 @@ _STEADY_N = 1.0  # difference of the mean forces of both halves, above which som
 
 
 class Taring:
-    """Collects samples of wrist sensors over topics, and tares the sensors by their mean.
+    """Collects samples of wrist sensors from topics, and tares the sensors by their mean.
 
     Args:
         loop: The control loop.
@@ -42,7 +42,7 @@ class Taring:
         """Take the sensors' new samples.
 
         Args:
-            now: The present time.
+            now: Current time.
 
         Raises:
             StaleStreamError: If a stream is silent.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torque limits, integrals that respect them, and friction compensation; traceable.
 
-Support is never scaled. The other parts of a torque have an order, and each is scaled as a whole,
-so that its direction stays, to the largest part that fits beside those before it.
+Support is never scaled. The other parts of a torque are ordered by priority. Each is scaled as a
+whole, which keeps its direction, by the largest factor that fits after the parts before it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from robot_dynamics.model.joint_data import Joint
 from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.spatial import Scalar
 
-# Guards divisions whose denominator may vanish; far below any torque that matters [N m].
+# Added to denominators that may be zero; far below any relevant torque [N m].
 _TINY = 1e-12
-# Turns the sign of a product into 0 or 1: products of integrals and steps are far above 1e-30.
+# Converts the sign of a product to 0 or 1: products of integrals and steps are far above 1e-30.
 _TRUE = 1e30
 
 
@@ -43,13 +43,13 @@ class LimitedTorque:
     support_torque_ratio: Scalar
 
     def gate(self, ramp: Scalar, parts: int | None = None) -> Scalar:
-        """Return 1 while nothing of the task is scaled or still ramping in, else 0.
+        """Return 1 if the task is neither scaled nor ramping in, else 0.
 
-        Integrals rest while it is 0.
+        Integrals stop while it is 0.
 
         Args:
             ramp: Factor of the task at the start.
-            parts: How many of the parts belong to the task; all by default.
+            parts: Number of parts that belong to the task; all by default.
         """
         smallest = reduce(minimum, [*self.scales[:parts], self.rate_scale, ramp])
         return maximum(0.0, 1.0 - (1.0 - smallest) * 1e9)
@@ -90,9 +90,9 @@ def limited_torque(
 def torque_range(
     support: Sequence[Scalar], parts: Sequence[Sequence[Scalar]]
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the least and the largest of the sums that support makes with the first parts (n,).
+    """Return the least and the largest partial sums of support and the first parts (n,).
 
-    The sums are with one part, with two, ... with all of them.
+    The sums contain one part, two, ... all of them.
     """
     sums, total = [], list(support)
     for part in parts:
@@ -108,7 +108,7 @@ def largest_scale(
     """Return the largest s in [0, 1] with |base + s added| <= effort for all joints."""
     scale: Scalar = 1.0
     for b, a, bound in zip(base, added, effort, strict=True):
-        # A joint that is at its limit by rounding must not stop what leads away from it.
+        # A joint at its limit to rounding must not stop torques away from it.
         room = 1e-9 * bound
         upward = (maximum(bound - b, 0.0) + room) / maximum(a, _TINY)
         downward = (maximum(bound + b, 0.0) + room) / maximum(-a, _TINY)
@@ -182,13 +182,13 @@ def friction_torque(
     """Return damping and Coulomb friction of joints that move, smooth through rest.
 
     Laws evaluate it at the desired velocities of their servos. At measured velocities the sign of
-    Coulomb friction would chatter; at those of the reference alone friction would slow the servos'
-    corrections down.
+    Coulomb friction would chatter; at the velocities of the reference alone friction would slow
+    the servos' corrections down.
 
     Args:
         joints: The joints, with damping [N m s/rad] and friction [N m].
         rates: Their velocities [rad/s or m/s].
-        share: Part of the friction that is compensated.
+        share: Compensated share of the friction.
         velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
     """
     return [

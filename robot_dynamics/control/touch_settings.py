@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user states about touching the world: when, with which force, and how that is servoed."""
+"""Settings of contact with surfaces: times, forces, and their servo."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import number
 
 LONGEST_S = 3600.0  # of anything that is planned ahead: all of its control periods are kept
-# Servos are slower than this [rad/s or 1/s]: larger numbers are typing errors.
+# Largest bandwidth of a servo [rad/s or 1/s]: larger numbers are typing errors.
 HIGHEST_RATE = 1e4
 
 
 @dataclass(frozen=True)
 class ContactForceSettings:
-    """How the force on surfaces is made, and what counts as touching them.
+    """Servo of the force on surfaces, and detection of contact.
 
     Attributes:
         law: "damped": u_2 = f_d + K_IF integral(f_d - f) - b E_F v, integrated in contact only.
             "literal": Yoshikawa and Zheng's (42), without damping, gate or limits.
         bandwidth: K_IF [1/s].
-        damping: b [N s/m]; found from the mass behind the contact by default.
-        error_limit_n: What an error counts at most in the integral [N].
-        integral_limit_n: What the integral adds at most [N].
+        damping: b [N s/m]; by default computed from the mass behind the contact.
+        error_limit_n: Bound of the error in the integral [N].
+        integral_limit_n: Bound of the integral term [N].
         touch_n: Force from which a surface counts as touched [N].
-        lost_after_s: Time without any force after which it counts as lost, and is approached
-            again [s]; a bounce is shorter.
-        touch_within_m: Distance before a surface, as it is believed to lie, within which an
-            estimated force counts as touch [m]; farther away it is an error of the estimate. A
-            measured force counts anywhere.
+        lost_after_s: Time without force after which the contact counts as lost, and the surface is
+            approached again [s]; a bounce is shorter.
+        touch_within_m: Distance before a surface of the model within which an estimated force
+            counts as touch [m]; farther away it is an error of the estimate. A measured force
+            counts anywhere.
     """
 
     law: Literal["damped", "literal"] = "damped"
@@ -49,12 +49,12 @@ class TouchForceSettings:
     """A smooth change of the force on a surface.
 
     Attributes:
-        time_s: When it begins, counted from the start of the reference [s].
-        force_n: The new force by the object on the surface; negative only where that is held
-            and not pushed, by a line, a hole or a hinge [N].
-        along_n: The new force along x and y of the surface's frame, where the object sticks; of a
-            line and a hinge, whose `force_n` is along x, along y and z [N].
-        duration_s: How long the change takes [s].
+        time_s: Its beginning, from the start of the reference [s].
+        force_n: New force by the object on the surface [N]; negative only on a line, a hole or a
+            hinge, which hold the object.
+        along_n: New force along x and y of the surface's frame, if the object sticks; on a line
+            and a hinge, whose `force_n` is along x, along y and z [N].
+        duration_s: Duration of the change [s].
     """
 
     time_s: float = number(0.0, "s", minimum=0.0, maximum=LONGEST_S)
@@ -65,17 +65,18 @@ class TouchForceSettings:
 
 @dataclass(frozen=True)
 class TouchSettings:
-    """A time in which the object is to touch a surface.
+    """Interval in which the object must touch a surface.
 
     Motion towards the surface is controlled until it is touched, the force on it from then on.
-    What else a surface exerts besides its first force, moments of a face or the sides of a hole,
-    is controlled to zero.
+    Other forces of the surface, such as moments of a face or forces of the sides of a hole, are
+    controlled to zero.
 
     Attributes:
         surface: Its name.
-        from_s: From when on touching it is a contact, not an accident [s].
-        until_s: When the object leaves it [s]; the force fades in the last tenth of a second.
-        force_n: Force on it at first, and none along it; its sign as that of changes [N].
+        from_s: Time from which contact is expected [s]; earlier contact is an accident.
+        until_s: Time at which the object leaves it [s]; the force fades in the last tenth of a
+            second.
+        force_n: Initial normal force, without a tangential one; sign as in `changes` [N].
         changes: Changes of the force, in the order of time.
     """
 

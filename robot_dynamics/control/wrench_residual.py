@@ -1,15 +1,16 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the wrist sensors measure, against what the object's motion takes: a lost grasp or a bump.
+"""Wrench residual: measured wrenches less the wrench that the motion of the object needs.
 
-By Newton and Euler the grasp wrenches together are the object's inertia times its acceleration
-less gravity, and what it pushes surfaces with that control knows of, whatever the grasps squeeze.
-What they are more or less is the world's doing, or the object is not what it was taken for. Of the
-parts of a jointed object it is each one's grasp, and the force in the joint that wrists tell.
+By Newton and Euler the sum of the grasp wrenches is the inertia of the object times its
+acceleration, less its weight, plus the known wrench on surfaces; squeezing does not change it. A
+residual is a wrench by the environment, a lost grasp, or another object than the modelled one. For
+a part of a jointed object the sum consists of the wrench of its grasp and the force in the joint,
+which the wrist sensors determine.
 
-What is wrong is told from how the object moves: a force that exists displaces it from its
-reference, and a grasp that is lost lets the arms disagree about it. Where neither is so, the
-sensors measure what is not there.
+The motion of the object shows the cause: a real force displaces the object from its reference, and
+after the loss of a grasp the arms disagree about the object. If neither is so, the sensors are
+wrong.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ _PUSH_S = 0.2  # time over which a push that has ended is not missed
 _LARGE = 1e12  # [N]
 _NO_LIMIT = 1e9  # stands for infinity, so that what lies below it is still told apart [N]
 _STAYS = 0.9  # part of the residual at which a warning begins, below which it ends
-# Part of what is to be carried that is missing where a grasp is lost. The arms' disagreement
-# proves it then: the part lies well below the one that ends control.
+# Share of the load that is missing after the loss of a grasp. The disagreement of the arms proves
+# the loss: the share is well below the one that ends control.
 _GONE = 0.25
 _MORE_THAN_GONE = 2.0  # what no lost grasp explains, even if a sensor's sign is wrong
-# Displacement from the reference by a force that exists, at least [m/N]; shipped laws give way by
-# 1.3e-5 m/N and more in the time that is smoothed over.
+# Least displacement from the reference by a real force [m/N]; with shipped laws it is 1.3e-5 m/N
+# or more within the smoothing time.
 _GIVES_WAY = 5e-6
 _OPPOSED = 0.5  # cosine of the angle to what is needed, from which a force takes weight away
 _OWN = 0.25  # part of a residual that a sensor need not explain
@@ -48,15 +49,15 @@ _ALONG = 0.97  # cosine of the angle from a residual to a wrench that a sensor s
 
 
 class ObjectDeviation(NamedTuple):
-    """What joints tell about the object, which wrist sensors have no part in.
+    """Deviation of the object according to the joints, without wrist sensors.
 
     Attributes:
         moved: Distance from the object to its reference [m].
         turned: Angle from the object to its reference [rad].
-        apart: Whether the arms disagree about the object more than is good; None where one arm
-            alone holds it.
+        apart: Whether the arms disagree about the object by more than the warning limit; None if
+            one arm alone holds it.
         way: From the object to its reference, rotation vector and displacement in the object's
-            axes (6,); None if that is not known.
+            axes (6,); None if unknown.
     """
 
     moved: float
@@ -66,12 +67,12 @@ class ObjectDeviation(NamedTuple):
 
 
 class Wrist(NamedTuple):
-    """Where an arm measures what it exerts on a body.
+    """Sensor of the wrench by an arm on a body.
 
     Attributes:
         arm: Number of the arm.
-        at: Its grasp, as the wrenches of the body see it [m].
-        axes: Its tool's axes there, as columns (3, 3).
+        at: Position of its grasp in the frame of the body's wrenches [m].
+        axes: Axes of its tool in that frame, as columns (3, 3).
     """
 
     arm: int
@@ -80,26 +81,27 @@ class Wrist(NamedTuple):
 
 
 class WrenchResidual:
-    """Limits of what wrist sensors may measure of a held body beyond what its motion takes.
+    """Limits of the wrench residual of a held body.
 
-    The residual is smoothed by a filter of first order. Its state (11,) is the smoothed residual,
-    moment and force (6,), the smoothed force that is carried (3,), the force on surfaces that is
-    still allowed for, and the number of samples.
+    The residual is smoothed by a filter of first order. Its state (11,) consists of the smoothed
+    residual, moment and force (6,), the smoothed carried force (3,), the allowed force on
+    surfaces, and the number of samples.
 
     Args:
-        name: What the body is called.
+        name: Name of the body.
         weight: Its weight [N].
-        lever: What a moment is compared with a force by [m]; at least 0.1.
-        settings: How large the residual may be, and over which time it is smoothed.
+        lever: Length by which moments are divided to compare them with forces [m]; at least 0.1.
+        settings: Limits of the residual, and its smoothing time.
         period: Control period [s].
-        friction: Of the surfaces that it pushes on, at most: their drag is no fault.
-        wrists: Where arms measure what they exert on it, by their names.
+        friction: Largest friction of the surfaces that it pushes on: their drag is no fault.
+        wrists: Sensors of the arms that hold it, by the arms' names.
 
     Attributes:
-        band: How far below its limits the residual is a warning [N].
-        band_of_doubt: Likewise where it was a warning before: noise does not repeat it [N].
-        parameters: Of `next_state` and `excess` (5,): largest force [N], lever [m], friction,
-            weight of a new measurement, part of a push that is allowed for in the next period.
+        band: Distance below the limits within which the residual is a warning [N].
+        band_of_doubt: The same after a warning, so that noise does not repeat it [N].
+        parameters: Parameters of `next_state` and `excess` (5,): largest force [N], lever [m],
+            friction, weight of a new measurement, share of a push that is allowed in the next
+            period.
     """
 
     def __init__(
@@ -144,9 +146,9 @@ class WrenchResidual:
     def excess(
         measured: Sequence[Scalar], state: Sequence[Scalar], parameters: Sequence[Scalar]
     ) -> Scalar:
-        """Return by how much the residual exceeds its limits [N]; moments are over the lever.
+        """Return the excess of the residual over its limits [N]; moments are divided by the lever.
 
-        Traceable. Until there are samples for the time that is smoothed over, nothing is exceeded.
+        Traceable. There is no excess before the smoothing time has passed.
 
         Args:
             measured: Wrenches of the body (18,); see `LawStep.held_body_wrenches`.
@@ -161,7 +163,7 @@ class WrenchResidual:
     def finding(
         self, measured: Array, state: Array, motion: ObjectDeviation, wrists: Array | None = None
     ) -> Finding:
-        """Return what a residual beyond its limits says about sensors, grasp and contact.
+        """Return the cause of a residual beyond its limits: sensors, grasp or contact.
 
         Args:
             measured: Wrenches of the body (18,); see `LawStep.held_body_wrenches`.
@@ -211,9 +213,9 @@ class WrenchResidual:
         )
 
     def _other_payload(self, state: Array) -> str:
-        """Return which other mass or centre of mass of the object would explain a residual.
+        """Return the mass or centre of mass of the object that would explain a residual.
 
-        The residual is smoothed: what is missing for good exceeds it.
+        The residual is smoothed: a permanent difference exceeds it.
         """
         moment, residual = state[:3], state[3:6]
         needed = state[6:9] - residual
@@ -231,7 +233,7 @@ class WrenchResidual:
         return "it is not what it was taken for"
 
     def _displaced(self, state: Array, motion: ObjectDeviation) -> bool:
-        """Return whether the object gives way as to a force that exists: one that does work."""
+        """Return whether the object moves along the force, as a real force makes it do."""
         lever = self.parameters[1]
         size = max(float(np.linalg.norm(state[3:6])), float(np.linalg.norm(state[:3])) / lever)
         if motion.way is not None and np.isfinite(motion.way).all():
@@ -241,7 +243,7 @@ class WrenchResidual:
     def warning(
         self, measured: Array, state: Array, motion: ObjectDeviation, wrists: Array | None = None
     ) -> str:
-        """Return a sentence about a residual within its limits that is a warning.
+        """Return the warning about a residual within its limits.
 
         Args:
             measured: Wrenches of the body (18,); see `LawStep.held_body_wrenches`.
@@ -266,9 +268,9 @@ class WrenchResidual:
     def sensors(self, state: Array, wrists: Array | None = None) -> str:
         """Return the names of the arms whose sensors can be wrong.
 
-        An offset of one is a force at that wrist; a wrong sign or scale is along what it
-        measures; one that was tared measures next to nothing. All are named if that does not tell
-        them apart.
+        A sensor with an offset adds a force at its wrist. A residual by a wrong sign or scale is
+        along the measured wrench. A sensor tared while holding measures almost zero. All arms are
+        named if this does not distinguish them.
 
         Args:
             state: Of the filter (11,).
@@ -298,7 +300,7 @@ class WrenchResidual:
 
 
 def _limit(least: float, share: float, weight: float) -> float:
-    """Return a limit that is a share of the weight, or a least force [N]."""
+    """Return a share of the weight, or the least force if that is larger [N]."""
     return min(max(least, share * weight) if share < math.inf else share, _NO_LIMIT)
 
 
@@ -314,13 +316,13 @@ def _most(
 def watched_bodies(
     system: GraspSystem, settings: SafetySettings, period: float, friction: float = 0.0
 ) -> tuple[WrenchResidual, ...]:
-    """Return what watches the object, or each of its parts.
+    """Return the checks of the object, or of each of its parts.
 
     Args:
-        system: Arms and object as they are believed to be.
-        settings: How large residuals may be, and over which time they are smoothed.
+        system: Arms and object according to the model.
+        settings: Limits of residuals, and their smoothing time.
         period: Control period [s].
-        friction: Of the surfaces that the object pushes on, at most.
+        friction: Largest friction of the surfaces that the object pushes on.
     """
     model, joint = system.model, system.object_loop_joint
     gravity = math.hypot(*model.gravity)

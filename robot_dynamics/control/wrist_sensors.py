@@ -19,16 +19,16 @@ _HELD = 0.5  # of the object's weight, within which what sensors carry together 
 
 
 class WristSensors:
-    """Grasp wrenches from what wrist sensors measure.
+    """Grasp wrenches from measurements of wrist sensors.
 
     Attributes:
-        offset: What sensors measure while they carry nothing but their tools (k, 6), less the
-            weight of these; zero until they are tared.
+        offset: Measurements of sensors that carry only their tools (k, 6), less the weight of
+            these; zero until they are tared.
         tared: Whether they were tared.
-        frames: Where wrenches can be measured.
+        frames: Frames in which wrenches can be measured.
 
     Args:
-        system: Arms and object as they are believed to be.
+        system: Arms and object according to the model.
     """
 
     def __init__(self, system: GraspSystem) -> None:
@@ -42,22 +42,22 @@ class WristSensors:
 
         Args:
             q: Positions of the arm joints (na,).
-            measured: What the sensors measure (k, 6); itself where there is nothing to subtract.
+            measured: Measured wrenches (k, 6); returned itself if there is nothing to subtract.
         """
         if self._weights.any:
             measured = measured - self._weights.wrenches(q)
         return measured - self.offset if self.tared else measured
 
     def tare(self, q: Array, measured: ArrayLike) -> None:
-        """Take what the sensors measure now for what they measure of nothing.
+        """Set the offsets to the present measurements.
 
         Args:
             q: Positions of the arm joints (na,).
-            measured: What the sensors measure (k, 6), the mean over some time.
+            measured: Measured wrenches (k, 6), the mean over some time.
 
         Raises:
             ArgumentError: If the shape is wrong, or a number is not finite.
-            SafetyError: If the sensors carry the object together.
+            SafetyError: If the sensors together carry the object.
         """
         wrenches = np.array(measured, dtype=float)
         if wrenches.shape != self.offset.shape or not np.isfinite(wrenches).all():

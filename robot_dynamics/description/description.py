@@ -11,12 +11,13 @@ from typing import Literal
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.meshes import locate_mesh
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.by_value import ByValue
-from robot_dynamics.model.elements import Array, LoopElement, Mechanism
+from robot_dynamics.model.elements import LoopElement, Mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Shape(ByValue):
 
 @dataclass(frozen=True)
 class Transmission:
-    """How an actuator drives joints, as a file states it.
+    """A transmission between actuators and joints, as stated in a file.
 
     Attributes:
         name: Its name; empty if it has none.
@@ -107,17 +108,17 @@ class Description(ByValue):
         mechanism: Its links, joints and loop joints.
         shapes: The visual and collision shapes of its links.
         diagnosis: Warnings; a description has no errors.
-        source: Where it was read from; "<text>" if from a text.
+        source: File it was read from; "<text>" for a text.
         mimics: For each joint that the file calls a mimic of another: the other joint's name,
             multiplier and offset [rad or m]. The mechanism has a coupling for each, of the
             mimicking joint's name.
-        transmissions: How actuators drive joints. Where rotor inertias are stated the joints of
-            the mechanism have them as `armature`.
+        transmissions: Transmissions between actuators and joints; stated rotor inertias are the
+            `armature` of the mechanism's joints.
         independent: Joints that the file proposes as independent coordinates.
-        actuated: Joints that the file says are driven; None if it does not say.
+        actuated: Driven joints according to the file; None if it does not say.
         folder: Folder that relative addresses of meshes refer to; empty if not known.
-        places: Where its elements stand, for messages of checks made later. Descriptions are
-            equal wherever they stand.
+        places: Places of its elements, for messages of later checks; ignored when descriptions are
+            compared.
     """
 
     mechanism: Mechanism

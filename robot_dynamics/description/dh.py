@@ -17,8 +17,8 @@ d along z, move by a along x, turn by alpha about x. Joint i moves about or alon
 d along z; alpha and a are those written in row i, though Craig calls them alpha_{i-1} and a_{i-1}.
 Joint i moves about or along z of frame i.
 
-What the table gives for a joint's own variable is an offset: theta is what is added to the angle
-of a revolute joint, d to the displacement of a prismatic one.
+For the joint's own variable the table gives an offset: theta is added to the angle of a revolute
+joint, d to the displacement of a prismatic one.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from typing import Literal
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.orientations import DEGREES_HINT, looks_like_degrees
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.yaml_document import YamlNode, decode
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model.elements import Array, JointElement, Limits, LinkElement, Mechanism, pose
+from robot_dynamics.model.elements import JointElement, Limits, LinkElement, Mechanism, pose
 
 DH_KEY = "dh"
 Triple = tuple[float, float, float]
@@ -143,7 +144,8 @@ def dh_mechanism(
         about_x = _x(row.alpha, row.a)
         carried = link.name
         if convention == "standard":
-            # The joint moves about the axis at the link's inner end, its frame is at the outer.
+            # The joint moves about the axis at the link's inner end; its frame is at the outer
+            # end.
             carried = f"{row.name}_axis"
             placement = about_z
             links.append(LinkElement(carried))

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a file: every problem at once, each with its place."""
+"""Problems of a file, all together, each with its place."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a file.
+    """A problem of a file.
 
     Attributes:
-        severity: "error" if the file cannot mean what it should, "warning" if it can but deserves
-            a look.
-        place: Where, as "file:line"; the file alone if no line can be named.
-        element: Which element, for instance "joint 'elbow'"; may be empty.
-        message: What is wrong and what was expected, without a full stop.
+        severity: "error" if the file is refused, "warning" if it is accepted but should be
+            checked.
+        place: Its place, as "file:line"; the file alone without a line.
+        element: Element concerned, for instance "joint 'elbow'"; may be empty.
+        message: What was found and what was expected, without a full stop.
         hint: What to do about it, without a full stop; may be empty.
     """
 
@@ -88,12 +88,12 @@ class Diagnosis:
 
     @property
     def count(self) -> int:
-        """How many problems there are."""
+        """Number of problems."""
         return len(self._problems)
 
     @property
     def error_count(self) -> int:
-        """How many errors there are."""
+        """Number of errors."""
         return self._error_count
 
     @property

@@ -8,8 +8,8 @@
     joint_name: [joint, ...]          # joints of the URDF that are really of another type
     joint_type: [SPHERICAL, CARDAN, FIXED, ...]
 
-Frames are names of links, or of joints for the links that they carry. Any type of the joint
-library may stand beside '6d' and '3d'.
+Frames are names of links, or of joints for the links that they carry. In addition to '6d' and
+'3d', any type of the joint library is accepted.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.elements import LoopElement, Mechanism
 from robot_dynamics.model.joints import loop_joint_names
 
-#: The replacements of joint types; CARDAN is a turn about x and then about y.
+#: The replacements of joint types; CARDAN is a rotation about x and then about y.
 REPLACEMENTS = {"SPHERICAL": "spherical", "CARDAN": "universal", "FIXED": "fixed"}
 
 
 @dataclass(frozen=True)
 class ExtendedDocument:
-    """The file as it stands."""
+    """Contents of the file."""
 
     closed_loop: tuple[tuple[str, str], ...] = ()
     type: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class ExtendedDocument:
 
 
 def extended(mechanism: Mechanism, node: YamlNode) -> tuple[Mechanism, tuple[str, ...] | None]:
-    """Return a mechanism with what an Extended-URDF document adds, and the actuated joints.
+    """Return a mechanism with the additions of an Extended-URDF document, and the actuated joints.
 
     Args:
         mechanism: The tree of the URDF.

@@ -21,11 +21,11 @@ def locate(name: str | Path, folder: str | Path = "", place: str = "") -> Path:
 
     Args:
         name: A path, or a `package://` address.
-        folder: What a relative path is relative to.
-        place: Where the name was read, for the message.
+        folder: Folder of relative paths.
+        place: Place of the name in a file, for the message.
 
     Raises:
-        DescriptionError: If a `package://` address names nothing.
+        DescriptionError: If a `package://` address cannot be resolved.
     """
     if not str(name).startswith(SCHEME):
         return Path(folder) / name
@@ -40,8 +40,8 @@ def read_bytes(path: str | Path, *, expected: str, limit: int) -> bytes:
 
     Args:
         path: The file.
-        expected: What should be there, for the message ("a URDF file").
-        limit: The largest size accepted [bytes].
+        expected: Expected kind of file, for the message ("a URDF file").
+        limit: Largest accepted size [bytes].
 
     Raises:
         DescriptionError: If there is no such file, it cannot be read or is too large.
@@ -97,10 +97,10 @@ def _why_unreadable(path: Path, error: Exception, expected: str) -> str:
 
 
 def _read_pipe(path: Path, limit: int) -> bytes:
-    """Return what comes out of a named pipe, up to a limit.
+    """Return the contents of a named pipe, up to a limit.
 
-    Opened without waiting, a pipe without a writer is at its end at once; with a writer, as in
-    `inspect <(xacro FILE)`, data or the end arrive within the timeout.
+    Opened without waiting, a pipe without a writer ends at once; with a writer, as in `inspect
+    <(xacro FILE)`, data or the end arrive within the timeout.
 
     Raises:
         OSError: If it has no writer, or the writer sends no data.
@@ -126,7 +126,7 @@ def _read_pipe(path: Path, limit: int) -> bytes:
 
 
 def _likely(path: Path, error: Exception) -> str:
-    """Return a hint that names the file that was probably meant, or nothing."""
+    """Return a hint with the file that was probably meant; empty without one."""
     if not isinstance(error, FileNotFoundError):
         return ""
     try:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.model.elements import Array, JointElement
+from robot_dynamics.arrays import Array
+from robot_dynamics.model.elements import JointElement
 
 
 def rotation_with(axis: ArrayLike, index: int = 2) -> Array:
@@ -21,7 +22,8 @@ def rotation_with(axis: ArrayLike, index: int = 2) -> Array:
     """
     main = np.asarray(axis, dtype=float)
     main = main / np.linalg.norm(main)
-    # The most different coordinate axis; of equals the last, so that z is turned about x and y.
+    # The most different coordinate axis, and of equal ones the last, so that z is rotated about x
+    # and y.
     smallest = 2 - int(np.argmin(np.abs(main[::-1])))
     second = np.zeros(3)
     second[smallest] = 1.0

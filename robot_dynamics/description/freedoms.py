@@ -13,7 +13,7 @@ from robot_dynamics.wording import counted
 
 #: Properties of the freedoms of a loop joint: names of keys and fields.
 OF_FREEDOMS = ("limits", "damping", "friction", "active", "stiffness", "rest")
-#: Those of them that act on the links.
+#: The properties that act on the links.
 FORCES = ("stiffness", "damping", "active")
 
 UNLIMITED = Limits()
@@ -26,12 +26,12 @@ def loop_types(entry: Any) -> tuple[str, ...]:
 
 
 def check_freedoms(entry: Any, kind: JointType | None, diagnosis: Diagnosis, element: str) -> None:
-    """Note values of freedoms that a loop joint does not have.
+    """Report values of freedoms that a loop joint does not have.
 
     Args:
-        entry: The loop joint as a file states it, with its place.
-        kind: Its type; None if that is unknown.
-        diagnosis: Where problems are noted.
+        entry: The loop joint as stated in the file, with its place.
+        kind: Its type; None if unknown.
+        diagnosis: Receives the problems.
         element: The loop joint, for messages.
     """
     if kind is None:

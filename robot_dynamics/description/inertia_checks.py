@@ -31,7 +31,7 @@ _DENSEST = 22_600.0  # kg/m^3, osmium
 def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> None:
     """Note impossible masses and inertias: errors if negative, else warnings."""
     massless = []
-    # What could not be read is zero here; its error says so, and nothing follows from it.
+    # Unreadable values are zero here; they already have an error, and are not checked further.
     misread = {problem.element for problem in diagnosis.errors}
     for link in mechanism.links:
         place, element = places.link(link.name), f"link {link.name!r}"
@@ -138,7 +138,7 @@ def _check_radius(link: LinkElement, size: float, place: str, diagnosis: Diagnos
             f"mass, but the link seems no larger than {size:.2g} m",
             "check the units of mass and inertia",
         )
-    # No body of this mass has less inertia than a solid ball of the densest metal.
+    # A body has at least the inertia of a solid ball of the densest metal.
     ball = (3.0 * link.mass / (4.0 * math.pi * _DENSEST)) ** (1.0 / 3.0)
     if link.mass > _TINY and trace < 3.0 * 0.4 * link.mass * ball**2:
         diagnosis.warning(
@@ -156,8 +156,8 @@ def _summarise_massless(
 ) -> None:
     """Warn once of links that should have mass but have none.
 
-    A frame without `<inertial>` on a fixed joint is common practice and no reason for a warning;
-    one that says its mass is zero, or that a movable joint carries, is.
+    A frame without `<inertial>` on a fixed joint is common practice and gives no warning. A link
+    with a stated mass of zero, or carried by a movable joint, does.
     """
     carried = {joint.child for joint in mechanism.joints if joint.type != "fixed"}
     doubtful = [name for name in massless if name in carried or name in places.with_inertial]

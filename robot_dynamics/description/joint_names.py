@@ -15,9 +15,9 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.joints import JOINT_TYPES, JointType, joint_type
 from robot_dynamics.model.joints.registry import REVERSED
 
-#: What other programs call the types that close loops.
+#: Names of the types of loop joints in other programs.
 ALIASES = {"6d": "fixed", "weld": "fixed", "3d": "spherical", "ball": "spherical"}
-#: Units of what joint types take, where they are known.
+#: Units of the parameters of joint types, if known.
 PARAMETER_UNITS = {"pitch": "m/rad", "radius": "m"}
 _COLLECTING = (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL)
 
@@ -31,16 +31,16 @@ def known_type(
     element: str,
     kind: str = "joint type",
 ) -> JointType | None:
-    """Return the joint type of a name, or None after noting what is wrong with it.
+    """Return the joint type of a name, or None after reporting an error.
 
     Args:
         name: The name, perhaps with "reversed " before it.
-        parameters: What the type takes, such as `pitch`.
-        valid: The names that make sense there.
-        diagnosis: Where problems are noted.
-        place: Where the name stands, for messages.
-        element: Which element it belongs to, for messages.
-        kind: What is named, for messages.
+        parameters: Parameters of the type, such as `pitch`.
+        valid: Accepted names.
+        diagnosis: Receives the problems.
+        place: Place of the name, for messages.
+        element: Its element, for messages.
+        kind: Kind of the named thing, for messages.
     """
     plain = name[len(REVERSED) :] if name.startswith(REVERSED) else name
     if plain not in valid:
@@ -59,15 +59,15 @@ def known_type(
 
 
 def parameter_names(name: str) -> tuple[str, ...]:
-    """Return what a joint type takes besides its name, for instance `pitch`; empty if unknown."""
+    """Return the names of a joint type's parameters, for instance `pitch`; empty if unknown."""
     return tuple(_parameters(name))
 
 
 def stated_parameters(tag: Tag, name: str) -> dict[str, float] | None:
-    """Return what the attributes of a joint's tag state of a type's parameters.
+    """Return the parameters of a type in the attributes of a joint's tag.
 
-    Those of other types are among them, for `known_type` to refuse. None after noting that one
-    is no number.
+    Parameters of other types are included, for `known_type` to refuse. None after reporting that
+    one is not a number.
 
     Args:
         tag: The tag.
@@ -85,7 +85,7 @@ def joint_has_axis(name: str) -> bool:
 
 
 def _parameters(name: str) -> dict[str, Parameter]:
-    """Return the parameters of a joint type by their names; none if it is unknown."""
+    """Return the parameters of a joint type by their names; empty if it is unknown."""
     factory = _factory(name)
     return {} if factory is None else _signature(factory)
 

@@ -33,7 +33,7 @@ from robot_dynamics.description.yaml_document import YamlNode, read_yaml
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import LoopElement, Mechanism
 
-# Formats that people bring and that are not read, with what to do.
+# Formats that are not supported, with hints.
 _NOT_READ = {
     ".sdf": "convert it to URDF",
     ".mjcf": "convert it to URDF",
@@ -41,7 +41,7 @@ _NOT_READ = {
     ".mcap": "`robot_dynamics view` shows recordings",
     ".npz": "`robot_dynamics view` shows recordings",
 }
-# Other files of this package by the keys that they alone have, with what to do.
+# Other files of this package by their unique keys, with hints.
 _OTHERS = {
     "vary": ("study", "run it with `robot_dynamics study`"),
     "cell": ("scenario", "run it with `robot_dynamics simulate`"),
@@ -50,7 +50,7 @@ _YAML = (".yaml", ".yml", ".json")
 
 
 def is_robot(what: str | Path) -> bool:
-    """Return whether a name is that of a robot's description in URDF or xacro."""
+    """Return whether a name is the name of a robot's description in URDF or xacro."""
     return Path(what).suffix.lower() in (".urdf", SUFFIX, ".xml")
 
 
@@ -70,13 +70,13 @@ def load_description(
             description, a saved model or a mechanism of this package.
         loops: The file of loop joints and gears, in the project's own keys or in those of
             Extended URDF; None for those in the URDF alone.
-        strict: Whether warnings are reason enough to refuse.
-        locked: Joints that are fixed, and where [rad or m].
+        strict: Whether to refuse descriptions with warnings.
+        locked: Fixed joints, and their positions [rad or m].
         arguments: Values of the arguments of a xacro file.
 
     Raises:
         DescriptionError: If a file is missing or refused; with every problem found.
-        RobotDynamicsError: If an object is no robot, or a joint to be locked is unknown.
+        RobotDynamicsError: If an object is not a robot, or a joint in `locked` is unknown.
     """
     saved = load_saved(path, loops, strict=strict, locked=locked, arguments=arguments)
     return saved.description
@@ -90,9 +90,9 @@ def load_saved(
     locked: Mapping[str, float] | None = None,
     arguments: Mapping[str, object] | None = None,
 ) -> SavedModel:
-    """Return a description with the gravity and the variable parts that a model file states.
+    """Return a description with the gravity and the variable parts of a model file.
 
-    Arguments and errors are those of `load_description`; other files state neither.
+    Arguments and errors are as in `load_description`; other files contain neither.
     """
     if isinstance(path, (SavedModel, Description, Mechanism)):
         return _closed_saved(_own(path, strict, locked), loops, strict)
@@ -132,7 +132,7 @@ def _closed_saved(saved: SavedModel, loops: str | Path | None, strict: bool) -> 
 def _own(
     given: SavedModel | Description | Mechanism, strict: bool, locked: Mapping[str, float] | None
 ) -> SavedModel:
-    """Return what is in an object of this package, with joints locked."""
+    """Return the description in an object of this package, with joints locked."""
     if isinstance(given, Mechanism):
         given = Description(given, source=f"<mechanism {given.name}>", places=Places(given.name))
     saved = given if isinstance(given, SavedModel) else SavedModel(given)
@@ -181,7 +181,7 @@ def _checked(description: Description, locked: Mapping[str, float]) -> Descripti
         check_units(mechanism, description.shapes, places, diagnosis)
         mechanism = locked_mechanism(mechanism, locked)
         check_motion(mechanism, places, diagnosis)
-    # What the file keeps of an earlier reading, or its reader has said, is not said again.
+    # Warnings that the file stores, or that its reader has given, are not repeated.
     said = {(p.element, p.message) for p in description.diagnosis.problems}
     new = [p for p in diagnosis.problems if (p.element, p.message) not in said]
     diagnosis = Diagnosis([*description.diagnosis.problems, *new])

@@ -14,9 +14,9 @@ An example::
     - {name: wrist, terms: {motor_1: 1.0, motor_2: 1.0, tilt: -40.0}}
 
 The pose of the joint's frame is given in each link; `rpy` are angles about fixed axes, as in URDF,
-and `quat_xyzw` may stand in their place. Constraint forces are those on the successor. A loop
-joint may have springs (`stiffness`, `rest`), `damping`, `friction`, `limits` and `active` drives,
-one value for all of its freedoms or a list with one for each; with a force in it, its type may be
+and `quat_xyzw` can replace them. Constraint forces act on the successor. A loop joint may have
+springs (`stiffness`, `rest`), `damping`, `friction`, `limits` and `active` drives, one value for
+all of its freedoms or a list with one for each; with one of these forces its type can be
 `floating`. The keys of Extended URDF (`closed_loop`, `type`, `name_mot`, `joint_name`,
 `joint_type`) are read as well; see `extended_urdf.py`.
 """
@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.freedoms import (
@@ -58,9 +59,9 @@ from robot_dynamics.description.orientations import (
 from robot_dynamics.description.yaml_document import YamlNode, decode, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model.couplings import CouplingElement
-from robot_dynamics.model.elements import Array, Limits, LoopElement, Mechanism, pose
+from robot_dynamics.model.elements import Limits, LoopElement, Mechanism, pose
 
-# Characters of names that PyYAML writes as they are and reads as line breaks, or refuses.
+# Characters that PyYAML writes unchanged and reads as line breaks, or refuses.
 _BREAKING = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 _EXTENDED = ("closed_loop", "name_mot", "joint_name", "joint_type")
 
@@ -164,7 +165,7 @@ class LoopDocument:
     Attributes:
         loops: The loop joints.
         couplings: The gears.
-        actuated: Names of the joints that are driven; None if the file does not say.
+        actuated: Names of the driven joints; None if the file does not say.
     """
 
     loops: tuple[LoopEntry, ...] = ()
@@ -184,7 +185,7 @@ def is_extended(document: YamlNode) -> bool:
 
 
 class LoopFile(NamedTuple):
-    """What a file of loop joints holds.
+    """Contents of a file of loop joints.
 
     Attributes:
         loops: The loop joints.
@@ -204,8 +205,8 @@ def read_loops(path: str | Path, of: Mechanism | Description | None = None) -> L
 
     Args:
         path: The file, or a `package://` address.
-        of: The mechanism or description whose links and joints the file speaks of; None if its
-            names are not to be checked.
+        of: Mechanism or description of the links and joints in the file; None to skip the check of
+            names.
 
     Raises:
         DescriptionError: With every problem: keys, types, names of links and joints, names used
@@ -233,9 +234,9 @@ def checked_loops(
 
     Args:
         node: The document.
-        links: The names of the links there are; None if that is not to be checked.
-        joints: The names of the joints that move; None if that is not to be checked.
-        diagnosis: Where problems are noted, for callers who want the warnings.
+        links: Names of the existing links; None to skip this check.
+        joints: Names of the movable joints; None to skip this check.
+        diagnosis: Receives the problems, for callers that need the warnings.
 
     Raises:
         DescriptionError: With every problem found.
@@ -293,16 +294,16 @@ def write_loops(
 ) -> None:
     """Write loop joints and gears in the form that `read_loops` takes.
 
-    What that returns is written back by `write_loops(path, *found)`.
+    `write_loops(path, *found)` writes the result of `read_loops`.
 
-    Poses come back to rounding: numbers are printed with all their digits, and orientations near
-    a pitch of 90 degrees as quaternions.
+    Poses are restored to rounding: numbers are printed with all digits, and orientations near a
+    pitch of 90 degrees as quaternions.
 
     Args:
         path: The file.
         loops: The loop joints.
         couplings: The gears.
-        actuated: Names of the joints that are driven; None to leave that open.
+        actuated: Names of the driven joints; None to omit them.
     """
     document: dict[str, object] = {"loops": [_loop(loop) for loop in loops]}
     gears = [_coupling(coupling) for coupling in couplings]

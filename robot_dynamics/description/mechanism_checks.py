@@ -23,13 +23,13 @@ def check_closures(
     diagnosis: Diagnosis,
     loops: Iterable[LoopElement] | None = None,
 ) -> None:
-    """Note loop joints that have a tree joint's name, or push only where that means little.
+    """Report loop joints with a tree joint's name, or with a meaningless `unilateral`.
 
     Args:
         mechanism: The mechanism.
-        places: Where its elements stand.
-        diagnosis: Where problems are noted.
-        loops: The loop joints to be checked; all by default.
+        places: Places of its elements.
+        diagnosis: Receives the problems.
+        loops: Checked loop joints; all by default.
     """
     joints = {joint.name for joint in mechanism.joints}
     for loop in mechanism.loops if loops is None else loops:
@@ -48,12 +48,12 @@ def check_closures(
 
 
 def check_numbers(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> None:
-    """Note joints, loop joints and couplings that cannot be, and springs that push away.
+    """Report impossible joints, loop joints and couplings, and springs of negative stiffness.
 
     Args:
         mechanism: The mechanism; its links are not checked.
-        places: Where its elements stand.
-        diagnosis: Where problems are noted.
+        places: Places of its elements.
+        diagnosis: Receives the problems.
     """
     for joint in mechanism.joints:
         place, element = places.joint(joint.name), f"joint {joint.name!r}"

@@ -22,16 +22,16 @@ def mimic_couplings(
     places: Places,
     diagnosis: Diagnosis,
 ) -> tuple[CouplingElement, ...]:
-    """Return a gear for each mimic joint, called as the joint is.
+    """Return a gear for each mimic joint, with the joint's name.
 
-    Noted are joints that do not exist, mimic themselves or each other in a circle (errors), and
-    those that have not one degree of freedom (warnings; there is nothing to couple then).
+    Errors are unknown joints, and joints that mimic themselves or each other in a circle. Joints
+    without exactly one degree of freedom give a warning, and no gear.
 
     Args:
         mimics: For each mimic joint the other's name, multiplier and offset [rad or m].
         joints: The joints that could be read.
-        places: Where they stand.
-        diagnosis: Where problems are noted.
+        places: Their places.
+        diagnosis: Receives the problems.
     """
     couplings, circles = [], _in_circles(mimics)
     for name, (other, multiplier, offset) in mimics.items():
@@ -63,12 +63,12 @@ def moved_by_others(
     gears: Sequence[CouplingElement],
     transmissions: Sequence[Transmission],
 ) -> tuple[JointElement, ...]:
-    """Return the joints, those that mimic others without drives unless a transmission has one.
+    """Return the joints; mimic joints have drives only if a transmission drives them.
 
     Args:
         joints: All joints.
-        gears: Those of mimic joints, see `mimic_couplings`.
-        transmissions: Those of the file.
+        gears: Gears of mimic joints, see `mimic_couplings`.
+        transmissions: Transmissions of the file.
     """
     moved = {gear.name for gear in gears}
     moved -= {name for transmission in transmissions for name in transmission.joints}
@@ -79,9 +79,9 @@ def idle_gear(what: str, joint: str, offset: float) -> tuple[str, str]:
     """Return the message and the hint for a gear whose ratio is zero.
 
     Args:
-        what: What the file calls the ratio.
-        joint: Name of the joint that it drives.
-        offset: Where that leaves the joint [rad or m].
+        what: Name of the ratio in the file.
+        joint: Name of the driven joint.
+        offset: Constant position of that joint [rad or m].
     """
     return (
         f"the {what} is 0, so that joint {joint!r} is held at {offset:g}",

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A complete model in one file, YAML or JSON, with nothing lost: floats come back to the last bit.
+"""A complete model in one file, YAML or JSON; floats are restored to the last bit.
 
     format: "robot_dynamics model"
     version: 1
@@ -12,9 +12,9 @@
     joints:
     - {"name": "shoulder", "type": "revolute", "parent": "base", "child": "upper", ...}
 
-Joints need not form a tree: what closes loops then is found when the model is built. Poses are the
-first three rows of their matrices. What has its default value is left out, so that
-infinite limits are never written. Files with the suffix .json are JSON; both are read alike.
+Joints need not form a tree: the spanning tree is chosen when the model is built. Poses are the
+first three rows of their matrices. Default values are omitted, so that infinite limits are never
+written. Files with the suffix .json are JSON; both contain the same keys.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ Pose = tuple[Row, Row, Row]
 
 _IDENTITY: Pose = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))
 _ZERO: Matrix = ((0.0, 0.0, 0.0),) * 3
-# Characters that JSON leaves as they are and YAML does not.
+# Characters that JSON does not escape and YAML does.
 _SPECIAL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _PLACE = {"place": True}
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What a model file holds.
+    """Contents of a model file.
 
     Attributes:
-        description: The mechanism, its shapes and all that was read with them.
+        description: The mechanism, its shapes and all other data of the description.
         gravity: Acceleration of gravity [m/s^2].
         variable: Names of bodies and loop joints that are parameters of compiled code.
     """
@@ -189,7 +189,7 @@ def write_model(
     gravity: Iterable[float] = GRAVITY,
     variable: Iterable[str] = (),
 ) -> None:
-    """Write a description, and what a model of it needs besides, into one file.
+    """Write a description, and the other data of its model, into one file.
 
     Args:
         path: The file; JSON if its suffix is .json, YAML otherwise.
@@ -214,7 +214,7 @@ def write_model(
 
 
 def read_model(path: str | Path) -> SavedModel:
-    """Return what `write_model` wrote.
+    """Return the model in a file of `write_model`.
 
     Raises:
         DescriptionError: If the file is missing or refused; with every problem found.
@@ -376,7 +376,7 @@ def _entry(kind: Any, element: Any) -> dict[str, Any]:
         if f.default_factory is not dataclasses.MISSING:
             default = f.default_factory()
         plain = _plain(value[:3] if _is_pose(value) else value)
-        # By their texts: minus zero is a number of its own here.
+        # Compare by their texts: minus zero differs from zero here.
         if default is dataclasses.MISSING or repr(plain) != repr(_plain(default)):
             result[f.name] = plain
     return result

@@ -45,9 +45,9 @@ def links_without_inertia(mechanism: Mechanism) -> dict[str, str]:
 
 
 def joints_without_mass(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return the links whose joint moves nothing that has mass, inertia or a rotor.
+    """Return the links whose joint moves neither mass, nor inertia, nor a rotor.
 
-    `joints_without_inertia` would find them too; this takes no numbers and no time.
+    `joints_without_inertia` would find them too; this needs no numerical computation.
     """
     carrier = {joint.child: joint for joint in mechanism.joints}
     moved: set[str] = set()  # links that carry some inertia, or are carried by a rotor

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.model.elements import Array
+from robot_dynamics.arrays import Array
 from robot_dynamics.spatial import Rotation
 
 Triple = tuple[float, float, float]
 Quadruple = tuple[float, float, float, float]
 
-# Quaternions that files print with few digits are of unit length to this.
+# Tolerance of the length of quaternions that are printed with few digits.
 _UNIT = 1e-3
 # Angles of more than a whole turn, printed with few digits, were meant as degrees.
 _TURN = 2.0 * math.pi + 1e-3
@@ -79,9 +79,9 @@ def quaternion_of_rotation(matrix: Array) -> Quadruple:
 
 
 def looks_like_degrees(angles: Sequence[float]) -> str:
-    """Return what is odd about angles [rad] that were probably meant as degrees, or nothing.
+    """Return a sentence about angles [rad] that were probably meant as degrees; else empty.
 
-    Beyond a whole turn are 45, 90, 180 and all other degrees that people write but the smallest.
+    Degrees such as 45, 90 and 180, except small ones, exceed a whole turn in radians.
     """
     beyond = [angle for angle in angles if abs(angle) > _TURN]
     if not beyond:

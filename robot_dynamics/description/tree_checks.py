@@ -13,14 +13,14 @@ from robot_dynamics.model.elements import JointElement, LinkElement
 
 @dataclass
 class Places:
-    """Where the elements of a description stand, by their names.
+    """Places of the elements of a description, by their names.
 
     Attributes:
-        file: What is named where no better place is known: the file, or its first line.
-        links: The place of each link.
-        joints: The place of each joint.
-        loops: The place of each loop joint and of each gear.
-        with_inertial: The links for which the file states a mass, be it zero.
+        file: Place without a better one: the file, or its first line.
+        links: Place of each link.
+        joints: Place of each joint.
+        loops: Place of each loop joint and of each gear.
+        with_inertial: Links with a mass in the file, which can be zero.
     """
 
     file: str
@@ -38,7 +38,7 @@ class Places:
         return self.joints.get(name, self.file)
 
     def loop(self, name: str) -> str:
-        """Return the place of a loop joint or a gear; for a mimic joint that of the joint."""
+        """Return the place of a loop joint or gear; the gear of a mimic joint has the joint's."""
         return self.loops.get(name) or self.joint(name)
 
 
@@ -51,17 +51,18 @@ def check_tree(
     complete: bool = True,
     graph: bool = False,
 ) -> None:
-    """Note every reason why links and joints are not one tree, or not one mechanism.
+    """Report every reason why links and joints are not one tree, or not one mechanism.
 
-    Unknown links, links with two parents, circles, several roots.
+    These are unknown links, links with two parents, circles, and several roots.
 
     Args:
         links: The links, their names unique.
         joints: The joints, their names unique.
-        places: Where they stand.
-        diagnosis: Where problems are noted.
-        complete: Whether these are all; if some could not be read, roots are not counted.
-        graph: Whether joints may close loops: links may have several parents then.
+        places: Their places.
+        diagnosis: Receives the problems.
+        complete: Whether these are all links and joints; if some could not be read, roots are not
+            counted.
+        graph: Whether joints can close loops: then links can have several parents.
     """
     names = dict.fromkeys(link.name for link in links)
     if not names:
@@ -100,7 +101,7 @@ def check_tree(
             places.joint(first.name), f"joint {first.name!r}", f"closes a circle of links, {path}"
         )
     roots = [link.name for link in links if link.name not in carrier]
-    # After any other error a further root would only repeat it in other words.
+    # After any other error, a further root is only a consequence of it.
     if not complete or not sound or circles:
         return
     if not roots:

@@ -58,18 +58,19 @@ def read_urdf(
 ) -> Description:
     """Return the description in a URDF file or text.
 
-    Tags of other programs (Gazebo, ros2_control, sensors) are left out. A mimic joint is a joint
-    of its own that a coupling gears to the other.
+    Tags of other programs (Gazebo, ros2_control, sensors) are ignored. A mimic joint is a separate
+    joint that a coupling gears to the other.
 
     Args:
         path_or_text: A path, a `package://` address, or the XML itself (anything with a `<`).
-        strict: Whether warnings are reason enough to refuse the file.
-        locked: Joints that are fixed, and where [rad or m]. What only they move needs no inertia.
-        source: What a text is called in messages, if it has a name.
+        strict: Whether to refuse files with warnings.
+        locked: Fixed joints, and their positions [rad or m]. Links that only they move need no
+            inertia.
+        source: Name of a text in messages, if it has one.
 
     Raises:
         DescriptionError: If the file is refused; with every problem found and its line.
-        UnknownNameError: If a joint to be locked does not exist or cannot move.
+        UnknownNameError: If a joint in `locked` does not exist or cannot move.
     """
     if isinstance(path_or_text, str) and "<" in path_or_text:
         data, source = path_or_text.encode("utf-8", "surrogatepass"), source or _TEXT
@@ -112,7 +113,7 @@ class _Reader:
         self.couplings: list[CouplingElement] = []
 
     def description(self, strict: bool, locked: Mapping[str, float]) -> Description:
-        """Return what the document describes, or raise with all its problems."""
+        """Return the description in the document, or raise an error with all problems."""
         count = sum(1 for _ in self.root.element.iter())
         if count > MAX_ELEMENTS:
             raise refused(
@@ -175,7 +176,7 @@ class _Reader:
             tag.warning(f"{message}; it is left out")
 
     def _check_xacro(self, without_links: bool) -> None:
-        """Note what xacro should have expanded: an error if nothing else is there."""
+        """Report tags that xacro should have expanded: an error if there are no others."""
         hint = "expand it first: xacro FILE > robot.urdf"
         for element in self.root.element.iterdescendants("*"):
             if not _is_xacro(element) or _is_xacro(element.getparent()):
@@ -194,7 +195,7 @@ class _Reader:
         return found
 
     def _name(self, tag: Tag, known: dict[str, str]) -> str | None:
-        """Return a tag's name, or None after noting that it is missing or taken."""
+        """Return a tag's name, or None after reporting that it is missing or taken."""
         name = tag.text("name")
         if name is None:
             return None
@@ -220,7 +221,7 @@ class _Reader:
 
     def _joint(self, tag: Tag) -> None:
         name = self._name(tag, self.places.joints)
-        # A joint without a name is read all the same, for the problems it may have.
+        # A joint without a name is still read, to find its other problems.
         tag = tag.owned(f"joint {name!r}" if name else "joint")
         joint, mimic = read_joint(tag, name or ""), read_mimic(tag)
         if name is None:
@@ -292,9 +293,9 @@ class _Reader:
         return mechanism
 
     def _take_drives(self, transmissions: Iterable[Transmission]) -> None:
-        """Take the drives of joints with an effort of zero, if other joints state what they can.
+        """Remove the drives of joints with an effort of zero, if other joints state an effort.
 
-        Where all efforts are zero none was stated, as programs export it.
+        If all efforts are zero, the exporting program did not state any.
         """
         driven = {name for transmission in transmissions for name in transmission.joints}
         stated = any(math.isfinite(j.limits_of_each[0].effort) for j in self.joints.values())

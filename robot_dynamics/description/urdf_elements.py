@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import (
     DEGREES_HINT,
@@ -19,7 +20,7 @@ from robot_dynamics.description.orientations import (
     rotation_of_rpy,
 )
 from robot_dynamics.description.xml_tags import Tag
-from robot_dynamics.model.elements import Array, LinkElement, pose
+from robot_dynamics.model.elements import LinkElement, pose
 
 Color = tuple[float, float, float, float]
 
@@ -82,7 +83,7 @@ def read_pose(origin: Tag) -> Array:
 
 
 def read_material(tag: Tag) -> Color | None:
-    """Return the colour of a `<material>` tag, or None if it states none that can be read."""
+    """Return the colour of a `<material>` tag, or None if it has no readable one."""
     return tag.tolerant(_color, "it has no colour")
 
 
@@ -97,7 +98,7 @@ def _color(tag: Tag) -> Color | None:
 def read_shapes(tag: Tag, link: str, materials: Mapping[str, Color | None]) -> list[Shape]:
     """Return the visual and collision shapes of a `<link>` tag.
 
-    One that cannot be read is left out with a warning: the dynamics need none.
+    Unreadable shapes are omitted with a warning: the dynamics do not need them.
     """
     shapes = []
     for piece in tag.children("visual", "collision"):

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The joints of URDF: what they connect, how they move, and what limits them."""
+"""Joints of URDF: their links, motion and limits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FURTHER_BOUNDS = ("acceleration", "deceleration", "jerk")  # of URDF 1.2
 
 
 def read_joint(tag: Tag, name: str) -> JointElement | None:
-    """Return the joint of a `<joint>` tag, or None if it does not say what it connects."""
+    """Return the joint of a `<joint>` tag, or None if its links are missing."""
     own = parameter_names(tag.element.get("type", ""))
     tag.check_attributes("name", "type", "independent", *own)
     tag.check_children(*_JOINT_TAGS)
@@ -61,7 +61,7 @@ def read_joint(tag: Tag, name: str) -> JointElement | None:
 
 
 def read_mimic(tag: Tag) -> tuple[str, float, float] | None:
-    """Return the joint that a joint mimics, its multiplier and offset; None if it does not."""
+    """Return the mimicked joint with multiplier and offset; None without `<mimic>`."""
     mimic = tag.child("mimic")
     if mimic is None:
         return None
@@ -81,7 +81,7 @@ def _link_of(tag: Tag, end: str) -> str | None:
 
 
 def _joint_kind(tag: Tag) -> tuple[str, dict[str, float]]:
-    """Return the type of a joint and what the type takes; "fixed" after noting an error."""
+    """Return the type of a joint and its parameters; "fixed" after reporting an error."""
     kind = tag.text("type")
     if kind is None or kind in JOINT_TYPES:
         return kind or "fixed", {}
@@ -96,7 +96,7 @@ def _joint_kind(tag: Tag) -> tuple[str, dict[str, float]]:
 
 
 def _axis(tag: Tag, kind: str) -> tuple[float, float, float]:
-    """Return the unit vector of a joint's axis; x if none is stated, as URDF has it."""
+    """Return the unit vector of a joint's axis; x by default, as in URDF."""
     found = tag.child("axis")
     if found is None or not joint_has_axis(kind):
         return (1.0, 0.0, 0.0)
@@ -108,7 +108,7 @@ def _axis(tag: Tag, kind: str) -> tuple[float, float, float]:
         if tag.diagnosis.count == before:
             found.error("the axis is zero, expected a direction")
         return (1.0, 0.0, 0.0)
-    # Files print directions with five or six digits; that much is no mistake.
+    # Files print directions with five or six digits; such deviations are not errors.
     if abs(length - 1.0) > 1e-4:
         found.warning(f"the axis has length {length:.6g}, it is taken as a unit vector")
     x, y, z = (vector / length).tolist()
@@ -116,7 +116,7 @@ def _axis(tag: Tag, kind: str) -> tuple[float, float, float]:
 
 
 def _limits(tag: Tag, kind: str) -> Limits:
-    """Return a joint's limits; what is missing or zero is unlimited, with a warning."""
+    """Return a joint's limits; missing or zero limits are unlimited, with a warning."""
     if kind not in _ONE_DEGREE:
         return Limits()
     bounded = kind in ("revolute", "prismatic")
@@ -153,7 +153,7 @@ def _limits(tag: Tag, kind: str) -> Limits:
 def _bound(limit: Tag, name: str) -> float:
     """Return a limit of velocity or effort; infinite, with a warning, if it is not positive.
 
-    What an effort of zero means depends on the other joints: nothing is said of it here.
+    The meaning of an effort of zero depends on the other joints: this gives no warning.
     """
     if limit.element.get(name) is None:
         limit.warning(f"has no limit of {name}, it is taken as infinite")
@@ -194,13 +194,13 @@ def _friction(tag: Tag) -> tuple[float, float]:
 
 
 def _safety(tag: Tag, limits: Limits) -> SafetyController | None:
-    """Return the soft limits of a joint's drive; None if it states none."""
+    """Return the soft limits of a joint's drive; None without any."""
     found = tag.child("safety_controller")
     if found is None:
         return None
     names = ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
     found.check_attributes(*names)
-    # URDF's default of both soft limits is zero, which means nothing: they are left open.
+    # URDF's default of both soft limits is zero, which has no meaning: they are infinite then.
     lower = found.number(names[0]) if found.element.get(names[0]) is not None else -math.inf
     upper = found.number(names[1]) if found.element.get(names[1]) is not None else math.inf
     if lower > upper:

@@ -11,9 +11,9 @@
         <child link/><child_origin/><child_axis xyz/></constraint>        (proposed for urdfdom)
 
 and gears, `<coupling name><predecessor link/><successor link/><ratio value/></coupling>` (URDF+).
-Poses are those of the loop joint's frame in the link named. The axis is z of that frame once an
-`<axis>` has been turned into it; a child whose orientation is not stated stands as it does with
-every joint of the tree at zero.
+Poses are those of the loop joint's frame in the named link. The z axis of that frame is the joint
+axis, after `<axis>` has been turned into it. A child without an orientation has the orientation it
+has with every joint of the tree at zero.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.frames import (
     link_poses_at_zero,
     path_to_root,
@@ -40,13 +41,7 @@ from robot_dynamics.description.joint_names import (
 from robot_dynamics.description.urdf_elements import read_pose
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.model.couplings import CouplingElement
-from robot_dynamics.model.elements import (
-    Array,
-    JointElement,
-    LoopElement,
-    inverse_pose,
-    pose,
-)
+from robot_dynamics.model.elements import JointElement, LoopElement, inverse_pose, pose
 from robot_dynamics.model.joints import loop_joint_names
 
 LOOP_TAGS = ("loop_joint", "loop", "constraint")
@@ -80,12 +75,12 @@ class _End:
 def read_loop(
     tag: Tag, links: Collection[str], joints: Mapping[str, JointElement]
 ) -> LoopElement | None:
-    """Return the loop joint of a tag, or None after noting what is wrong with it.
+    """Return the loop joint of a tag, or None after reporting an error.
 
     Args:
         tag: One of `LOOP_TAGS` with a name.
-        links: Names of the links there are.
-        joints: The tree joints, by the names of the links they carry.
+        links: Names of the existing links.
+        joints: Tree joints, by the names of the links that they carry.
     """
     name = tag.element.get("name", "").strip()
     before = tag.diagnosis.error_count
@@ -119,10 +114,10 @@ def read_loop(
 def read_coupling(
     tag: Tag, links: Collection[str], joints: Mapping[str, JointElement]
 ) -> CouplingElement | None:
-    """Return the gear of a `<coupling>` of URDF+, or None after noting what is wrong with it.
+    """Return the gear of a `<coupling>` of URDF+, or None after reporting an error.
 
-    The positions of the joints from the last common link to the successor add up to `ratio` times
-    those to the predecessor.
+    The sum of joint positions from the last common link to the successor is `ratio` times the sum
+    to the predecessor.
     """
     tag.only_children("predecessor", "successor", "ratio")
     ends = [_link_of(tag, end, links) for end in ("predecessor", "successor")]
@@ -151,7 +146,7 @@ def read_coupling(
 
 
 def _ends(tag: Tag, links: Collection[str]) -> tuple[_End, _End] | None:
-    """Return both sides of a loop joint, in whichever spelling; None after noting problems."""
+    """Return both sides of a loop joint, in any spelling; None after reporting problems."""
     # The documentation of Isaac Sim writes <link1> twice.
     sides = list(tag.children("link1", "link2"))
     if sides or (tag.name == "loop_joint" and not list(tag.children("parent", "child"))):
@@ -201,7 +196,7 @@ def _frames(
     one, two = first.pose, second.pose
     by_parent = tag.name != "loop" and tag.child("parent") is not None
     if by_parent and tag.name == "loop_joint" and not second.turned:
-        # This spelling gives one physical point in two links, and no orientations.
+        # This spelling states one physical point in two links, and no orientations.
         at_zero = link_poses_at_zero(links, joints.values())
         if first.link in at_zero and second.link in at_zero:
             relative = inverse_pose(at_zero[second.link]) @ at_zero[first.link]
@@ -238,7 +233,7 @@ def _turn(rotation: Array) -> Array:
 
 
 def _direction(tag: Tag, name: str) -> Array | None:
-    """Return the direction that a child tag states; None if there is none, or it is zero."""
+    """Return the direction in a child tag; None if it is missing or zero."""
     found = tag.child(name)
     if found is None:
         return None

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Robots that another URDF library has loaded already: urdfpy, urchin, yourdfpy, urdf_parser_py.
+"""Robots loaded by another URDF library: urdfpy, urchin, yourdfpy, urdf_parser_py.
 
-Such an object is written out as URDF and read by the strict reader, so that it is checked as a
-file would be. It is recognised by its attributes; none of the libraries is imported.
+Such an object is written as URDF and read by the strict reader, so that it has the same checks as
+a file. It is recognised by its attributes; the libraries are not imported.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _PLACES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 def read_urdf_object(
     robot: Any, *, strict: bool = False, locked: Mapping[str, float] | None = None
 ) -> Description:
-    """Return the description of a robot that another library has loaded.
+    """Return the description of a robot loaded by another library.
 
     Args:
         robot: An object with `links` and `joints`, or whose attribute `robot` has them.
-        strict: Whether warnings are reason enough to refuse.
-        locked: Joints that are fixed, and where [rad or m].
+        strict: Whether to refuse descriptions with warnings.
+        locked: Fixed joints, and their positions [rad or m].
 
     Raises:
-        RobotDynamicsError: If it is no such object.
-        DescriptionError: If what it describes is refused. Lines are those of `urdf_text`.
+        RobotDynamicsError: If it is not such an object.
+        DescriptionError: If the description is refused. Lines are those of `urdf_text`.
     """
     module = type(robot).__module__.partition(".")[0]
     name = f"<{module} object>"
@@ -100,9 +100,9 @@ def _link(root: Any, link: Any) -> None:
 
 
 def _is_invented(link: Any, inertial: Any) -> bool:
-    """Return whether an inertia is the one that urdfpy and urchin give to links without any.
+    """Return whether an inertia is the default of urdfpy and urchin for links without one.
 
-    They make a kilogram with moments of 1 kg m^2 of nothing, which no link has.
+    Their default is a kilogram with moments of 1 kg m^2, which no real link has.
     """
     invents = type(link).__module__.partition(".")[0] in ("urdfpy", "urchin")
     return invents and inertial.mass == 1.0 and np.array_equal(inertial.inertia, np.eye(3))
@@ -186,7 +186,7 @@ def _several(owner: Any, name: str) -> Iterable[Any]:
 
 
 def _tag(parent: Any, kind: str, /, **attributes: Any) -> Any:
-    """Add a tag; attributes that are None are left out."""
+    """Add a tag; attributes that are None are omitted."""
     tag = etree.SubElement(parent, kind)
     for key, value in attributes.items():
         if value is not None:

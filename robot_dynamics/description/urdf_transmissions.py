@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The transmissions of URDF: reductions and rotors between actuators and joints.
 
-Read are ROS 1 `<transmission>` tags with children or an attribute for the type, those of the PR2
+It reads ROS 1 `<transmission>` tags with children or an attribute for the type, those of the PR2
 with the reduction beside the actuator, and rotors as Drake (`<drake:rotor_inertia value>`,
 `<drake:gear_ratio value>`) or others (`<rotorInertia>`) state them inside the actuator.
 """
@@ -21,13 +21,13 @@ _ROTOR = ("rotorInertia", "rotor_inertia")
 
 
 def read_transmission(tag: Tag, joints: Collection[str]) -> Transmission | None:
-    """Return what a `<transmission>` tag states, or None if it names no joint of the robot.
+    """Return the transmission of a tag, or None if it names no joint of the robot.
 
-    Problems are warnings: nothing but reflected inertia depends on a transmission.
+    Problems are warnings: only reflected inertia depends on a transmission.
 
     Args:
         tag: The tag.
-        joints: Names of the joints there are.
+        joints: Names of the existing joints.
     """
     name = tag.element.get("name", "").strip()
     tag = tag.owned(f"transmission {name!r}")
@@ -90,7 +90,7 @@ def _inside(actuator: Tag, names: Sequence[str], default: float) -> float:
 
 
 def _number(tag: Tag, default: float) -> float:
-    """Return the number of a tag: its attribute `value`, or what it encloses."""
+    """Return the number of a tag: its attribute `value`, or its text."""
     text = tag.element.get("value") or (tag.element.text or "")
     try:
         number = float(text)

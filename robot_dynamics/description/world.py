@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several descriptions in one world: arms on their stands, an object that floats.
 
-What comes out is a description like any other: it can be saved, inspected, given loop joints from
-a file, and loaded into a robot.
+The result is a description like any other: it can be saved, inspected, extended by a file of loop
+joints, and loaded into a robot.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Part:
-    """A description and where it stands in the world.
+    """A description with its pose in the world.
 
     Attributes:
-        description: What is placed.
-        prefix: Put before the name of every link, joint and loop joint.
+        description: The description.
+        prefix: Prefix of the name of every link, joint and loop joint.
         xyz: Origin of its root link in the world [m].
         rpy: Roll, pitch, yaw of its root link about the world's axes [rad].
         carrier: "fixed" to the world, "floating" in it, or "planar" for a mobile base, which moves
             in the plane normal to its root's z axis. Positions of floating and planar parts are
             relative to the pose given here.
-        locked: Joints that are fixed, and where [rad or m]; names without the prefix.
+        locked: Fixed joints, and their positions [rad or m]; names without the prefix.
         keep_to: If not empty, the name of a tool link: every joint that moves must lead to it or
             be locked. Names without the prefix.
     """
@@ -56,13 +56,13 @@ class Part:
 def place(parts: Iterable[Part], name: str = "world") -> Description:
     """Return several descriptions placed in one world, whose root link is called "world".
 
-    The joint that carries a part is called "world_to" and, behind an underscore, as the part's
-    root link. Loop joints, gears, shapes, mimics, transmissions, drives, warnings and places are
-    those of the parts, under their names in the world.
+    The joint that carries a part is called "world_to_" followed by the name of its root link. Loop
+    joints, gears, shapes, mimics, transmissions, drives, warnings and places are those of the
+    parts, with their names in the world.
 
     Args:
-        parts: What is placed, and where.
-        name: The name of the whole.
+        parts: The descriptions, with their poses.
+        name: Name of the result.
 
     Raises:
         RobotDynamicsError: If names collide, a name is unknown, a joint neither leads to the tool
@@ -86,7 +86,7 @@ def place(parts: Iterable[Part], name: str = "world") -> Description:
         for joint in part.description.independent
         if joint not in part.locked
     ]
-    # Of each once: two arms of one file have the same.
+    # Each warning once: two arms of one file have the same ones.
     problems = dict.fromkeys(problem for one in described for problem in one.diagnosis.problems)
     problems |= dict.fromkeys(_of_carriers(whole, parts))
     return Description(
@@ -165,7 +165,7 @@ def _mechanism(part: Part) -> Mechanism:
 
 
 def _shapes(part: Part, folder: str) -> Iterable[Shape]:
-    """Yield a part's shapes; meshes keep their folder where it is not that of the whole."""
+    """Yield a part's shapes; meshes keep their folder if it differs from the result's."""
     own = part.description.folder
     for shape in part.description.shapes:
         apart = shape.kind == "mesh" and not shape.folder and own != folder
@@ -203,7 +203,7 @@ def _driven(joint: JointElement) -> bool:
 
 
 def _places(name: str, parts: Iterable[Part]) -> Places:
-    """Return where the elements of the parts stand, by their names in the world."""
+    """Return the places of the elements of the parts, by their names in the world."""
     result = Places(name)
     for part in parts:
         places, prefix = part.description.places, part.prefix

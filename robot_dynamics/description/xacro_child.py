@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Expansion of a xacro file in a process of its own, where it can be stopped and kept small.
+"""Expansion of a xacro file in a separate process, with limits on time and memory.
 
 The process reads {"file", "arguments", "seconds", "bytes"} from its input as JSON and writes to
-its output {"text", "includes"}, or {"place", "message"} of what xacro could not expand.
+its output {"text", "includes"}, or {"place", "message"} of an error of xacro.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from xml.parsers.expat import ExpatError
 from robot_dynamics.resources import SCHEME, packages_around, resolve_package_uri
 
 _LONG = 400
-# What xacro quotes of a file: expressions, macros, files.
+# Parts of a file that xacro quotes: expressions, macros, files.
 _QUOTED = re.compile(
     r"when evaluating expression '(.*?)'(?= )|unknown macro name: ([\w:]+)|[/ ]([\w.-]+\.xacro)\W"
 )
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def expansion(file: str, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Return the text that a file stands for and what it includes, or what is wrong and where."""
+    """Return the expanded text of a file and its includes, or the error and its place."""
     import xacro
 
     # xacro has no hook for `$(find PACKAGE)` without ROS.
@@ -61,7 +61,7 @@ def expansion(file: str, arguments: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _package(name: str, folder: Path) -> str:
-    """Return the folder of a package: a checkout around the file, or what is installed."""
+    """Return the folder of a package: a checkout around the file, or the installed one."""
     for found in packages_around(folder, name):
         return str(found)
     return str(resolve_package_uri(f"{SCHEME}{name}/"))
@@ -81,9 +81,9 @@ def _limit(size: int, seconds: int) -> None:
 
 
 def _place(xacro: Any, file: str, error: Exception) -> str:
-    """Return where xacro was: the file it was reading, and the line if the error quotes one.
+    """Return the place of an error: the file that xacro read, and the line if it can be found.
 
-    xacro knows no lines; what it quotes is looked for in the file.
+    xacro reports no lines; the text that it quotes is searched for in the file.
     """
     stack = [name for name in getattr(xacro, "filestack", None) or [] if name]
     current = Path(stack[-1] if stack else file)
@@ -97,7 +97,7 @@ def _place(xacro: Any, file: str, error: Exception) -> str:
 
 
 def _said(error: Exception) -> str:
-    """Return what went wrong, once and without names of Python's classes."""
+    """Return the error message, without repetition and names of Python classes."""
     cause = error
     while isinstance(getattr(cause, "exc", None), Exception):
         cause = cause.exc  # type: ignore[attr-defined]

@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Xacro files, expanded by the xacro package where it is installed.
+"""Xacro files, expanded by the xacro package if it is installed.
 
-xacro evaluates the expressions of its files, which may take any time and memory: it runs in a
-process of its own with limits on both. It keeps expressions from Python's builtins, but a file
-from an untrusted source deserves the care that a program from one does.
+xacro evaluates the expressions of its files, which can take any time and memory: it runs in a
+separate process with limits on both. It keeps Python's builtins from expressions, but treat a file
+from an untrusted source like a program from one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_BYTES = 8 * 2**20
 MAX_SECONDS = 10  # of the processor; the largest robots known take one
 _PATIENCE = 30  # times as long by the clock: a busy machine gives a process a part of its time
 MAX_MEMORY = 2**30
-# By its path: as a module it would bring the whole package with it.
+# Run it by its path: as a module it would import the whole package.
 _RUN = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
 _ARGUMENT = re.compile(r"<(?:\w+:)?arg\s[^>]*?name\s*=\s*[\"']([^\"']+)[\"']")
 _WITHOUT = (
@@ -39,9 +39,9 @@ _WITHOUT = (
 
 
 def expand_xacro(path: str | Path, arguments: Mapping[str, object] | None = None) -> str:
-    """Return the URDF text that a xacro file stands for, formatted as the program xacro does.
+    """Return the URDF text of a xacro file, formatted as by the program xacro.
 
-    `$(find PACKAGE)` finds the checkout around the file, or what `package://` addresses do.
+    `$(find PACKAGE)` finds the checkout around the file, or the folder of `package://` addresses.
 
     Args:
         path: The file, or a `package://` address.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Untrusted XML: nothing is fetched, expanded or silently repaired.
+"""Reader of untrusted XML: it fetches, expands and silently repairs nothing.
 
 Defects that change no element, and that other readers of URDF tolerate, are warnings.
 """
@@ -16,7 +16,7 @@ from lxml import etree
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import as_text, refused
 
-# What comes before the root element: XML declaration, instructions and comments.
+# Text before the root element: XML declaration, instructions and comments.
 _PROLOG = re.compile(r"(\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
 _PIECE = re.compile(r"<\?.*?\?>|<!--.*?-->", re.DOTALL)
 _DECLARATION = re.compile(r"<\?xml(\s[^<>]*)?\?>")
@@ -24,7 +24,7 @@ _VERSION = re.compile(r"""version\s*=\s*["']1\.[0-9]+["']""")
 _PAGE = re.compile(r"<!DOCTYPE\s+html|<html[\s>]", re.IGNORECASE)
 _ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
 _KNOWN_ENCODINGS = ("ascii", "iso8859-1", "iso8859-15", "cp1252", "utf-8")
-# What libxml2 can read without losing or changing an element.
+# Errors that libxml2 tolerates without losing or changing an element.
 _TOLERATED = (
     etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE,
     etree.ErrorTypes.ERR_HYPHEN_IN_COMMENT,
@@ -35,19 +35,19 @@ _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 def parse_xml(data: bytes, name: str, root: str, diagnosis: Diagnosis) -> tuple[Any, list[str]]:
     """Return the root element of a document and the lines of its text.
 
-    Document type declarations are refused, so that no entity can be declared, internal or
-    external; the network is never used and libxml2's limits on depth and size stay on.
+    Document type declarations are refused, so that neither internal nor external entities can be
+    declared. The network is never used, and libxml2's limits on depth and size apply.
 
     Args:
         data: The document.
         name: The file's name, for messages.
         root: The tag that the root element must have.
-        diagnosis: Where tolerated defects are noted as warnings.
+        diagnosis: Receives tolerated defects as warnings.
 
     Raises:
-        DescriptionError: If the document is not well-formed, or is something else.
+        DescriptionError: If the document is not well-formed, or has another root.
     """
-    # As XML has it; libxml2 counts no lines that end otherwise.
+    # Line ends of XML; libxml2 counts no others.
     text = _decoded(data, name).replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise refused(f"{name}:1", f"is empty, expected <{root}>")
@@ -123,9 +123,9 @@ def _undeclared(prolog: str, name: str, diagnosis: Diagnosis) -> str:
 
 
 def _tolerated(document: bytes, name: str, diagnosis: Diagnosis) -> Any:
-    """Return the root of a document whose only defects can be tolerated, which are noted.
+    """Return the root of a document with tolerable defects only, which are reported.
 
-    None if there are others.
+    None with other defects.
     """
     parser = _parser(recover=True)
     try:
@@ -156,7 +156,7 @@ _OTHER = {
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """Return the text of a document in its declared encoding; UTF-8 if none is declared."""
+    """Return the text of a document in its declared encoding; UTF-8 by default."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             try:

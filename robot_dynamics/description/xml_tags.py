@@ -31,8 +31,8 @@ class Tag:
         element: The lxml element.
         file: The file's name.
         lines: The file's lines.
-        diagnosis: Where problems are noted.
-        owner: What problems are about, for instance "joint 'elbow'".
+        diagnosis: Receives the problems.
+        owner: Element concerned, for instance "joint 'elbow'".
     """
 
     element: Any
@@ -48,7 +48,7 @@ class Tag:
 
     @property
     def place(self) -> str:
-        """Where the tag starts, as "file:line"."""
+        """Start of the tag, as "file:line"."""
         end: int = self.element.sourceline or 1
         # libxml2 gives the line on which a start tag ends.
         for line in range(end, max(end - _LINES_BACK, 0), -1):
@@ -57,7 +57,7 @@ class Tag:
         return f"{self.file}:{end}"
 
     def owned(self, owner: str) -> Tag:
-        """Return the same tag, with its problems noted as those of `owner`."""
+        """Return the same tag, whose problems are reported for `owner`."""
         return Tag(self.element, self.file, self.lines, self.diagnosis, owner)
 
     def error(self, message: str, hint: str = "") -> None:
@@ -69,16 +69,16 @@ class Tag:
         self.diagnosis.warning(self.place, self.owner, message, hint)
 
     def children(self, *names: str) -> Iterator[Tag]:
-        """Yield the child tags with one of the names (all, if none is given), own namespace only.
+        """Yield the child tags with one of the names (by default all), of the tag's namespace.
 
-        Tags of other namespaces belong to other programs and are left out.
+        Tags of other namespaces belong to other programs and are ignored.
         """
         own, _, _ = self.element.tag.rpartition("}")  # "{namespace" or nothing
         for child in self.element:
             if not isinstance(child.tag, str):
                 continue  # an entity reference
             namespace, _, name = child.tag.rpartition("}")
-            # What has a prefix that is not declared is read as a name with a colon.
+            # A name with an undeclared prefix is read as a name with a colon.
             if namespace == own and ":" not in name and (not names or name in names):
                 yield Tag(child, self.file, self.lines, self.diagnosis, self.owner)
 
@@ -89,13 +89,13 @@ class Tag:
                 yield Tag(element, self.file, self.lines, self.diagnosis, self.owner)
 
     def inner_text(self, name: str) -> str:
-        """Return the text that the first child of a name encloses; empty if there is none."""
+        """Return the text of the first child of a name; empty without one."""
         for found in self.children(name):
             return str(found.element.text or "").strip()
         return ""
 
     def child(self, name: str) -> Tag | None:
-        """Return the only child of a name, or None; a second one is an error unless alike."""
+        """Return the only child of a name, or None; a second, different one is an error."""
         found = list(self.children(name))
         for extra in found[1:]:
             message = f"<{name}> is given twice in one <{self.name}>"
@@ -106,13 +106,13 @@ class Tag:
         return found[0] if found else None
 
     def tolerant(self, read: Callable[[Tag], T], otherwise: str) -> T | None:
-        """Return what is read from this tag; None if it has errors, noted as warnings.
+        """Return the result of reading this tag; None with errors, reported as warnings.
 
-        For what no equation of motion depends on.
+        For data that the equations of motion do not depend on.
 
         Args:
             read: Reads the tag.
-            otherwise: What an error leads to, for the warning: "it is left out".
+            otherwise: Consequence of an error, for the warning: "it is left out".
         """
         found = Diagnosis()
         result = read(replace(self, diagnosis=found))
@@ -124,7 +124,7 @@ class Tag:
         return None if found.error_count else result
 
     def text(self, attribute: str) -> str | None:
-        """Return an attribute, or None after noting that it is missing or empty."""
+        """Return an attribute, or None after reporting that it is missing or empty."""
         value = self.element.get(attribute)
         if value is None or not value.strip():
             self.error(f"<{self.name}> has no {attribute}")
@@ -148,9 +148,9 @@ class Tag:
 
         Args:
             attribute: Its name.
-            count: How many numbers there must be.
-            default: What a missing attribute means; None if it must be given. Also what is
-                returned after noting an error, zeros if there is none.
+            count: Required number of numbers.
+            default: Value of a missing attribute; None if it is required. It is also returned
+                after an error, or zeros without a default.
         """
         fallback = [0.0] * count if default is None else list(default)
         text = self.element.get(attribute)

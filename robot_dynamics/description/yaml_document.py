@@ -9,17 +9,17 @@
 
     squeeze = decode(Squeeze, read_yaml("squeeze.yaml"))
 
-What a field may declare in its metadata:
+Metadata of a field:
 
 - `unit`: named in messages; `units`: those of the keys of a dictionary.
 - `minimum`, `maximum`: bounds of each number in the value, themselves allowed.
 - `above`, `below`: bounds that are not themselves allowed.
 - `infinite`: True if infinite numbers (`.inf`) are allowed; nan never is.
-- `path`: True for the name of a file: made relative to the file that states it (or resolved, if
-  it is a `package://` address), so that a file may be extended from another folder.
-- `place`: True for a `str` field that is no key: it receives the mapping's place, "file:line",
-  for messages of checks made later. Likewise for a `dict[str, str]` field, which receives that
-  and the places of all keys in it, by the keys that lead there ("" for the mapping itself).
+- `path`: True for the name of a file: relative to the file that contains it (or resolved, for a
+`package://` address), so that a file can be extended from another folder. - `place`: True for a
+`str` field that is not a key: it receives the mapping's place, "file:line", for messages of later
+checks. A `dict[str, str]` field receives the places of the mapping and of all keys in it, by the
+path of keys ("" for the mapping itself).
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _WORDS_FOR_BOOLEANS = ("y", "n", "yes", "no", "on", "off")
 def decode(cls: type[Decoded], document: YamlNode) -> Decoded:
     """Return an instance of a dataclass with the values of a mapping.
 
-    Types of fields may be float (whole numbers are taken), int, bool, str, `Literal`, nested
+    Types of fields can be float (whole numbers are accepted), int, bool, str, `Literal`, nested
     dataclasses, `tuple[X, Y]` of fixed length, `tuple[X, ...]`, `dict[str, X]`, `Any` (the plain
-    value), `YamlNode`, and unions of these with each other and None. A field without default must
-    be given. An error that `__post_init__` raises becomes a problem of the mapping.
+    value), `YamlNode`, and unions of these with each other and None. A field without a default is
+    required. An error of `__post_init__` becomes a problem of the mapping.
 
     Args:
         cls: The dataclass.
@@ -236,7 +236,7 @@ class _Decoder:
         if not metadata.get("path"):
             return node.value
         try:
-            # What was not read from a file is relative to the working directory.
+            # Paths that were not read from a file are relative to the working directory.
             file = Path(node.file)
             return str(locate(node.value, file.parent if file.is_file() else "", node.place))
         except DescriptionError as error:

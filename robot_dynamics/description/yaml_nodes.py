@@ -40,17 +40,17 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, eq=False)
 class YamlNode:
-    """A value of a document and where it stands.
+    """A value of a document, with its place.
 
     Attributes:
         value: A mapping of strings to nodes, a list of nodes, or a scalar.
         file: The file it was read from, as the user named it.
         line: Its line, from 1.
         column: Its column, from 1.
-        path: The keys that lead to it, for instance "arms.left.gain"; empty at the top.
+        path: Path of keys to it, for instance "arms.left.gain"; empty at the top.
         key_lines: For a mapping, the line of each key.
         size: Number of nodes in it, with aliases expanded.
-        text: For a scalar, as it was written.
+        text: For a scalar, its text in the file.
         quoted: Whether a scalar was written in quotes or as a block.
     """
 
@@ -66,7 +66,7 @@ class YamlNode:
 
     @property
     def place(self) -> str:
-        """Where the value stands, as "file:line"."""
+        """Place of the value, as "file:line"."""
         return self.place_of(self.line)
 
     @property
@@ -75,7 +75,7 @@ class YamlNode:
         return isinstance(self.value, dict)
 
     def place_of(self, line: int) -> str:
-        """Return where something in this value stands: "file:line", or what has no lines."""
+        """Return the place of a part of this value: "file:line", or a source without lines."""
         return f"{self.file}:{line}" if line else self.file
 
     def __getitem__(self, key: str | int) -> YamlNode:
@@ -94,7 +94,7 @@ class YamlNode:
         yield from self.value.items()
 
     def places(self) -> dict[str, str]:
-        """Return where the value and each key in it stand, by the keys that lead there."""
+        """Return the places of the value and of each key in it, by the path of keys."""
         found = {self.path: self.place}
         for key, item in self.items() if self.is_mapping else ():
             found |= item.places()

@@ -56,8 +56,8 @@ class ActiveJoints:
         """Return forces of springs, dampers and drives of loop joints on successors (loops, 6).
 
         Args:
-            loops: Where the loop joints are and how they move.
-            efforts: Of the drives of `model.loop_drive_names` (drives,) [N m or N].
+            loops: Poses and motions of the loop joints.
+            efforts: Efforts of the drives of `model.loop_drive_names` (drives,) [N m or N].
         """
         forces = np.zeros((len(self._loops), 6))
         for number in self._passive:

@@ -27,12 +27,12 @@ class Drives:
 
     Attributes:
         names: Their names: coordinates of the tree in the order of the model, then loop joints.
-        B: What efforts of one are as joint forces (nv, p) (8.28).
+        B: Joint forces of unit efforts (nv, p) (8.28).
         limits: Largest effort of each (p,) [N m or N]; infinite where unknown.
-        scales: What makes efforts comparable (p,): efforts over these are forces [N]. The
-            length for torques, else 1.
-        in_tree: The coordinates that have them.
-        in_loops: Those in loop joints by their place in `model.loop_drive_names`; they come last.
+        scales: Scales of comparable efforts (p,): efforts over these are forces [N]. The length
+            for torques, else 1.
+        in_tree: Coordinates of the tree with drives.
+        in_loops: Indices of the drives in loop joints in `model.loop_drive_names`; they come last.
     """
 
     names: tuple[str, ...]
@@ -58,8 +58,8 @@ def drives_of(
         model: The mechanism.
         loop_drives: B of the drives in its loop joints (nv, drives), see `loop_drive_matrix`.
         length: Length [m] at which a torque counts like a force.
-        names: Joints, coordinates or drives in loop joints that are to act, if not those with a
-            drive that the model says.
+        names: Joints, coordinates or drives in loop joints that act; by default those with a drive
+            in the model.
 
     Raises:
         UnknownNameError: If there is no joint, coordinate or drive of a name.
@@ -93,16 +93,16 @@ def drives_of(
 
 @dataclass(frozen=True)
 class Actuation:
-    """Which motions drives can force: A = G_u^T = G^T B = left diag(strength) right^T diag(1/d).
+    """Motions that drives can force: A = G_u^T = G^T B = left diag(strength) right^T diag(1/d).
 
-    G are the free motions, orthonormal where rotations count at the length, and d the scales of
+    G are the free motions, orthonormal with rotations scaled by the length, and d the scales of
     the drives, so that strengths are ratios of distances.
 
     Attributes:
         G: Free motions (nv, n - r): qd = G y (8.51).
         left: Orthonormal columns (n - r, rank): motions y that the drives can force.
-        strength: How strongly they can (rank,), descending.
-        right: Orthonormal columns (p, rank): the scaled efforts that do so.
+        strength: Strength of the drives along them (rank,), descending.
+        right: Orthonormal columns (p, rank): scaled efforts that force them.
         free: Orthonormal columns (n - r, n - r - rank): motions that no drive does work on.
     """
 
@@ -114,11 +114,11 @@ class Actuation:
 
     @property
     def rank(self) -> int:
-        """How many independent motions the drives can force, rank of G_u."""
+        """Number of independent motions that the drives can force, rank of G_u."""
         return len(self.strength)
 
     def words(self) -> str:
-        """Return how the mechanism is actuated, see `actuation_words`."""
+        """Return the kind of actuation, see `actuation_words`."""
         return actuation_words(len(self.left), len(self.right), self.rank)
 
 
@@ -145,7 +145,7 @@ def actuation_words(mobility: int, drives: int, driven: int) -> str:
     Args:
         mobility: Number of independent motions.
         drives: Number of drives.
-        driven: How many independent motions they can force.
+        driven: Number of independent motions that they can force.
     """
     words = ["underactuated"] if driven < mobility else []
     words += ["redundantly"] if drives > driven else []

@@ -140,12 +140,13 @@ class Algorithm:
         lanes: int | None = None,
         more: Sequence[float] = (),
     ) -> Callable[..., Any]:
-        """Return the compiled function of a model, with the model's present parameters.
+        """Return the compiled function of a model, with the model's current parameters.
 
         Args:
             model: The mechanism.
             options: Further arguments of the function, such as a link.
-            variant: The options as far as the code depends on them; their text by default.
+            variant: Part of the options on which the code depends, as text; all of them by
+                default.
             lanes: States at a time in a batch; None for as many as suit the processor, 1 for
                 scalar code.
             more: Parameters that follow the model's in its block.

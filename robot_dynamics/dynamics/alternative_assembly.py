@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forward dynamics by the two alternative assembly formulas (section 7.4, Table 7.2).
 
-Both put joints together by what they block, T, where Table 7.1 uses what they leave free, S.
-Variant 1 works with inverse inertias, and so with bodies that are not free to move in all
-directions; variant 2 with inertias. `forward` is faster: use these to check it, and to build
-algorithms that start from constrained bodies. All is dense, in NumPy, in world coordinates.
+Both assemble joints by their constraint directions T, where Table 7.1 uses their motion subspaces
+S. Variant 1 uses inverse inertias, and therefore also handles bodies that are not free to move in
+all directions; variant 2 uses inertias. `forward` is faster: use these to check it, and to build
+algorithms that start from constrained bodies. All arrays are dense NumPy arrays in world
+coordinates.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class BodyAndJoint:
         parent: The body that carries it; WORLD for the base.
         I: Its inertia (6, 6).
         p: Its bias force (6,).
-        S: What the joint leaves free (6, n).
-        T: What it blocks, as forces (6, 6 - n): T^T S = 0.
+        S: Motion subspace of the joint (6, n).
+        T: Its constraint forces (6, 6 - n): T^T S = 0.
         active: T_a (6, n) with T_a^T S = 1.
         f: The active force T_a tau (6,).
         c: Velocity-product acceleration of the joint (6,).
@@ -148,7 +149,7 @@ def forward_dynamics_by_assembly(
 
     Args:
         model: The mechanism; loops are left open.
-        bodies: What `bodies_in_world` returns.
+        bodies: Result of `bodies_in_world`.
         parameters: Gravity.
         variant: 1, by inverse inertias, or 2, by inertias.
     """

@@ -17,12 +17,12 @@ def finite_vector(name: str, values: object, length: int) -> NDArray[np.float64]
     """Return values as an array (length,) of finite numbers; one number is an array of one.
 
     Args:
-        name: What they are, for the message.
+        name: Their name, for the message.
         values: A sequence, or a number.
-        length: How many are expected.
+        length: Expected number of values.
 
     Raises:
-        ArgumentError: If there are others, or not finite ones.
+        ArgumentError: If their number differs, or a value is not a finite number.
     """
     try:
         array = np.atleast_1d(_numbers(values))
@@ -97,10 +97,10 @@ def whole_number(name: str, value: object, least: int) -> int:
     Args:
         name: What it is, for the message.
         value: The number.
-        least: The smallest that is allowed.
+        least: Smallest allowed number.
 
     Raises:
-        ArgumentError: If it is smaller, or another thing.
+        ArgumentError: If it is smaller, or not a whole number.
     """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least:  # type: ignore[operator]
@@ -114,11 +114,11 @@ def points_array(name: str, values: object) -> NDArray[np.float64]:
     """Return points as an array (n, 3) of finite numbers; one point is an array of one.
 
     Args:
-        name: What they are, for the message.
+        name: Their name, for the message.
         values: The points.
 
     Raises:
-        ArgumentError: If they are other things, none, or not finite.
+        ArgumentError: If they have another shape, are empty, or are not finite.
     """
     try:
         array = np.atleast_2d(_numbers(values))
@@ -137,7 +137,7 @@ def unit_vector(name: str, values: object) -> NDArray[np.float64]:
         values: The vector.
 
     Raises:
-        ArgumentError: If it is another thing, zero, or not finite.
+        ArgumentError: If it is not a vector (3,), zero, or not finite.
     """
     array = finite_vector(name, values, 3)
     length = float(np.linalg.norm(array))
@@ -154,7 +154,7 @@ def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
         value: The matrix.
 
     Raises:
-        ArgumentError: If it is another thing, or its upper left part is no rotation.
+        ArgumentError: If it is not a matrix (4, 4), or its upper left part is not a rotation.
     """
     try:
         matrix = _numbers(value)
@@ -173,7 +173,7 @@ def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
 
 
 def require_text(name: str, value: object) -> None:
-    """Refuse what is no text.
+    """Refuse a value that is not text.
 
     Raises:
         ArgumentError: If it is another thing.

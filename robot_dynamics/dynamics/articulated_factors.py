@@ -49,7 +49,7 @@ class ArticulatedFactors:
     smallest_pivot: Scalar
 
     def half_solve(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """Return L^-T b (nv,): what forces b leave in each joint once those beyond it gave way."""
+        """Return L^-T b (nv,): forces b as seen by each joint with the joints beyond it free."""
         u = list(b)
         pA: list[Force | None] = [None] * len(self.bodies)
         for i in reversed(range(len(self.bodies))):
@@ -71,7 +71,7 @@ class ArticulatedFactors:
         return [x for body, at in slices for x in body.D.solve(list(b[at]))]
 
     def back_solve(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """Return L^-1 b (nv,): what joints do if those before them carry them along."""
+        """Return L^-1 b (nv,): motions of joints that are carried along by those before them."""
         x = list(b)
         a: list[Motion | None] = []
         for i, body in enumerate(self.bodies):
@@ -122,11 +122,11 @@ def articulated_factors(
 def columns_in_base(factors: ArticulatedFactors, X0: Sequence[Transform]) -> list[list[Scalar]]:
     """Return S_i, (U D^-1)_i and row i of D^-1 (nv, 18) of each freedom, in base coordinates.
 
-    There nothing is transformed from body to body, and many vectors are solved for with them. A
-    row of D^-1 has zeros behind the freedoms of the joint.
+    In base coordinates no transformation from body to body is needed, so that many right-hand
+    sides can be solved with them. A row of D^-1 has zeros after the freedoms of the joint.
 
     Args:
-        factors: Of the inertia matrix.
+        factors: Factors of the inertia matrix.
         X0: Transforms from the base to each body.
     """
     rows: list[list[Scalar]] = []

@@ -28,17 +28,17 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownName
 from robot_dynamics.model import Model
 from robot_dynamics.wording import counted, distance
 
-# Random starts before giving up; few where each costs much and constraints by far outnumber
-# motions, which hardly leaves another way to assemble.
+# Random starts before giving up; few if each costs much and constraints by far outnumber motions:
+# then there is hardly another assembly mode.
 _RESTARTS, _FEW_RESTARTS, _OUTNUMBERED = 50, 4, 20.0
-# Links that are too short by less, as a part of the length, are searched for where they nearly
-# meet: numbers of files are rounded, and the gap is then a warning.
+# If links are too short by less than this share of the length, the configuration with the smallest
+# gap is searched for: numbers in files are rounded, and the gap is then a warning.
 _CLEARLY = 1e-2
 
 
 @dataclass(frozen=True)
 class Gap:
-    """How far a loop joint is open.
+    """Closure error of a loop joint.
 
     Attributes:
         position: Distance [m]; for a velocity gap [m/s].
@@ -58,10 +58,10 @@ class AssemblyError(RobotDynamicsError):
     """No configuration, or no velocity, was found that closes the loops.
 
     Attributes:
-        gaps: What remains open at the best that was found, by loop joint.
+        gaps: Closure errors of the best configuration found, by loop joint.
         gap: The largest of them as one distance [m], rotations at the declared length.
-        q: The positions (nq,) at which that is; the guess where links are too short, for which
-            nothing is searched.
+        q: Positions (nq,) of that configuration; the guess if links are too short, because then
+            there is no search.
     """
 
     def __init__(self, message: str, gaps: Mapping[str, Gap], gap: float, q: Array) -> None:
@@ -76,8 +76,8 @@ class Assembly:
     Attributes:
         q: Positions (nq,).
         qd: Velocities (nv,) that keep the loops closed.
-        gap: What is left open [m], rotations at `length`.
-        starts: How many starts it took; one if the guess led there.
+        gap: Remaining closure error [m], rotations at `length`.
+        starts: Number of starts; one if the guess converged.
         length: The length [m] that makes rotations and displacements comparable.
     """
 
@@ -103,41 +103,40 @@ def assemble(
     iterations: int = 200,
     seconds: float = np.inf,
 ) -> Assembly:
-    """Return positions that close all loops, near a guess if there are some.
+    """Return positions that close all loops, near a guess if possible.
 
-    Where placements are rounded, loops may close to some of their last decimals only. Constraints
-    that act by no more than that are then left alone, so that the result is the configuration near
-    the guess with the smallest errors.
+    With rounded placements, loops may close only to the last decimals. Constraints that act by no
+    more than that are then ignored, and the result is the configuration near the guess with the
+    smallest errors.
 
-    Loops whose links are too short to meet are refused at once. For others, damped Gauss-Newton
-    steps are taken on the position errors. Where they end in an open configuration, they start
-    anew from random positions, at first near the guess and then anywhere.
+    Loops whose links are too short to meet are refused at once. Other loops are closed by damped
+    Gauss-Newton steps on the position errors. If these end in an open configuration, they restart
+    from random positions, first near the guess and then anywhere.
 
     Args:
         model: The mechanism.
-        closure: Gives K and the position error.
+        closure: Returns K and the position error.
         q: The guess (nq,).
         held: Names of joints or coordinates that keep their value of the guess, or a mapping from
-            joints to the values that they are to have.
-        limits: Whether positions have to be within the joint limits.
-        metric: Gives the matrix (nv, nv) in which steps are smallest, such as the inertia
+            joints to values.
+        limits: Whether positions must be within the joint limits.
+        metric: Returns the matrix (nv, nv) in which steps are smallest, such as the inertia
             matrix; by default displacements, with rotations at `length`.
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
-        tolerance: Largest gap left, as a part of `length`; by default that of the decimals of
+        tolerance: Largest remaining gap, as a share of `length`; by default from the decimals of
             the placements, `scaling.closing_tolerance`.
-        restarts: Random starts before giving up; by default 50, or 4 where there are more than 20
-            constraints for each coordinate.
-        seed: Of the random starts.
+        restarts: Random starts before giving up; by default 50, or 4 with more than 20 constraints
+            for each coordinate.
+        seed: Seed of the random starts.
         iterations: Steps of one start.
-        seconds: After which the search is given up [s]: what is found then depends on the
-            computer.
+        seconds: Time limit of the search [s]; the result then depends on the computer.
 
     Returns:
         The configuration, with velocity zero.
 
     Raises:
-        AssemblyError: If none is found; it names the loops and how far they stay open.
+        AssemblyError: If none is found; it names the open loops and their closure errors.
         UnknownNameError: If a held joint does not exist.
         ArgumentError: If the guess or a held value has the wrong size or is not finite.
     """
@@ -174,11 +173,11 @@ def assemble(
 
 
 def generic(model: Model, size: float = 0.3) -> Array:
-    """Return positions (nq,) near the joints' zeros that are in no special position.
+    """Return positions (nq,) near the joints' zeros in general position.
 
     Args:
         model: The mechanism.
-        size: How far they are away [rad, or lengths of the mechanism].
+        size: Their distance from zero [rad, or lengths of the mechanism].
     """
     steps = np.random.default_rng(0).uniform(0.5, 1.0, model.nv) * size
     steps *= model_length(model) / coordinate_scales(model, model_length(model))
@@ -203,13 +202,13 @@ def consistent_velocity(
         model: The mechanism.
         K: Constraint Jacobian (n^c, nv).
         qd: The desired velocity (nv,).
-        held: The velocities of joints or coordinates that are to be met exactly.
+        held: Velocities of joints or coordinates that must be met exactly.
         metric: Matrix (nv, nv) in which the change is smallest; displacements by default.
         length: Length [m] at which a rotation counts like a displacement.
-        tolerance: Largest violation left, as a part of the largest velocity, asked
-            for or returned.
+        tolerance: Largest remaining violation, as a share of the largest desired or returned
+            velocity.
         q: The positions (nq,).
-        error: Position error (n^c,) there: K is known as well as the loops are closed.
+        error: Position error (n^c,) there, which limits the accuracy of K.
 
     Raises:
         AssemblyError: If the held velocities contradict the loops.
@@ -229,12 +228,13 @@ def consistent_velocity(
         pull = (metric @ np.where(free, 0.0, result - desired))[free]
         result[free] -= np.linalg.solve(root.T, np.linalg.solve(root, pull))
     rows = np.linalg.solve(root, B[:, free].T).T
-    # What is left of B without the held columns has a rank of its own, as doubtful as B.
+    # B without the held columns has its own rank, as uncertain as that of B.
     inverse = np.linalg.pinv(rows, rcond=min(ranked.doubt, 0.1))
     result[free] -= np.linalg.solve(root.T, inverse @ (B @ result))
     J = ranked.row_scales[:, None] * K
     rest = J @ result
-    # Of what was asked for as well: where nothing can move, the result itself is rounding.
+    # Relative to the desired velocity as well: if the mechanism cannot move, the result is
+    # rounding.
     asked = np.where(free, desired, result)
     speed = float(np.max(np.abs(ranked.column_scales * [asked, result]), initial=0.0))
     scale = speed * float(np.max(ranked.s, initial=0.0))
@@ -252,17 +252,17 @@ def consistent_velocity(
 
 
 def require_closed(model: Model, q: Array, error: Array, largest: float, length: float) -> None:
-    """Refuse positions at which the loops are open by more than a part of the length.
+    """Refuse positions with a closure error above a share of the length.
 
     Args:
         model: The mechanism.
         q: Positions (nq,).
         error: Position error (n^c,) there.
-        largest: The largest opening that is accepted, as a part of `length`.
+        largest: Largest accepted closure error, as a share of `length`.
         length: Length [m] at which a rotation counts like a displacement.
 
     Raises:
-        AssemblyError: It names the loops and how far they are open.
+        AssemblyError: If they are open; it names the loops and their closure errors.
     """
     gap = opening(model, error, length)
     if gap <= largest * length:
@@ -300,7 +300,7 @@ def _require_reach(search: ClosureSearch, guess: Array) -> None:
 def _failure(
     search: ClosureSearch, best: tuple[float, Array] | None, starts: int, seconds: float
 ) -> AssemblyError:
-    """Return the error that tells what the best start left open."""
+    """Return the error with the closure errors of the best start."""
     model, place = search.model, search.model.name
     tried = counted(starts, "start") if starts > 1 else "the guess"
     tried += f" within {seconds:g} s" if search.late else ""
@@ -334,7 +334,7 @@ def gaps_in_words(gaps: Mapping[str, Gap], least: float, verb: str, unit: str = 
 
 
 def loop_gaps(model: Model, error: Array) -> dict[str, Gap]:
-    """Return how far each loop joint, and each coupling, is open by its position error (n^c,)."""
+    """Return the closure error of each loop joint and coupling from position errors (n^c,)."""
     turning = constraint_scales(model, 2.0) == 2.0
     return {
         name: Gap(

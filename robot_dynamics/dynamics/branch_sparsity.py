@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Factors of the inertia matrix of a tree, and products with them, over its parent array (6.5).
 
-Row i of H has entries in the columns i, lambda(i), lambda(lambda(i)), ... alone, and so have the
-factors of H = L^T L and H = L^T D L: branches cost nothing. Compiled programs find the same zeros
-while they are traced (`scalar.linear_algebra.factor`). Use this module where H is an array of
-numbers, one or a batch of them, and the tree is known; lambda is the expanded parent array,
+Row i of H has entries only in the columns i, lambda(i), lambda(lambda(i)), ..., and so have the
+factors of H = L^T L and H = L^T D L: zeros of branches cost no operations. Compiled programs find
+the same zeros while they are traced (`scalar.linear_algebra.factor`). Use this module if H is an
+array of numbers, one or a batch, and the tree is known; lambda is the expanded parent array,
 `model.tree.expanded(...)`, -1 for the base.
 """
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The centre of mass of all moving bodies: where it is, and how joints move it."""
+"""Position, velocity and Jacobian of the centre of mass of all moving bodies."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def closed_loop_terms(
 def terms_to_solve(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> ClosedLoopTerms | FactoredTerms:
-    """Return what accelerations are solved from, H in factors where the tree is deep."""
+    """Return the terms that accelerations are solved from; for deep trees with factors of H."""
     if not is_deep(model):
         return closed_loop_terms(model, q, qd, parameters)
     Xup = joint_transforms(model, q)
@@ -170,7 +170,7 @@ def closed_loop_accelerations(
     Args:
         terms: The equation of motion.
         factors: Its factors.
-        tau: Joint forces (nv,), friction already taken off.
+        tau: Joint forces (nv,), with friction already subtracted.
         k: Right-hand side of the constraints (n^c,), stabilisation included.
     """
     half = factors.H.half_solve([t - c for t, c in zip(tau, terms.C, strict=True)])
@@ -198,9 +198,9 @@ def closed_loop_forward_dynamics(
         model: The mechanism.
         q: Positions (nq,).
         qd: Velocities (nv,).
-        tau: Joint forces (nv,), friction already taken off.
+        tau: Joint forces (nv,), with friction already subtracted.
         parameters: Gravity, inertias and loop placements.
-        stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
+        stabilisation_time: T_stab of Baumgarte's method [s]; None for no stabilisation.
     """
     terms = terms_to_solve(model, q, qd, parameters)
     return full_rank_motion(model, terms, tau, stabilisation_time)
@@ -212,13 +212,13 @@ def full_rank_motion(
     tau: Sequence[Scalar],
     stabilisation_time: float | None = None,
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """Return what `closed_loop_forward_dynamics` does, of the equation of motion."""
+    """Return the results of `closed_loop_forward_dynamics` from the equation of motion."""
     factors = constraint_factors(terms.H, terms.loops.K)
     k = terms.loops.k if stabilisation_time is None else terms.loops.stabilised(stabilisation_time)
     qdd, multipliers = closed_loop_accelerations(terms, factors, tau, k)
     pivot = full_rank_pivot(model, terms.loops, factors.A.smallest_pivot)
     pivot = minimum(pivot, inertia_pivot(model, factors.H.smallest_pivot))
-    # A pivot is 1 at most: this only hands on what is not a number.
+    # A pivot is 1 at most: this only propagates NaN.
     return qdd, multipliers, minimum(pivot, 1.0 + dot(qdd, qdd))
 
 

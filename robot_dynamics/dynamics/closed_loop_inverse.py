@@ -35,7 +35,7 @@ from robot_dynamics.model import Model
 
 # Distance to a bound at which it counts as reached, relative to a typical force.
 _AT_BOUND = 1e-8
-# Multipliers that are smaller than this part of the others are rounding.
+# Multipliers below this share of the others are rounding.
 _ROUNDING = 1e-11
 
 
@@ -48,24 +48,24 @@ class ClosedLoopInverse:
             in loop joints.
         efforts: Their efforts u (p,) [N m or N].
         tau: The same as joint forces B u (nv,), as `forward_dynamics` takes them.
-        qdd: Accelerations (nv,) that these efforts give. Of an underactuated mechanism they are
-            those nearest to the desired ones in the metric of the inertia.
+        qdd: Accelerations (nv,) under these efforts; for an underactuated mechanism the nearest to
+            the desired ones in the metric of the inertia.
         missing: The desired accelerations less `qdd` (nv,); zero up to rounding if the drives can
             produce them.
         mobility: Number of independent motions, n - r.
-        driven: How many of them the drives can force, rank of G_u (8.63).
+        driven: Number of motions that the drives can force, rank of G_u (8.63).
         actuation: One of "none", "fully", "underactuated", "redundantly", "underactuated,
             redundantly".
-        free: Names of coordinates whose motions no drive does work on, mobility - driven.
+        free: Names of mobility - driven coordinates on whose motions no drive does work.
         scales: Efforts over these have the least sum of squares (p,): 1 / sqrt(weight).
         null_space: Efforts that do no work and change no acceleration (p, p - driven);
             orthonormal once divided by `scales`.
-        null_multipliers: What each of them adds to the multipliers (n^c, p - driven).
+        null_multipliers: Multipliers of each of them (n^c, p - driven).
         internal: The part of `efforts` in the null space (p,); the rest is the particular
             solution, of least effort without bounds and preferences.
-        multipliers: Constraint forces lambda (n^c,) that go with the efforts [N m, N].
-        determined: For each whether motion and efforts determine it (n^c,); where they do not,
-            what bounds leave open has the least sum of squares, moments divided by `length`.
+        multipliers: Constraint forces lambda (n^c,) under these efforts [N m, N].
+        determined: Whether motion and efforts determine each of them (n^c,); the others have the
+            least sum of squares within the bounds, with moments divided by `length`.
         loop_forces: Forces of the loop joints on their successors (loops, 6), moment first, see
             `Robot.loop_forces`.
         held: Names of the bounds that were reached.
@@ -128,17 +128,17 @@ def closed_loop_inverse(
         model: The mechanism.
         q: Positions (nq,) that close the loops.
         qd: Velocities (nv,) that keep them closed.
-        qdd: Accelerations (nv,) that do.
+        qdd: Accelerations (nv,) that keep them closed.
         terms: `(q, qd) -> (H, C, K, k, position error, ...)`, see `Robot.constraint_terms`.
         loop_drives: `(q) -> B` of the drives in loop joints (nv, drives), see
             `loop_drive_matrix`.
         loop_forces: `(q, qd, multipliers, efforts) -> forces`, see `loop_joint_forces`.
-        request: Which of the efforts that do it.
+        request: Choice among the efforts.
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
 
     Raises:
-        AssemblyError: If the loops are open, or would open; it names them and by how much.
+        AssemblyError: If the loops are open, or would open; it names them and the errors.
         InfeasibleError: If no efforts within the bounds give the motion; it names the bounds.
         UnknownNameError: If there is no drive, constraint or loop joint of a name.
         ArgumentError: If an argument has the wrong shape or is not finite.
@@ -206,9 +206,8 @@ def closed_loop_inverse(
 def _producible(forced: Actuation, H: Array, force: Array) -> tuple[Array, Array]:
     """Return the part of G^T tau_ID that drives can produce, and the missing accelerations (nv,).
 
-    The latter are the smallest in the metric of H; the former is in the coordinates of
-    `forced.left`, divided by the strengths: what the scaled efforts have to be along
-    `forced.right`.
+    The latter are the smallest in the metric of H. The former is in the coordinates of
+    `forced.left`, divided by the strengths: it gives the scaled efforts along `forced.right`.
     """
     U, G = forced.left, forced.G
     if not forced.free.shape[1]:

@@ -27,12 +27,12 @@ from robot_dynamics.dynamics.scaling import (
 )
 from robot_dynamics.errors import ArgumentError
 
-# Loops that a function leaves open by this part of the length, as rounded dimensions do, are taken
-# for closed, and its derivatives are held to ten times as much.
+# Closure error of a function that counts as closed, as a share of the length: rounded dimensions.
+# The limit of its derivatives is ten times as large.
 LARGEST_GAP = 1e-6
-# How far freedoms without limits are tried [rad, or lengths].
+# Range in which freedoms without limits are sampled [rad, or lengths].
 _SLIDE, _TURN = 1.0, 0.6
-# A path is looked at in pieces of this many halvings before a difference counts as a jump.
+# Number of halvings of a path before a difference counts as a jump.
 _HALVINGS = 14
 _JUMP = 0.1  # [rad, or lengths] what a smooth function may stray within a piece
 
@@ -46,7 +46,7 @@ class ClosureCheck:
         gap: Largest closure error [m], rotations at `length`.
         velocity_error: Largest K G, as ratios of distances.
         acceleration_error: Largest K g - k, relative to the terms it is the sum of.
-        paths: How many paths between samples were followed in search of jumps.
+        paths: Number of paths between samples that were searched for jumps.
         length: The length [m] that makes rotations and displacements comparable.
     """
 
@@ -69,24 +69,26 @@ def check_closure(
 ) -> ClosureCheck:
     """Check closure functions against the loops of the mechanism.
 
-    At every sample in the domain the loops have to be closed with axes pointing the right way,
-    with K G = 0 and K g = k, and there have to be as many coordinates as the mechanism has
-    freedoms there. Between samples the positions must not jump, but for whole turns.
+    At every sample in the domain the loops must be closed with axes in the right direction, K G =
+    0 and K g = k, and there must be as many coordinates as the mechanism has freedoms. Between
+    samples the positions must not jump, except by whole turns.
 
     Args:
         closure: The closure functions.
-        motion: Gives q, qd, G and g of y and yd.
-        constraint_terms: Gives H, C, K, k and the errors of positions and velocities of q and qd.
-        samples: Where to check (N, size); by default `count` places within the limits, or half a
-            radian or a length around zero, a whole turn for joints that turn without limits.
-        count: How many places to draw.
-        seed: Of the random numbers.
+        motion: Returns q, qd, G and g for y and yd.
+        constraint_terms: Returns H, C, K, k and the errors of positions and velocities for q and
+            qd.
+        samples: Coordinates of the check (N, size); by default `count` samples within the limits,
+            or half a radian or a length around zero, or a whole turn for joints that turn without
+            limits.
+        count: Number of samples to draw.
+        seed: Seed of the random numbers.
 
     Returns:
-        The largest errors, which are small.
+        The largest errors, which are within the tolerances.
 
     Raises:
-        ClosureFunctionError: If something does not hold; it names the loop and the gap.
+        ClosureFunctionError: If a condition does not hold; it names the loop and the gap.
     """
     model, rng = closure.model, np.random.default_rng(seed)
     if samples is None:
@@ -125,7 +127,7 @@ def sample_coordinates(closure: Closure, count: int, rng: np.random.Generator) -
             at = model.v_slices[model.joint_index(c.name)]
             reach = np.where(turning[at], np.pi if c.nv == 1 else _TURN, _SLIDE * length)
             low, high = limits["lower"][at], limits["upper"][at]
-            # A prismatic joint without limits is tried around its zero, as all are.
+            # A prismatic joint without limits is sampled around its zero, like all others.
             low, high = (
                 np.where(np.isfinite(low), low, -reach),
                 np.where(np.isfinite(high), high, reach),
@@ -220,7 +222,7 @@ class _Check:
             q, _, G, _ = self.motion(y, self.rest)
             ranked = constraint_rank(self.model, *self._K_and_error(q), q)
             mobility = min(mobility, self.model.nv - ranked.rank)
-            # G is known as well as the loops are closed, as K is.
+            # The closure error limits the accuracy of G, as of K.
             s = np.linalg.svd(self.columns[:, None] * G / self.length, compute_uv=False)
             strongest = float(np.max(s, initial=0.0))
             least = rank_tolerance(self.model, ranked.closure_error, strongest, self.length, q)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One closure function made of several: those of the user, and couplings such as gears."""
+"""Composition of the user's closure functions and couplings, such as gears, to one function."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def compose(
 ) -> Closure:
     """Return all closure functions of a mechanism as one.
 
-    A coupling gives the position of one joint by those of the others. Coordinates that a function
-    names are independent unless another function or a coupling gives them; joints in no loop and
-    no coupling are independent; for couplings without a given joint the driving joints are
+    A coupling gives the position of one joint from the others. Coordinates that a function names
+    are independent unless another function or a coupling gives them. Joints outside loops and
+    couplings are independent. For couplings without a given joint the driving joints are
     independent.
 
     Args:
         model: The mechanism.
         functions: The user's functions, for the joints in loops.
-        independent: Coordinates that are to be independent where couplings leave a choice.
+        independent: Coordinates to take as independent if couplings leave a choice.
 
     Raises:
         ClosureFunctionError: If a joint is given twice or not at all, or positions are missing.
-        UnknownNameError: If a function gives the position of a joint that is not there.
+        UnknownNameError: If a function gives the position of an unknown joint.
     """
     functions, preferred = tuple(functions), tuple(independent)
     types = {body.joint.name: body.joint.type for body in model.bodies}
@@ -79,7 +79,7 @@ class _Composition:
     ) -> None:
         self.model, self.functions, self.preferred = model, functions, preferred
         self.waiting = steps
-        # A joint with the coefficient zero has no part in a coupling.
+        # A joint with the coefficient zero is not part of a coupling.
         self.couplings = [
             replace(c, terms=tuple(term for term in c.terms if term[1] != 0.0))
             for c in model.couplings
@@ -112,7 +112,7 @@ class _Composition:
         first = [*listed, *(n for n in in_couplings if n not in looped)]
         leading = [n for n in first if n not in followers]
         result = dict.fromkeys([*self.preferred, *leading, *first, *free])
-        # A name that is no joint's and that nothing uses is a mistake told by `_require_all`.
+        # `_require_all` reports a name that is neither a joint nor used.
         return [name for name in result if name in joints or name in listed]
 
     def _in_loops(self) -> set[str]:

@@ -30,18 +30,18 @@ class ClosureFunctionError(RobotDynamicsError):
 
 @dataclass(frozen=True)
 class ClosureFunction:
-    """What determines the positions of some joints by independent coordinates.
+    """A function from independent coordinates to the positions of some joints.
 
     Attributes:
         independent: Names of the coordinates that the function takes: joints, or other names for
-            coordinates that are no joint's position, one number each.
-        positions: The function. It takes a list of their values, all numbers of a joint with
-            several one after another, and returns a mapping from the names of dependent joints to
-            their positions: one scalar, or a sequence where a joint has several. It is written
-            with the functions of `robot_dynamics.scalar.functions`, or NumPy's, does not branch
-            on values, and has two derivatives in its domain.
-        domain: Tells of values of the coordinates (floats) whether they belong to the domain C.
-            Without it the function holds wherever its value is finite.
+            coordinates that are not a joint's position, one number each.
+        positions: The function. It takes a list of their values, joints with several numbers in
+            sequence, and returns a mapping from the names of dependent joints to their positions:
+            one scalar, or a sequence for a joint with several. It uses the functions of
+            `robot_dynamics.scalar.functions` or of NumPy, does not branch on values, and has two
+            derivatives in its domain.
+        domain: Returns whether values of the coordinates (floats) are in the domain C. Without it
+            the domain is where the value is finite.
         explanation: The domain in words, for messages.
     """
 
@@ -64,11 +64,11 @@ class ClosureFunction:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """An independent coordinate: a joint's position, or a number of its own.
+    """An independent coordinate: a joint's position, or another number.
 
     Attributes:
         name: The joint, or the name that the user gave.
-        type: The joint's type; None for a number of its own.
+        type: The joint's type; None for a number that is not a joint's.
     """
 
     name: str
@@ -76,24 +76,24 @@ class Coordinate:
 
     @property
     def nq(self) -> int:
-        """How many numbers its position has."""
+        """Length of its position."""
         return 1 if self.type is None else self.type.nq
 
     @property
     def nv(self) -> int:
-        """How many numbers its velocity has."""
+        """Length of its velocity."""
         return 1 if self.type is None else self.type.nv
 
 
 @dataclass(frozen=True)
 class Step:
-    """One function of the composition: what it needs, what it gives, and how.
+    """One function of the composition, with the names of its inputs and outputs.
 
     Attributes:
-        needs: Names of what it takes.
-        gives: Names of the joints whose positions it gives.
-        run: The function, of what is known.
-        function: That of the user; None for a coupling.
+        needs: Names of its inputs.
+        gives: Names of the joints whose positions it returns.
+        run: The function, called with all known values.
+        function: The user's function; None for a coupling.
     """
 
     needs: tuple[str, ...]
@@ -104,7 +104,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ClosureMotion:
-    """Positions and velocities of all joints, and what accelerations are made of.
+    """Positions and velocities of all joints, and the terms of their accelerations.
 
     Attributes:
         q: gamma(y) (nq,).
@@ -125,10 +125,10 @@ class Closure:
 
     Attributes:
         model: The mechanism.
-        functions: What the user gave.
-        coordinates: The independent coordinates: those that the user named, then joints that
-            nothing determines, in the order of the model.
-        steps: The functions and couplings in an order in which each has what it needs.
+        functions: The user's functions.
+        coordinates: Independent coordinates: those that the user named, then undetermined joints
+            in the order of the model.
+        steps: Functions and couplings, ordered so that each has its inputs.
     """
 
     model: Model
@@ -175,7 +175,7 @@ class Closure:
         return [value for name in self.model.joint_names for value in known[name]]
 
     def position_rate(self, y: Sequence[Scalar], yd: Sequence[Scalar]) -> list[Scalar]:
-        """Return the time derivatives of y; they are yd where a coordinate is one number."""
+        """Return the time derivatives of y; they equal yd for coordinates of one number."""
         rate: list[Scalar] = []
         rates = _split(yd, [(c.name, c.nv) for c in self.coordinates])
         for c, at in zip(self.coordinates, self.of_coordinates(y).values(), strict=True):
@@ -194,7 +194,7 @@ class Closure:
     def velocities(self, y: Sequence[Scalar], yd: Sequence[Scalar]) -> list[Scalar]:
         """Return qd = G yd (nv,)."""
         q, rate = directional_derivative(self.values, y, self.position_rate(y, yd))
-        # What is independent is handed through, not computed back from the rate of a quaternion.
+        # Independent velocities are passed on, not computed back from the rate of a quaternion.
         given = _split(yd, [(c.name, c.nv) for c in self.coordinates])
         qd: list[Scalar] = []
         for body in self.model.bodies:
@@ -214,7 +214,7 @@ class Closure:
         return ClosureMotion(self.positions(y), qd, G, g)
 
     def outside(self, y: Sequence[float]) -> str:
-        """Return what is wrong with y as far as domains are known; nothing if it is inside."""
+        """Return the error of y outside a known domain; None inside."""
         known = self.of_coordinates(y)
         for step in self.steps:
             function = step.function
@@ -230,8 +230,8 @@ class Closure:
 def velocity_of(kind: JointType, q: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
     """Return the velocity (nv,) of a joint of which the positions change at `rate` (nq,).
 
-    The rate is N(q) times the velocity; of rates that no velocity has, such as those of a
-    quaternion that changes its length, the nearest that one has is taken.
+    The rate is N(q) times the velocity. A rate that no velocity has, such as that of a quaternion
+    that changes its length, is replaced by the nearest one.
     """
     units = [[float(i == j) for i in range(kind.nv)] for j in range(kind.nv)]
     N_T = [kind.position_rate(q, unit) for unit in units]

@@ -81,7 +81,7 @@ class ClosureSearch:
             gap = float(np.max(np.abs(residual), initial=0.0))
             if not np.isfinite(gap):
                 break
-            # Once closed, go on to the last digit: ranks are judged by what is left open.
+            # Once closed, continue to the last digit: ranks depend on the remaining closure error.
             waited = 0 if gap < 0.999 * best_gap else waited + 1
             if gap < best_gap:
                 best, best_gap = q, gap
@@ -91,9 +91,9 @@ class ClosureSearch:
         return best, best_gap
 
     def settled(self, q: Array, steps: int = 200) -> tuple[Array, float]:
-        """Return where the gap is smallest around positions that do not close, and the gap [m].
+        """Return the positions of the smallest gap near open ones, and the gap [m].
 
-        Far from closure a full step may overshoot; here only those count that narrow the gap.
+        Far from closure a full step may overshoot; only steps that reduce the gap are accepted.
         """
         damping = _LARGEST_DAMPING
         K, error = self.closure(q)
@@ -177,7 +177,7 @@ class ClosureSearch:
         return self.moved(guess, np.where(self.free, spread * step, 0.0))
 
     def is_genuine(self, q: Array, gap: float, rng: np.random.Generator) -> bool:
-        """Return whether the errors have the slope K: not so where an axis is turned round."""
+        """Return whether the slope of the errors is K; it is not if an axis is reversed."""
         K, _ = self.closure(q)
         J = self.rows[:, None] * K / self.columns
         h = 1e-6  # the best step of central differences in 64-bit numbers is near this
@@ -186,8 +186,8 @@ class ClosureSearch:
             change = h * self.length / self.columns * direction
             ends = [self.closure(self.moved(q, sign * change))[1] for sign in (1.0, -1.0)]
             slope = self.rows * (ends[0] - ends[1]) / (2.0 * h * self.length)
-            # A reversed slope is wrong by twice its size: a tenth is far from either. An error
-            # turns the directions of K by as much as it is.
+            # A reversed slope is wrong by twice its size: a tenth is far from both. An error
+            # rotates the directions of K by its own size.
             doubt = 0.1 * np.linalg.norm(J, axis=1) + 1e-6 + 10.0 * gap / self.length
             if np.any(np.abs(slope - J @ direction) > doubt):
                 return False
@@ -197,10 +197,10 @@ class ClosureSearch:
 def metric_root(metric: Array | None, columns: Array, free: NDArray[np.bool_]) -> Array:
     """Return the lower factor of a metric over the free coordinates.
 
-    That of displacements, which is used without a metric, is diagonal.
+    Without a metric it is the diagonal one of displacements.
 
     Raises:
-        RobotDynamicsError: If some motion has no size in the metric.
+        RobotDynamicsError: If the metric is singular.
     """
     if metric is None:
         return np.diag(columns[free])

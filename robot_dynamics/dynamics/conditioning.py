@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How much accelerations magnify errors of forces: the condition of the inertia matrix (10.2)."""
+"""Condition of the inertia matrix: magnification of force errors in accelerations (10.2)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ class Conditioning:
     """The condition of the inertia matrix of a tree at a configuration.
 
     Attributes:
-        number: Condition number of H: a relative error of the joint forces may become that many
-            times as large in the accelerations. Rotations and displacements are made comparable
-            by `length`.
-        lightest: The motion with the least inertia, in which errors show: velocities (nv,) by the
-            name of the coordinate [rad/s or m/s], of which the largest is 1.
-        depth: Number of joints on the longest way to the base. Chains of equal links have a number
-            up to about 4 depth^4; a spanning tree of minimum depth is what helps.
+        number: Condition number of H: largest magnification of a relative error of the joint
+            forces in the accelerations. `length` makes rotations and displacements comparable.
+        lightest: Motion with the least inertia, which errors affect most: velocities (nv,) by the
+            name of the coordinate [rad/s or m/s], scaled to a largest one of 1.
+        depth: Number of joints on the longest path to the base. The condition number of a chain of
+            equal links is up to about 4 depth^4; a spanning tree of minimum depth reduces it.
         length: Length [m] at which a rotation counts like a displacement.
     """
 

@@ -33,17 +33,18 @@ from robot_dynamics.scalar.functions import maximum
 from robot_dynamics.scalar.linear_algebra import dot, is_zero
 from robot_dynamics.spatial import Scalar
 
-#: Loops that are open by more, as a part of the length, or opened by a larger part of the speed,
-#: are not those of the mechanism. Measured frames and stabilised integration leave less.
+#: Largest closure error, as a share of the length, and rate of it, as a share of the speed, at
+#: which the equations of the closed mechanism hold. Measured frames and stabilised integration
+#: stay below.
 LARGEST_INCONSISTENCY = 1e-2
 
 
 def inconsistency(model: Model, terms: LoopTerms, qd: Sequence[Scalar]) -> Scalar:
-    """Return how far a state is from closed loops, in traced code: more than 1 is too far.
+    """Return the inconsistency of a state with closed loops; above 1 it is refused. Traceable.
 
-    It is the square of the larger of two ratios, in parts of `LARGEST_INCONSISTENCY`: the opening
-    of the loops to the length, and the rate at which they open to the speed. A length per second
-    is added to the speed: at rest any velocity is rounding.
+    It is the square of the larger of two ratios over `LARGEST_INCONSISTENCY`: closure error over
+    length, and its rate over the speed. A length per second is added to the speed, because at rest
+    any velocity is rounding.
 
     Args:
         model: The mechanism.
@@ -76,7 +77,7 @@ def require_closed_state(model: Model, q: Array, qd: Array, error: Array, rate: 
         rate: Its rate K qd (n^c,).
 
     Raises:
-        AssemblyError: It names the loops, and how far or how fast they are open.
+        AssemblyError: If not; it names the loops and their errors or rates.
     """
     length = model_length(model)
     require_closed(model, q, error, LARGEST_INCONSISTENCY, length)
@@ -137,13 +138,13 @@ def require_consistent_acceleration(
         q: Positions (nq,).
         qd: Velocities (nv,).
         qdd: Accelerations (nv,).
-        tolerance: Largest K qdd - k, as a part of the largest acceleration in it.
+        tolerance: Largest K qdd - k, as a share of the largest acceleration in it.
 
     Raises:
-        AssemblyError: It names the loops and by how much they would open.
+        AssemblyError: If they do; it names the loops and the errors.
     """
     speed = ranked.row_scales * (np.abs(K) @ np.abs(qd))
-    # Velocity products and gravity may cancel in k, and leave their rounding.
+    # Velocity products and gravity may cancel in k; their rounding remains.
     largest = ranked.row_scales * (np.abs(K) @ np.abs(qdd) + np.abs(k)) + speed**2 / ranked.length
     scale = float(np.max(largest, initial=0.0)) + float(np.linalg.norm(model.gravity))
     _require_small(

@@ -28,13 +28,13 @@ _OPPOSITE = -1.0 + 1e-9  # 1 + 2 cos(angle), at 0.002 degrees from a half turn
 class CooperativeTask(NamedTuple):
     """Absolute and relative pose of two frames, their Jacobian and rates.
 
-    Six-vectors are angular first. Rows 0 to 5 are absolute, in world axes, of the point half way;
-    rows 6 to 11 relative: of the second frame in the first, in the first's axes.
+    Six-vectors are angular first. Rows 0 to 5 are absolute, of the point half way, in world axes.
+    Rows 6 to 11 are relative, of the second frame in the first, in axes of the first.
 
     Attributes:
         absolute: Pose half way between the frames in the world (..., 4, 4).
         relative: Pose of the second frame in the first (..., 4, 4).
-        jacobian: From velocities of the joints to those of both (..., 12, nv).
+        jacobian: Jacobian of both (..., 12, nv).
         velocity: J qd (..., 12) [rad/s, m/s]; None without `qd`.
         bias: The rate of J times qd (..., 12) [rad/s^2, m/s^2]; None without `qd`.
     """
@@ -81,7 +81,7 @@ def cooperative_task(
         _pose(R_r, _turned_back(R_1, p_2 - p_1)),
     )
 
-    # k tan(theta / 4), by its limit at no turn
+    # k tan(theta / 4), by its limit at zero rotation
     factor = np.where(angle < 1e-6, 0.25, np.tan(0.25 * angle) / np.maximum(angle, 1e-6))
     sigma_1 = factor * turn  # in the axes of either frame: k is the same in both
     sigma = _turned(R_1, sigma_1)
@@ -106,12 +106,12 @@ def cooperative_task(
     omega_1, omega_r = V_1[..., :3], V_2[..., :3] - V_1[..., :3]
     a_1, a_2 = bias_1[..., None], bias_2[..., None]
     bias = both(0.5 * (a_1 + a_2), a_2 - a_1, a_1[..., :3, :])[..., 0]
-    # The rate of sigma, of a rotation whose angular velocity is w in the axes of the first frame.
+    # Rate of sigma of a rotation with angular velocity w in the axes of the first frame.
     w, s = _turned_back(R_1, omega_r), sigma_1
     rate = 0.25 * ((1.0 - _dot(s, s)) * w - 2.0 * np.cross(s, w) + 2.0 * _dot(s, w) * s)
     sigma_rate = np.cross(omega_1, sigma) + _turned(R_1, rate)
     bias[..., :3] -= 0.5 * np.cross(sigma_rate, omega_r)
-    # Of the relative motion in turning axes: d/dt R_1^T x = R_1^T (x' - omega_1 x x).
+    # Relative motion in rotating axes: d/dt R_1^T x = R_1^T (x' - omega_1 x x).
     v_r = V_2[..., 3:] - V_1[..., 3:]
     bias[..., 6:9] -= _turned_back(R_1, np.cross(omega_1, omega_r))
     linear = -2.0 * np.cross(omega_1, v_r) + np.cross(omega_1, np.cross(omega_1, p))

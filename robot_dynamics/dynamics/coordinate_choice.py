@@ -1,14 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A choice of independent coordinates that is kept along a motion, and changed where it must be.
+"""Choice of independent coordinates along a motion, changed only when necessary.
 
-The crank of a four-bar determines its motion, except where coupler and rocker are in line: there
-the crank stands still while the others move. Another coordinate is chosen before that.
-
-This class serves callers that evaluate state by state and need coordinates by name: it weighs
-conditioning against changes of the choice. Compiled integration changes its choice for another
-reason, when rows of K that its programs are made of stop being enough, and then needs rows too; it
-has its own choice (`simulation/integrators/choice.py`). Both use `pivots`.
+The crank of a four-bar determines its motion, except when coupler and rocker are in line: then the
+crank stands still while the others move. Another coordinate is chosen before that. This class is
+for callers that evaluate state by state and need coordinates by name: it weighs conditioning
+against changes of the choice. Compiled integration also needs rows of K, and changes its choice
+when the rows of its programs are no longer sufficient; it has its own choice
+(`simulation/integrators/choice.py`). Both use `pivots`.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import Model
 
-# Digits are lost as conditioning grows; one of sixteen is a price that no motion notices.
+# Digits are lost as conditioning grows; the loss of one of sixteen has no effect.
 LARGEST_CONDITIONING = 20.0
-# A change has to bring this much, so that choices that are alike do not alternate.
+# Least improvement by a change, so that similar choices do not alternate.
 _GAIN = 2.0
-# K G of coordinates that are not too many is rounding and closure error, and of others near 1.
+# K G is rounding and closure error, or near 1 if there are too many coordinates.
 _TOO_MANY = 1e-3
-# Constraints that act by less than this on dependent coordinates leave a motion more, or nearly.
+# Constraints that act by less than this on dependent coordinates (almost) free another motion.
 _TOO_FEW = 1e-6
 
 
@@ -41,19 +40,19 @@ class CoordinateChoice:
 
     Attributes:
         independent: Indices of the coordinates in use; None before the first state.
-        changes: How often others were chosen.
+        changes: Number of changes of the choice.
 
     Args:
         model: The mechanism.
         terms: `(q, qd) -> (H, C, K, k, position error, ...)`, `Robot.constraint_terms`.
-        preferred: Joints or coordinates that are used wherever they serve; returned to as soon as
-            they do so again, with a margin.
-        largest: Conditioning at which others are looked for.
+        preferred: Joints or coordinates that are used if their conditioning permits, and again as
+            soon as it does with a margin.
+        largest: Conditioning at which others are chosen.
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
 
     Raises:
-        ArgumentError: If `largest` is not above 4: choices of complete pivoting may be that bad.
+        ArgumentError: If `largest` is not above 4, which complete pivoting can reach.
     """
 
     def __init__(

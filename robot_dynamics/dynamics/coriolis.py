@@ -29,13 +29,13 @@ def coriolis_matrix(
 ) -> list[list[Scalar]]:
     """Return C (nv, nv): Coriolis and centrifugal forces are C qd, and Hdot - 2 C is skew.
 
-    With velocities that are rates of positions it is that of Christoffel's symbols, half the
-    derivative of those forces, which are quadratic in qd. Other velocities, such as those of a
-    floating joint, do not commute, and the commutators complete it: it is the matrix of the
-    connection that keeps H and has no torsion, of which there is one.
+    For velocities that are rates of positions it is the matrix of Christoffel symbols: half the
+    derivative of these forces, which are quadratic in qd. Other velocities, such as those of a
+    floating joint, do not commute, and the commutators are added: it is the unique torsion-free
+    connection that preserves H.
 
     Args:
-        model: The mechanism; gravity, springs and dampers have no part in C.
+        model: The mechanism; gravity, springs and dampers are not part of C.
         q: Positions (nq,).
         qd: Velocities (nv,).
         parameters: Inertias.
@@ -87,7 +87,7 @@ def velocity_commutators(kind: JointType) -> NDArray[np.float64]:
     N = np.array(rates, dtype=float).T
 
     def rate_along(motion: list[Scalar], other: list[float]) -> NDArray[np.float64]:
-        """Return the rate of what a velocity does to the positions, along another motion."""
+        """Return the rate of one velocity field on the positions along another."""
         rate = directional_derivative(lambda q: kind.position_rate(q, other), q, motion)[1]
         return np.array(rate, dtype=float)
 

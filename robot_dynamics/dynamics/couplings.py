@@ -19,15 +19,15 @@ from robot_dynamics.spatial import Scalar
 def with_couplings(
     terms: LoopTerms, model: Model, q: Sequence[Scalar] | None, qd: Sequence[Scalar]
 ) -> LoopTerms:
-    """Return the constraints with those of the couplings behind them.
+    """Return the constraints followed by those of the couplings.
 
-    A coupling says sum of c_i q_i = offset. It is linear in positions, so its row of K is c, and
-    k = 0. Its multiplier is a joint force: c_i lambda acts on joint i.
+    A coupling is sum of c_i q_i = offset. It is linear in positions, so its row of K is c, and k =
+    0. Its multiplier is a joint force: c_i lambda acts on joint i.
 
     Args:
         terms: The constraints of the loop joints.
         model: The mechanism.
-        q: Positions (nq,); None will do if there are no couplings.
+        q: Positions (nq,); can be None without couplings.
         qd: Velocities (nv,).
 
     Raises:
@@ -65,7 +65,7 @@ def closure_with_couplings(
 
     Args:
         model: The mechanism.
-        of_loops: The same of the loop joints; None if there are none.
+        of_loops: The same function of the loop joints; None without any.
     """
     count = len(model.couplings)
     rows, factors = np.zeros((count, model.nv)), np.zeros((count, model.nq))

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop forward dynamics in one system of equations (8.36), method 1 of section 8.5.
 
-The matrix is symmetric and indefinite, and singular if constraints are redundant. Those are taken
-out first: the constraints that act stand in the matrix as orthonormal rows, so that nearly
-dependent ones cost no digits in its factors. It needs no inverse of H, so that it also serves
-mechanisms with parts without inertia, as long as every motion that the loops allow moves some.
+The matrix is symmetric and indefinite, and singular if constraints are redundant. Redundant ones
+are removed first: the independent constraints are orthonormal rows of the matrix, so that nearly
+dependent ones cost no digits in its factors. It needs no inverse of H, and therefore also works
+for parts without inertia, if every motion that the loops allow moves some inertia.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from robot_dynamics.dynamics.rank import ConstraintRank
 from robot_dynamics.dynamics.redundant import ConstrainedMotion, motion_of
 from robot_dynamics.errors import RobotDynamicsError
 
-# A reciprocal condition below this says that the matrix is singular to working precision.
+# Reciprocal condition below which the matrix is singular to working precision.
 _SINGULAR = 1e-15
 
 
@@ -39,12 +39,12 @@ def direct_solution(
             inertia.
     """
     n, rank = len(H), ranked.rank
-    # Displacements in the place of angles, and inertias of size one beside ratios of distances.
+    # Displacements instead of angles, and inertias of size one beside ratios of distances.
     unit = 1.0 / ranked.column_scales
     scaled = H * unit[:, None] * unit
     size = float(np.mean(np.diag(scaled))) or 1.0
-    # J x = U S V^T x = scaled k, met in the mean where it contradicts itself. Singular values are
-    # divided by once: with rows of J as they are, nearly dependent ones would cost their square.
+    # J x = U S V^T x = scaled k, in the least-squares sense if it is contradictory. It divides
+    # once by singular values; rows of J would divide by their squares.
     matrix = np.zeros((n + rank,) * 2)
     matrix[:n, :n], matrix[:n, n:], matrix[n:, :n] = scaled / size, ranked.V, ranked.V.T
     b = ranked.U.T @ (ranked.row_scales * k) / ranked.s
@@ -59,7 +59,7 @@ def direct_solution(
 
 
 def _symmetric_solution(matrix: Array, right: Array) -> Array | None:
-    """Return the solution by L D L^T with pivoting and one refinement; None if there is none."""
+    """Return the solution by L D L^T with pivoting and one refinement; None if it is singular."""
     factors, order, failed = lapack.dsytrf(matrix, lower=1)
     if failed:
         return None

@@ -19,10 +19,9 @@ from robot_dynamics.dynamics.force_bounds import ForceBounds
 from robot_dynamics.dynamics.quadratic_program import TOLERANCE, nearest_within
 from robot_dynamics.errors import RobotDynamicsError
 
-# What acts by less than this part of what it might is rounding, and is taken for nothing ...
+# Entries below this share of their possible size are rounding, and set to zero ...
 _ROUNDING = 1e-11
-# ... and directions that act this little do not serve a goal: they would need a million times its
-# size.
+# ... and directions this weak are not used for a goal: they would need a million times its size.
 _WEAK = 1e-6
 
 
@@ -30,8 +29,8 @@ class InfeasibleError(RobotDynamicsError):
     """No efforts within the bounds give the motion.
 
     Attributes:
-        excess: By how much each bound in the way is exceeded, by its name [N m or N], where the
-            sum of squares is least (moments and torques at the declared length).
+        excess: Excess over each violated bound, by its name [N m or N], with the least sum of
+            squares (moments and torques at the declared length).
     """
 
     def __init__(self, place: str, excess: Mapping[str, float]) -> None:
@@ -66,14 +65,14 @@ def distribute(
     Args:
         place: The mechanism, for messages.
         x: Efforts and multipliers that give the motion (p + n^c,).
-        Z: What can be added without any effect on it (p + n^c, k).
-        goals: Each counts only as far as those before leave a choice.
-        bounds: What is kept in any case.
+        Z: Directions that do not affect the motion (p + n^c, k).
+        goals: Goals in priority order; each uses the freedom that those before it leave.
+        bounds: Bounds, which have the highest priority.
         unit: A typical force [N]; bounds are met to 1e-10 of it.
 
     Raises:
-        InfeasibleError: If nothing is within the bounds; it names those in the way.
-        RobotDynamicsError: If there is no solver and a bound is in the way, or it gave up.
+        InfeasibleError: If no solution is within the bounds; it names the violated ones.
+        RobotDynamicsError: If a bound is active and there is no solver, or it failed.
     """
     scales = bounds.scales * unit
     rows = bounds.rows / scales[:, None]
@@ -102,7 +101,7 @@ def distribute(
 
 
 def _along(rows: Array, Z: Array, reach: Array) -> Array:
-    """Return rows Z without what is rounding, where entries of x may reach so far."""
+    """Return rows Z without rounding, given the reach of the entries of x."""
     result = rows @ Z
     doubt = _ROUNDING * (np.abs(rows) @ reach)
     result[np.abs(result) <= doubt[:, None]] = 0.0
@@ -114,10 +113,10 @@ def _within(values: Array, lower: Array, upper: Array) -> bool:
 
 
 def _nearest(goal: Array, moved: Array, lower: Array, upper: Array) -> Array | None:
-    """Return how far to go to be nearest to the goal within the bounds, if there is a way."""
+    """Return the step that is nearest to the goal within the bounds, if there is one."""
     size = np.max(np.abs(moved), axis=1, initial=0.0)
     free = size > 0.0
-    # What no move changes is fixed by the motion alone.
+    # Rows that no step changes are fixed by the motion alone.
     if not _within(np.zeros(len(lower))[~free], lower[~free], upper[~free]):
         return None
     largest = float(np.max(size, initial=0.0)) or 1.0  # rows are of size one for the solver
@@ -126,7 +125,7 @@ def _nearest(goal: Array, moved: Array, lower: Array, upper: Array) -> Array | N
 
 
 def _least_excess(moved: Array, lower: Array, upper: Array) -> Array:
-    """Return by how much each bound has to be exceeded, with the least sum of squares."""
+    """Return the least excess over each bound, by sum of squares."""
     count = len(moved)
     largest = float(np.max(np.abs(moved), initial=0.0)) or 1.0
     slack = np.hstack([np.eye(count), moved / largest])

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forward dynamics by assembly of halves: bodies with several handles (section 7.5, Eq 7.63).
 
-A tree is cut at a joint into two parts of about half its size, and each part again. Put together
-from the single bodies up, each part is known by how its handles, where joints still have to be
-attached, accelerate under forces on them. On as many processors as there are bodies that takes a
-time of the order of log N. On one it takes longer than `forward`: use it to check that, and to
-study parallel algorithms. All is dense, in NumPy, in world coordinates.
+A tree is cut at a joint into two parts of about half its size, and each part again. The parts are
+assembled from single bodies; each is described by the accelerations of its handles, to which
+joints are still to be attached, under forces on them. With one processor for each body this takes
+time of order log N. On one processor it is slower than `forward`: use it as a check, and to study
+parallel algorithms. All arrays are dense NumPy arrays in world coordinates.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Force
 
-#: The joint that is to be attached to a handle, and whether the handle is on its successor.
+#: Joint to attach to a handle, and whether the handle is on its successor.
 Handle = tuple[int, bool]
 
 
 @dataclass(frozen=True)
 class Subchain:
-    """A part of a mechanism, known at its handles: a = Phi f + b (7.4).
+    """A part of a mechanism, described at its handles: a = Phi f + b (7.4).
 
     Attributes:
         handles: Its handles.
         Phi: Their inverse inertias (6 h, 6 h).
         b: Their accelerations without forces (6 h,).
-        halves: The two parts it was put together from, with the joint; None for a single body.
+        halves: The two parts it was assembled from, with the joint; None for a single body.
     """
 
     handles: tuple[Handle, ...]
@@ -46,15 +46,15 @@ class Subchain:
 
 @dataclass(frozen=True)
 class Halves:
-    """How two parts were put together: what finds the force in the joint from those outside.
+    """Assembly of two parts; gives the force in the joint from the external forces.
 
     Attributes:
-        first: One part.
-        second: The other.
-        joint: The joint between them.
-        Phi: Of the handles of both (6 h, 6 h), before the joint acts.
-        b: The same accelerations, with the joint's active force.
-        G: What a force that the joint blocks does to the handles (6 h, m).
+        first: First part.
+        second: Second part.
+        joint: Joint between them.
+        Phi: Inverse inertias of the handles of both (6 h, 6 h), without the joint.
+        b: Their accelerations, with the joint's active force (6 h,).
+        G: Accelerations of the handles under unit constraint forces of the joint (6 h, m).
         Y: G^T Phi G (m, m).
         z: T^T c - G^T b (m,).
         E: The joint's force on the handles (6 h, 6): plus on the successor, minus on the other.
@@ -75,13 +75,13 @@ def put_together(first: Subchain, second: Subchain, number: int, joint: BodyAndJ
     """Return two parts as one, with a joint between a handle of each (7.57 to 7.63).
 
     Args:
-        first: A part.
-        second: Another.
-        number: The joint's number, by which it is known to the handles.
+        first: First part.
+        second: Second part.
+        number: Number of the joint in the handles.
         joint: The joint.
 
     Raises:
-        RobotDynamicsError: If the joint blocks what is blocked already.
+        RobotDynamicsError: If the joint blocks a motion that is already blocked.
     """
     handles, m = (*first.handles, *second.handles), len(first.b)
     Phi = np.zeros((6 * len(handles), 6 * len(handles)))
@@ -93,7 +93,7 @@ def put_together(first: Subchain, second: Subchain, number: int, joint: BodyAndJ
     b = np.concatenate([first.b, second.b]) + Phi @ E @ joint.f
     G = E @ joint.T
     Y = G.T @ Phi @ G
-    # Rows in one joint compare only once each is scaled by its own size.
+    # Rows of one joint are comparable only after scaling each by its size.
     size = np.sqrt(np.diag(Y))
     if np.any(size == 0.0) or (len(Y) and np.linalg.cond(Y / np.outer(size, size)) > 1e14):
         raise RobotDynamicsError(f"joint {number} blocks motions that are blocked already.")
@@ -123,10 +123,10 @@ def divide_and_conquer(
         qd: Velocities (nv,).
         tau: Joint forces (nv,).
         parameters: Gravity and inertias.
-        external: Forces on the bodies from outside, each in its body's coordinates.
+        external: External forces on the bodies, each in its body's coordinates.
 
     Raises:
-        RobotDynamicsError: If a body has no inertia of its own, or a joint a rotor.
+        RobotDynamicsError: If a body has no inertia, or a joint has a rotor.
     """
     joints = bodies_in_world(model, q, qd, tau, parameters, external)
     base = np.array([0.0, 0.0, 0.0, *-parameters.gravity], dtype=float)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse dynamics of closed loops for drives that can force every motion, traced (8.63).
 
-The independent coordinates are chosen beforehand, driven ones first: with as many drives as
+The independent coordinates are chosen before tracing, driven ones first: with as many drives as
 motions, all in the tree, G_u is the unit matrix and u = G^T tau_ID. With more drives the efforts
-are the least ones in fixed weights, u = W^-1 G_u (G_u^T W^-1 G_u)^-1 G^T tau_ID.
+are the least ones for fixed weights, u = W^-1 G_u (G_u^T W^-1 G_u)^-1 G^T tau_ID.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class FixedDrives:
 
     @property
     def order(self) -> str:
-        """What traced code depends on, as text: all but names and sizes of pivots."""
+        """Cache key of the traced code: everything except names and sizes of pivots."""
         return repr((self.in_tree, self.in_loops, self.scales, order_of(self.pivots)))
 
 
@@ -67,15 +67,15 @@ def fixed_drives(
     names: Iterable[str] | None,
     weights: object,
 ) -> FixedDrives:
-    """Return drives and coordinates for a configuration; they usually serve elsewhere as well.
+    """Return drives and coordinates for a configuration; usually valid for others as well.
 
     Args:
         model: The mechanism.
-        closure: Gives K and the position error.
+        closure: Returns K and the position error.
         loop_drives: `(q) -> B` of the drives in loop joints (nv, drives).
         q: Positions (nq,) with all loops closed.
-        names: The drives, if not those of the model.
-        weights: As those of `EffortRequest`.
+        names: The drives; by default those of the model.
+        weights: As in `EffortRequest`.
 
     Raises:
         AssemblyError: If the loops are open.
@@ -115,8 +115,8 @@ def drive_efforts(
 ) -> tuple[list[Scalar], Scalar]:
     """Return efforts (p,) that give accelerations which keep the loops closed, and a pivot.
 
-    The pivot is below `SMALLEST_PIVOT` where the drives cannot force every motion, where the
-    coordinates do not determine it, and where more constraints are independent than pivots.
+    The pivot is below `SMALLEST_PIVOT` if the drives cannot force every motion, the coordinates do
+    not determine it, or there are more independent constraints than pivots.
 
     Args:
         model: The mechanism.
@@ -125,7 +125,7 @@ def drive_efforts(
         qdd: Accelerations (nv,); whether they keep the loops closed is not checked.
         parameters: Gravity, inertias and placements of loop joints.
         drives: The drives, and the order of elimination.
-        squares: Of its pivots' sizes, if those are not to be a part of traced code.
+        squares: Squares of its pivots' sizes, if they must not be part of traced code.
     """
     loops = closed_loop_terms(model, q, qd, parameters).loops
     still: list[Scalar] = [0.0] * len(loops.K)
@@ -149,7 +149,7 @@ def drive_efforts(
     y = factors.solve(times(form.columns, tau))  # G^T tau_ID
     efforts = [scale * dot([row[d] for row in scaled], y) for d, scale in enumerate(drives.scales)]
     pivot = minimum(form.pivot, factors.smallest_pivot)
-    # A motion in which every coordinate takes part meets the constraints that have no pivot.
+    # A motion of all coordinates checks the constraints that have no pivot.
     sizes = coordinate_scales(model, tree_length(model)).tolist()
     motion = [
         dot([c[i] for c in form.columns], [1.0 / sizes[j] for j in form.independent])
@@ -159,7 +159,7 @@ def drive_efforts(
     squared = form.pivot * form.pivot
     others = margin_of_others(model, replace(loops, k=still), rows, motion, squared)
     pivot = minimum(pivot, others)
-    # A pivot is 1 at most: this only hands on what is not a number.
+    # A pivot is 1 at most: this only propagates NaN.
     return efforts, minimum(pivot, 1.0 + dot(efforts, efforts))
 
 

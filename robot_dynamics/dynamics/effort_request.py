@@ -20,7 +20,7 @@ from robot_dynamics.model import Model
 
 @dataclass(frozen=True)
 class EffortRequest:
-    """Requirements on the efforts besides the motion.
+    """Requirements on the efforts in addition to the motion.
 
     Attributes:
         drives: Joints, coordinates or drives in loop joints that act; those of the model if None.
@@ -28,15 +28,16 @@ class EffortRequest:
             or for some by name. By default 1 / limit^2; a drive without a limit counts as one
             with the largest limit of the others (torques at `length`).
         limits: Keep efforts within the model's limits; or a mapping from names to a largest
-            effort, or to the lowest and the highest, in their place.
+            effort, or to the lowest and the highest, instead.
         push_only: Unilateral loop joints do not pull.
         friction: Coefficients of friction by loop joint: its force stays in the cone about z.
         forces: Bounds on constraint forces, by "loop.direction": a largest absolute value, or the
             lowest and the highest.
-        prefer: Preferred constraint forces, likewise; they have priority over small efforts.
-        project: Take the consistent acceleration that is nearest in the metric of H.
-        tolerance: By how much velocities and accelerations may open the loops, as a part of the
-            largest in them.
+        prefer: Preferred constraint forces, by "loop.direction"; they have priority over small
+            efforts.
+        project: Use the nearest consistent acceleration in the metric of H.
+        tolerance: Largest rate at which velocities and accelerations may open the loops, as a
+            share of the largest of them.
     """
 
     drives: Iterable[str] | None = None

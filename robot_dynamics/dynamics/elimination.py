@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop forward dynamics, independent accelerations first (section 8.5, method 3), traced.
 
-Pivots are chosen beforehand, in NumPy; traced code never branches on values. Coordinates that are
-determined together, such as those of a loop or of a leg of a platform, are a block. Up to six are
-solved for by reflections, which meet no zero at a regular state. A larger block is eliminated
-along the pivots, in an order that keeps zeros: it can meet a small one at a regular state, and is
-refused there.
+Pivots are chosen before tracing, in NumPy; traced code never branches on values. Coordinates that
+are determined together, such as those of a loop or of a leg of a platform, are a block. Up to six
+are solved by reflections, which have no zero divisor at a regular state. A larger block is
+eliminated along the pivots, in an order that keeps zeros: it can have a small pivot at a regular
+state, which is then refused.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero, times
 from robot_dynamics.scalar.square_systems import SMALL, InOrder, Reflected, sign
 from robot_dynamics.spatial import Scalar
 
-# Pivots may be this much smaller than the largest of their row, and of all that is left, if they
-# keep zeros.
+# Factor by which pivots may be smaller than the largest of their row, and of the remaining matrix,
+# if they keep zeros.
 _OF_ROW, _OF_ALL = 0.1, 0.01
 _AS_LARGE = 1.0 - 1e-6
 # Entries of J below this are zero: entries are ratios of distances, with fifteen digits.
@@ -47,8 +47,8 @@ class Pivot(NamedTuple):
     Attributes:
         row: The constraint.
         column: The coordinate.
-        size: That of the row, coordinates as turns, where the order of elimination was made,
-            with the sign of the pivot there.
+        size: Size of the row, coordinates as turns, at the state where the order of elimination
+            was made, with the sign of the pivot there.
     """
 
     row: int
@@ -60,7 +60,7 @@ Pivots = tuple[Pivot, ...]
 
 
 def order_of(pivots: Pivots) -> tuple[tuple[int, int], ...]:
-    """Return row and column of each pivot: what traced code depends on."""
+    """Return row and column of each pivot, on which traced code depends."""
     return tuple((row, column) for row, column, _ in pivots)
 
 
@@ -76,12 +76,12 @@ class Eliminated:
     Attributes:
         independent: Indices of the independent coordinates, ascending.
         columns: The columns of G (nv - r of length nv).
-        g: The accelerations (nv,) of independent ones that are zero.
-        pivot: The smallest pivot, from 0 to 1: what of a row is at right angles to those before it
-            in its block, as a part of its size, or of what that was where the order was made, if
-            it is less now. So a row that vanishes as a whole shows as well, as at the dead point
-            of a parallelogram.
-        signed: The same, each block's with the sign of its determinant against that where the
+        g: Accelerations (nv,) at zero independent ones.
+        pivot: Smallest pivot, from 0 to 1: component of a row perpendicular to those before it in
+            its block, over the size of the row, or over its size when the order was made if that
+            was larger. A row that vanishes as a whole, as at the dead point of a parallelogram, is
+            therefore noticed as well.
+        signed: The same, with the sign of each block's determinant relative to the state where the
             order was made: negative beyond a dead point.
     """
 
@@ -95,14 +95,14 @@ class Eliminated:
 def elimination_order(
     model: Model, K: Array, error: Array, q: Array, coordinates: Sequence[str] | None = None
 ) -> Pivots:
-    """Return the pivots that leave independent coordinates at a configuration, in order.
+    """Return the pivots of the dependent coordinates at a configuration, in order.
 
     Args:
         model: The mechanism.
         K: Constraint Jacobian (n^c, nv).
         error: Position error (n^c,) [rad, m].
         q: Positions (nq,) with all loops closed.
-        coordinates: Joints or coordinates that are to be independent; chosen by default.
+        coordinates: Joints or coordinates to take as independent; chosen by default.
 
     Raises:
         UnknownNameError: If there is neither a joint nor a coordinate of a name.
@@ -118,7 +118,7 @@ def elimination_order(
 
 
 def _turns(model: Model) -> Array:
-    """Return what makes columns of K (nv,) those of turns, which count at the model's length."""
+    """Return factors (nv,) that convert columns of K to turns, at the model's length."""
     length = tree_length(model)
     return np.asarray(length / coordinate_scales(model, length))
 
@@ -128,13 +128,13 @@ def _sparse_pivots(
 ) -> dict[tuple[int, int], float]:
     """Return rows and columns of K in an order of elimination that keeps zeros, and the pivots.
 
-    Each pivot is the one that can fill the fewest zeros among those that are not small, as
-    Markowitz has it.
+    Each pivot is the one with the least possible fill-in among those that are not small
+    (Markowitz).
 
     Args:
         model: The mechanism.
-        ranked: The rank of K at a state that is typical.
-        independent: Coordinates that are no pivots, n - r of them.
+        ranked: The rank of K at a typical state.
+        independent: Coordinates without pivots, n - r of them.
     """
     J = ranked.rows @ ranked.V.T
     filled = np.abs(J) > _ZERO
@@ -149,7 +149,7 @@ def _sparse_pivots(
         cost[size < _OF_ROW * size.max(axis=1, keepdims=True)] = np.inf
         cost[(size < _OF_ALL * size.max()) | ~filled[part]] = np.inf
         least = np.where(cost == cost.min(), size, 0.0)
-        # Of those that are as large the first, so that rounding does not change the order.
+        # The first of equally large ones, so that rounding does not change the order.
         i, j = np.unravel_index(np.argmax(least >= _AS_LARGE * least.max()), least.shape)
         row, column = rows.pop(i), columns.pop(j)
         result[row, column] = float(J[row, column])
@@ -170,15 +170,15 @@ def eliminate(
 ) -> Eliminated:
     """Return G and g by elimination along given pivots (8.51).
 
-    Coordinates that follow from constraints together, one block of them after the other, are
-    solved for by reflections, which need no order; those of large blocks along the pivots.
+    Blocks of coordinates are solved one after the other: small ones by reflections, which need no
+    order, large ones along the pivots.
 
     Args:
         model: The mechanism.
         K: Constraint Jacobian (n^c, nv).
         k: Right-hand side (n^c,).
-        pivots: As `elimination_order` has them; other rows are not looked at.
-        squares: Of their sizes, if those are not to be a part of traced code; signs are.
+        pivots: From `elimination_order`; other rows are not used.
+        squares: Squares of their sizes, if they must not be part of traced code; signs are.
     """
     units = _turns(model).tolist()
     if squares is None:
@@ -224,7 +224,7 @@ def _blocks(A: Sequence[Sequence[Scalar]]) -> list[list[int]]:
     for i in range(n):
         needs |= np.outer(needs[:, i], needs[i])
     blocks = {tuple(np.flatnonzero(row).tolist()) for row in needs & needs.T}
-    # One that needs another needs all that this needs, and more.
+    # A coordinate that needs another one also needs everything that one needs.
     return [list(x) for x in sorted(blocks, key=lambda x: (int(needs[x[0]].sum()), x))]
 
 
@@ -234,9 +234,9 @@ def _least(
     """Return the square of a block's smallest pivot over its row's size.
 
     Args:
-        rows: Those of the block, coordinates as turns (m, nv).
-        squares: Of their sizes where the order of elimination was made.
-        factors: Of the block.
+        rows: Rows of the block, coordinates as turns (m, nv).
+        squares: Squares of their sizes when the order of elimination was made.
+        factors: Factors of the block.
     """
     return reduce(
         minimum,
@@ -256,15 +256,15 @@ def independent_forward_dynamics(
 ) -> tuple[list[Scalar], Scalar]:
     """Return accelerations (nv,) and the smallest pivot, loops closed (8.45, 8.46).
 
-    The pivot is below `SMALLEST_PIVOT` where the coordinates do not determine the motion, and
-    where constraints that have no pivot are not met as well as the loops are closed.
+    The pivot is below `SMALLEST_PIVOT` if the coordinates do not determine the motion, or
+    constraints without a pivot are violated by more than the closure error explains.
 
     Args:
         model: The mechanism.
         terms: Its equation of motion.
-        tau: Joint forces (nv,), friction already taken off.
+        tau: Joint forces (nv,), with friction already subtracted.
         pivots: Row and column of each pivot.
-        squares: Of their sizes, if those are not to be a part of traced code.
+        squares: Squares of their sizes, if they must not be part of traced code.
     """
     n = model.nv
     form = eliminate(model, terms.loops.K, terms.loops.k, pivots, squares)
@@ -281,7 +281,7 @@ def independent_forward_dynamics(
     rows = [row for row, *_ in pivots]
     others = margin_of_others(model, terms.loops, rows, qdd, form.pivot * form.pivot)
     pivot = minimum(pivot, others)
-    # A pivot is 1 at most: this only hands on what is not a number.
+    # A pivot is 1 at most: this only propagates NaN.
     return qdd, minimum(pivot, 1.0 + dot(qdd, qdd))
 
 

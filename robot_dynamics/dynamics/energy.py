@@ -23,8 +23,8 @@ def energies(
 ) -> tuple[Scalar, Scalar]:
     """Return the kinetic energy, rotors included, and the potential energy [J].
 
-    The potential is that of gravity, zero where all centres of mass are at the height of the
-    world's origin, and of the springs in joints, zero where they are at rest.
+    The potential energy is that of gravity, zero with all centres of mass at the height of the
+    world's origin, and of the springs in joints, zero at their rest positions.
 
     Args:
         model: The mechanism.

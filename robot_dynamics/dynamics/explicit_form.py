@@ -56,7 +56,7 @@ def reduced_equation(
     """Return M = G^T H G (n, n) and c = G^T (C + H g) (n,) (8.45).
 
     Args:
-        columns: Those of G (n of length nv).
+        columns: Columns of G (n of length nv).
         g: Accelerations (nv,) at ydd = 0.
         H: Joint-space inertia matrix (nv, nv).
         C: Bias force (nv,).
@@ -150,7 +150,7 @@ def bind_explicit(closure: Closure, algorithm: Algorithm) -> Callable[..., Any]:
     return function
 
 
-# Their functions take closure functions in the place of a model.
+# Their functions take closure functions instead of a model.
 POSITIONS = Algorithm(
     "explicit_positions", lambda closure, y, _: closure.positions(y), "y -> q (nq)"
 )

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics of a mechanism whose base floats, without a joint to the world (sections 9.3 to 9.5).
 
-The base is the only body on a floating joint to the world, which carries all others; it stands for
-body 0 of the book. Its velocity and acceleration are spatial, in its own coordinates, as those of
-the joint are. `Robot` treats that joint like any other: use this module for the terms by
-themselves (the floating Jacobian, the reduced matrices of space robots) and as a check. Springs
-and friction are left out.
+The base, body 0 of the book, is the only body on a floating joint to the world and carries all
+others. Its velocity and acceleration are spatial, in its own coordinates, like those of the joint.
+`Robot` treats that joint like any other: use this module for single terms (the floating Jacobian,
+the reduced matrices of space robots) and as a check. Springs and friction are not included.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class FloatingTerms:
         return H, [self.C[i] - dot(self._column(i), recoil) for i in n]
 
     def momentum_shares(self) -> Matrix:
-        """Return the columns (n, 6) of I0^-1 F: minus how the base recoils from each joint."""
+        """Return the columns (n, 6) of I0^-1 F: minus the recoil of the base from each joint."""
         factors = factor(self.I0)
         return [factors.solve(self._column(j)) for j in range(len(self.H))]
 
@@ -184,7 +183,7 @@ def floating_inverse_dynamics(
     for i, armature in enumerate(model.armature.tolist()[6:]):
         if armature:
             tau[i] = tau[i] + qdd[i] * armature
-    # Without its acceleration the base has that of minus gravity in it: a_0 = 0a_0.
+    # Without its own acceleration the base has minus gravity: a_0 = 0a_0.
     return recoil[0].components(), tau
 
 
@@ -193,8 +192,8 @@ def floating_jacobian(
 ) -> Matrix:
     """Return J^fl (6, n) of a frame, in its own coordinates (Example 9.4).
 
-    The velocity of the frame is J^fl qd of the joints while momentum is zero: the base recoils.
-    It is the generalised Jacobian of space robots.
+    The velocity of the frame is J^fl qd, with qd of the joints, while momentum is zero and the
+    base recoils. It is the generalised Jacobian of space robots.
 
     Args:
         model: The mechanism, on one floating joint.

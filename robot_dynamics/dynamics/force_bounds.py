@@ -30,11 +30,12 @@ class ForceBounds:
     """Bounds `lower <= rows x <= upper` on efforts and multipliers x = [u; lambda].
 
     Attributes:
-        names: What each row bounds, in words (m,).
+        names: Bounded quantity of each row, in words (m,).
         rows: (m, p + n^c).
         lower: (m,), or -inf [N m or N].
         upper: (m,), or inf.
-        scales: What makes rows forces [N] (m,): the length for torques and moments, else 1.
+        scales: Scales that convert rows to forces [N] (m,): the length for torques and moments,
+            else 1.
     """
 
     names: tuple[str, ...]
@@ -44,7 +45,7 @@ class ForceBounds:
     scales: Array
 
     def excess(self, x: Array) -> Array:
-        """Return by how much each row is beyond its bounds (m,) [N m or N]; negative within."""
+        """Return the excess of each row over its bounds (m,) [N m or N]; negative within."""
         values = self.rows @ x
         return np.asarray(np.maximum(self.lower - values, values - self.upper))
 
@@ -84,11 +85,11 @@ class BoundsBuilder:
         )
 
     def limit_efforts(self, limits: Mapping[str, Range]) -> None:
-        """Bound efforts by the limits of the model, or by those given in their place.
+        """Bound efforts by the limits of the model, or by given ones instead.
 
         Raises:
-            UnknownNameError: If a name is no drive.
-            ArgumentError: If a limit is no range.
+            UnknownNameError: If a name is not a drive.
+            ArgumentError: If a limit is not a range.
         """
         require_known("drive", limits, self._drives.names, self._model.name)
         for i, name in enumerate(self._drives.names):

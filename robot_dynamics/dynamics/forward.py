@@ -67,13 +67,13 @@ def forward_dynamics(
 
 @dataclass(frozen=True)
 class ArticulatedBody:
-    """A body and all that it carries, free to move in their joints.
+    """A body with all bodies that it carries, free to move in their joints.
 
     Attributes:
         IA: The articulated-body inertia I^A: f = I^A a + p^A.
         U: The columns of I^A S (7.43).
         D: The factors of S^T U, rotors included (7.44).
-        Ia: What the parent feels of I^A through the joint (7.20); I^a S = 0 without rotors.
+        Ia: Inertia that the parent feels through the joint (7.20); I^a S = 0 without rotors.
     """
 
     IA: ArticulatedInertia
@@ -131,7 +131,7 @@ def articulated_bodies(
         parameters: Inertias.
 
     Raises:
-        RobotDynamicsError: If a joint moves nothing that has inertia.
+        RobotDynamicsError: If a joint moves no inertia.
     """
     IA = [inertia.articulated() for inertia in parameters.inertias]
     found: list[ArticulatedBody] = []
@@ -176,7 +176,7 @@ def articulated_biases(
         bodies: The articulated-body inertias.
         c: Velocity-product accelerations.
         p: Bias forces of the single bodies.
-        tau: Joint forces, those of each body's joint.
+        tau: Joint forces of each body's joint.
     """
     pA = list(p)
     u: list[list[Scalar]] = [[] for _ in model.bodies]

@@ -47,7 +47,7 @@ from robot_dynamics.spatial import Motion, Transform
 
 
 class _Motion:
-    """The solution of (8.6) at a state, and the factors that solve it for other right sides.
+    """Solution of (8.6) at a state, with factors that solve it for other right-hand sides.
 
     Attributes:
         qdd: Accelerations (nv,).
@@ -55,7 +55,7 @@ class _Motion:
         pivot: The smallest pivot, which shows full rank.
 
     Args:
-        dense: Whether to factor H itself where the tree is deep, too, for `inverses`.
+        dense: Whether to factor H itself also for deep trees, for `inverses`.
     """
 
     def __init__(
@@ -109,8 +109,7 @@ def forward_dynamics_derivatives(
 ) -> tuple[Any, ...]:
     """Return the smallest pivot, and derivatives of qdd (nv, nv) and lambda (n^c, nv).
 
-    Three of each: by q along velocities, by qd and by tau; lambda only where there are
-    constraints.
+    Three of each: by q along velocities, by qd and by tau; lambda only with constraints.
     """
     n = model.nv
     at = call(_LINEARIZED.program(model), q, qd, tau, parameters=parameters.block)

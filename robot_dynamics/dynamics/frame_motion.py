@@ -53,7 +53,7 @@ def frame_acceleration(
     axes: Axes,
     classical: bool,
 ) -> Motion:
-    """Return the acceleration of a frame, gravity not in it, in `axes`.
+    """Return the acceleration of a frame, without gravity, in `axes`.
 
     Args:
         model: The mechanism.
@@ -109,7 +109,7 @@ def _in_axes(link: Link, X0: Sequence[Transform], motion: Motion, axes: Axes) ->
     return Motion(E.inverse_times(own.angular), E.inverse_times(own.linear))
 
 
-#: Options of these five: the link, and the axes; of accelerations, whether they are classical.
+#: Options of these five: the link, the axes, and for accelerations whether they are classical.
 JACOBIAN = Algorithm(
     "jacobian",
     lambda model, q, parameters, link, axes: link_jacobian(

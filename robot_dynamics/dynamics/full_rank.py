@@ -1,13 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One number that shows whether a solution that assumes independent constraints is accurate.
+"""Accuracy of a solution that assumes independent constraints, as one number.
 
 Traced code never branches on values, so it solves as if K had full rank and returns a measure of
 the rank. The pivots of K H^-1 K^T show rows that depend on one another. They do not show a row
-that is next to nothing by itself, such as one that would vanish if the frames of a planar loop had
-not been rounded: as a constraint it would lock the loop. So rows are also measured against the
-distances of the mechanism, and both against the closure error, as in `rank`. A loop through a free
-body has no such row, whatever its other joints are, and needs no such test.
+that is almost zero, such as one that would be zero if the frames of a planar loop had not been
+rounded: as a constraint it would lock the loop. Therefore rows are also compared with the
+distances of the mechanism, and both with the closure error, as in `rank`. A loop through a free
+body has no such row, whatever its other joints, and needs no such test.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ ACCURACY = 1e-9
 #: Below this the full-rank solution is not used: K H^-1 K^T is known to the precision of numbers,
 #: so that a pivot p leaves a relative error of about precision / p.
 SMALLEST_PIVOT = float(np.finfo(float).eps) / ACCURACY
-# A mechanism at rest without forces has residual and accelerations zero: 0 / 0 is to be 1.
+# For a mechanism at rest without forces, residual and accelerations are zero: 0 / 0 must be 1.
 _TINY = 1e-60
-# Rows left out may lack this part of the accelerations at most, however far loops are open:
-# beyond it, which rows are used would matter.
+# Largest violation of omitted rows, as a share of the accelerations, for any closure error: beyond
+# it the choice of rows would matter.
 _LARGEST_RESIDUAL = 1e-4
 
 
 def full_rank_pivot(
     model: Model, terms: LoopTerms, pivot: Scalar, rows: Sequence[int] | None = None
 ) -> Scalar:
-    """Return a measure of full rank: 1 at best, below `SMALLEST_PIVOT` where it is in doubt.
+    """Return a measure of full rank: 1 at best, below `SMALLEST_PIVOT` if it is in doubt.
 
     It is the smallest of the relative pivots and of the squared sizes of the rows as ratios of
-    distances. Open loops lower it so that it passes `SMALLEST_PIVOT` where it would otherwise
-    pass the square of the tolerance that `rank` has for that opening.
+    distances. A closure error lowers it so that it reaches `SMALLEST_PIVOT` when it would
+    otherwise reach the square of the tolerance of `rank` for that error.
 
     Args:
         model: The mechanism.
@@ -62,18 +62,18 @@ def full_rank_pivot(
             continue
         pairs = zip(terms.K[at], columns, strict=True)
         ratios = [x * (scales[at] / c) for x, c in pairs if not is_zero(x)]
-        # Rows that are zero by structure take no part in the solution; those with an entry of one
-        # are as strong as can be.
+        # Rows that are zero by structure are not part of the solution; rows with an entry of one
+        # have full strength.
         if ratios and not any(isinstance(x, float) and abs(x) >= 1.0 for x in ratios):
             pivot = minimum(pivot, dot(ratios, ratios))
     return pivot / (1.0 + _squared_opening(model, terms) * (1.0 / SMALLEST_PIVOT))
 
 
 def inertia_pivot(model: Model, pivot: Scalar) -> Scalar:
-    """Return the smallest relative pivot of H, or 1.0 where every body has inertia of its own.
+    """Return the smallest relative pivot of H, or 1.0 if every body has inertia.
 
-    A body that turns and moves with inertia in every direction lets no motion go without: H is
-    then not looked at, and programs stay as short.
+    If every body has inertia in all directions, every motion has inertia: H is then not checked,
+    and programs are not longer.
 
     Args:
         model: The mechanism.
@@ -85,7 +85,7 @@ def inertia_pivot(model: Model, pivot: Scalar) -> Scalar:
     for body in model.bodies:
         columns = [(body.inertia * Motion.of(unit)).components() for unit in np.eye(6).tolist()]
         own = np.array(columns, dtype=float)
-        # Against all that a joint may carry: its own inertia is what a pivot cannot fall below.
+        # Relative to the largest load of a joint: a pivot cannot fall below its own inertia.
         if mass <= 0.0 or np.linalg.eigvalsh(own / np.outer(scale, scale))[0] <= SMALLEST_PIVOT:
             return pivot
     return 1.0
@@ -98,19 +98,19 @@ def margin_of_others(
     qdd: Sequence[Scalar],
     pivot: Scalar = 1.0,
 ) -> Scalar:
-    """Return `SMALLEST_PIVOT` times how far the rows left out are within what is allowed, squared.
+    """Return `SMALLEST_PIVOT` times the squared margin of the omitted rows.
 
-    An acceleration that meets every constraint, with forces that some of them exert, is the one
-    there is. What the rows left out lack may be a part of the accelerations, as displacements,
-    that is rounding, as the rows used show it, or what `rank` takes for zero at this opening.
-    No more: a row that hardly acts lacks hardly anything, and takes a motion away all the same.
+    The acceleration that satisfies all constraints, with forces by some of them, is the solution.
+    The violation of omitted rows, as a share of the accelerations as displacements, may be
+    rounding, as the used rows show it, or the tolerance of `rank` at this closure error. It may
+    not be more: a row that is almost zero is hardly violated, and still blocks a motion.
 
     Args:
         model: The mechanism.
         terms: Its constraints.
-        rows: Those that the solution uses.
-        qdd: The accelerations (nv,).
-        pivot: The smallest relative pivot of those: its root divides rounding.
+        rows: Rows that the solution uses.
+        qdd: Accelerations (nv,).
+        pivot: Smallest relative pivot of these rows; its root divides rounding.
     """
     length = tree_length(model)
     scales = constraint_scales(model, length).tolist()
@@ -171,7 +171,7 @@ def _free_directions(model: Model, loop: LoopJoint) -> tuple[bool, bool]:
 
 
 def _squared_opening(model: Model, terms: LoopTerms) -> Scalar:
-    """Return the square of what `rank` takes for zero because the loops are open."""
+    """Return the square of the tolerance of `rank` for the closure error."""
     length = tree_length(model)
     gaps = [
         x * (scale / length)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hybrid dynamics: forces drive some joints, others follow given accelerations (9.1, 9.2).
 
-Two algorithms, which must agree: articulated bodies (Table 9.3), which is what `Robot` compiles,
-and the inertia matrix of the joints that are driven by forces (Table 9.1), which is its check.
+Two algorithms, which must agree: articulated bodies (Table 9.3), which `Robot` compiles, and the
+inertia matrix of the joints driven by forces (Table 9.1), as a check.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def hybrid_dynamics(
         model: The mechanism; loops are left open.
         q: Positions (nq,).
         qd: Velocities (nv,).
-        tau: Joint forces (nv,); those of prescribed joints are not looked at.
-        qdd: Accelerations (nv,); only those of prescribed joints are looked at.
+        tau: Joint forces (nv,); those of prescribed joints are ignored.
+        qdd: Accelerations (nv,); only those of prescribed joints are used.
         parameters: Gravity and inertias.
         prescribed: The joints whose accelerations are given.
 
@@ -62,7 +62,7 @@ def hybrid_dynamics(
         given.append([t + f for t, f in zip(tau[at], passive[at], strict=True)])
         if i in prescribed:
             c[i] = c[i] + combined(S[i], qdd[at])
-            # A joint whose motion is known carries like a rigid one: I^a = I^A, p^a = p^A + I^a c.
+            # A joint with a known motion transmits like a rigid one: I^a = I^A, p^a = p^A + I^a c.
             free[i], given[i] = (), []
     bodies = articulated_bodies(model, Xup, free, parameters)  # pass 2
     pA, u = articulated_biases(model, Xup, free, bodies, c, p, given)

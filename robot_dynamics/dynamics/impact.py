@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Velocities that jump when constraints begin: plastic impact (section 11.7 of the book).
 
-No force but the constraints' is impulsive, so that H (qd+ - qd) = K^T iota and K qd+ = 0. Of all
-velocities that the constraints allow, it is the nearest in the metric of H: energy is lost, and
-what the constraints do not affect, such as the momentum of a free mechanism, is conserved.
+Only constraint forces are impulsive, so that H (qd+ - qd) = K^T iota and K qd+ = 0. The result is
+the nearest velocity that the constraints allow, in the metric of H: energy is lost, and quantities
+that the constraints do not affect, such as the momentum of a free mechanism, are conserved.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def plastic_impact(
         model: The mechanism with its loops.
         H: Inertia matrix (nv, nv).
         K: Constraint Jacobian (n^c, nv).
-        position_error: How far loops are open (n^c,).
+        position_error: Position error of the loops (n^c,).
         q: Positions (nq,) of the impact, loops closed.
-        qd: Velocities before it (nv,), which open them.
+        qd: Velocities before it (nv,).
     """
     ranked = constraint_rank(model, K, position_error, q)
-    # The equations of motion without forces, impulses in the place of forces.
+    # Equations of motion with impulses instead of forces.
     jump = rank_revealing_solution(model, H, np.zeros(model.nv), K, -(K @ qd), ranked=ranked)
     after = qd + jump.qdd
     lost = 0.5 * float(qd @ H @ qd - after @ H @ after)

@@ -34,24 +34,23 @@ from robot_dynamics.wording import counted
 class IndependentForm:
     """All accelerations from those of independent coordinates: `qdd = G ydd + g` (8.51).
 
-    Velocities follow alike, `qd = G yd`.
+    Velocities follow in the same way, `qd = G yd`.
 
     Attributes:
-        G: Its columns are the motions that the loops allow (nv, nv - r); the rows of the
-            independent coordinates are those of a unit matrix.
-        g: The accelerations (nv,) that come with `ydd = 0` [rad/s^2, m/s^2].
+        G: Motions that the loops allow, as columns (nv, nv - r); the rows of the independent
+            coordinates form a unit matrix.
+        g: Accelerations (nv,) at `ydd = 0` [rad/s^2, m/s^2].
         independent: Indices of the independent coordinates, ascending (nv - r,).
         names: Their names.
         rank: Number of independent constraints, r.
-        conditioning: How many times faster than the independent coordinates the mechanism moves
-            at most, displacements against displacements: 1 at best, and without bound where the
-            choice turns bad.
-        weakest: How strongly the constraints act on the dependent coordinates at least, a ratio of
-            distances: 0 where there is a motion that the independent coordinates do not show.
-        residual_K: Largest entry of K G, rows and columns scaled: not 0, but for rounding, where
-            the coordinates are more than the loops leave independent.
-        residual_k: Largest entry of K g - k [m/s^2], rotations at `length`: what of the
-            constraints cannot be met.
+        conditioning: Largest ratio of the mechanism's speed to the speed of the independent
+            coordinates, as displacements: 1 at best, and unbounded as the choice becomes singular.
+        weakest: Least strength of the constraints on the dependent coordinates, a ratio of
+            distances: 0 if there is a motion without independent coordinates.
+        residual_K: Largest entry of K G, rows and columns scaled: above rounding if there are more
+            coordinates than independent motions.
+        residual_k: Largest entry of K g - k [m/s^2], rotations at `length`: violation of the
+            constraints.
         length: The length [m] that makes rotations and displacements comparable.
     """
 
@@ -81,7 +80,7 @@ def independent_form(
         K: Constraint Jacobian (n^c, nv).
         k: Right-hand side (n^c,) of K qdd = k, stabilisation included.
         ranked: The rank of K, from `constraint_rank`.
-        coordinates: Joints or coordinates that are to be independent; chosen by default.
+        coordinates: Joints or coordinates to take as independent; chosen by default.
 
     Raises:
         UnknownNameError: If there is neither a joint nor a coordinate of a name.
@@ -116,7 +115,7 @@ def form_in(
         at = list(block.rows)
         free = [i for i in block.columns if i in place]
         bound = [i for i in block.columns if i not in place]
-        # Least squares in the place of K11^-1: all rows count, those that others imply as well.
+        # Least squares instead of K11^-1: all rows count, including redundant ones.
         wanted = np.column_stack([-J[np.ix_(at, free)], scaled_k[at]])
         found, _, _, acting = np.linalg.lstsq(J[np.ix_(at, bound)], wanted, rcond=None)
         short = len(bound) > len(acting)
@@ -142,7 +141,7 @@ def form_in(
 def chosen_coordinates(
     model: Model, ranked: ConstraintRank, preferred: Sequence[int] = ()
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return as many independent coordinates as motions, and preferred ones that are dependent.
+    """Return as many independent coordinates as motions, and the refused preferred ones.
 
     A preferred coordinate is refused if those before it determine its velocity. The others come
     from complete pivoting: pivots are dependent coordinates.
@@ -228,7 +227,7 @@ def _blocks_of_G(model: Model, form: IndependentForm) -> list[tuple[list[int], l
 
 
 def _ranks(J: Array, blocks: Sequence[ConstraintBlock], rank: int) -> list[int]:
-    """Return the ranks of the blocks, which add up to that of the whole."""
+    """Return the ranks of the blocks, whose sum is the total rank."""
     found = [
         (float(s), i)
         for i, block in enumerate(blocks)
@@ -241,12 +240,12 @@ def _ranks(J: Array, blocks: Sequence[ConstraintBlock], rank: int) -> list[int]:
 def independent_coordinates(
     model: Model, ranked: ConstraintRank, coordinates: Sequence[str] | None = None
 ) -> tuple[int, ...]:
-    """Return the indices of independent coordinates: the user's, or chosen ones without.
+    """Return the indices of independent coordinates: the user's, or else chosen ones.
 
     Args:
         model: The mechanism.
         ranked: The rank of K.
-        coordinates: Joints or coordinates that are to be independent.
+        coordinates: Joints or coordinates to take as independent.
 
     Raises:
         UnknownNameError: If there is neither a joint nor a coordinate of a name.

@@ -3,9 +3,9 @@
 """Closed-loop forward dynamics of overconstrained mechanisms, in traced code.
 
 Constraints that the others imply at every configuration, such as one of the five of Bricard's last
-hinge, make K H^-1 K^T singular for good. Which ones these are hardly ever changes along a motion,
-so they are left out when the program is made (see `general_rows`), and the program checks them: an
-acceleration that satisfies them with the forces of the others is the solution.
+hinge, make K H^-1 K^T singular everywhere. The set of redundant ones hardly ever changes along a
+motion, so they are omitted when the program is made (see `general_rows`), and the program checks
+them: an acceleration that satisfies them with the forces of the others is the solution.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from robot_dynamics.scalar.functions import minimum
 from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.spatial import Scalar
 
-# The search for a configuration in general position gives up after so many starts.
+# Largest number of starts of the search for a configuration in general position.
 _RESTARTS = 3
 
 
@@ -44,7 +44,7 @@ def general_rows(
 
     Args:
         model: The mechanism.
-        closure: Gives K and the position error of positions.
+        closure: Returns K and the position error at positions.
 
     Returns:
         None if all constraints are needed, or no configuration that closes the loops was found.
@@ -82,7 +82,7 @@ def independent_rows_motion(
     pivot = full_rank_pivot(model, terms.loops, factors.A.smallest_pivot, rows)
     others = margin_of_others(model, terms.loops, rows, qdd, factors.A.smallest_pivot)
     pivot = minimum(minimum(pivot, others), inertia_pivot(model, factors.H.smallest_pivot))
-    # A pivot is 1 at most: this only hands on what is not a number.
+    # A pivot is 1 at most: this only propagates NaN.
     return qdd, minimum(pivot, 1.0 + dot(qdd, qdd))
 
 
@@ -104,8 +104,8 @@ def closed_forward_dynamics(
         qd: Velocities (nv,).
         tau: Joint forces (nv,).
         parameters: Gravity, inertias and placements of loop joints.
-        rows: The constraints that are used where others are redundant in any configuration, see
-            `general_rows`; all by default.
+        rows: Used constraints, if others are redundant in every configuration, see `general_rows`;
+            all by default.
     """
     terms = terms_to_solve(model, q, qd, parameters)
     if rows is None:

@@ -18,7 +18,7 @@ from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Motion, Scalar, Transform
 
-# Bodies from the base to a body, on average, from which on base coordinates take less time.
+# Average number of bodies from the base to a body from which base coordinates are faster.
 _DEEP = 10
 
 

@@ -1,12 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inertial parameters: as one vector, their combinations that matter, and which are physical.
+"""Inertial parameters: as one vector, base parameters, and physical consistency.
 
-Not every parameter acts on the joint forces, and some act alike: what a measurement can tell are
-the base parameters, combinations that are independent (Gautier 1991). Parameters are those of a
-distribution of positive mass in space exactly if the pseudo-inertia matrix is positive definite
-(Wensing, Kim and Slotine 2018); the log-Cholesky coordinates of Rucker and Wensing (2022) reach
-all of those and no others, so that an optimiser needs no constraints.
+Not every parameter acts on the joint forces, and some act in the same way: measurements identify
+the base parameters, independent combinations (Gautier 1991). Parameters belong to a distribution
+of positive mass in space exactly if the pseudo-inertia matrix is positive definite (Wensing, Kim
+and Slotine 2018). The log-Cholesky coordinates of Rucker and Wensing (2022) represent exactly
+these parameters, so that an optimiser needs no constraints.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.spatial import Inertia
 
-#: What is less than this part of the largest is rounding: far above that of regressors.
+#: Share of the largest value below which a value is rounding; far above that of regressors.
 _NEGLIGIBLE = 1e-9
 # Eigenvalues of pseudo-inertias are off by some roundings of the largest.
 _ROUNDING = 1e-12
-# Random states at a time, until more of them show nothing new; how often at most.
+# Number of random states at a time, until the rank stays; largest number of repetitions.
 _STATES, _LARGEST_COUNT = 40, 1000
 
 
@@ -81,15 +81,15 @@ def base_parameters(
     """Return the base parameters, by QR factorisation with pivots of regressors at random states.
 
     Args:
-        regressor: Returns that of a random state (m, 10 N), its rows forces along displacements;
-            no base parameters if it has no rows.
+        regressor: Returns the regressor of a random state (m, 10 N), with rows of forces along
+            displacements; without rows there are no base parameters.
         parameters: 10 N.
         length: Length [m] at which a rotation counts like a displacement.
 
     Raises:
-        RobotDynamicsError: If the rank goes on to grow with the number of states.
+        RobotDynamicsError: If the rank keeps growing with the number of states.
     """
-    # Masses at that length: their first moments and inertias are so many times as large.
+    # Masses at that length: factors of their first moments and inertias.
     columns = np.tile([1.0] + [length] * 3 + [length**2] * 6, parameters // PER_BODY)
     stacked, rank = np.zeros((0, parameters)), -1
     for _ in range(_LARGEST_COUNT):
@@ -135,10 +135,10 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
 
 
 def is_physical(parameters: ArrayLike, length: float = 1.0) -> NDArray[np.bool_]:
-    """Return whether parameters are those of a distribution of positive mass (...).
+    """Return whether parameters belong to a distribution of positive mass (...).
 
-    Masses in a point, on a line or in a plane are: eigenvalues of the pseudo-inertia may be zero,
-    to 1e-12 of the largest. Numbers that are not finite are not.
+    Masses in a point, on a line or in a plane count as well: eigenvalues of the pseudo-inertia may
+    be zero, to 1e-12 of the largest. False for values that are not finite.
 
     Args:
         parameters: Standard parameters of one body (..., 10).
@@ -188,7 +188,7 @@ def log_cholesky(parameters: ArrayLike) -> Array:
     if not np.isfinite(J).all():
         raise ArgumentError("parameters have entries that are not finite, expected numbers.")
     try:
-        # Upper triangular factors: those of the matrix turned by half a turn.
+        # Upper triangular factors: those of the matrix with reversed rows and columns.
         U = np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1]
     except np.linalg.LinAlgError:
         raise ArgumentError(

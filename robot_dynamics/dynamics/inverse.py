@@ -28,13 +28,13 @@ def inverse_dynamics(
     parameters: Parameters,
     external: Sequence[Force] | None = None,
 ) -> list[Scalar]:
-    """Return the joint forces that give the accelerations `qdd` to the tree, loops left open.
+    """Return the joint forces of accelerations `qdd` of the tree, with loops left open.
 
-    They are H qdd + C - tau_a: springs in all joints and dampers in loop joints do their part,
-    and what is returned is what is left to do for drives and constraints (section 8.12).
+    They are H qdd + C - tau_a: the forces of drives and constraints in addition to springs in all
+    joints and dampers in loop joints (section 8.12).
 
     Args:
-        model: The mechanism; constraints of its loop joints are not looked at.
+        model: The mechanism; constraints of its loop joints are ignored.
         q: Positions (nq,).
         qd: Velocities (nv,).
         qdd: Accelerations (nv,).
@@ -90,7 +90,7 @@ def velocities_and_accelerations(
 
 
 def base_acceleration(gravity: Vector3) -> Motion:
-    """Return a_0 = -a_g: the acceleration of the base that stands for gravity."""
+    """Return a_0 = -a_g: the acceleration of the base that represents gravity."""
     return Motion(Vector3.zero(), -gravity)
 
 
@@ -132,12 +132,12 @@ def transmitted_forces(
 ) -> list[Force]:
     """Return the spatial force that each joint transmits to its body, in body coordinates (5.10).
 
-    Bearings carry it: other than tau it has the components that do no work.
+    It is the load of the bearings: unlike tau it includes the components that do no work.
 
     Args:
         model: The mechanism.
         Xup: Transforms from each body's parent to the body.
-        forces: What each body needs, as `net_forces` returns it.
+        forces: Net force of each body, from `net_forces`.
     """
     f = list(forces)
     for i in reversed(range(len(f))):
@@ -166,9 +166,9 @@ def bias_forces(
 
 
 def gravity_forces(model: Model, q: Sequence[Scalar], parameters: Parameters) -> list[Scalar]:
-    """Return the part (nv,) of C that gravity makes up: what holds the tree up at rest.
+    """Return the gravity part (nv,) of C: the forces that hold the tree up at rest.
 
-    Springs are not in it, other than in `bias_forces`.
+    It contains no springs, unlike `bias_forces`.
     """
     Xup = joint_transforms(model, q)
     base = base_acceleration(parameters.gravity)
@@ -187,11 +187,11 @@ def joint_wrenches(
     parameters: Parameters,
     external: Sequence[Force] | None = None,
 ) -> list[Force]:
-    """Return the whole force that each joint transmits to its body: what its bearings carry.
+    """Return the whole force that each joint transmits to its body: the load of its bearings.
 
-    Each is in body coordinates, about the joint's origin, and includes what drive and springs of
-    the joint do. Its components along the freedoms are the joint forces, less those of rotors,
-    which have no body.
+    Each is in body coordinates, about the joint's origin, and includes drive and springs of the
+    joint. Its components along the freedoms are the joint forces, less those of rotors, which have
+    no body.
 
     Args:
         model: The mechanism; loops are left open.

@@ -4,7 +4,7 @@
 
 After Singh, Russell and Wensing, "Efficient analytical derivatives of rigid-body dynamics using
 spatial vector algebra" (2022), and Carpentier and Mansard (2018). Programs are a third as long as
-those of dual numbers, which are there for all joints.
+with dual numbers, which work for all joints.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from robot_dynamics.spatial import Force, Inertia, Motion, Scalar, Transform, Ve
 
 Matrix = list[list[Scalar]]
 
-# How S moves with its predecessor, the rate of that, S, and the sum of its rate and the first.
+# Motion of S with its predecessor, its rate, S, and the sum of the rate of S and the first.
 _Motions = tuple[Motion, Motion, Motion, Motion]
-# Of a body and all that it carries: what S is multiplied with.
+# Factors of S for a body and all bodies that it carries.
 _Forces = tuple[Force, Force, Force, Force]
 
 
@@ -60,7 +60,7 @@ class _VelocityMatrix:
 
     @classmethod
     def of(cls, inertia: Inertia, v: Motion) -> _VelocityMatrix:
-        """Return that of a body."""
+        """Return the terms of a body."""
         w, u, h = v.angular, v.linear, inertia.h
         momentum = inertia * v
         n = momentum.angular
@@ -172,7 +172,7 @@ def derivative_columns(
     qdd: Sequence[Scalar],
     parameters: Parameters,
 ) -> tuple[Matrix, Matrix]:
-    """Return motions and forces (nv, 24 each) in base coordinates, of which all pairs are made.
+    """Return motions and forces (nv, 24 each) in base coordinates for all pairs of joints.
 
     For a joint i and a joint j between it and the base, or the same one, with the parts m, a, S, r
     of motions and u, w, g, h of forces (6 each):
@@ -276,7 +276,7 @@ def inverse_dynamics_derivatives(
 def inverse_dynamics_jvp(
     model: Model, q: Any, qd: Any, qdd: Any, dq: Any, dqd: Any, dqdd: Any, parameters: Parameters
 ) -> Any:
-    """Return the rate of tau (nv,) along a direction, that of q along velocities."""
+    """Return the rate of tau (nv,) along a direction; dq is along velocities."""
     rates = [model.position_rate(q, dq), dqd, dqdd]
     program = INVERSE_DYNAMICS.program(model)
     return jacobian_times_vector(program, [q, qd, qdd], rates, parameters.block)["tau"]

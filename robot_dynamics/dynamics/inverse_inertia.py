@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The inverse of the joint-space inertia matrix, and what it is at frames (section 7.2)."""
+"""Inverses of the joint-space and the operational-space inertia matrix (section 7.2)."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def inverse_inertia_matrix(
 def inverse_operational_inertia(
     model: Model, q: Sequence[Scalar], parameters: Parameters, links: Sequence[Link], axes: Axes
 ) -> list[list[Scalar]]:
-    """Return J H^-1 J^T (6 m, 6 m): how m frames accelerate under wrenches on them (7.9).
+    """Return J H^-1 J^T (6 m, 6 m): accelerations of m frames under unit wrenches (7.9).
 
-    Its inverse, where it has one, is the operational-space inertia.
+    Its inverse, if it exists, is the operational-space inertia.
 
     Args:
         model: The mechanism; loops are left open.

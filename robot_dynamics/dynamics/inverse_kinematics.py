@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Positions at which frames are where they are wanted: damped least squares within limits.
+"""Inverse kinematics of frames by damped least squares within limits.
 
-Steps are those of Levenberg and Marquardt, solved within the joint limits by SciPy's bounded
-least squares, tangential to loops, which are closed again after each.
+Levenberg-Marquardt steps, solved within the joint limits by SciPy's bounded least squares, are
+tangential to loops, which are closed again after each step.
 """
 
 from __future__ import annotations
@@ -48,17 +48,16 @@ _AT_LIMIT = 1e-9
 
 @dataclass(frozen=True)
 class InverseKinematics:
-    """Positions, and how far from their targets frames are there.
+    """Positions, and the remaining errors of the frames.
 
     Attributes:
         q: Positions (nq,), within the limits, with the loops closed.
         converged: Whether all errors are within the tolerance.
         position_errors: Distance of each frame from its target [m], by name.
-        rotation_errors: Angle of each frame from its target [rad]; 0.0 where only a position is
-            wanted.
+        rotation_errors: Angle of each frame from its target [rad]; 0.0 for position targets.
         at_limits: Names of the coordinates that are at a limit.
-        iterations: Steps that were tried, over all starts.
-        starts: Starts that were tried.
+        iterations: Number of steps, over all starts.
+        starts: Number of starts.
     """
 
     q: Array
@@ -91,7 +90,7 @@ class InverseKinematics:
 
 @dataclass(frozen=True)
 class _Place:
-    """Positions with what the search needs to know there."""
+    """Positions with the data of the search there."""
 
     q: Array
     positions: dict[str, float]
@@ -124,7 +123,7 @@ def inverse_kinematics(
     restarts: int | None = None,
     seed: int = 0,
 ) -> InverseKinematics:
-    """Return positions at which frames are at their targets, or as near as was found.
+    """Return positions at which frames are at their targets, or the nearest ones found.
 
     Args:
         model: The mechanism.
@@ -134,13 +133,13 @@ def inverse_kinematics(
         jacobian: `(frame, q)` -> Jacobian (6, nv) in "aligned" axes.
         closure: `(q)` -> K and the position error.
         close: `(q)` -> positions near `q` that close the loops, for the first start.
-        limits: Whether positions have to be within the joint limits.
+        limits: Whether positions must be within the joint limits.
         held: Joints or coordinates that keep their value of the start.
-        length: Length [m] at which an angle counts like a distance where targets are out of reach.
+        length: Length [m] at which an angle counts like a distance if targets are out of reach.
         tolerance: Errors up to which targets count as reached [m and rad].
         iterations: Steps of one start.
         restarts: Random starts if the first does not converge.
-        seed: Of the random starts.
+        seed: Seed of the random starts.
 
     Raises:
         ArgumentError: If a target is neither a pose nor a position, or an argument has the wrong
@@ -266,10 +265,10 @@ def _settled(
     iterations: int,
     steps: int,
 ) -> tuple[_Place, int]:
-    """Return the least error around a place out of reach, and the steps with those before.
+    """Return the positions of least error near a target out of reach, and the total steps.
 
-    Steps of Gauss and Newton leave out the curvature of what remains, which counts here, and
-    creep. With loops, and joints whose rates are no derivatives, they have to do.
+    Gauss-Newton steps ignore the curvature of the residual, which matters here, and converge
+    slowly. They are used only with loops, and joints whose velocities are not rates of positions.
     """
     if not _is_plain(box.model):
         return place, steps
@@ -298,7 +297,7 @@ def _settled(
 
 
 def _closed(box: ClosureSearch, q: Array) -> tuple[Array, float] | None:
-    """Return positions near `q` that close the loops, and the gap left [m]; None without any."""
+    """Return positions near `q` that close the loops, and the remaining gap [m]; else None."""
     if not box.model.constraint_count:
         return q, 0.0
     found, gap = box.run(q)

@@ -11,7 +11,7 @@ from robot_dynamics.dynamics.kinematics import body_transforms, link_transform, 
 from robot_dynamics.model import WORLD, Link, Model
 from robot_dynamics.spatial import Motion, Scalar, Transform, Vector3
 
-#: Coordinates of what a frame does: "local" are its own, "world" those of the world, with linear
+#: Coordinates of a frame's motion: "local" are its own, "world" those of the world, with linear
 #: parts at the world's origin, "aligned" have the directions of the world at the frame's origin.
 Axes = Literal["local", "world", "aligned"]
 LOCAL: Axes = "local"
@@ -122,8 +122,8 @@ def classical_acceleration(
     Args:
         acceleration: Spatial, of the body, in world axes at the point; with the base's fictitious
             acceleration for gravity, -a_g, in it, as `velocities_and_accelerations` returns it.
-        velocity: Likewise.
-        gravity: The acceleration of gravity, taken out again.
+        velocity: Velocity of the body, in world axes at the point.
+        gravity: Acceleration of gravity, which is removed.
     """
     linear = acceleration.linear + velocity.angular.cross(velocity.linear) + gravity
     return [*acceleration.angular, *linear]

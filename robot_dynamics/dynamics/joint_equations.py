@@ -23,7 +23,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD
 from robot_dynamics.spatial import Force, Motion, Transform
 
-# Half of all digits are lost where freedoms are this near to depending on one another.
+# Dependence of freedoms at which half of all digits are lost.
 _SINGULAR = 1e8
 
 
@@ -50,8 +50,8 @@ class LoopState:
 class JointEquations:
     """Constraints of the joints on the accelerations of bodies, at one state.
 
-    With a the accelerations (6 N_B,) of all bodies in body coordinates, -a_g included, all joints
-    hold if K a = k, and then qdd = G a + g.
+    With a the accelerations (6 N_B,) of all bodies in body coordinates, including -a_g, all joints
+    are satisfied if K a = k, and then qdd = G a + g.
 
     Attributes:
         v: Velocities of the bodies (N_B, 6) in body coordinates.
@@ -60,12 +60,12 @@ class JointEquations:
         k: Right-hand side (rows,), without stabilisation.
         G: T_a^T P^T of the tree joints (nv, 6 N_B).
         g: What velocities and gravity contribute to qdd (nv,).
-        position_error: Of the constraints of loop joints and couplings (n^c,).
-        velocity_error: Of the same (n^c,).
+        position_error: Position error of loop joints and couplings (n^c,).
+        velocity_error: Their velocity error (n^c,).
         T: Directions of the constraint forces of joints, each in its joint's successor frame
             (rows less couplings, 6).
-        T_a: Directions of the active forces of the tree joints, likewise (nv, 6).
-        loops: Where the loop joints are and how they move.
+        T_a: Directions of the active forces of the tree joints, in the same frames (nv, 6).
+        loops: Poses and motions of the loop joints.
     """
 
     v: Array
@@ -146,7 +146,7 @@ def joint_equations(
         for column, value in zip(own.T, group.kind.residual(X), strict=True):
             position_error[column] = value
 
-    # What a_J has besides P^T a: v_s x v_p, and -a_g where the base is one of the bodies.
+    # Terms of a_J in addition to P^T a: v_s x v_p, and -a_g if the base is one of the bodies.
     rest = _crossed(v_s, v_p)
     still = np.array([0.0, 0.0, 0.0, *(-float(value) for value in gravity)])
     for ends, to_joint, sign in ((layout.successor, X_s, 1.0), (layout.predecessor, X_p, -1.0)):

@@ -71,9 +71,9 @@ class JointGroup:
     Attributes:
         kind: The type.
         joints: Their numbers (n,).
-        rows: Where the constraints of each stand (n, constraints).
-        q: Where the positions of each stand, (nq, n); empty for loop joints.
-        v: Where the velocities of each stand, (nv, n); likewise.
+        rows: Indices of the constraints of each (n, constraints).
+        q: Indices of the positions of each (nq, n); empty for loop joints.
+        v: Indices of the velocities of each (nv, n); empty for loop joints.
     """
 
     kind: JointType
@@ -89,20 +89,20 @@ class JointLayout:
     Attributes:
         bodies: Number of bodies, N_B, and of tree joints.
         nv: Number of velocity variables.
-        predecessor: Of every joint (N_J,); WORLD for the base.
-        successor: Likewise.
+        predecessor: Predecessor of every joint (N_J,); WORLD for the base.
+        successor: Successor of every joint (N_J,).
         placements: X_T of the tree joints.
         predecessor_placements: X_P of the loop joints.
         successor_placements: X_S of the loop joints.
         tree_groups: The tree joints by type.
         loop_groups: The loop joints by type.
         tree_rows: Number of constraints of the tree joints.
-        joint_rows: The same with those of the loop joints.
-        joint_of_row: The joint of each of these.
+        joint_rows: Number of constraints of the tree and loop joints.
+        joint_of_row: Joint of each of these.
         joint_of_freedom: The tree joint of each velocity variable (nv,).
-        tops: For every body the body, or base, from which its pose is taken: that on which the
-            cluster of loops hangs that its joint is in.
-        loop_tops: The same of every loop joint.
+        tops: Body, or base, relative to which the pose of each body is computed: the one that
+            carries the cluster of loops of its joint.
+        loop_tops: The same for every loop joint.
         couplings: Coefficients of the couplings over velocities (couplings, nv).
     """
 

@@ -53,7 +53,7 @@ def motion_subspaces(model: Model, q: Sequence[Scalar] | None = None) -> list[tu
 def velocity_products(
     model: Model, q: Sequence[Scalar] | None, qd: Sequence[Scalar]
 ) -> list[Motion]:
-    """Return c_J of every body's joint, in body coordinates; without `q` those of constant S."""
+    """Return c_J of every body's joint, in body coordinates; without `q` only for constant S."""
     return [
         body.joint.type.velocity_product(() if q is None else q[at_q], qd[at_v])
         for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True)

@@ -15,16 +15,16 @@ from robot_dynamics.dynamics.independent import IndependentForm
 class Linearization(NamedTuple):
     """Small motions of a mechanism near a state: dx/dt = A x + B u + (yd, ydd at the state).
 
-    x = (dy, dyd) are the changes of the m independent positions and velocities, u those of the
-    joint forces tau (nv,).
+    x = (dy, dyd) are the changes of the m independent positions and velocities, u the changes of
+    the joint forces tau (nv,).
 
     Attributes:
         A: (2 m, 2 m).
         B: (2 m, nv).
         ydd: Accelerations of the independent coordinates at the state (m,).
         G: All small motions from the independent ones (nv, m): dq = G dy.
-        P: What changes of position do to velocities besides (nv, m): dqd = G dyd + P dy.
-        names: Of the independent coordinates.
+        P: Additional effect of position changes on velocities (nv, m): dqd = G dyd + P dy.
+        names: Names of the independent coordinates.
     """
 
     A: Array
@@ -79,15 +79,15 @@ def linearization(
         """Return motions (nv, ...) of dependent coordinates alone that K maps to `rates`."""
         motion = np.zeros((n, rates.shape[1]))
         if len(dependent) and len(K):
-            # Constraints may depend on one another: then rates do likewise.
+            # Constraints may depend on one another: then their rates do as well.
             motion[dependent] = np.linalg.lstsq(K[:, dependent], rates, rcond=None)[0]
         return motion
 
-    # K qd = 0 goes on to hold while dq = G dy moves the mechanism.
+    # K qd = 0 still holds while dq = G dy moves the mechanism.
     P = following(-drift_q @ G)
     # dqdd = G dydd + p: K dqdd = -(d/dq, d/dqd)(K qdd - k).
     p = following(-np.hstack([rates_q @ G + rates_qd @ P, rates_qd @ G]))
-    # G^T takes changes of the multipliers out, G^T K^T = 0; (dK)^T lambda is in motion_q.
+    # G^T removes changes of the multipliers, G^T K^T = 0; (dK)^T lambda is in motion_q.
     r = np.hstack([motion_q @ G + motion_qd @ P, motion_qd @ G])
     solve = np.linalg.solve(G.T @ H @ G, np.hstack([-G.T @ (H @ p + r), G.T]))
     A = np.vstack([np.hstack([np.zeros((m, m)), np.eye(m)]), solve[:, : 2 * m]])

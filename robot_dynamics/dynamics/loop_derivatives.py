@@ -3,7 +3,7 @@
 """Derivatives of loop constraints and of their forces, for trees with constant S.
 
 A loop is an open chain from the predecessor to the successor, with the columns of J_L, and motions
-relative to the predecessor. Its derivatives are those of any chain (Carpentier and Mansard,
+relative to the predecessor. Its derivatives are as for any chain (Carpentier and Mansard,
 "Analytical derivatives of rigid body dynamics algorithms", 2018; Singh, Russell and Wensing, as in
 `inverse_derivatives`), here in the frame on the successor: all joints move that frame, so that a
 joint j turns the columns of those nearer to the predecessor against it, dJ_i/dq_j = -J_j x J_i.
@@ -32,10 +32,10 @@ class LoopDerivatives:
 
     Attributes:
         velocities: nv.
-        rates_q: Of K qdd - k (n^c, nv).
-        rates_qd: Of the same by qd.
-        drift_q: Of K qd (n^c, nv).
-        forces: What `forces_q` is made of, for each loop.
+        rates_q: Derivatives of K qdd - k by q (n^c, nv).
+        rates_qd: Derivatives of the same by qd.
+        drift_q: Derivatives of K qd by q (n^c, nv).
+        forces: Columns of `forces_q`, for each loop.
     """
 
     velocities: int
@@ -46,7 +46,7 @@ class LoopDerivatives:
 
     @property
     def forces_q(self) -> Matrix:
-        """Those of -K^T lambda (nv, nv)."""
+        """Derivatives of -K^T lambda by q (nv, nv)."""
         forces_q: Matrix = [[0.0] * self.velocities for _ in range(self.velocities)]
         for loop in self.forces:
             columns = dict(zip(loop.indices, loop.J, strict=True))
@@ -60,16 +60,16 @@ class LoopDerivatives:
 
 @dataclass(frozen=True)
 class LoopForceColumns:
-    """What the derivative of -K^T lambda is made of: -J_i . (m_j if j turns i, + f_j).
+    """Terms of the derivative of -K^T lambda: -J_i . (m_j if j turns i, + f_j).
 
     -K^T lambda = -J^T f: f turns with the successor, and T may turn in its frame.
 
     Attributes:
-        indices: Of the velocities in the loop, ascending.
+        indices: Indices of the velocities in the loop, ascending.
         turned: See `turned_columns`.
-        J: A column of J_L for each.
-        moments: m, for each.
-        turning: f, for each.
+        J: Column of J_L of each.
+        moments: m of each.
+        turning: f of each.
     """
 
     indices: list[int]
@@ -133,7 +133,7 @@ def loop_derivatives(
         for at in chain:
             j, J = at.index, at.J
             T_q, T_rate_q = kind.constraint_rates(X, J), _change_of_rates(kind, X, vJ, at)
-            # What the rest of the chain does, as the joint moves and as its rate changes.
+            # Motion of the rest of the chain, as the joint moves and as its rate changes.
             v_q = at.v.cross(J)
             a_q = at.a.cross(J) + (at.v - vJ).cross(v_q)
             a_qd = (at.v + at.v_body - vJ).cross(J)
@@ -158,9 +158,9 @@ def loop_derivatives(
 
 
 def turned_columns(model: Model, loop: LoopJoint) -> dict[int, list[int]]:
-    """Return for each velocity in a loop the columns of J_L that it turns against the successor.
+    """Return the columns of J_L that each velocity in a loop turns relative to the successor.
 
-    Those of joints nearer to the predecessor, by their indices.
+    They belong to joints nearer to the predecessor, and are given by their indices.
     """
     inwards, outwards = _ways(model, loop)
     turned: dict[int, list[int]] = {}
@@ -184,7 +184,7 @@ def _ways(model: Model, loop: LoopJoint) -> tuple[list[int], list[int]]:
 def _chain(
     model: Model, frame: LoopFrame, qd: Sequence[Scalar], qdd: Sequence[Scalar]
 ) -> tuple[list[_Column], Motion, Motion]:
-    """Return the columns of a loop, from the predecessor on, and what the successor does."""
+    """Return the columns of a loop, from the predecessor on, and the motion of the successor."""
     inwards, outwards = _ways(model, frame.joint)
     chain: list[_Column] = []
     v = a = Motion.zero()

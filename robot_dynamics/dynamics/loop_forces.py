@@ -21,8 +21,8 @@ def loop_drive_matrix(
     """Return B (nv, drives): efforts u of the drives in loop joints act like tau_a = B u (8.28).
 
     The drives are those of `model.loop_drive_names`. The force of each is T_a u on the successor.
-    T_a is not unique: another one that does the same work loads the bearing differently, and the
-    multipliers with it, but moves the mechanism alike.
+    T_a is not unique: another one that does the same work gives other bearing loads and
+    multipliers, but the same motion.
 
     Args:
         model: The mechanism.
@@ -58,7 +58,7 @@ def loop_joint_forces(
         q: Positions (nq,).
         qd: Velocities (nv,).
         multipliers: lambda (n^c,), as forward dynamics returns them; couplings' come last.
-        efforts: What the drives of `model.loop_drive_names` do (drives,) [N m or N].
+        efforts: Efforts of the drives of `model.loop_drive_names` (drives,) [N m or N].
         parameters: The placements of the loop joints.
     """
     Xup = joint_transforms(model, q)

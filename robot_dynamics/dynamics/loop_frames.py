@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of a loop joint, and the joints that move them relative to each other.
 
-Everything is in the joint's frame on the successor. Transforms are taken from the loop's root on,
-so that nothing is lost when a loop is far from the base.
+Everything is in the joint's frame on the successor. Transforms are computed from the loop's root,
+so that no precision is lost when a loop is far from the base.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class LoopFrame:
     columns: dict[int, Motion]
 
     def ends(self, motions: Sequence[Motion], base: Motion) -> tuple[Motion, Motion]:
-        """Return what the predecessor and the successor do, of motions of the bodies.
+        """Return the motions of predecessor and successor, from the motions of all bodies.
 
         Args:
-            motions: One for each body, in its own coordinates.
-            base: What stands for the fixed base.
+            motions: Motion of each body, in its own coordinates.
+            base: Motion of the fixed base.
         """
         p, s = self.joint.predecessor, self.joint.successor
         return (
@@ -60,9 +60,9 @@ def loop_frames(
     parameters: Parameters,
     q: Sequence[Scalar] | None = None,
 ) -> Iterator[LoopFrame]:
-    """Yield the frames of all loop joints, each when it is asked for.
+    """Yield the frames of all loop joints, one by one.
 
-    What belongs to one loop then stands together in compiled code.
+    The operations of one loop are then adjacent in compiled code.
 
     Args:
         model: The mechanism.

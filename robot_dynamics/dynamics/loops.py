@@ -4,8 +4,8 @@
 
 The constraints are written in the successor frame of each loop joint, at its origin, and not in
 base coordinates as in Table 8.4: the constraint forces come out in the frame in which most T are
-constant. Positions are taken from the loop's root on, so that nothing is lost when a loop is far
-from the base.
+constant. Positions are computed from the loop's root, so that no precision is lost when a loop is
+far from the base.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class LoopTerms:
     """The loop constraints at one state; rows are in the order of the loop joints.
 
     Attributes:
-        K: Constraint Jacobian (n^c, nv), with 0.0 where a joint is in no path of the loop.
+        K: Constraint Jacobian (n^c, nv), with 0.0 for joints outside the loop.
         k: Right-hand side (n^c,) of K qdd = k, without stabilisation (8.15).
-        position_error: delta (n^c,): small displacement of each successor from where it should
-            be, in the directions of T [rad or m] (Table 8.1); 0.0 for velocity-only constraints,
-            which have none.
+        position_error: delta (n^c,): small displacement of each successor from its closed
+            position, in the directions of T [rad or m] (Table 8.1); 0.0 for velocity-only
+            constraints.
         velocity_error: T^T v_J = K qd (n^c,) [rad/s or m/s].
     """
 

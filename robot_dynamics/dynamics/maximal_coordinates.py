@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics of any multibody system over the accelerations of its bodies (sections 3.7 and 8.13).
 
-Every joint, in the tree or closing a loop, constrains its two bodies, and one sparse system is
-solved for the accelerations of all bodies and the constraint forces of all joints:
+Every joint, in the tree or in a loop, constrains its two bodies. One sparse system is solved for
+the accelerations of all bodies and the constraint forces of all joints:
 
     [[I, P T], [T^T P^T, 0]] [a; -lambda] = [P T_a tau - v x* I v + f_x; -Tdot^T P^T v]   (8.64)
 
-Its cost grows with the number of bodies, where that of joint-space methods grows with the length
-of chains and loops as well. It runs on the model's data: nothing is traced or compiled. Bodies
-move in their own coordinates and each joint's equations are written in its successor's frame, so
-that no precision is lost far from the base.
+Its cost grows with the number of bodies; the cost of joint-space methods also grows with the
+length of chains and loops. It runs on the model's data, without tracing or compilation. Bodies
+move in their own coordinates, and each joint's equations are in its successor's frame, so that no
+precision is lost far from the base.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from robot_dynamics.errors import require_length
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.spatial import Force, Inertia, Motion
 
-# Loops that are open further say nothing of the closed mechanism: the tolerance stays here.
+# Closure error at which the tolerance stops growing: beyond it, results do not apply to the closed
+# mechanism.
 _LOOSEST = 0.1
-# Part of a null vector below which it does not reach a constraint.
+# Entry of a null vector below which it does not involve a constraint.
 _UNTOUCHED = 1e-5
 
 
@@ -45,14 +46,14 @@ _UNTOUCHED = 1e-5
 class MaximalMotion(ConstrainedMotion):
     """Accelerations, constraint forces, and the forces transmitted by every joint.
 
-    `tolerance` and `conditioning` are, unlike those of the rank-revealing solution, in the metric
-    of inertia: the velocity that a constraint takes from its two bodies, as a part of what it
-    would take if they were free. `residual` is that of all constraints, tree joints included.
+    Unlike in the rank-revealing solution, `tolerance` and `conditioning` are in the metric of
+    inertia: the velocity that a constraint takes from its two bodies, as a share of the velocity
+    it would take from free bodies. `residual` includes all constraints, also those of tree joints.
 
     Attributes:
-        joint_forces: What each joint transmits to its successor, springs, dampers and drives
-            included, in the joint's successor frame, tree joints first (joints, 6) [N m, N].
-            Where redundant constraints leave it open it is that of the `multipliers`.
+        joint_forces: Force that each joint transmits to its successor, including springs, dampers
+            and drives, in the joint's successor frame, tree joints first (joints, 6) [N m, N].
+            With redundant constraints it follows from the `multipliers`.
         fill: Number of entries of the factors.
     """
 
@@ -74,21 +75,21 @@ def maximal_coordinate_solution(
 ) -> MaximalMotion:
     """Return accelerations and all joint forces, by the sparse matrix method.
 
-    To solve for many states of a model keep a `MaximalCoordinates` instead.
+    For many states of a model use a `MaximalCoordinates` instead.
 
     Args:
         model: The mechanism.
         q: Positions (nq,).
         qd: Velocities (nv,).
-        tau: Joint forces (nv,), friction already taken off.
+        tau: Joint forces (nv,), with friction already subtracted.
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
-        stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
-        tolerance: How strongly a constraint has to act to count, as a part of what it would act
-            on bodies that are free; from closure error and rounding by default.
-        efforts: What the drives in loop joints do (drives,) [N m or N], in the order of
-            `model.loop_drive_names`; nothing by default.
-        external: Forces on the bodies from outside, each in its body's coordinates.
+        stabilisation_time: T_stab of Baumgarte's method [s]; None for no stabilisation.
+        tolerance: Least strength of a constraint that counts, as a share of its strength on free
+            bodies; by default from closure error and rounding.
+        efforts: Efforts of the drives in loop joints (drives,) [N m or N], in the order of
+            `model.loop_drive_names`; zero by default.
+        external: External forces on the bodies, each in its body's coordinates.
 
     Raises:
         RobotDynamicsError: If a number is not finite, or a moving body has no inertia.
@@ -245,7 +246,7 @@ def _implied(idle: Array) -> list[int]:
         if size <= _UNTOUCHED:
             continue
         found.append(row)
-        # A reflection leaves one vector that ends here, and the others end before.
+        # A reflection leaves one vector that ends here; the others end before.
         mirror = ends.copy()
         mirror[0] += np.copysign(size, ends[0])
         basis = basis - np.outer(basis @ mirror, mirror) * (2.0 / (mirror @ mirror))

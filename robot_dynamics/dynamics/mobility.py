@@ -3,8 +3,8 @@
 """Mobility of a mechanism, with its redundant constraints, independent coordinates and drives.
 
 Section 8.10: the mobility is n - r, where r is the rank of the constraint Jacobian K. The rank is
-that of a matrix of ratios of distances (see `scaling`), whose entries are known as well as the
-loops are closed: what is smaller than that uncertainty is zero.
+computed from a matrix of ratios of distances (see `scaling`). The closure error limits the
+accuracy of its entries: singular values below it count as zero.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.wording import counted
 
-# Configurations nearby are this far away [rad, or lengths of the mechanism]: ranks that drop here
-# have recovered there by about as much, far above any uncertainty.
+# Distance of nearby configurations [rad, or lengths of the mechanism]: singular values that are
+# zero here are of about this size there, far above any uncertainty.
 _NEARBY = 0.05
 
 
@@ -44,18 +44,18 @@ class Mobility:
         name: The mechanism.
         n: Velocities of the spanning tree.
         constraints: Number of loop constraints, n^c.
-        rank: How many of them are independent, r.
+        rank: Number of independent constraints, r.
         mobility: n - r (8.52).
         redundant: Names of the constraints that the others imply, as "loop.direction".
         independent: Coordinates that determine the motion here, as many as the mobility.
         immobile: Coordinates that cannot move at all.
-        nearby_ranks: The ranks found at closed configurations nearby, ascending; empty where
-            none was found, as in a mechanism that cannot move.
+        nearby_ranks: Ranks at closed configurations nearby, ascending; empty if none was found, as
+            in a mechanism that cannot move.
         drives: Coordinates with a drive, and then drives in loop joints.
-        driven: How many independent motions the drives can force, rank of G_u (8.63).
+        driven: Number of independent motions that the drives can force, rank of G_u (8.63).
         closure_error: Largest closure error of the loops [m], rotations at `length`.
         tolerance: The singular value that counts as zero, from the closure error and `length`.
-        conditioning: The smallest singular value that counts as not zero; none without loops.
+        conditioning: Smallest singular value that does not count as zero; None without loops.
         length: The length [m] that makes rotations and displacements comparable.
     """
 
@@ -159,7 +159,7 @@ def mobility(
 
     Args:
         model: The mechanism.
-        closure: Gives K and the position error.
+        closure: Returns K and the position error.
         q: Positions (nq,) that close the loops.
         independent: Joints or coordinates preferred as independent ones; the rest is
             chosen by complete pivoting.
@@ -168,8 +168,8 @@ def mobility(
         loop_drives: Returns the joint forces (nv, drives) of unit efforts of drives in loop
             joints.
         length: Length [m] at which a rotation counts like a displacement.
-        samples: Number of nearby configurations that are checked.
-        seed: Of their choice.
+        samples: Number of checked nearby configurations.
+        seed: Seed of their choice.
 
     Raises:
         ArgumentError: If `q` has the wrong size or is not finite, or there are more
@@ -248,7 +248,7 @@ def _nearby_ranks(
         direction = ranked.motions @ rng.normal(size=ranked.motions.shape[1])
         step = _NEARBY * direction / max(float(np.max(np.abs(direction))), 1e-300) / scales
         moved = np.array(model.integrate(q.tolist(), step.tolist()), dtype=float)
-        # Open by as much as here is as closed as it gets.
+        # A configuration with the same closure error as here counts as closed.
         tolerance = max(1e-9, 10.0 * ranked.closure_error / ranked.length)
         try:
             near = assemble(

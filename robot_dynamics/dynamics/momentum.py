@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Momentum of a mechanism: what forces between its bodies cannot change (Example 9.3)."""
+"""Momentum of a mechanism, which internal forces do not change (Example 9.3)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def passive_forces(
     parameters: Parameters,
     q: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
-    """Return the joint forces (nv,) that springs, and dampers of loop joints, amount to (8.28).
+    """Return the joint forces (nv,) of springs, and of dampers in loop joints (8.28).
 
     With `model.joint_friction` also damping and friction of tree joints, and friction of loop
     joints.
@@ -42,8 +42,8 @@ def passive_forces(
         v: Velocities of the bodies, in body coordinates.
         qd: Velocities of the joints (nv,).
         parameters: The placements of the loop joints.
-        q: Positions (nq,); needed only where there are springs in joints of the tree, or where a
-            motion subspace depends on them.
+        q: Positions (nq,); needed only with springs in joints of the tree, or if a motion subspace
+            depends on them.
 
     Raises:
         RobotDynamicsError: If a joint of the tree has a spring but there are no positions.
@@ -83,7 +83,8 @@ def spring_energies(
 ) -> list[Scalar]:
     """Return the energy ½ k (x - x0)^2 of the springs in all joints [J], by bodies.
 
-    Those of loop joints are with their successors, or their predecessors if those are the world.
+    Springs of loop joints count with their successors, or with their predecessors if those are the
+    world.
 
     Args:
         model: The mechanism.
@@ -178,7 +179,7 @@ def _energy(
 def _pulls(
     stiffness: Sequence[float], coordinates: Sequence[Scalar], rest: Sequence[float]
 ) -> list[Scalar]:
-    """Return -k (x - x0) for each coordinate; 0.0 where there is no spring."""
+    """Return -k (x - x0) for each coordinate; 0.0 without a spring."""
     return [
         (x - x0) * -k if k else 0.0 for k, x, x0 in zip(stiffness, coordinates, rest, strict=True)
     ]

@@ -39,7 +39,8 @@ class PositionLimits:
         pairs = [*zip(model.q_slices, model.v_slices, strict=True)]
         plain = [(q, v) for q, v in pairs if q.stop - q.start == v.stop - v.start]
         self._turned = [(q, v) for q, v in pairs if q.stop - q.start != v.stop - v.start]
-        # A quaternion is made a rotation vector where that has bounds alone: it takes a while.
+        # A quaternion is converted to a rotation vector only if that has bounds, because it takes
+        # time.
         self._limited = [(q, v) for q, v in self._turned if self._bounded[v].any()]
         self._plain_q, self._plain_v = (
             np.array([i for at in each for i in range(at.start, at.stop)], dtype=np.intp)
@@ -51,7 +52,7 @@ class PositionLimits:
         return self._values(q, self._turned)
 
     def _values(self, q: Array, turned: Sequence[tuple[slice, slice]]) -> Array:
-        """Return the coordinates (nv,), zero for joints with a quaternion that are not given."""
+        """Return the coordinates (nv,), zero for other joints with a quaternion."""
         result = np.zeros(self.model.nv)
         result[self._plain_v] = q[self._plain_q]
         for at_q, at_v in turned:

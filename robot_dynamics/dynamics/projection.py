@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closing loops again by the smallest motion in the metric of H: for positions and velocities.
+"""Projection of positions and velocities onto closed loops, in the metric of H.
 
-Constraints on velocities alone have no position error. They are left out where positions are
-projected: to hold them at zero would forbid the smallest correction, and none at all might be left
-where such a constraint meets one on positions.
+Velocity-only constraints have no position error. They are omitted when positions are projected:
+holding them would exclude the smallest correction, and in combination with position constraints
+possibly every correction.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from robot_dynamics.spatial import Scalar
 def position_correction(
     terms: ClosedLoopTerms, factors: ConstraintFactors, holonomic: Sequence[bool]
 ) -> list[Scalar]:
-    """Return the step (nv,) that takes the position errors off, -H^-1 K^T (K H^-1 K^T)^-1 delta.
+    """Return the step (nv,) that removes the position errors, -H^-1 K^T (K H^-1 K^T)^-1 delta.
 
     Args:
         terms: H, K and the errors at the state.
-        factors: Those of all constraints, of use where all are on positions.
+        factors: Factors of all constraints; used if all are on positions.
         holonomic: Which constraints are on positions.
     """
     if all(holonomic):

@@ -17,10 +17,10 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 
-# Of rows that are scaled to size one: far above rounding, far below what anyone could measure.
+# Tolerance of rows scaled to size one: far above rounding, far below any measurement.
 TOLERANCE = 1e-10
-# Of proximal iterations, where numbers are about one. DAQP's own choice takes more iterations than
-# it admits where contacts bear bodies of very different mass.
+# Regularisation of proximal iterations, for numbers of about one. DAQP's own value takes more
+# iterations than it allows if contacts carry bodies of very different mass.
 _PROXIMAL = 1e-6
 # Exit flags of DAQP.
 _NOTHING_WITHIN, _NO_LEAST = -1, -3
@@ -30,7 +30,7 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
     """Return the point of `lower <= rows x <= upper` whose first entries are nearest to a goal.
 
     Args:
-        goal: Wished values (k,) of the first entries of x; the others are free and cost nothing.
+        goal: Desired values (k,) of the first entries of x; the others have no cost.
         rows: (m, n) with n >= k; entries of about one.
         lower: (m,), or -inf.
         upper: (m,), or inf.
@@ -44,7 +44,7 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
     count, goals = rows.shape[1], len(goal)
     slope = np.zeros(count)
     slope[:goals] = -goal
-    # Entries that cost nothing make the problem semidefinite: then with proximal iterations.
+    # Entries without cost make the problem semidefinite: it needs proximal iterations.
     found = _minimum(
         "bounds on efforts and forces",
         _hessian(count, goals).copy(), slope, rows, lower, upper, -1.0 if goals < count else 0.0,
@@ -56,8 +56,9 @@ class Minimum(NamedTuple):
     """The solution of a quadratic program.
 
     Attributes:
-        x: Where it is (n,).
-        multipliers: Of each row (m,): positive at its upper bound, negative at its lower one.
+        x: Minimiser (n,).
+        multipliers: Multiplier of each row (m,): positive at its upper bound, negative at its
+            lower one.
     """
 
     x: Array
@@ -75,7 +76,7 @@ def minimum_within(P: Array, p: Array, rows: Array, lower: Array, upper: Array) 
         upper: (m,), or inf.
 
     Returns:
-        The minimum, or None if nothing is within the bounds or there is no least value.
+        The minimum, or None if no point is within the bounds or the problem is unbounded.
 
     Raises:
         RobotDynamicsError: If there is no solver, or it gave up.
@@ -109,7 +110,7 @@ def _minimum(
 
 @cache
 def _hessian(count: int, goals: int) -> Array:
-    """Return that of half the squared distance in the first entries (count, count)."""
+    """Return the Hessian of half the squared distance in the first entries (count, count)."""
     return np.diag(np.where(np.arange(count) < goals, 1.0, 0.0))
 
 

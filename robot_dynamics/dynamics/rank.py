@@ -28,15 +28,15 @@ from robot_dynamics.dynamics.scaling import (
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 
-#: A gap of e lengths turned singular values that should be zero into 4 e at most, over linkages
-#: whose weakest constraint was above 0.02. It displaces coordinates by the gap over the weakest
+#: For linkages whose weakest constraint is above 0.02, a gap of e lengths turns singular values
+#: that should be zero into 4 e at most. A gap displaces coordinates by the gap over the weakest
 #: constraint, so that weaker ones may need more.
 MARGIN = 100.0
-#: Constraints that act by more than a hundredth of the others' are never taken for redundant,
-#: however far loops are open.
+#: Constraints with more than a hundredth of the others' strength never count as redundant, for any
+#: closure error.
 LARGEST_TOLERANCE = 1e-2
-#: Openings beyond this part of the length say nothing of the closed mechanism: they may make up
-#: constraints of nearly the largest tolerance.
+#: Results at a closure error above this share of the length do not apply to the closed mechanism:
+#: it can simulate constraints of nearly the largest tolerance.
 LARGEST_OPENING = 1e-3
 
 
@@ -49,13 +49,13 @@ class ConstraintRank:
     Attributes:
         rank: Number of independent constraints, r.
         names: A name for each constraint, as "loop.direction" (n^c,).
-        row_scales: What makes rows displacements (n^c,) [m/rad, 1].
-        column_scales: What makes coordinates displacements (nv,) [m/rad, 1].
-        U: Orthonormal columns (n^c, r): which combinations of the constraints act.
-        s: How strongly they act (r,), descending.
-        V: Orthonormal columns (nv, r): which scaled velocities they forbid.
-        motions: Orthonormal columns (nv, nv - r): the scaled velocities that are free.
-        idle: Orthonormal columns (n^c, n^c - r): combinations of multipliers that do nothing.
+        row_scales: Scales that convert rows to displacements (n^c,) [m/rad, 1].
+        column_scales: Scales that convert coordinates to displacements (nv,) [m/rad, 1].
+        U: Orthonormal columns (n^c, r): independent combinations of the constraints.
+        s: Their strengths (r,), descending.
+        V: Orthonormal columns (nv, r): scaled velocities that they block.
+        motions: Orthonormal columns (nv, nv - r): free scaled velocities.
+        idle: Orthonormal columns (n^c, n^c - r): combinations of multipliers without effect.
         closure_error: Largest closure error of the loops [m], rotations at `length`.
         tolerance: The singular value that counts as zero, from closure error, rounding and length.
         length: The length [m] that makes rotations and displacements comparable.
@@ -76,7 +76,7 @@ class ConstraintRank:
 
     @property
     def smallest(self) -> float | None:
-        """The smallest singular value that counts as not zero; none without constraints."""
+        """Smallest singular value that does not count as zero; None without constraints."""
         return float(self.s[-1]) if self.rank else None
 
     @property
@@ -142,17 +142,16 @@ def constraint_rank(
     length: float | None = None,
     rank: int | None = None,
 ) -> ConstraintRank:
-    """Return the rank of the constraints, and the bases that go with it.
+    """Return the rank of the constraints, with its bases.
 
     Args:
         model: The mechanism.
         K: Constraint Jacobian (n^c, nv).
-        error: Position error (n^c,) of the loops [rad, m]; closed without it.
-        q: Positions (nq,), which matter to rounding where joints slide far.
+        error: Position error (n^c,) of the loops [rad, m]; zero by default.
+        q: Positions (nq,), which affect rounding if joints slide far.
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
-        rank: The rank, if it is known from a state nearby where the loops are closed better. It
-            is an upper bound.
+        rank: Rank at a nearby state with a smaller closure error, if known; an upper bound.
 
     Raises:
         RobotDynamicsError: If a number is not finite.
@@ -185,15 +184,15 @@ def rank_tolerance(
 
     Args:
         model: The mechanism.
-        gap: What the loops are open by [m], rotations at `length`.
+        gap: Closure error of the loops [m], rotations at `length`.
         strongest: The largest singular value of J.
         length: Length [m] at which a rotation counts like a displacement.
         q: Positions (nq,) of joints that may slide far.
     """
     far = 0.0 if q is None else _slid(model, q, length)
-    # Entries of J are sums of distances up to the reach, even where they cancel.
+    # Entries of J are sums of distances up to the reach, even if they cancel.
     rounding = np.finfo(float).eps * model.nv * max((model_reach(model) + far) / length, strongest)
-    # Rounded frames tilt axes by as much wherever the loops happen to be closed.
+    # Rounded frames tilt axes by as much at every closed configuration.
     tilt = closing_tolerance(model) if model.precision else 0.0
     open_by = min(max(MARGIN * gap / length, tilt), LARGEST_TOLERANCE)
     return float(open_by + MARGIN * rounding)
@@ -203,7 +202,7 @@ def _slid(model: Model, q: Array, length: float) -> float:
     """Return the largest displacement by a joint [m], rotations at `length`."""
     columns, largest = coordinate_scales(model, length), 0.0
     for at_q, at_v in zip(model.q_slices, model.v_slices, strict=True):
-        # Quaternions are of unit length: what is larger in their company is a translation.
+        # Quaternions are of unit length: larger entries beside them are translations.
         scale = columns[at_v] if at_q.stop - at_q.start == len(columns[at_v]) else 1.0
         largest = max(largest, float(np.max(np.abs(q[at_q] * scale), initial=0.0)))
     return largest

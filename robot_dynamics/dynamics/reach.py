@@ -76,7 +76,7 @@ def _origin(X: Transform) -> Array:
 def _slack(
     model: Model, body: int, limits: PositionLimits, q: Array, free: NDArray[np.bool_]
 ) -> float:
-    """Return how far a tree joint can take its frames' origins apart [m]."""
+    """Return the largest distance between the origins of a tree joint's frames [m]."""
     joint, at = model.bodies[body].joint, model.v_slices[body]
     if _origins_meet(joint.type):
         return 0.0

@@ -1,16 +1,15 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closed-loop forward dynamics when constraints depend on one another, or may do.
+"""Closed-loop forward dynamics with constraints that are, or may be, redundant.
 
 Decisions about rank depend on numbers, so this is NumPy code on top of the traced terms. The
-accelerations are unique whatever the rank; the multipliers returned are those of minimum norm, and
-both the constraints that the others already imply and the multipliers that nothing determines are
-named.
+accelerations are unique for any rank. The returned multipliers are those of minimum norm;
+redundant constraints and undetermined multipliers are named.
 
 With J = U S V^T, the constraints as ratios of distances (see `rank`), K qdd = k says that
 V^T x = S^-1 U^T (scaled k) for the scaled accelerations x. These r equations are as well
-conditioned as the inertia allows, however nearly the constraints depend on one another: the
-singular values are divided by once, and never squared as in K H^-1 K^T.
+conditioned as the inertia allows, also for nearly dependent constraints: singular values divide
+once, and are not squared as in K H^-1 K^T.
 """
 
 from __future__ import annotations
@@ -29,23 +28,22 @@ from robot_dynamics.model import Model
 
 @dataclass(frozen=True)
 class ConstrainedMotion:
-    """Accelerations of a closed-loop system, and which constraint forces are determined.
+    """Accelerations of a closed-loop system, constraint forces, and whether they are determined.
 
     Attributes:
         qdd: Accelerations (nv,); unique.
-        multipliers: Constraint forces lambda (n^c,) in the directions of T [N m, N]. Where they
-            are not unique they are those with the least sum of squares, moments divided by
-            `length` and so counted as forces [N].
+        multipliers: Constraint forces lambda (n^c,) in the directions of T [N m, N]. If they are
+            not unique, they have the least sum of squares, with moments divided by `length`.
         rank: Number of independent constraints.
         redundant: Names of the constraints that the others imply, as "loop.direction".
-        determined: For each multiplier whether it is unique (n^c,).
-        undetermined: Names of the constraints whose multipliers are not: they can be traded
-            against one another without any effect on the motion.
-        residual: Largest entry of K qdd - k that is left [rad/s^2, m/s^2].
+        determined: Whether each multiplier is unique (n^c,).
+        undetermined: Names of the constraints whose multipliers are not unique: changes of these
+            do not affect the motion.
+        residual: Largest entry of K qdd - k [rad/s^2, m/s^2].
         closure_error: Largest closure error of the loops [m], rotations at `length`.
-        tolerance: How strongly a constraint has to act to count, as a ratio of distances; from
+        tolerance: Least strength of a constraint that counts, as a ratio of distances; from
             closure error, rounding and `length` (see `dynamics.rank`).
-        conditioning: How strongly the weakest one acts that counts; none without constraints.
+        conditioning: Strength of the weakest constraint that counts; None without constraints.
         length: The length [m] that makes moments and forces, rotations and displacements
             comparable.
     """
@@ -74,8 +72,8 @@ def rank_revealing_solution(
 ) -> ConstrainedMotion:
     """Solve `[[H, K^T], [K, 0]] [qdd; -lambda] = [force; k]` at any rank of K.
 
-    Where the loops are open by a little, constraints that depend on one another when closed
-    contradict each other by as little: they are then satisfied in the least-squares sense.
+    With a small closure error redundant constraints contradict each other slightly: they are then
+    satisfied in the least-squares sense.
 
     Args:
         model: The mechanism, for the names of its constraints.
@@ -97,7 +95,7 @@ def rank_revealing_solution(
             "inertia."
         ) from error
     ranked = constraint_rank(model, K) if ranked is None else ranked
-    # B qdd = b holds the constraints, without their noise; in the metric of H its rows are Y.
+    # B qdd = b are the constraints without noise; in the metric of H its rows are Y.
     B = ranked.V.T * ranked.column_scales
     b = ranked.U.T @ (ranked.row_scales * k) / ranked.s
     Y = solve_triangular(lower, B.T, lower=True)
@@ -115,7 +113,7 @@ def rank_revealing_solution(
 def motion_of(
     ranked: ConstraintRank, K: Array, k: Array, qdd: Array, multipliers: Array
 ) -> ConstrainedMotion:
-    """Return accelerations and multipliers with what is known of the constraints."""
+    """Return accelerations and multipliers with the facts about the constraints."""
     return ConstrainedMotion(
         qdd=qdd,
         multipliers=multipliers,
@@ -139,7 +137,7 @@ def least_multipliers(ranked: ConstraintRank, force: Array) -> Array:
         force: Constraint forces (..., nv) at the joints; parts that no constraint can exert are
             left out.
     """
-    # J^T mu = scaled force with J = U S V^T; combinations outside of U do nothing.
+    # J^T mu = scaled force with J = U S V^T; combinations outside U have no effect.
     of_rows = (force / ranked.column_scales) @ ranked.V / ranked.s
     return np.asarray(ranked.row_scales * (of_rows @ ranked.U.T))
 

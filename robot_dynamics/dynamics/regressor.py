@@ -38,9 +38,9 @@ def inverse_dynamics_regressor(
     gravity: Vector3,
     links: Sequence[Link] | None = None,
 ) -> list[list[Scalar]]:
-    """Return Y (nv, 10 N) of `tau = Y pi`: what each parameter alone adds to the joint forces.
+    """Return the regressor Y (nv, 10 N) of `tau = Y pi`.
 
-    What is not inertia of bodies is not in it: springs, dampers, friction, rotors.
+    It does not include springs, dampers, friction and rotors.
 
     Args:
         model: The mechanism; loops are left open.
@@ -48,7 +48,7 @@ def inverse_dynamics_regressor(
         qd: Velocities (nv,).
         qdd: Accelerations (nv,).
         gravity: Acceleration of gravity.
-        links: Where the N inertias are, and in whose frames; those of the bodies by default.
+        links: Links in whose frames the N inertias are; by default those of the bodies.
     """
     Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, gravity, q)
@@ -60,7 +60,7 @@ def inverse_dynamics_regressor(
         X = link.placement
         v_l, a_l = X * v[link.body], X * a[link.body]
         for unit in _UNITS:
-            # Table 5.1 with one parameter alone: f = I a + v x* I v, handed on to the base.
+            # Table 5.1 with one parameter alone: f = I a + v x* I v, propagated to the base.
             f = X.inverse_times(unit * a_l + v_l.cross_force(unit * v_l))
             tau: list[Scalar] = [0.0] * model.nv
             at = link.body
@@ -78,11 +78,11 @@ def regressor_columns(
     qdd: Sequence[Scalar],
     gravity: Vector3,
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
-    """Return S (nv, 6) and forces (10 N, 6) in base coordinates, of which Y is made.
+    """Return S (nv, 6) and forces (10 N, 6) in base coordinates, the factors of Y.
 
-    The entry of a joint and of a parameter of a body that the joint moves is the product of S and
-    the force that the body with this parameter alone needs; other entries are zero. Arguments are
-    those of `inverse_dynamics_regressor`.
+    The entry of a joint and a parameter of a body that the joint moves is the product of S and the
+    force on the body with this parameter alone; other entries are zero. Arguments are those of
+    `inverse_dynamics_regressor`.
     """
     Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
     X0 = body_transforms(model, Xup)
@@ -101,7 +101,7 @@ def regressor_columns(
 def energy_regressor(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], gravity: Vector3
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return what each parameter adds to the kinetic and the potential energy (10 N each).
+    """Return the contribution of each parameter to kinetic and potential energy (10 N each).
 
     Args:
         model: The mechanism.

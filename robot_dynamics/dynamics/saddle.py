@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sparse systems `[[M, K^T], [K, 0]] [a; -lambda] = [f; k]` whose rows may depend on each other.
 
-A sparse factorisation needs a matrix of full rank. Some rows, the soft ones, are therefore given
-a little compliance, -eps on the diagonal, and what it does to the solution is taken out again by
-proximal iterations with the same factors: each shrinks what is left of a direction in which the
-constraints act with strength s^2 by eps / (eps + s^2). Directions in which they hardly
-act are found by letting the same iterations work on random vectors: these are what is left. How
-strongly they do act is then known to rounding: it is the size of K^T times each of them. Those
-that count are taken out of K and enforced by themselves, as rows of size one.
+A sparse factorisation needs a matrix of full rank. Some rows, the soft ones, therefore get a small
+compliance, -eps on the diagonal. Proximal iterations with the same factors remove its effect: each
+reduces the error along a direction in which the constraints have strength s^2 by the factor eps /
+(eps + s^2). Directions in which they hardly act are found by the same iterations on random
+vectors, which converge to them. Their strength is then known to rounding: it is the size of K^T
+times each of them. Those that count are removed from K and enforced separately, as rows of size
+one.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from scipy.sparse.linalg import splu
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 
-# Root of the compliance where M and the rows of K are scaled to size one. A smaller one leaves
-# more of the rounding of the factors, 1e-16 over its square, where no constraint acts: at 3e-7
-# what refinement leaves is rounding of the result.
+# Root of the compliance, with M and the rows of K scaled to size one. A smaller one leaves more
+# rounding of the factors, 1e-16 over its square, in directions without constraints: at 3e-7
+# refinement still reaches rounding of the result.
 _SOFTEST = 3e-7
-# A constraint counts that acts by more than rounding of sums of a few terms.
+# A constraint counts if it is stronger than rounding of sums of a few terms.
 SMALLEST_TOLERANCE = 1e-13
 _ITERATIONS = 60
-# Each sweep damps what acts by eps / (eps + s^2) in the vectors that look for what does not.
+# Each sweep damps directions of strength s^2 by eps / (eps + s^2) in the search vectors.
 _SWEEPS, _BATCH = 3, 128
-# With a larger share constraints hardly act: what sweeps leave of the others is then rounding.
+# With a larger share constraints hardly act: the sweeps reduce the others to rounding.
 _HARDLY = 1e-3
 _EXACT = 4.0 * np.finfo(float).eps
-# Refinement that leaves more than this part of the right-hand side has solved nothing.
+# Residual of refinement, as a share of the right-hand side, above which the solution failed.
 _WORTHLESS = 1e-3
 _SINGULAR = "the equations of motion of all bodies are singular: a moving body has no inertia."
 
@@ -41,11 +41,13 @@ class SaddlePoint:
     """The factors of a saddle-point matrix, and the null space of its soft rows.
 
     Attributes:
-        tolerance: How strongly a constraint has to act to count, as a part of what it would act
-            on bodies that are free.
-        weakest: About how strongly the weakest one acts that counts; none without soft rows.
+        tolerance: Least strength of a constraint that counts, as a share of its strength on free
+            bodies.
+        weakest: Approximate strength of the weakest constraint that counts; None without soft
+            rows.
         null_space: Multipliers (rows, nullity) that affect no acceleration, to the tolerance.
-        idle: Those of the soft rows, divided by their weights (soft, nullity); orthonormal.
+        idle: Entries of the soft rows in it, divided by their weights (soft, nullity);
+            orthonormal.
     """
 
     def __init__(
@@ -56,17 +58,16 @@ class SaddlePoint:
         Args:
             M: Symmetric (n, n); positive definite on the null space of K.
             K: Rows of constraints (rows, n). The first are hard and must be independent.
-            weights: For each of the soft rows, which are the last, what makes it comparable with
-                the others (soft,): lengths for rotations.
-            tolerance: How strongly a constraint has to act to count.
+            weights: Scales of the soft rows, which are the last (soft,): lengths for rotations.
+            tolerance: Least strength of a constraint that counts.
 
         Raises:
-            RobotDynamicsError: If the matrix is singular all the same.
+            RobotDynamicsError: If the matrix is still singular.
         """
         self._n, self._soft = M.shape[0], len(weights)
         diagonal = M.diagonal()
         known = diagonal > 0.0
-        # Bodies without inertia are scaled as the others.
+        # Bodies without inertia are scaled like the others.
         typical = float(np.median(diagonal[known])) if known.any() else 1.0
         self._D = 1.0 / np.sqrt(np.where(known, diagonal, typical))
         K = K @ diags(self._D)
@@ -92,7 +93,7 @@ class SaddlePoint:
         self._combinations = self.null_space
         if self._soft:
             self._find_null_space()
-        # What a force along each direction does to bodies subject to the other constraints.
+        # Effect of a force along each direction on bodies subject to the other constraints.
         pushes = np.vstack([self._directions, 0.0 * self._combinations])
         responses = [self._refined(push) for push in pushes.T]
         self._response = np.reshape(responses, pushes.T.shape).T
@@ -109,7 +110,8 @@ class SaddlePoint:
         that are not unique are those of least norm, divided by the weights of their rows.
 
         Raises:
-            RobotDynamicsError: If the solution is worthless, since the matrix is all but singular.
+            RobotDynamicsError: If the solution is inaccurate because the matrix is nearly
+                singular.
         """
         b = np.concatenate([self._D * f, self._R * k])
         x = self._refined(self._consistent(b))
@@ -128,14 +130,14 @@ class SaddlePoint:
     def _refined(self, b: Array) -> Array:
         """Return accelerations and negative multipliers, scaled, for a scaled right-hand side.
 
-        Directions in which soft rows hardly act are left alone.
+        Directions in which soft rows hardly act are not changed.
         """
         x, left, size, slack = np.zeros_like(b), b, np.inf, np.inf
         for _ in range(_ITERATIONS):
             step = self._factors.solve(left)
             remaining = self._consistent(b - self._exact @ (x + step))
             after = float(np.max(np.abs(remaining), initial=0.0))
-            # Multipliers of weak constraints are large; whether these are met shows here.
+            # Multipliers of weak constraints are large; this shows whether these are satisfied.
             open_by = float(np.max(np.abs(remaining[self._n :]), initial=0.0))
             if not (after < 0.9 * size or open_by < 0.9 * slack):
                 break  # rounding is all that is left, or nothing helps
@@ -160,8 +162,8 @@ class SaddlePoint:
     def _find_null_space(self) -> None:
         """Find multipliers that affect no acceleration, by iteration on random vectors.
 
-        What is found is removed from the next vectors; the search ends when one of the vectors has
-        an effect.
+        Directions found are removed from the next vectors; the search ends when a vector has an
+        effect.
         """
         soft = self._soft
         random = np.random.default_rng(0)
@@ -194,8 +196,8 @@ class SaddlePoint:
     def _sort_out(self, full: Array) -> None:
         """Separate orthonormal multipliers (rows, d) without effect from those with a small one.
 
-        Where K^T times one of them is of size s, K a = k says that the part of a along it is that
-        multiplier's part of k over s: s is divided by once.
+        If K^T times one of them has size s, K a = k gives the part of a along it as that
+        multiplier's part of k over s: s divides once.
         """
         Q, upper = np.linalg.qr(self._exact[self._n :, : self._n].T @ full)
         along, sizes, turn = np.linalg.svd(upper)

@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One length for mixed units: rotations count like the displacements they cause at that distance.
+"""Scaling of mixed units by one length: rotations count as displacements at that distance.
 
-Norms and ranks of a constraint Jacobian mean nothing while metres and radians stand side by side.
-With rows and columns of rotations scaled by a length of the mechanism its entries are ratios of
-distances, and results depend neither on the unit of length nor on the size of the mechanism.
+Norms and ranks of a constraint Jacobian have no meaning with mixed metres and radians. With rows
+and columns of rotations scaled by a length of the mechanism, its entries are ratios of distances,
+and results depend neither on the unit of length nor on the size of the mechanism.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from robot_dynamics.model.typical_length import typical_length
 CLOSED = 1e-9
 #: More is not put down to rounding: numbers with four digits leave less.
 LARGEST_ROUNDING = 1e-4
-# Units of the last decimal: each placement around a loop may be off by half of one.
+# Units of the last decimal: each placement around a loop can be wrong by half of one.
 _ROUNDED_PLACEMENTS = 10.0
 
 _DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
@@ -36,11 +36,10 @@ def model_length(model: Model) -> float:
 
 
 def closing_tolerance(model: Model) -> float:
-    """Return the gap that counts as closed, as a part of the length of a typical link.
+    """Return the gap that counts as closed, as a share of the length of a typical link.
 
-    It is far above rounding, and far below what a mechanism that does not close leaves. Numbers of
-    a file are rounded, and loops with more constraints than motions then stay open by some of
-    their last decimals.
+    It is far above rounding, and far below the gap of a mechanism that does not close. Numbers in
+    files are rounded, and overconstrained loops then close only to their last decimals.
     """
     unit = model.precision * max(1.0, 1.0 / model_length(model))
     return float(np.clip(_ROUNDED_PLACEMENTS * unit, CLOSED, LARGEST_ROUNDING))
@@ -63,12 +62,12 @@ def model_reach(model: Model) -> float:
 
 
 def constraint_scales(model: Model, length: float) -> Array:
-    """Return what makes each row (n^c,) of K a displacement: `length` for rotations, else 1."""
+    """Return the scales of rows of K (n^c,) as displacements: `length` for rotations, else 1."""
     return np.where(model.turning_constraints, length, 1.0)
 
 
 def coordinate_scales(model: Model, length: float) -> Array:
-    """Return what makes velocities (nv,) comparable: `length` for rotations, else 1."""
+    """Return the scales of comparable velocities (nv,): `length` for rotations, else 1."""
     return np.where(model.turning_freedoms, length, 1.0)
 
 
@@ -105,7 +104,7 @@ def coordinates_of(model: Model, name: str) -> list[int]:
 
 
 def constraint_groups(model: Model) -> list[tuple[str, slice]]:
-    """Return the rows of each loop joint by its name, and each row beyond those by its own."""
+    """Return the rows of each loop joint by its name, and every other row by its own name."""
     groups, start = [], 0
     for loop in model.loops:
         groups.append((loop.name, slice(start, start + len(loop.type.rows))))

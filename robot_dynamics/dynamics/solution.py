@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The methods of solving closed-loop dynamics (section 8.5) by name, and an automatic choice.
 
-All solve the same equations with the same notion of rank, and return the same accelerations and
-the same multipliers, those of least norm where constraints are redundant.
+All solve the same equations with the same definition of rank, and return the same accelerations
+and multipliers, of least norm with redundant constraints.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AUTO = "auto"
 MAXIMAL = "maximal coordinates"
 #: The methods that start from H, C, K and k.
 OF_TERMS = (AUTO, DIRECT, MULTIPLIERS_FIRST, INDEPENDENT_FIRST)
-#: All methods, with the one that never makes H (see `maximal_coordinates`).
+#: All methods, including the one that does not compute H (see `maximal_coordinates`).
 METHODS = (*OF_TERMS, MAXIMAL)
 
 
@@ -54,13 +54,13 @@ def solution(
         force: tau - C (nv,).
         K: Constraint Jacobian (n^c, nv).
         k: Right-hand side (n^c,), stabilisation included.
-        method: One of `OF_TERMS`. "auto" takes multipliers first, or independent accelerations
-            first where H is singular because parts have no inertia.
+        method: One of `OF_TERMS`. "auto" solves for multipliers first, or for independent
+            accelerations first if H is singular because parts have no inertia.
 
     Raises:
         UnknownNameError: If there is no such method.
-        RobotDynamicsError: If a number is not finite, or the method needs inertia where there is
-            none.
+        RobotDynamicsError: If a number is not finite, or a part without inertia needs another
+            method.
     """
     if method not in OF_TERMS:
         raise UnknownNameError("method", method, OF_TERMS)

@@ -16,13 +16,13 @@ from robot_dynamics.model import WORLD
 def solve_outwards(parent: NDArray[np.intp], steps: Array, own: Array) -> Array:
     """Return x with `x_i = steps_i x_parent(i) + own_i`; x is zero on the base.
 
-    It is the solution of a sparse triangular system. Elimination from the base outwards fills
-    nothing in, so that it costs as much as there are bodies, in compiled code.
+    It is the solution of a sparse triangular system. Elimination from the base outwards has no
+    fill-in, so that its cost is proportional to the number of bodies, in compiled code.
 
     Args:
         parent: Index of each body's parent (N,), smaller than its own; WORLD for none.
-        steps: From each parent to the body (N, n, n); not looked at where there is no parent.
-        own: What each body adds (N, n, m).
+        steps: Matrices from each parent to the body (N, n, n); ignored without a parent.
+        own: Contribution of each body (N, n, m).
     """
     bodies, n, m = own.shape
     if bodies == 0:

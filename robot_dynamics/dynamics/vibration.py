@@ -3,9 +3,9 @@
 """Small vibrations about an equilibrium: its search, natural frequencies, modes and poles.
 
 Near an equilibrium the equation of motion is H x'' + D x' + S x = 0. Stiffness S is the derivative
-of what is out of balance, C - tau - K^T lambda, by the positions: springs, gravity, and the forces
-of closed loops, which turn with the links. It is exact: the derivatives are taken by numbers that
-carry them, not by differences. Loops leave x only the motions that keep them closed.
+of the unbalanced force, C - tau - K^T lambda, by the positions: springs, gravity, and the forces
+of closed loops, which turn with the links. It is exact: the derivatives come from dual numbers,
+not from differences. With loops, x are only the motions that keep them closed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.scalar.derivatives import directional_derivative
 
-# Forces out of balance, as a part of the largest: displacements from the equilibrium of as much.
+# Unbalanced force, as a share of the largest; the displacement from equilibrium is of this order.
 _BALANCED = 1e-9
 _ITERATIONS = 50
 
@@ -72,14 +72,13 @@ def vibrations(
     Args:
         model: The mechanism.
         q: Positions (nq,) of the equilibrium, loops closed.
-        tau: Joint forces (nv,) that hold it there, and do not change; none by default.
-        damping: Whether viscous friction of tree joints is part of D; dampers of loop joints are
-            in any case.
+        tau: Constant joint forces (nv,) of the equilibrium; zero by default.
+        damping: Whether viscous friction of tree joints is part of D; dampers of loop joints
+            always are.
 
     Raises:
         ArgumentError: If an argument does not fit.
-        RobotDynamicsError: If forces are not in balance at `q`; `equilibrium` finds where they
-            are.
+        RobotDynamicsError: If forces are not balanced at `q`; use `equilibrium` to find positions.
     """
     model = model.replace(joint_friction=False)  # D has it; Coulomb friction is not linear
     at, force = _state(model, q, tau)
@@ -94,7 +93,7 @@ def vibrations(
         D = D + np.diag(model.damping)
     N = balance.free_motions()
     H_y, S_y, D_y = (N.T @ matrix @ N for matrix in (H, S, D))
-    # Forces of loops that stay closed do no work: what is left of S is symmetric.
+    # Forces of closed loops do no work: the remaining S is symmetric.
     squares, shapes = eigh(0.5 * (S_y + S_y.T), H_y)
     rates = np.sign(squares) * np.sqrt(np.abs(squares))
     m = N.shape[1]
@@ -107,14 +106,14 @@ def vibrations(
 
 
 def equilibrium(model: Model, q: ArrayLike, tau: ArrayLike | None = None) -> Array:
-    """Return positions (nq,) near `q` where all forces are in balance, loops closed.
+    """Return equilibrium positions (nq,) near `q`, with loops closed.
 
-    By Newton's method with the exact stiffness; motions that change no force stay zero.
+    It uses Newton's method with the exact stiffness; motions that change no force stay zero.
 
     Args:
         model: The mechanism.
-        q: Where to start (nq,), loops closed or nearly so.
-        tau: Joint forces (nv,) that do not change; none by default.
+        q: Initial guess (nq,), with loops closed or nearly closed.
+        tau: Constant joint forces (nv,); zero by default.
 
     Raises:
         ArgumentError: If an argument does not fit.
@@ -131,7 +130,7 @@ def equilibrium(model: Model, q: ArrayLike, tau: ArrayLike | None = None) -> Arr
         newton = np.block([[balance.stiffness, -K.T], [K, zero]])
         wanted = -np.concatenate([balance.rest, balance.gap])
         step = np.linalg.lstsq(newton, wanted, rcond=1e-12)[0][: model.nv]
-        # Half a radian, or half of the mechanism: linear models lead no further.
+        # Half a radian, or half of the mechanism: linear models are not valid beyond.
         largest = np.max(np.abs(step), initial=0.0) / (0.5 * max(1.0, length))
         step /= max(1.0, largest)
         at = np.array(model.normalized(model.integrate(at.tolist(), step.tolist())))
@@ -159,13 +158,13 @@ class _Balance:
         self.multipliers = np.linalg.lstsq(self.K.T, self.C - tau, rcond=None)[0]
         self.rest = self.C - tau - self.K.T @ self.multipliers
         self.stiffness = self._stiffness()
-        # A force that a displacement of one would cause counts as one that acts.
+        # Forces are compared with those that a displacement of one causes.
         acting = [np.max(np.abs(part), initial=0.0) for part in (self.C, tau, self.stiffness)]
         size = max(*acting, np.finfo(float).tiny)
         self.part = float(np.max(np.abs(self.rest), initial=0.0) / size)
 
     def _stiffness(self) -> Array:
-        """Return S (nv, nv): how C - K^T lambda changes with positions, lambda kept."""
+        """Return S (nv, nv): derivative of C - K^T lambda by positions at constant lambda."""
         model, parameters = self.model, self._parameters
         multipliers, still = self.multipliers.tolist(), [0.0] * model.nv
 
@@ -183,7 +182,7 @@ class _Balance:
         return np.array(columns, dtype=float).reshape(model.nv, model.nv).T
 
     def damping(self) -> Array:
-        """Return how C changes with velocities (nv, nv): dampers of loop joints."""
+        """Return the derivative of C by velocities (nv, nv): dampers of loop joints."""
         model, q = self.model, self.q.tolist()
 
         def bias(qd: Sequence[Any]) -> list[Any]:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.connectivity import WORLD
 from robot_dynamics.model.couplings import Coupling, CouplingElement, require_terms
 from robot_dynamics.model.element_checks import require_possible
 from robot_dynamics.model.elements import (
-    Array,
     JointElement,
     LinkElement,
     LoopElement,

@@ -9,16 +9,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.couplings import CouplingElement
-from robot_dynamics.model.elements import (
-    Array,
-    JointElement,
-    Limits,
-    LinkElement,
-    LoopElement,
-    Mechanism,
-)
+from robot_dynamics.model.elements import JointElement, Limits, LinkElement, LoopElement, Mechanism
 
 FARTHEST = 1e6  # m: no part of a machine is so far from the next
 HEAVIEST = 1e9  # kg: more than any ship, and more than numbers can be computed with

@@ -12,15 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.by_value import ByValue
 from robot_dynamics.model.couplings import CouplingElement, substituted
 from robot_dynamics.model.joints import JointType, joint_type
 from robot_dynamics.wording import counted
-
-Array = NDArray[np.float64]
 
 
 def pose(translation: Iterable[float] = (0.0, 0.0, 0.0), rotation: Array | None = None) -> Array:

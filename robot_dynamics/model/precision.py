@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from robot_dynamics.model.elements import Array, Mechanism
+from robot_dynamics.arrays import Array
+from robot_dynamics.model.elements import Mechanism
 
 # Numbers with fewer digits and decimals count as exact. Angles and components of axes are rarely
 # round numbers.

@@ -35,15 +35,15 @@ class Rechoice:
 
 @dataclass
 class ChoiceOfPseudovelocities:
-    """The present choice: the object's velocities while the arms can make them all.
+    """Choice of pseudovelocities: the object's velocities while the arms can produce them all.
 
-    Where [A; B] turns badly conditioned they are chosen anew by pivoting. Where that does not
-    help, an arm is near a singularity, and joint velocities take their place until it has passed:
-    those determine the motion wherever the object's joint transmits its forces.
+    If [A; B] becomes badly conditioned, they are chosen anew by pivoting. If that does not help,
+    an arm is near a singularity, and joint velocities replace them until it has passed: these
+    determine the motion whenever the object's joint transmits its forces.
 
     Attributes:
         limit: Condition number of [A; B] from which they are chosen anew.
-        changes: What was changed, and when; the first choice is not among them.
+        changes: Changes of the choice with their times, without the first choice.
         worst: Largest condition number that was used.
     """
 
@@ -71,7 +71,7 @@ class ChoiceOfPseudovelocities:
         self, tick: int, terms: JointSpaceTerms, before: ReducedOrderTerms | None
     ) -> ReducedOrderTerms:
         free, choice = self._completed(terms)
-        # To go back takes half the limit, so that the choice does not flutter.
+        # Going back requires half the limit, so that the choice does not alternate.
         threshold = (
             0.5 * self.limit if isinstance(self._present, ConstantVelocities) else self.limit
         )

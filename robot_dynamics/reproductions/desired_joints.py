@@ -45,10 +45,10 @@ class DesiredJoints:
             terms = self._model.terms(q, still)
             task = ObjectTask.of(ReducedOrderTerms.of(terms, CompletedVelocities.chosen(terms)))
             lacking = motion.error(self._parts.poses(terms), terms.centers)
-            # What the object's joint blocks is met by closing it, not by the path.
+            # Motions that the object's joint blocks are satisfied by closing it, not by the path.
             left = np.concatenate([lacking[0], task.second @ lacking[1], terms.gap])
             size = float(np.abs(left).max())
-            # Less than a full step where far: linear for small turns only.
+            # Less than a full step if far: the error is linear for small rotations only.
             share = min(1.0, 0.5 / max(size, 1e-9))
             q = q + self._step(task, share * lacking, share * terms.gap, self._posture - q)
             if size < _CLOSED:

@@ -1,10 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two arms on a base that stands on springs and dampers: they move, and the base rings.
+"""Two moving arms on a base with springs and dampers, which vibrates.
 
 Swain and Morris, appendix C.1. The arms' torques are inverse dynamics (28), so that their angles
-are the wanted ones whatever the base does; once they stand, everything is one rigid body on the
-springs, whose natural frequencies are the generalised eigenvalues of stiffness and M_p.
+are the desired ones for any motion of the base. Once they are at rest, everything is one rigid
+body on the springs, whose natural frequencies are the generalised eigenvalues of stiffness and
+M_p.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import integrate
 
 _MASS = 250.0  # of the base [kg]
-# About and along x, y, z [N m/rad, N/m], and dampers as a part of it [s].
+# Stiffness about and along x, y, z [N m/rad, N/m]; damping over stiffness [s].
 _STIFFNESS = np.array([4e4, 5e4, 3e4, 1.2e5, 0.9e5, 2.5e5])
 _DAMPING_TIME = 4e-4
 _SWUNG = np.array([0.2, -0.5, -0.6, 0.4, -0.3, 0.2])
@@ -72,14 +73,14 @@ def closed_form(system: UnifiedSystem, joints: Array) -> Array:
 
 
 def run(quick: bool, tell: Tell) -> StudyOutcome:
-    """Swing the arms, and compare how the base rings with the linear model."""
+    """Swing the arms, and compare the vibration of the base with the linear model."""
     duration = 5.0 if quick else 12.0
     tell(0.0, "natural frequencies")
     robot = two_armed("floating", _MASS, (springs(),))
     system = unified_system(robot, TOOLS, gravity=_GRAVITY)
     model, driven = system.model, system.driven
     begin = np.concatenate([READY, MIRROR * READY])
-    # Both arms to one side: all six freedoms of the base are shaken.
+    # Both arms to one side, which excites all six freedoms of the base.
     path = smooth(0.3, _MOVE, np.concatenate([_SWUNG, _SWUNG]), begin)
     end = path(duration)[0]
     expected = closed_form(system, end)
@@ -103,7 +104,7 @@ def run(quick: bool, tell: Tell) -> StudyOutcome:
         progress=lambda time, total: tell(0.05 + 0.9 * time / total, f"{time:.1f} s"),
     )  # fmt: skip
     ringing = motion.t >= 0.3 + _MOVE
-    # Each mode is seen in its own coordinate: velocities weighed by inertia and shape.
+    # Each mode is measured in its modal coordinate: velocities weighted by inertia and shape.
     seen = linear.modes.T @ linear.inertia @ motion.qd[ringing, :6].T
     peaks = np.array(
         [peak_near(row, _INTERVAL, f) for row, f in zip(seen, linear.frequencies, strict=True)]

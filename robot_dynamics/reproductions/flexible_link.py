@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm whose link bends is turned by its hub, and rings; shaping keeps it quiet.
+"""An arm with a flexible link, turned at its hub; input shaping suppresses its vibration.
 
-Swain and Morris, appendix C.2: the link is a chain of elastic joints, which follow, and the hub is
-what is driven. The hub's torque is inverse dynamics (28), so that its angle is the wanted one
-whatever the link does.
+Swain and Morris, appendix C.2: the link is a chain of passive elastic joints, and the hub is
+driven. The hub's torque is inverse dynamics (28), so that its angle is the desired one for any
+motion of the link.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import Trajectory, integrate
 
 _LENGTH, _MASS, _STIFFNESS = 1.0, 1.0, 12.8  # [m, kg, N m^2]: its first frequency is 2 Hz
-# [s]: next to none of the first modes, which would ring for minutes; more would make the motion of
-# short segments so stiff that no explicit scheme could follow.
+# Damping [s]: almost zero for the first modes, which would vibrate for minutes; more would make
+# short segments too stiff for an explicit scheme.
 _DAMPING_TIME = 2e-5
 _ANGLE, _SLEW_TIME = np.radians(30.0), 0.5  # [rad, s]
 _INTERVAL = 0.005  # between outputs [s]
@@ -187,7 +187,7 @@ def run(quick: bool, tell: Tell) -> StudyOutcome:
 
 
 def _deflection(system: UnifiedSystem, q: Array) -> Array:
-    """Return how far the tip is from where a rigid link would have it (m,) [m]."""
+    """Return the deflection of the tip from that of a rigid link (m,) [m]."""
     tips = Robot(system.model).pose("beam_tip", q)[:, :2, 3]
     return np.asarray(-np.sin(q[:, 0]) * tips[:, 0] + np.cos(q[:, 0]) * tips[:, 1])
 

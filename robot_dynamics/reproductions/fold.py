@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms of seven joints carry an object and fold it, with a chosen force in its joint.
 
-Two rods with a ball between them, and a pair of pliers. Unseren's architecture, with what
-redundant arms need beyond the report: velocities of joints beside the object's, and a posture.
+Two rods with a ball between them, and a pair of pliers. Unseren's architecture, extended for
+redundant arms: joint velocities in addition to the object's, and a posture.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell
 from robot_dynamics.robot import Robot
 
 _PERIOD = 1e-3  # [s]
-# What a wrong weight does to the motion is taken away by an integral term.
+# An integral term removes the effect of a wrong weight on the motion.
 _SETTINGS = ReproductionSettings(position_integral=6e4)
 _LIMITS = dict(zip(FIGURES, (1.0, 3.0, 0.05, 0.5, 1.0), strict=True))
 _PERFECT_LIMITS = dict(zip(FIGURES, (1e-3, 1e-3, 2e-3, 1e-3, 0.02), strict=True))
@@ -42,16 +42,16 @@ _PERFECT_LIMITS = dict(zip(FIGURES, (1e-3, 1e-3, 2e-3, 1e-3, 0.02), strict=True)
 
 @dataclass(frozen=True)
 class _Task:
-    """What is done with an object.
+    """Task with an object.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         setting: Arms and object.
         first: Path of the first part.
-        second: Of the second relative to it.
-        forces: Values of the force in the joint, each with when it is to be reached [s]; smooth
-            between them.
-        labels: What the components are.
+        second: Path of the second relative to it.
+        forces: Values of the force in the joint, each with the time at which it is reached [s];
+            smooth between them.
+        labels: Names of its components.
     """
 
     name: str
@@ -114,7 +114,7 @@ def _pliers() -> _Task:
 
 
 def run(quick: bool, tell: Tell) -> StudyOutcome:
-    """Carry and fold both objects, with a perfect model and with one that is wrong."""
+    """Carry and fold both objects, with a perfect and with a wrong model."""
     tell(0.0, "compiling")
     tasks = (_rods(), _pliers())
     records: dict[str, dict[str, JointedRecord]] = {}
@@ -160,7 +160,8 @@ def run(quick: bool, tell: Tell) -> StudyOutcome:
 def _run(task: _Task, wrong: bool, quick: bool, tell: Any) -> JointedRecord:
     setting = task.setting
     system, start = setting.system, setting.start
-    # The whole object is thought a fifth heavier than it is, and the arms a twentieth lighter.
+    # The model of the object is a fifth heavier than the object, that of the arms a twentieth
+    # lighter.
     bodies = len(system.model.bodies)
     believed = scaled(setting, [0.95] * bodies, [1.2] * 2) if wrong else system
     true, model = JointSpaceModel(system), JointSpaceModel(believed)
@@ -186,7 +187,7 @@ def _draw_arms(ax: Any, task: _Task, record: JointedRecord) -> None:
         q = record.positions[tick]
         last = number == len(ticks) - 1
         shade = 0.25 + 0.75 * number / (len(ticks) - 1)
-        # Each part from its tool through the joint, and as far on as pliers go.
+        # Each part from its tool through the joint, to the end of the pliers.
         joint = record.pose[tick][0][:3, 3]
         for side, color, k in (("left", BLUE, 0), ("right", ORANGE, 1)):
             names = [f"{side}_link{i}" for i in range(1, 8)] + [f"{side}_tool"]

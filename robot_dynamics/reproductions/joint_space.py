@@ -71,12 +71,13 @@ class JointSpaceTerms:
     def joint_motions(self) -> Array:
         """Motions (6, f) that the object's joint allows the second part, about `point`.
 
-        Relative to the first part, in world axes, columns of unit length: what does no work on the
-        forces of the joint. The three rotations of a spherical joint are those about the axes.
+        They are relative to the first part, in world axes, with columns of unit length; the forces
+        of the joint do no work on them. The three rotations of a spherical joint are about the
+        axes.
         """
         blocked = np.linalg.qr(self.directions)[0]
         allowed = np.eye(6) - blocked @ blocked.T
-        # Columns that span it, by pivoting; a factorisation of Cholesky without the factor.
+        # Columns that span it, by pivoting: a Cholesky factorisation without the factor.
         left, chosen = allowed.copy(), []
         for _ in range(6 - len(self.A)):
             k = int(left.diagonal().argmax())
@@ -100,16 +101,16 @@ class JointSpaceTerms:
         """Return the torques (n,) of accelerations that keep the object whole (23).
 
         They are a family over the forces in the object's joint: each `f` (c,) is transmitted
-        exactly, and none of them changes the motion.
+        exactly, without an effect on the motion.
         """
         return self.D @ qdd + self.C + self.H_A + self.H_B_qd + self.A.T @ f
 
     def least_torque(self, qdd: Array, weights: Array | None = None) -> tuple[Array, Array]:
-        """Return the least torques (n,) that give accelerations, and the force (c,) they transmit.
+        """Return the least torques (n,) of accelerations, and the transmitted force (c,).
 
         Args:
             qdd: Accelerations (n,) that satisfy (30).
-            weights: What each squared torque counts (n,); one by default.
+            weights: Weights of the squared torques (n,); one by default.
         """
         needed = self.inverse(qdd, np.zeros(len(self.A)))
         root = np.ones(len(needed)) if weights is None else np.sqrt(weights)

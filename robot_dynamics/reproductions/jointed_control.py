@@ -37,7 +37,7 @@ from robot_dynamics.wording import apart
 
 
 class TorqueLimitError(RobotDynamicsError):
-    """What holds the arms and the object up is beyond the limit of a joint."""
+    """The support torque of arms and object exceeds the limit of a joint."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class ReproductionSettings(JointedControlSettings):
     """Servos of the object's motion and of the force in its joint, and the report's estimates.
 
     Attributes:
-        estimates: Where the controller's model is evaluated: at the measured state ("feedback"),
-            or at the desired one ("feed-forward").
+        estimates: State at which the controller's model is evaluated: the measured one
+            ("feedback"), or the desired one ("feed-forward").
         conditioning_limit: Condition number of [A; B] from which pseudovelocities are chosen anew.
     """
 
@@ -56,14 +56,14 @@ class ReproductionSettings(JointedControlSettings):
 
 @dataclass(frozen=True)
 class PaperStep:
-    """What the controller made of a control instant.
+    """Result of a control instant.
 
     Attributes:
-        torque: Of the joints (n,).
-        motion: tau_2, what nu_dot is to be (n - c,).
-        force: tau_1, what the force in the object's joint is to be (c,).
-        scales: What limits of torque left of the force and of the motion, from 0 to 1.
-        error: What the parts' centres of mass lacked (2, 6) [rad, m].
+        torque: Torques of the joints (n,).
+        motion: tau_2, desired nu_dot (n - c,).
+        force: tau_1, desired force in the object's joint (c,).
+        scales: Scales of force and motion by torque limits, from 0 to 1.
+        error: Errors of the parts' centres of mass (2, 6) [rad, m].
         conditioning: Condition number of [A; B].
     """
 
@@ -78,25 +78,24 @@ class PaperStep:
 class JointedObjectController:
     """Moves a jointed object along a path and controls the force in its joint.
 
-    Where a torque would exceed a limit, what holds arms and object up and makes the model linear,
-    tau^p, goes first and is never scaled; then as much of the force as fits, all components alike;
-    then as much of the motion as fits. Each scaling leaves the decoupling whole: nu_dot is a part
-    of tau_2, and f one of tau_1. Integrals rest
-    while what they act on is held back.
+    If a torque would exceed a limit, the support and linearising torque tau^p has priority and is
+    never scaled; then the force is scaled, all components by one factor, then the motion. Scaling
+    keeps the decoupling: nu_dot is a multiple of tau_2, and f of tau_1. Integrals stop while their
+    part is scaled.
 
     Args:
-        model: What the controller takes arms and object to be.
-        path: What the object is to do.
-        force: What the force in its joint is to be (c,), or for every period (ticks, c).
-        start: Joint positions at the start (n,), which redundant arms stay near.
+        model: Arms and object according to the controller.
+        path: Path of the object.
+        force: Desired force in its joint (c,), or for every period (ticks, c).
+        start: Joint positions at the start (n,), near which redundant arms stay.
         period: Control period [s].
         ticks: Number of control periods.
-        settings: Gains and where the model is evaluated.
-        effort: Largest torques (n,); none by default.
+        settings: Gains, and the state at which the model is evaluated.
+        effort: Largest torques (n,); unlimited by default.
 
     Attributes:
-        choice: The pseudovelocities, what became of them, and how well they were conditioned.
-        reference: What the parts are to do, at every period.
+        choice: Pseudovelocities, their changes, and their conditioning.
+        reference: Motion of the parts, at every period.
     """
 
     def __init__(
@@ -142,8 +141,8 @@ class JointedObjectController:
             tick: Its number, from 0 on.
             q: Measured positions (n,).
             qd: Measured velocities (n,).
-            force: The force that was measured in the object's joint at the end of the period
-                before (c,); None at the first.
+            force: Measured force in the object's joint at the end of the last period (c,); None at
+                first.
 
         Raises:
             TorqueLimitError: If a joint cannot hold arms and object up.
@@ -165,7 +164,7 @@ class JointedObjectController:
             + settings.position_gain * error
             + settings.position_integral * self._offset
         )
-        # The freedom that redundant arms have left goes back to their start, damped.
+        # Redundant arms return to their posture at the start, damped.
         own = settings.posture_gain * (self._posture - q) - settings.posture_damping * qd
         task = ObjectTask.of(reduced)
         motion = task.pseudo(parts - estimate.G_dot_qd, own, reduced.drift)
@@ -191,7 +190,7 @@ class JointedObjectController:
         self._integral = np.clip(grown, -bound, bound)
 
     def _scales(self, primary: Array, push: Array, moving: Array) -> tuple[float, float]:
-        """Return how much of the force, and of the motion, fits into the limits."""
+        """Return the scales of force and motion that fit into the limits."""
         over = np.flatnonzero(np.abs(primary) > self._effort)
         if len(over):
             model, at = self._model.system.model, int(over[0])
@@ -213,9 +212,9 @@ class JointedObjectController:
         return force, float(motion)
 
 
-#: The beginning, in which the force is still being found [s].
+#: Initial time in which the force converges [s].
 SETTLING = 0.1
-# What is told of a run; see `JointedRecord.figures`.
+# Figures of a run; see `JointedRecord.figures`.
 FIGURES = (
     "position [mm]",
     "orientation [mrad]",
@@ -227,20 +226,20 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class JointedRecord:
-    """What happened, at the end of every control period.
+    """Record of a run, at the end of every control period.
 
     Attributes:
         period: Control period [s].
-        error: What the parts' links truly lack to the path (ticks, 2, 6) [rad, m].
-        pose: Where they are (ticks, 2, 4, 4).
-        force: What was measured in the object's joint (ticks, c).
-        force_error: What of it lacks to what was wanted (ticks, c).
-        force_lag: What of it lacks to tau_1, the law's own demand for the period (ticks, c).
-        positions: Of the joints (ticks, n).
-        torque: (ticks, n).
-        scales: What limits left of force and motion (ticks, 2).
-        gap: How far the joint was open at most [rad, m].
-        rechoices: How often pseudovelocities were chosen anew.
+        error: True errors of the parts' links from the path (ticks, 2, 6) [rad, m].
+        pose: Poses of the links (ticks, 2, 4, 4).
+        force: Measured force in the object's joint (ticks, c).
+        force_error: Error of the force from the desired one (ticks, c).
+        force_lag: Error of the force from tau_1, the command of the law for the period (ticks, c).
+        positions: Joint positions (ticks, n).
+        torque: Torques (ticks, n).
+        scales: Scales of force and motion by limits (ticks, 2).
+        gap: Largest closure error of the joint [rad, m].
+        rechoices: Number of new choices of pseudovelocities.
         conditioning: Largest condition number of [A; B].
     """
 
@@ -263,7 +262,7 @@ class JointedRecord:
         return np.asarray(self.period * np.arange(1, len(self.error) + 1), dtype=float)
 
     def figures(self) -> dict[str, float]:
-        """Return how well it went: largest errors of either part, and of the force."""
+        """Return the figures: largest errors of both parts and of the force."""
         late = self.time > SETTLING
         force = np.linalg.norm(self.force_error, axis=1)
         values = (
@@ -289,13 +288,13 @@ def run_jointed(
     """Run a controller on a plant to the end of its reference.
 
     Args:
-        controller: What gives torques.
-        plant: What they move, at its start.
-        true: The model of what is truly there, which the errors are measured with.
-        path: The path of the true parts, at every period (ticks + 1).
+        controller: The controller.
+        plant: The plant, at its start.
+        true: True model, by which the errors are measured.
+        path: Path of the true parts, at every period (ticks + 1).
         period: Control period [s].
-        wrench: On the parts (2, 6) at a time [s].
-        tell: Told which part is done, from 0 to 1.
+        wrench: Wrenches on the parts (2, 6) at a time [s].
+        tell: Called with the completed share, from 0 to 1.
     """
     parts = PartPoses(true.system)
     ticks = len(controller.force)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms with a jointed object as plants: the engine, and the reduced-order model.
 
-The integrals of pseudovelocities do not tell where the joints are, so that joint positions are
-integrated beside them: nu_dot from (40), and qd = Sigma nu (37).
+The integrals of pseudovelocities do not determine joint positions, which are therefore integrated
+as well: nu_dot from (40), and qd = Sigma nu (37).
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.closed_loop_step import step_parameters, step_program
 from robot_dynamics.simulation.drives import DriveParameters
 
-#: How a period is integrated; the report fixes none. "runge-kutta" takes the pair (q, nu) together
-#: and is of fourth order. "split" holds nu_dot over the period and integrates (37) by itself: the
-#: positions keep the chain closed, the motion is of first order. "euler" does both by one step.
+#: Integration of a period, which the report does not specify. "runge-kutta" integrates the pair
+#: (q, nu) together, with fourth order. "split" holds nu_dot over the period and integrates (37)
+#: separately: the positions keep the chain closed, and the motion is of first order. "euler" does
+#: both by one step.
 SCHEMES = ("runge-kutta", "split", "euler")
 
 
@@ -110,9 +111,9 @@ class JointedPlant(Protocol):
     Attributes:
         q: Joint positions (n,).
         qd: Joint velocities (n,).
-        force: What was measured in the object's joint at the end of the last period (c,); None
-            before the first.
-        gap: How far that joint was open at most, at ends of periods [rad, m].
+        force: Measured force in the object's joint at the end of the last period (c,); None before
+            the first.
+        gap: Largest closure error of that joint at ends of periods [rad, m].
     """
 
     q: Array
@@ -121,11 +122,12 @@ class JointedPlant(Protocol):
     gap: float
 
     def step(self, torque: Array, wrench: Array | None = None) -> None:
-        """Go on by one control period.
+        """Advance by one control period.
 
         Args:
-            torque: Of the joints (n,).
-            wrench: On the parts at their centres of mass (2, 6), world axes; none by default.
+            torque: Torques of the joints (n,).
+            wrench: Wrenches on the parts at their centres of mass (2, 6), world axes; zero by
+                default.
         """
 
 
@@ -185,14 +187,14 @@ class EngineJointedPlant:
 
 
 class ReducedJointedPlant:
-    """The report's own discrete-time model, (40) and (37): nothing keeps the joint closed.
+    """The report's discrete-time model, (40) and (37), without projection of the joint.
 
     Args:
-        model: Arms and object as they truly are.
+        model: True arms and object.
         choice: The pseudovelocities, for the whole run.
-        start: Joint positions (n,), the object's joint closed; the start is at rest.
+        start: Joint positions (n,), with the object's joint closed; the start is at rest.
         period: Control period [s].
-        scheme: How it is integrated; see `ReducedMotion`.
+        scheme: Integration scheme; see `ReducedMotion`.
     """
 
     def __init__(

@@ -21,12 +21,12 @@ from robot_dynamics.spatial import Inertia, Transform
 
 @dataclass(frozen=True)
 class Setting:
-    """A system, and where it starts.
+    """A system with its start.
 
     Attributes:
         system: Arms and object.
         start: Joint positions (n,), the object's joint closed.
-        effort: Largest torques (n,); infinite where the description states none.
+        effort: Largest torques (n,); infinite without a limit in the description.
     """
 
     system: JointedObjectSystem
@@ -43,7 +43,7 @@ def worked_case() -> Setting:
         "first_part", 1.784, (0.141, -0.092, 0.166),
         _symmetric(0.02618, -0.00013, 0.00143, 0.03045, 0.00025, 0.02781),
     )  # fmt: skip
-    # Its link is where the object's joint is.
+    # Its link is at the object's joint.
     second = LinkElement(
         "second_part", 0.788, (-0.026, -0.078, 0.247),
         _symmetric(0.02441, 0.00156, -0.0011, 0.02934, 0.00094, 0.0294),

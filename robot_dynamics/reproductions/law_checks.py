@@ -1,12 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Control laws at single states in fast motion, beside the closed-loop engine.
+"""Checks of control laws at single states in fast motion, with the closed-loop engine.
 
-A servo hides small errors of its model, and a slow motion hides terms that grow with velocities.
-Here the law is asked for random accelerations and forces at random states in fast motion, and the
-engine says what its torques bring about. Nothing that is measured comes from the law's own terms:
-motions and forces come from the engine's equations, and from Jacobians of links, whose rates are
-differences.
+A servo hides small errors of its model, and slow motion hides terms that grow with velocities.
+Here the law gets random accelerations and forces at random states in fast motion, and the engine
+computes the effect of its torques. The measurements do not use the law's own terms: motions and
+forces come from the engine's equations, and from Jacobians of links, whose rates are differences.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ State = tuple[Array, Array]
 
 _STATES = 5
 _EXACT = 1e-9  # relative: two ways to compute the same number
-#: Relative: Jacobians' rates are central differences.
+#: Relative tolerance: rates of Jacobians are central differences.
 DIFFERENCED = 1e-6
 _STEP = 1e-5  # of these differences [s]
 
 
 @dataclass(frozen=True)
 class PartsOnEngine:
-    """How the parts of a jointed object move, and the force between them, by the engine.
+    """Motion of the parts of a jointed object, and the force between them, by the engine.
 
     Attributes:
         system: Arms and object.
@@ -57,11 +56,11 @@ class PartsOnEngine:
     def joint_jacobian(self, q: Array) -> Array:
         """Return the Jacobian (6, n) of the first part's point in the joint, world axes."""
         first, second = (self.robot.pose(part.name, q) for part in self.system.parts)
-        # The second part's link is where the joint is.
+        # The second part's link is at the joint.
         return self._of_point(0, q, first[:3, :3].T @ (second[:3, 3] - first[:3, 3]))
 
     def constraint(self, q: Array) -> Array:
-        """Return what the joint blocks of the first part's motion less the second's (c, n)."""
+        """Return the joint's constraint on the first part's motion less the second's (c, n)."""
         difference = self.joint_jacobian(q) - self._of_point(1, q, np.zeros(3))
         names = [row.direction for row in self.system.joint.type.rows]
         own = self.robot.pose(self.system.parts[1].name, q)[:3, :3].T @ difference[:3]
@@ -120,7 +119,7 @@ def jointed_law_checks(setting: Setting, name: str = "") -> list[Check]:
 
     Args:
         setting: Arms and object.
-        name: What claims begin with.
+        name: Beginning of the claims.
     """
     rng = np.random.default_rng(1)
     model, robot = JointSpaceModel(setting.system), Robot(setting.system.model)
@@ -156,12 +155,12 @@ def jointed_law_checks(setting: Setting, name: str = "") -> list[Check]:
 def inverse_dynamics_law_check(
     system: UnifiedSystem, near: Array | None = None, spread: float = 0.2
 ) -> Check:
-    """Return the check of torques (28): what is driven accelerates as wanted, base or no base.
+    """Return the check of torques (28): driven joints have the desired accelerations on any base.
 
     Args:
-        system: Without an object.
+        system: The system, without an object.
         near: Positions (nq,) near which states are drawn; neutral ones by default.
-        spread: How far from there [rad, m], as a standard deviation.
+        spread: Standard deviation from these [rad, m].
     """
     rng = np.random.default_rng(2)
     model, robot, worst = system.model, Robot(system.model), 0.0
@@ -175,7 +174,7 @@ def inverse_dynamics_law_check(
         tau[system.following] = force
         tau[system.driven] = parts.inverse_dynamics(wanted, force, np.zeros(len(parts.J_a)))
         qdd = robot.constrained_motion(q, qd, tau).qdd
-        # Springs shake what follows far more than drives move.
+        # Springs accelerate the passive joints far more than drives do.
         off = np.max(np.abs(qdd[system.driven] - wanted)) / np.max(np.abs(qdd))
         worst = largest(worst, float(off))
     return Check(
@@ -221,7 +220,7 @@ def carrying_law_checks(
 
 
 def _as_part_of_base(system: UnifiedSystem, robot: Robot, q: Array) -> Array:
-    """Return what takes the velocity of a floating base to that of the object on it (6, 6)."""
+    """Return the transform from a floating base's velocity to that of the object on it (6, 6)."""
     base, held = (robot.pose(name, q) for name in (system.model.bodies[0].name, _held(system)))
     there = np.linalg.inv(base) @ held
     R, (x, y, z) = there[:3, :3].T, there[:3, 3]
@@ -234,5 +233,5 @@ def _held(system: UnifiedSystem) -> str:
 
 
 def relative_error(found: Array, wanted: Array) -> float:
-    """Return the largest error, relative to the largest of what was wanted."""
+    """Return the largest error, relative to the largest desired value."""
     return float(np.max(np.abs(found - wanted)) / np.max(np.abs(wanted)))

@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two arms on a vehicle carry a box along a path while the vehicle drives another one.
+"""Two arms on a moving vehicle carry a box along a path of its own.
 
-The base has three freedoms, Swain and Morris's mobile case: the columns of X_b are those that it
-can move in. Its wheels are servos that know nothing of the arms. A law that takes the base for a
-fixed one (section 8.1) loses the box's path by what the vehicle does; the unified one does not.
+The base has three freedoms, Swain and Morris's mobile case: the columns of X_b are its directions
+of motion. Its wheels are servos without knowledge of the arms. A law for a fixed base (section
+8.1) loses the box's path by the vehicle's motion; the unified law does not.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Vehicle:
         return np.asarray(np.diag(inertia) * [push[0], x, y])
 
     def carried(self, law: str, time: float, q: Array, qd: Array) -> tuple[Array, Carrying]:
-        """Return the wheels' forces and what the arms do."""
+        """Return the wheels' forces and the motion of the arms."""
         terms = self.system.terms(q, qd)
         wheels = self.wheels(time, q, qd, terms.parts.M_p)
         push = self.servo.acceleration(time, box_pose(q), qd[_O])
@@ -144,7 +144,7 @@ def box_pose(q: Array) -> Array:
 
 
 def on_fixed_base(terms: UnifiedTerms) -> UnifiedTerms:
-    """Return what a law believes that does not know of the base's accelerations (section 8.1)."""
+    """Return the terms of a law without the base's accelerations (section 8.1)."""
     p = terms.parts
     a, e = len(p.C_a), len(p.J_a)
     parts = Partition(
@@ -196,7 +196,7 @@ def run(quick: bool, tell: Tell) -> StudyOutcome:
             _SQUEEZE - float(np.min(ours.squeeze)),
             0.1 * _SQUEEZE,
         ),
-        # Its wheels know nothing of the arms, which push it.
+        # Its wheels do not compensate for the arms, which push it.
         Check(
             "vehicle off its path [m]",
             largest(*(float(np.max(run.vehicle_error)) for run in runs.values())),

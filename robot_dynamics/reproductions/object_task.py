@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the joints have to do for the object to move as asked, and with the freedom left.
+"""Joint motion for a desired motion of the object, with a secondary task in the null space.
 
-The object's motion comes first: both parts' velocities, as far as the object's joint leaves them
-free. What redundant arms have left is spent on a second wish, as nearly as it can be met.
+The object's motion has priority: both parts' velocities, in the free directions of the object's
+joint. The self-motion of redundant arms serves a secondary task as closely as possible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 
-# Singular values of the task, part of the largest, below which its inverse is damped.
+# Singular values of the task, as a share of the largest, below which its inverse is damped.
 _DAMPED = 0.02
 
 
@@ -37,16 +37,16 @@ class ObjectTask:
         return cls(reduced, reduced.joint_space.joint_motions.T)
 
     def pseudo(self, parts: Array, joints: Array, bias: Array) -> Array:
-        """Return z (n - c,) for which the object does as asked and the joints nearly so.
+        """Return z (n - c,) with the desired motion of the object and the nearest joint motion.
 
-        With qd = Sigma z - bias, the parts' (G qd) are as asked, and qd is as near to `joints` as
-        that allows. So it is for accelerations, where `bias` is the drift, and for velocities and
-        small steps, where it is nothing. Near singularities of an arm the inverse is damped: the
-        object then lags.
+        With qd = Sigma z - bias, the parts' velocities G qd are the desired ones, and qd is as
+        near to `joints` as possible. The same holds for accelerations, with the drift as `bias`,
+        and for velocities and small steps, with zero bias. Near singularities of an arm the
+        inverse is damped, and the object lags.
 
         Args:
-            parts: What the centres of mass are to do (2, 6), rates of G already taken away.
-            joints: What the joints would rather do (n,).
+            parts: Desired motion of the centres of mass (2, 6), less the rates of G.
+            joints: Desired motion of the joints (n,).
             bias: (n,).
         """
         reduced = self.reduced

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Motion of the parts' centres of mass along a path, and what measured parts lack of it."""
+"""Motion of the parts' centres of mass along a path, and errors of measured parts."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ class PartsMotion:
         )
 
     def error(self, poses: Array, centers: Array) -> Array:
-        """Return what parts lack to be here (2, 6): rotation vectors of R_d R^T, then distances.
+        """Return the errors of parts (2, 6): rotation vectors of R_d R^T, then displacements.
 
         Args:
-            poses: Of the parts' links (2, 4, 4).
-            centers: Of their centres of mass in the world (2, 3).
+            poses: Poses of the parts' links (2, 4, 4).
+            centers: Their centres of mass in the world (2, 3).
         """
         turned = self.rotation @ poses[:, :3, :3].transpose(0, 2, 1)
         return np.hstack([_rotation_vectors(turned), self.position - centers])
 
 
 class PartPoses:
-    """Where the parts' links are, told from the arms' tools.
+    """Poses of the parts' links, from the arms' tools.
 
     Attributes:
         centers: Centres of mass in the links (2, 3) [m].

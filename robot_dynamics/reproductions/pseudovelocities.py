@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pseudovelocities nu = B qd: the velocities in which the reduced model is written (34).
 
-Any B is possible that makes [A; B] regular. Appendix C of the report gives two for arms with six
-joints (`reproductions.unseren_pseudovelocities`); `CompletedVelocities` adds what they lack when
-arms are redundant, which the report leaves open.
+B is any matrix that makes [A; B] regular. Appendix C of the report gives two for arms with six
+joints (`reproductions.unseren_pseudovelocities`). `CompletedVelocities` extends them for redundant
+arms, which the report does not treat.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.reproductions.joint_space import JointSpaceTerms
 
-# Relative size of a pivot under which a direction counts as lost.
+# Relative size of a pivot below which a direction counts as lost.
 _SINGULAR = 1e-9
 
 
@@ -68,10 +68,10 @@ class ConstantVelocities(PseudoVelocities):
 
     @classmethod
     def chosen(cls, terms: JointSpaceTerms) -> ConstantVelocities:
-        """Return the joint velocities that determine the motion best here, by pivoting of A.
+        """Return the joint velocities that determine the motion best, by pivoting of A.
 
-        What is left over once the columns of A with the largest pivots are taken; the choice
-        holds until [A; B] turns badly conditioned.
+        They are the remaining columns of A after those with the largest pivots; the choice is
+        valid until [A; B] becomes badly conditioned.
         """
         c, n = terms.A.shape
         _, _, order = qr(terms.A, mode="economic", pivoting=True)
@@ -95,9 +95,9 @@ class CompletedVelocities(PseudoVelocities):
     redundant arms have left.
 
     Attributes:
-        second: Which components of the second part's velocity (f, 6), one for each freedom of the
-            object's joint, in world axes: omega_2 if it is spherical. They stay as they are while
-            the object turns, so that the choice wears out in time.
+        second: Components of the second part's velocity (f, 6), one for each freedom of the
+            object's joint, in world axes: omega_2 if it is spherical. They are constant while the
+            object turns, so that their conditioning degrades with time.
         joints: Indices of the joint velocities that complete them.
     """
 
@@ -132,6 +132,6 @@ class CompletedVelocities(PseudoVelocities):
         return np.vstack([terms.G[0], self.second @ terms.G[1], selection])
 
     def rate(self, terms: JointSpaceTerms) -> Array:
-        """Return B_dot qd; joint velocities have none."""
+        """Return B_dot qd; zero for joint velocities."""
         second = self.second @ terms.G_dot_qd[1]
         return np.concatenate([terms.G_dot_qd[0], second, np.zeros(len(self.joints))])

@@ -81,8 +81,8 @@ class DecoupledLaw:
     """The torques of the law, in its two parts.
 
     Attributes:
-        primary: tau^p (n,): what makes the model linear (42).
-        secondary: tau^s (n,): what the servos ask for (46).
+        primary: tau^p (n,), which linearises the model (42).
+        secondary: tau^s (n,), the part of the servos (46).
     """
 
     primary: Array

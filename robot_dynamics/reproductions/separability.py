@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The model of linear separability beside the unified one: are they the same, and at what price?
+"""Comparison of the model of linear separability with the unified one: results and cost.
 
 Swain and Morris doubt that arms and base may be "separated linearly" as in appendix A, where the
 joints of the whole are sorted into active and passive ones and the equations of motion into four
@@ -68,7 +68,7 @@ def largest_difference(one: Any, other: Any, names: tuple[str, ...]) -> float:
 
 
 def printed_bias(operators: Operators, system: UnifiedSystem, parts: Partition) -> float:
-    """Return how wrong C (28) is as it is printed, X_b^-1 read as a pseudo-inverse.
+    """Return the error of C (28) as printed, with X_b^-1 read as a pseudo-inverse.
 
     Printed are C_a = Phi^T X^T (b + M_q X_dot Phi qd) and, with the base's own inertia M_b and
     bias, C_p = X_b^T (b + M_q X_dot Phi qd) - M_b X_b^-1 X_dot_b V_b + b_b.
@@ -169,7 +169,7 @@ def _state(
     start = ready.copy()
     start[7:19] += 0.2 * rng.normal(size=12)
     start[:7] = base
-    # The box is near where the left arm has it; what is nearest to that holds it.
+    # The box is near its pose in the left hand; the nearest posture holds it.
     there = robot.pose(TOOLS[0], start) @ np.linalg.inv(system.grasps[0])
     start[19:] = [*there[:3, 3], *Rotation.from_matrix(there[:3, :3]).as_quat()]
     found = robot.assemble(start, held=["carrier"], velocities=rng.normal(size=model.nv))

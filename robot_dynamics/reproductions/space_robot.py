@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two arms on a spacecraft catch a satellite that drifts and spins, and turn it.
+"""Two arms on a spacecraft catch and turn a satellite that drifts and spins.
 
-Swain and Morris, sections 8.2 and 8.3. Free-floating, nothing pushes the base, and the momentum of
-all bodies stays what it was; free-flying, thrusters bring the base to rest. The catch is a plastic
+Swain and Morris, sections 8.2 and 8.3. Free-floating, no force acts on the base, and the momentum
+of all bodies is constant; free-flying, thrusters bring the base to rest. The catch is a plastic
 impact: both grasps begin to hold at once.
 """
 
@@ -63,18 +63,18 @@ _ARMS = slice(7, 19)  # positions of the arms
 
 @dataclass(frozen=True)
 class SpaceRun:
-    """What happened, at outputs (m,) over the whole time.
+    """Record of a run, at outputs (m,) over the whole time.
 
     Attributes:
         t: Times [s].
         q: Positions of base, arms and satellite (m, 26).
         qd: Velocities (m, 24).
-        momentum: Of all bodies (m, 6) [N m s, N s].
+        momentum: Momentum of all bodies (m, 6) [N m s, N s].
         reaction: Wrench of the arms on the base (m, 6), in its coordinates [N m, N].
-        thrust: Wrench of the thrusters on the base (m, 6), likewise.
+        thrust: Wrench of the thrusters on the base (m, 6), in its coordinates [N m, N].
         predicted: Base velocity by the disturbance Jacobian (k, 6), until the catch.
         turned: Rotation vector of the satellite in the base since the catch (m, 3), zero before.
-        wanted: The same of the path.
+        wanted: Desired rotation vector (m, 3).
         caught: Index of the first output after the catch.
         impact: The catch.
     """
@@ -253,7 +253,7 @@ def _base_wrench(v: Array, a: Array) -> Array:
 
 
 def _came_from(there: Array, duration: float, outputs: int) -> tuple[Array, Array]:
-    """Return how the satellite came: a free body's motion is as free backwards."""
+    """Return the approach of the satellite: a free motion is also free backwards in time."""
     body: LinkElement = held_box(_SATELLITE_MASS)
     drift = JointElement("drift", "floating", "world", body.name)
     alone = Robot(build(Mechanism("alone", (LinkElement("world"), body), (drift,)),
@@ -365,7 +365,7 @@ def draw_space(figure: Any, robot: Any, found: SpaceRun, title: str) -> None:
         figure: An empty figure of matplotlib.
         robot: The robot with the satellite.
         found: The run.
-        title: What kind of base it was.
+        title: Kind of the base.
     """
     axes = figure.subplots(2, 3)
     t, k = found.t, found.caught

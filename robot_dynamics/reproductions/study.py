@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a study is: a function that runs it, and an outcome that says how it went; all by name."""
+"""Studies by name: a function that runs the study, and its outcome."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robot_dynamics.app.pictures.figures import write_figure
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.wording import apart
 
-#: Told what is done of a study (from 0 to 1), and what it does now.
+#: Called with the completed share of a study (from 0 to 1), and its current step.
 Tell = Callable[[float, str], None]
 
 
@@ -28,12 +28,12 @@ def largest(*values: float) -> float:
 
 @dataclass(frozen=True)
 class Check:
-    """A number that a study measures, and how large it may be.
+    """A number that a study measures, with its limit.
 
     Attributes:
-        claim: What the number is, with its unit.
-        value: What was measured.
-        limit: The largest value with which the claim holds.
+        claim: Meaning of the number, with its unit.
+        value: Measured value.
+        limit: Largest value for which the claim holds.
     """
 
     claim: str
@@ -42,7 +42,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether the claim holds; a number that is none does not."""
+        """Whether the claim holds; it does not for NaN."""
         return bool(self.value <= self.limit)
 
     def __str__(self) -> str:
@@ -53,11 +53,11 @@ class Check:
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """How a study went.
+    """Outcome of a study.
 
     Attributes:
-        figures: Numbers by name, with their units in it (JSON values).
-        checks: Claims, each with what was measured.
+        figures: Numbers by name, which contains their units (JSON values).
+        checks: Claims with measured values.
         draw: Fills an empty figure of matplotlib.
         size: Width and height of the figure [inch].
     """
@@ -73,7 +73,7 @@ class StudyOutcome:
         return all(check.ok for check in self.checks)
 
     def as_json(self) -> dict[str, Any]:
-        """Return figures and claims as JSON has them: null for what is no finite number."""
+        """Return figures and claims as JSON values; numbers that are not finite become null."""
         checks = [
             {"claim": c.claim, "value": float(c.value), "limit": c.limit, "ok": c.ok}
             for c in self.checks
@@ -81,7 +81,7 @@ class StudyOutcome:
         return {"ok": self.ok, "figures": _finite(self.figures), "checks": _finite(checks)}
 
     def plot(self, path: str | Path) -> Path:
-        """Write the figure, and return where it is.
+        """Write the figure, and return its path.
 
         Raises:
             PlotError: If matplotlib is missing, or the file cannot be written.
@@ -90,7 +90,7 @@ class StudyOutcome:
 
 
 def _finite(value: Any) -> Any:
-    """Return a value with None in the place of numbers that are not finite."""
+    """Return a value with None instead of numbers that are not finite."""
     if isinstance(value, dict):
         return {name: _finite(entry) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -100,12 +100,12 @@ def _finite(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a study draws its samples.
+    """Sampling of a study.
 
     Attributes:
-        count: How many; None for as many as the study means to have.
-        jobs: Processes at a time; None for one a core.
-        results: The file of results; None for one in the folder `runs`.
+        count: Number of samples; None for the study's own number.
+        jobs: Number of processes; None for one for each core.
+        results: File of results; None for one in the folder `runs`.
     """
 
     count: int | None = None
@@ -118,10 +118,10 @@ class Study:
     """A study by name.
 
     Attributes:
-        name: What it is called in commands.
-        summary: What it shows, in one line.
-        module: The module in this folder that has it.
-        function: The function there: `(quick, tell) -> StudyOutcome`.
+        name: Its name in commands.
+        summary: Its result, in one line.
+        module: Its module in this folder.
+        function: Its function there: `(quick, tell) -> StudyOutcome`.
         sampled: Whether it draws samples: its function takes a `Sampling` after the others.
         laws: Control laws that it compares; its function takes one of them, or None, after the
             others.
@@ -145,10 +145,10 @@ class Study:
         """Run it.
 
         Args:
-            tell: Told how far it is.
+            tell: Called with the progress.
             quick: Whether to run a short version.
-            sampling: How samples are drawn, for a study that draws some.
-            law: The only control law to run, for a study that compares some.
+            sampling: Sampling, for a study that draws samples.
+            law: The only control law to run, for a study that compares several.
         """
         module = import_module(f"robot_dynamics.reproductions.{self.module}")
         more: tuple[Any, ...] = (sampling or Sampling(),) if self.sampled else ()
@@ -209,7 +209,7 @@ def study_called(name: str) -> Study:
     """Return the study of a name.
 
     Raises:
-        UnknownNameError: If there is none; it has the names that there are.
+        UnknownNameError: If there is none; with the existing names.
     """
     for study in STUDIES:
         if study.name == name:

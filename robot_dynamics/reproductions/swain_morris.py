@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the studies of Swain and Morris share: a robot, its paths and servos, spectra.
+"""Common parts of the studies of Swain and Morris: a robot, its paths and servos, spectra.
 
 The robot has two arms of six joints on a base, and a box that they hold.
 """
@@ -22,7 +22,7 @@ BASE, TOOLS = "base", ("left_tool", "right_tool")
 #: Half of the base's edge, and of the held box's width between the tools [m].
 BASE_HALF, BOX_HALF = 0.5, 0.3
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-# Length [m] and mass [kg] of what each joint carries, and the joint's axis.
+# Length [m] and mass [kg] of the link that each joint carries, and the joint's axis.
 _LINKS = (
     (0.10, 6.0, _Z),
     (0.70, 9.0, _Y),
@@ -32,7 +32,7 @@ _LINKS = (
     (0.10, 1.0, _X),
 )
 _THICK = 0.06  # radius of links [m]
-#: Elbows outside, tools towards each other: near what holds the box in front of the base.
+#: Elbows outside, tools towards each other: close to holding the box in front of the base.
 READY = np.array([0.9, 0.1, -1.5, 0.1, -1.0, 0.1])
 #: The right arm's angles mirror the left's.
 MIRROR = np.array([-1.0, 1.0, -1.0, -1.0, -1.0, -1.0])
@@ -161,8 +161,8 @@ class PoseServo:
         """Return the spatial acceleration (6,) in the body's coordinates.
 
         Args:
-            time: When [s].
-            pose: Where the body is (4, 4).
+            time: Time [s].
+            pose: Pose of the body (4, 4).
             velocity: Its spatial velocity (6,), in its coordinates.
         """
         _, rate, acceleration = self.path(time)
@@ -199,10 +199,10 @@ def peak_near(values: Array, interval: float, frequency: float, width: float = 0
     """Return the frequency [Hz] of the highest peak of a record near another frequency.
 
     Args:
-        values: At equal intervals (m,).
-        interval: Between them [s].
-        frequency: Where to look [Hz].
-        width: How far from it, as a part of it.
+        values: Values at equal intervals (m,).
+        interval: Time between them [s].
+        frequency: Centre of the search [Hz].
+        width: Half-width of the search, as a share of the frequency.
     """
     f, amplitude = spectrum(values, interval)
     near = np.flatnonzero(np.abs(f - frequency) <= width * frequency)

@@ -57,7 +57,7 @@ SECOND = ReferenceSettings(
     (SegmentSettings(DURATION, rotate=TurnSettings((1.0, 0.0, 1.0), _TENTH)),)
 )
 _PERFECT = ReproductionSettings()
-# What a sampled law with a perfect model leaves, and one with inertias wrong by a fifth.
+# Errors of a sampled law with a perfect model, and with inertias wrong by a fifth.
 _PERFECT_LIMITS = dict(zip(FIGURES, (0.45e-3, 2.3e-3, 5e-4, 1e-3, 0.01), strict=True))
 _NOT_LED_LIMITS = dict(zip(FIGURES, (3e-3, 0.01, 1e-3, 2e-3, 0.02), strict=True))
 _WRONG_LIMITS = dict(zip(FIGURES, (1.0, 1.5, 0.02, 2.0, 2.0), strict=True))
@@ -73,15 +73,15 @@ def run_case(
     reduced: bool = False,
     **options: Any,
 ) -> JointedRecord:
-    """Run the motion under a controller that believes in a system.
+    """Run the motion under a controller with a model of the system.
 
     Args:
-        setting: What is truly there.
-        believed: What the controller takes it to be.
-        settings: Gains and where the model is evaluated.
+        setting: True system.
+        believed: Model of the controller.
+        settings: Gains, and the state at which the model is evaluated.
         ticks: Number of control periods.
-        reduced: Whether the report's discrete-time model is the plant, and not the engine.
-        options: Of `run_jointed`.
+        reduced: Whether the report's discrete-time model is the plant, instead of the engine.
+        options: Further arguments of `run_jointed`.
     """
     true, model = JointSpaceModel(setting.system), JointSpaceModel(believed)
     start = setting.start
@@ -178,7 +178,7 @@ def run(quick: bool, tell: Tell) -> StudyOutcome:
 def decoupling_checks(setting: Setting) -> list[Check]:
     """Return checks of (47) and (48) at states in fast motion, on the engine.
 
-    The pseudovelocities are those of (C.11); their rates are taken from the engine's motion.
+    The pseudovelocities are those of (C.11); their rates come from the engine's motion.
     """
     rng = np.random.default_rng(0)
     model, robot = JointSpaceModel(setting.system), Robot(setting.system.model)
@@ -208,7 +208,7 @@ class Family:
     Attributes:
         least: The norm of the least of them [N m].
         force: The force that it transmits (3,) [N].
-        same: How much another member moves the engine, relative.
+        same: Effect of another member on the engine's motion, relative.
     """
 
     def __init__(self, terms: JointSpaceTerms, robot: Robot, start: Array) -> None:
@@ -297,7 +297,7 @@ def _draw_force(ax: Any, records: dict[str, JointedRecord]) -> None:
 
 
 def _draw_cases(ax: Any, measured: dict[str, dict[str, float]]) -> None:
-    """Draw what each case came to beside the others."""
+    """Draw the results of all cases."""
     names = list(measured)
     rows = np.arange(len(names))[::-1]
     for what, color, marker in (
@@ -314,7 +314,7 @@ def _draw_cases(ax: Any, measured: dict[str, dict[str, float]]) -> None:
 
 
 def _draw_led(ax: Any, records: dict[str, JointedRecord]) -> None:
-    """Draw what it does to look the model up half a period ahead."""
+    """Draw the effect of evaluating the model half a period ahead."""
     for name, color, label in (
         ("perfect, model not led", INK, "model at the sampling instant"),
         ("perfect", BLUE, "half a period ahead"),

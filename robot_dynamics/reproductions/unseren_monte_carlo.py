@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unseren's architecture with wrong models and disturbances: a Monte Carlo study.
 
-The report asks for it as future work. Every sample is a system as the controller believes it to
-be, wrong in inertias, in where the object's joint is, and a push that it does not know of: each
-alone, and all together, with feedback and with feed-forward estimates.
+The report proposes it as future work. Every sample is a wrong model of the controller: inertias,
+position of the object's joint, and an unknown push, each alone and all together, with feedback and
+with feed-forward estimates.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _KINDS = {
     "all, feed-forward": INK,
 }
 _WHAT = ("position [mm]", "orientation [mrad]", "force, rms [N]")
-# What 95 of a hundred systems keep of each kind, in the order of `_WHAT`; none may have
-# `_LARGEST` times as much.
+# Limits that 95 of a hundred systems of each kind keep, in the order of `_WHAT`; no system may
+# have `_LARGEST` times as much.
 _LIMITS = {
     "inertias": (1.0, 1.5, 0.02),
     "disturbance": (0.7, 1.5, 0.6),
@@ -98,7 +98,7 @@ def _worked_case() -> Setting:
 
 
 def _displacement(rng: np.random.Generator) -> Transform:
-    """Return where a frame is taken to be, from where it is."""
+    """Return the pose of a modelled frame relative to the true one."""
     x, y, z = 0.5 * _TURN * rng.normal(size=3)
     w = np.sqrt(1.0 - x * x - y * y - z * z)
     return Transform(
@@ -147,7 +147,7 @@ def run(quick: bool, tell: Tell, sampling: Sampling) -> StudyOutcome:
         raise
     finally:
         results.close()
-    # What failed is worse than everything that did not.
+    # Failed samples rank worse than all others.
     values = {
         kind: {
             what: np.array([np.inf if has_failed(r[kind]) else r[kind][what] for r in found])

@@ -61,7 +61,7 @@ class SecondExample(PseudoVelocities):
         to_joint = _to_joint(terms, 0)
         swept = to_joint @ terms.G_dot_qd[0]
         omega = terms.velocity[0, :3]
-        # v_cs = v_1 + omega x r: the turning of r adds omega x (omega x r).
+        # v_cs = v_1 + omega x r: the rotation of r adds omega x (omega x r).
         swept[3:] += np.cross(omega, to_joint[3:] @ [*omega, 0.0, 0.0, 0.0])
         return np.concatenate([terms.G_dot_qd[1][:3], swept])
 
@@ -71,7 +71,7 @@ class SecondExample(PseudoVelocities):
 
 
 def _to_joint(terms: JointSpaceTerms, part: int) -> Array:
-    """Return what takes a part's [omega; v] to [omega; v_cs] (6, 6): L_s^T below the identity."""
+    """Return the matrix from a part's [omega; v] to [omega; v_cs] (6, 6)."""
     return np.vstack([np.eye(3, 6), terms.L_s[part].T])
 
 

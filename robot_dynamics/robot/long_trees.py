@@ -15,10 +15,9 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
-from robot_dynamics.arrays import Array, Batch
+from robot_dynamics.arrays import Array, Batch, Mask
 from robot_dynamics.compile.plain_function import Evaluate, PlainFunction
 from robot_dynamics.compile.ports import Ports
 from robot_dynamics.dynamics.algorithm import Algorithm
@@ -47,8 +46,6 @@ from robot_dynamics.dynamics.regressor import INVERSE_DYNAMICS_REGRESSOR, REGRES
 from robot_dynamics.dynamics.residual import RESIDUAL_DERIVATIVES, RESIDUAL_JVP
 from robot_dynamics.model import Model
 from robot_dynamics.robot.joint_pairs import Branches, fill_pairs, fill_regressor, solve
-
-Mask = NDArray[np.bool_]
 
 # Pairs of a joint's velocity and one of those before it, from which on traced derivatives take
 # more than ten seconds to compile: a chain or a ring of 32.

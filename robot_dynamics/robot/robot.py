@@ -269,13 +269,14 @@ class Robot(Derivatives):
     ) -> ExplicitRobot:
         """Return this mechanism in independent coordinates, its loops closed by functions.
 
-        Couplings need none: they are functions already.
+        Couplings need no function: they are closure functions already.
 
         Args:
-            functions: They return the positions of joints in loops (section 8.11).
-            independent: Independent coordinates where couplings leave a choice.
+            functions: Closure functions, which return the positions of joints in loops (section
+                8.11).
+            independent: Independent coordinates, if couplings allow several choices.
             check: Whether to check the functions against the loops.
-            samples: Independent coordinates (N, size) to check at; drawn at random by default.
+            samples: Independent coordinates (N, size) of the check; random by default.
 
         Raises:
             ClosureFunctionError: If they do not return all joints, or do not close the loops; it

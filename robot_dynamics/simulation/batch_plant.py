@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.batch_sensors import BatchSensors
@@ -25,15 +25,13 @@ from robot_dynamics.simulation.engine import CORRECTION
 from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.settings import PlantSettings
 
-Mask = NDArray[np.bool_]
-
 #: Settings that may differ from cell to cell.
 OWN_SETTINGS = (
     "object_mass_scale", "object_center_error", "object_inertia_scale", "link_mass_scale",
     "grasp_error", "gravity_tilt", "damping_scale", "friction_scale", "friction_velocity",
     "command_delay_periods", "torque_limit", "sensors", "seed",
 )  # fmt: skip
-#: Settings of sensors that may not.
+#: Settings of sensors that must be equal.
 _COMMON_SENSORS = ("velocities", "sample_periods")
 
 
@@ -159,7 +157,7 @@ class BatchPlant:
             np.zeros((count, size)) for size in self._widths
         )
         self.object_pose = self.q[:, system.object_q]
-        # In the order of `Truth.values`, whose pose `object_pose` has as well.
+        # In the order of `Truth.values`; `object_pose` has the pose as well.
         self.gaps, self.twist = self._told[:, :3], self._told[:, 10:16]
         self.internal_force = self._told[:, 16:]
         self.tick = np.zeros(count, dtype=np.int64)
@@ -324,7 +322,7 @@ def _rows(values: Sequence[Array]) -> Array:
 
 
 def _set(kept: Array, new: Array, where: Mask) -> None:
-    """Write new rows where they are to be taken."""
+    """Write new rows at the selected cells."""
     if where.all():
         kept[:] = new
     else:

@@ -75,7 +75,7 @@ class BatchSensors:
         self._late = late if self.latest else None
 
     def begin(self, cells: NDArray[np.intp], seeds: Sequence[int] | None) -> None:
-        """Begin the noise of some cells anew, with other seeds if they are given."""
+        """Restart the noise of some cells, with other seeds if given."""
         if self._deviation is not None:
             for i, cell in enumerate(cells.tolist()):
                 seed = self._seeds[cell] if seeds is None else seeds[i]

@@ -59,7 +59,8 @@ def step_program(model: Model, actuated: Sequence[int]) -> Program:
 def step_derivative_program(model: Model, actuated: Sequence[int]) -> Program:
     """Return the program of the directional derivatives of a step of `step_program`.
 
-    Inputs: q (nq,), qd (nv,), torque (na,), and their changes, that of q along velocities (nv,).
+    Inputs: q (nq,), qd (nv,), torque (na,), and their changes; the change of q is along velocities
+        (nv,).
     Outputs: the changes of q (nq,) and qd (nv,) after the step, q after the step, and the smallest
     pivot. Parameters are those of `step_program`.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What happens at the contacts of a scene in MuJoCo: reports, planes that follow points, hinges.
+"""Contacts of a scene in MuJoCo: reports, planes that follow points, hinges.
 
 `TangentPlanes` stand for surfaces without a shape in MuJoCo: under each point of the object a
 plane follows, tangent to the surface where the point is nearest to it, to first order: the
@@ -77,10 +77,10 @@ class MujocoContacts:
         self._pressed = pressed
 
     def arms(self, wrenches: Array) -> list[ContactReport]:
-        """Return what there is to say of the arms' contacts.
+        """Return the reports of the arms' contacts.
 
         Args:
-            wrenches: By the arms on the object, in tool frames (k, 6).
+            wrenches: Wrenches by the arms on the object, in tool frames (k, 6).
         """
         scene, data = self._scene, self._data
         R = data.xmat[self._object].reshape(3, 3)
@@ -114,7 +114,7 @@ class MujocoContacts:
         return found
 
     def surfaces(self) -> list[ContactReport]:
-        """Return what there is to say of each surface: one report for each point that touches."""
+        """Return one report for each touching point of the surfaces."""
         data, wrench = self._data, np.zeros(6)
         found = []
         for i in range(data.ncon):
@@ -172,8 +172,8 @@ class TangentPlanes:
         model: MuJoCo's model of the scene.
         data: Its state.
         scene: The scene.
-        object_q: Where the object stands in MuJoCo's qpos.
-        depth: How far below the surface the planes lie [m].
+        object_q: Index of the object in MuJoCo's qpos.
+        depth: Depth of the planes below the surface [m].
     """
 
     def __init__(self, model: Any, data: Any, scene: Scene, object_q: slice, depth: float) -> None:
@@ -187,7 +187,7 @@ class TangentPlanes:
             self._feet = _compiled(list(_points(scene)))
 
     def follow(self) -> None:
-        """Lay the planes where the points are now."""
+        """Move the planes to the current points."""
         if not self._at:
             return
         x, (w, *v) = self._data.qpos[self._object_q][:3], self._data.qpos[self._object_q][3:]
@@ -354,7 +354,7 @@ class MujocoEnvironmentJoints:
         self._follow()
 
     def _follow(self) -> None:
-        """Turn the yokes to where the object is now."""
+        """Turn the yokes to the current pose of the object."""
         for one, at in self._yokes:
             x, (w, *v) = self._data.qpos[self._object_q][:3], self._data.qpos[self._object_q][3:]
             turn = Rotation.from_quat([*v, w])
@@ -363,14 +363,14 @@ class MujocoEnvironmentJoints:
             self._data.mocap_quat[at] = [qw, qx, qy, qz]
 
     def take(self) -> None:
-        """Let the forces of a control period be the mean of its steps."""
+        """Set the forces of a control period to the mean over its steps."""
         steps = max(self._count, 1)
         self._wrenches, self._resisted = self._sum / steps, self._resisted_sum / steps
         self._sum, self._resisted_sum = np.zeros_like(self._sum), np.zeros_like(self._resisted_sum)
         self._count = 0
 
     def openings(self) -> tuple[float, float]:
-        """Return by how much they are open at most [m], [rad]."""
+        """Return their largest closure errors [m], [rad]."""
         position = rotation = 0.0
         for one in self._environment_joints:
             off = one.frame[:3, :3].T @ (self._place(one) - one.frame[:3, 3])
@@ -383,7 +383,7 @@ class MujocoEnvironmentJoints:
         return position, rotation
 
     def reports(self) -> list[ContactReport]:
-        """Return what there is to say of each."""
+        """Return a report of each."""
         found = []
         for one, wrench, resisted in zip(
             self._environment_joints, self._wrenches, self._resisted, strict=True
@@ -404,7 +404,7 @@ class MujocoEnvironmentJoints:
 
 
 def _damp(model: Any, tendon: int, damping: float) -> None:
-    """Let a tendon damp by what its rate is at the end of the step, however much that is.
+    """Make a tendon damp by its rate at the end of the step, for any damping.
 
     MuJoCo's friction is f = -(a + b v) / R within its bound, with R = (1 - d) / d of the mobility
     A there. With h b = 1 and h R damping = 1 that is -damping (v + h a); d is bounded.
@@ -413,5 +413,5 @@ def _damp(model: Any, tendon: int, damping: float) -> None:
     d = float(np.clip(1.0 - 1.0 / (1.0 + h * damping * A), *_IMPEDANCES))
     b = min(damping * A * (1.0 - d) / d, 1.0 / h)
     model.tendon_solimp_fri[tendon, :2] = d
-    # What is negative is meant as it is: stiffness, which friction has none of, and damping.
+    # Negative values are meant literally: stiffness, which friction does not have, and damping.
     model.tendon_solref_fri[tendon] = [-1.0, -b * d]

@@ -143,7 +143,7 @@ class MujocoEngine(SceneEngine):
         """Return to the start, at rest."""
         data, system, scene = self._data, self.system, self.scene
         self._mujoco.mj_resetData(self._model, data)
-        # All of them: passive joints stand where the internal closed chains are closed.
+        # All of them: passive joints are where the internal closed chains are closed.
         data.qpos[self._tree_q] = self._start[self._tree_from]
         for body, (at, _) in zip(self._bodies, self._places, strict=True):
             x, y, z, qx, qy, qz, qw = self._start[system.model.q_slices[body]]

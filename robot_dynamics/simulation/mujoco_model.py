@@ -36,7 +36,7 @@ from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.spatial import Inertia, Transform, Vector3
 
-#: MuJoCo's impedance of what is to be rigid: 1e-4 of a load's acceleration gives way.
+#: MuJoCo's impedance of rigid constraints: they yield by 1e-4 of a load's acceleration.
 STIFF = "0.9999 0.9999 0.001"
 _JOINTS = {"revolute": "hinge", "prismatic": "slide"}
 _APART = 0.05  # of points on an axis from its middle [m]
@@ -53,7 +53,7 @@ _FLATS = 64
 # impedance near one, which is its default, a load presses nothing in: what slides, and is lifted
 # by MuJoCo's convex friction, by mu times its speed, then leaves at once, and falls back.
 _SPRING = 0.01
-#: Of what is rigid [N/m]: no contact in MuJoCo is harder.
+#: Stiffness of rigid contacts [N/m]: the largest in MuJoCo.
 HARDEST = 1e6
 # Friction is to be as stiff as what is rigid: its regularisation over that of normals, MuJoCo's
 # impratio, makes up for the small impedance.
@@ -102,7 +102,7 @@ def mujoco_xml(scene: Scene, start: Array, step: float, stiffness_time: float) -
             steps.
 
     Raises:
-        RobotDynamicsError: If something is not translated; it names it.
+        RobotDynamicsError: If a part cannot be translated; it names the part.
     """
     system, made = scene.system, _Translation(scene, step, stiffness_time)
     for loop in _internal_chains(system):
@@ -200,7 +200,7 @@ class _Contacts:
 
 
 class _Translation:
-    """A MuJoCo model that is being made of a scene: so far bodies and joints alone.
+    """A MuJoCo model under construction from a scene: bodies and joints.
 
     Attributes:
         root: The model.
@@ -212,7 +212,7 @@ class _Translation:
         stiffness_time: Time constant with which what is rigid closes errors [s].
 
     Raises:
-        RobotDynamicsError: If something in the model is not translated; it names it.
+        RobotDynamicsError: If a part of the model cannot be translated; it names the part.
     """
 
     def __init__(self, scene: Scene, step: float, stiffness_time: float) -> None:
@@ -275,11 +275,11 @@ class _Translation:
         ends: Sequence[tuple[etree._Element, Array, str]],
         places: Sequence[Array],
     ) -> None:
-        """Hold points of two bodies together: one for a ball, two along an axis for a hinge.
+        """Connect points of two bodies: one for a ball joint, two along an axis for a hinge.
 
         Args:
-            name: What sites are called, before their end's name.
-            ends: For each of the two a body, a frame (4, 4) in it, and what that end is called.
+            name: Prefix of the sites' names.
+            ends: For each of the two a body, a frame (4, 4) in it, and the name of that end.
             places: Points in both frames (3,).
         """
         for i, place in enumerate(places):
@@ -324,11 +324,11 @@ class _Translation:
     def add_environment_joint(
         self, environment_joint: EnvironmentJoint, pose: Array, tendon: etree._Element
     ) -> None:
-        """Add a hinge or a line, and sensors of what passes through it.
+        """Add a hinge or a line, and sensors of its force.
 
         Args:
             environment_joint: The hinge or the line.
-            pose: The object's pose at the start (4, 4): the carriage stands there.
+            pose: Pose of the object at the start (4, 4), where the carriage is.
             tendon: MuJoCo's tendons.
         """
         world, body = self.bodies[WORLD], self.bodies[self._scene.system.object_body]
@@ -393,7 +393,7 @@ def _internal_chains(system: GraspSystem) -> tuple[LoopJoint, ...]:
 
 
 def _require_translated(system: GraspSystem) -> None:
-    """Refuse what the translation would leave out: MuJoCo would move another mechanism."""
+    """Refuse parts that the translation would omit: MuJoCo would move another mechanism."""
     model = system.model
     place = f"{model.name}: in MuJoCo"
     for body in model.bodies:
@@ -465,7 +465,7 @@ def mass_properties(inertia: Inertia) -> tuple[float, Array, Array]:
 
 
 def placement(transform: Transform) -> dict[str, str]:
-    """Return the attributes of a body or a site that stands there in its parent."""
+    """Return the attributes of a body or a site with this pose in its parent."""
     frame = pose_of(transform)
     x, y, z, w = Rotation.from_matrix(frame[:3, :3]).as_quat()
     return {"pos": _text(frame[:3, 3]), "quat": _text((w, x, y, z))}
@@ -478,7 +478,7 @@ def _text(values: Iterable[float]) -> str:
 def addresses(
     mujoco_model: Any, names: tuple[str, ...]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where joints stand in MuJoCo's qpos and qvel; there may be none."""
+    """Return the indices of joints in MuJoCo's qpos and qvel; can be empty."""
     joints = [mujoco_model.joint(name) for name in names]
     return (
         np.array([joint.qposadr[0] for joint in joints], dtype=np.intp),
@@ -487,7 +487,7 @@ def addresses(
 
 
 class _Compliance:
-    """What MuJoCo is told of a material.
+    """Parameters of a material in MuJoCo.
 
     With an impedance d and solref (-k, -b) a contact's acceleration along its normal is
     (1 - d) of that without it less d (k r + b v) / d, where the force counts as that of the
@@ -516,7 +516,7 @@ class _Compliance:
         }
 
     def _mass(self, places: list[int]) -> float:
-        """Return the mass [kg] that moves along the mean normal, what holds held."""
+        """Return the mass [kg] that moves along the mean normal, with holding rows held."""
         terms = SceneTerms(self._scene)
         at = terms.at(self._start, np.zeros(self._scene.model.nv))
         b, w = terms.holding, terms.width
@@ -557,7 +557,7 @@ class Geom(NamedTuple):
 
 
 def surface_geoms(name: str, surface: PointFunction) -> list[Geom]:
-    """Return what a surface is made of, by the radius of points deeper than it is.
+    """Return the geoms of a surface, deeper than it by the radius of points.
 
     Round holes are rings of flats, which touch the circle. Nothing if MuJoCo has no shapes for it.
     """
@@ -603,7 +603,7 @@ def _array(vector: Vector3) -> Array:
 
 
 def _across(z: Array) -> Array:
-    """Return axes (3, 3) of which the third is given."""
+    """Return axes (3, 3) with a given third one."""
     x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
@@ -640,7 +640,7 @@ def _pair(
 
 
 def tangent_names(surface: SurfaceContact) -> list[str]:
-    """Return what the planes under a surface's points are called; none if it has a shape."""
+    """Return the names of the planes under a surface's points; empty if it has a shape."""
     if surface_geoms(surface.name, surface.surface):
         return []
     return [f"{surface.name}_tangent{j}" for j in range(len(surface.points))]

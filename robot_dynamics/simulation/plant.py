@@ -51,7 +51,7 @@ class PlantIdentity(NamedTuple):
     """Common properties of plants that can take each other's states.
 
     Attributes:
-        structure: Of the model; of a scene the engine and the names of the joints.
+        structure: Key of the model; for a scene the engine and the names of the joints.
         period: The control period [s].
         contacts: Names and kinds of all contacts of a robot; None without contacts.
     """
@@ -169,7 +169,7 @@ class Plant:
 
     @property
     def state(self) -> PlantState:
-        """The present state; a plant of the same identity that is set to it goes on bit for bit.
+        """Current state; a plant of the same identity that is set to it continues bit for bit.
 
         Raises:
             ArgumentError: If it is set to the state of another plant.
@@ -211,7 +211,7 @@ class ScenePlant(Plant):
         start: Positions (nq,) of the start, grasps closed.
         period: Control period [s].
         settings: Engine, step, delay, friction, sensors.
-        engine: Makes another engine from these arguments; see `SceneEngine`.
+        engine: Constructor of another engine from these arguments; see `SceneEngine`.
 
     Raises:
         ArgumentError: If the settings do not fit the scene; see the engines.
@@ -281,7 +281,7 @@ class ScenePlant(Plant):
         """
         self.engine = self._engines[0][1]
         self._torque = np.zeros(self._torques)
-        # One entry a period from a measurement until its torque acts; none at first.
+        # One entry for each period from a measurement until its torque acts; None at first.
         self._delayed: deque[Array | None] = deque([None] * self._delay_periods)
         self.faults.reset()
         self._sensors.reset(seed)

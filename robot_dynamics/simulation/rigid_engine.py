@@ -66,7 +66,7 @@ class RigidEngine(SceneEngine):
         qd: Velocities (nv,).
 
     Args:
-        scene: Arms and object; all grasps are rigid, and nothing can be touched.
+        scene: Arms and object, with rigid grasps and without surfaces.
         start: Positions (nq,) of the whole system at the start, grasps closed.
         period: Control period [s].
         settings: Step and friction.
@@ -83,7 +83,7 @@ class RigidEngine(SceneEngine):
         self.model = system.model if scene.holds_object else system.arms_alone
         self.drives = drives_of(system, settings, self.model)
         self.robot = Robot(self.model)
-        # The truth if nothing is held: no grasp is open, and the object does not move.
+        # The true state without a held object: no grasp is open, and the object does not move.
         pose, force = start[system.object_q], np.zeros(len(system.internal_axes))
         self._at_rest = Truth.of(pose, np.zeros(6), force, (0.0, 0.0, 0.0), np.zeros(0))
         self._parts = len(system.object_bodies)

@@ -1,13 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runge-Kutta steps of closed-loop motion: the schemes, and the programs that a step is made of.
+"""Runge-Kutta steps of closed-loop motion: schemes, and the programs of a step.
 
 `ClosedMotion` makes the programs of one mechanism, the rate of its state and the projection that
 closes its loops; `step_of` makes one step of them.
 
-Where constraints depend on one another, the programs are made of independent ones among them,
-chosen by whoever calls. The errors of all constraints are returned all the same: those that were
-left out stay closed exactly if the others imply them.
+With redundant constraints, the programs use independent ones, chosen by the caller. They still
+return the errors of all constraints: omitted ones stay closed exactly if the others imply them.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Scheme:
         order: The error over a given time falls with this power of the step.
         A: Row i has the i weights of the stages before stage i.
         b: Weights of the stages in the step.
-        c: Where in the step each stage is.
+        c: Place of each stage in the step.
     """
 
     order: int
@@ -53,7 +52,7 @@ class Scheme:
 
     @classmethod
     def of(cls, order: int, A: Sequence[Sequence[float]], b: Sequence[float]) -> Scheme:
-        """Return a scheme from its table; what is on and above the diagonal of A is not read."""
+        """Return a scheme from its table; entries on and above the diagonal of A are ignored."""
         rows = tuple(tuple(float(value) for value in row[:i]) for i, row in enumerate(A))
         return cls(order, rows, tuple(float(x) for x in b), tuple(sum(row) for row in rows))
 
@@ -109,7 +108,7 @@ def scheme_of_order(order: int, orders: Sequence[int] = ORDERS) -> Scheme:
 
 @dataclass(frozen=True)
 class JointForces:
-    """What makes joint forces (nv,) of a command.
+    """Computes joint forces (nv,) from a command.
 
     Attributes:
         inputs: Size of the command.
@@ -130,8 +129,8 @@ class ClosedMotion:
 
     Attributes:
         model: The mechanism.
-        forces: What makes joint forces of the command.
-        rows: The constraints that are used, by their rows; None for all.
+        forces: Computes joint forces from the command.
+        rows: Rows of the used constraints; None for all.
         stabilised: Whether Baumgarte's terms act on the accelerations (8.22).
     """
 
@@ -169,8 +168,8 @@ class ClosedMotion:
     def projection(self) -> Program:
         """The state with loops closed in the metric of H, and the multipliers.
 
-        Outputs: q, qd, multipliers (n^c,), drift (n^c,), the position error that was taken away,
-        pivot and margin. The multipliers are those of the state before its projection.
+        Outputs: q, qd, multipliers (n^c,), drift (n^c,), the removed position error, pivot and
+            margin. The multipliers are those of the state before its projection.
         """
 
         def run(q: Any, qd: Any, command: Any, block: Any) -> dict[str, Any]:
@@ -205,18 +204,18 @@ class ClosedMotion:
         return self.traced(run, "unchanged")
 
     def pivot(self, terms: ClosedLoopTerms, factors: ConstraintFactors) -> Scalar:
-        """Return what tells full rank of all constraints, or the pivot of those chosen."""
+        """Return the measure of full rank of all constraints, or the pivot of chosen ones."""
         pivot = factors.A.smallest_pivot
         return full_rank_pivot(self.model, terms.loops, pivot) if self.rows is None else pivot
 
     def margin(self, A: Factors, diagonal: Sequence[Scalar]) -> Scalar:
-        """Return how far the constraints are from losing rank: a part of the strongest, squared.
+        """Return the margin of the constraints to loss of rank, squared, over the strongest.
 
-        The relative pivots do not see a constraint that vanishes; this sees it, in units of
+        Relative pivots do not show a constraint that becomes zero; this measure does, in units of
         length.
 
         Args:
-            A: The factors of a product K M K^T of the constraints that are used.
+            A: Factors of the product K M K^T of the used constraints.
             diagonal: The diagonal of that product.
         """
         length = model_length(self.model)
@@ -267,8 +266,8 @@ def step_of(
         model: The mechanism.
         scheme: The scheme.
         rate: q, qd, torque -> q_rate, qdd, pivot, margin, position_error, velocity_error.
-        finish: q, qd, torque -> q, qd, pivot, margin and anything else: what becomes of the end.
-        outputs: What the program returns, in order: names of outputs of `finish`; `closure` and
+        finish: q, qd, torque -> q, qd, pivot, margin and others: completion of the step's end.
+        outputs: Outputs of the program, in order: names of outputs of `finish`; `closure` and
             `slip` for the position and velocity errors at the start of the step; `pivot` and
             `margin` for the smallest of all.
     """

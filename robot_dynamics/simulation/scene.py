@@ -32,7 +32,7 @@ PUSHING = ("frictional point", "frictionless point", "soft finger")
 
 @dataclass(frozen=True)
 class ArmContact:
-    """How an arm touches the object.
+    """Contact of an arm with the object.
 
     A pushing contact is a point of the arm on a plane face of the object: x and y of the contact's
     frame, its z axis into the object. While the point sticks, its place on the face does not
@@ -105,7 +105,7 @@ class Scene:
     as in the system's model.
 
     Attributes:
-        system: Arms, object and where the arms' tools are on it at the start.
+        system: Arms, object and the poses of the arms' tools on it at the start.
         contacts: Contact of each arm with the object, in the order of the arms; by default as
             the system states.
         surfaces: Surfaces that the object may touch.
@@ -238,7 +238,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class RobotScene:
-    """A robot by itself, and what of it may touch: the part of a scene without arms and object.
+    """A robot by itself with its possible contacts: the part of a scene without arms and object.
 
     Attributes:
         model: The robot's; its loops hold.
@@ -248,7 +248,7 @@ class RobotScene:
     model: Model
     items: tuple[PointContact | Inequality | ShapeContact, ...]
 
-    # What only arms that hold an object have.
+    # Properties of arms that hold an object.
     contacts: ClassVar[tuple[ArmContact, ...]] = ()
     holding: ClassVar[tuple[int, ...]] = ()
     pushing: ClassVar[tuple[int, ...]] = ()
@@ -262,7 +262,7 @@ class RobotScene:
 
     @cached_property
     def points(self) -> tuple[PlacedPoint | Inequality | SeenPoint, ...]:
-        """What may touch, in terms of the model's bodies."""
+        """Possible contacts, in terms of the model's bodies."""
         found: list[PlacedPoint | Inequality | SeenPoint] = []
         slot = 0
         for item in self.items:

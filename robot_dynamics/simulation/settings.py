@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user states about the simulated plant, and how it differs from what is believed of it."""
+"""Settings of the simulated plant, and its differences from the model."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ _LONGEST_STEP_S = {"step_s": 0.002, "mujoco_step_s": 0.0002}  # where none is st
 
 @dataclass(frozen=True)
 class SensorSettings:
-    """What sensors make of what is true: in this order late, scaled, biased, noisy, rounded.
+    """Errors of sensors, in this order: delay, scale, bias, noise, rounding.
 
     Attributes:
         position: Standard deviation of the white noise of joint positions [rad or m].
-        velocity: Of joint velocities [rad/s or m/s].
-        force: Of wrist forces [N].
-        moment: Of wrist moments [N m].
+        velocity: Standard deviation of joint velocities [rad/s or m/s].
+        force: Standard deviation of wrist forces [N].
+        moment: Standard deviation of wrist moments [N m].
         force_bias: Constant error of every wrist force, in the axes of the tool [N].
-        moment_bias: Likewise of the moment [N m].
+        moment_bias: Constant error of every wrist moment, in the axes of the tool [N m].
         force_drift: Growth of the error of every wrist force [N/s].
-        wrench_scale: By arm, what its wrist sensor measures over what is true; 1 where none is
-            stated.
+        wrench_scale: Measured over true wrench of the wrist sensor, by arm; 1 by default.
         wrench_delay_periods: Control periods by which wrist sensors are late.
         encoder_step: Positions are multiples of this [rad or m]; 0 for positions of any value.
         velocities: Whether velocities are measured; without it they are not finite numbers, and
             are missing in messages.
-        sample_periods: By arm, control periods between two samples of its joints; in between the
-            last one stands. 1 where none is stated.
+        sample_periods: Control periods between two samples of the joints, by arm; between them the
+            last sample stays. 1 by default.
     """
 
     position: float = field(default=0.0, metadata={"minimum": 0.0})
@@ -61,14 +60,14 @@ class SensorSettings:
 
 @dataclass(frozen=True)
 class PushSettings:
-    """A force from outside that nobody has told the controller of.
+    """External force that is unknown to the controller.
 
     Attributes:
-        link: The link that is pushed; the object where it is left out.
+        link: The pushed link; by default the object.
         force: World axes, at the link's origin [N].
         moment: World axes [N m].
-        time_s: When it begins [s].
-        duration_s: How long it lasts [s].
+        time_s: Its beginning [s].
+        duration_s: Its duration [s].
     """
 
     link: str = ""
@@ -103,21 +102,21 @@ class PayloadSettings:
 
 @dataclass(frozen=True)
 class PlantSettings:
-    """The simulated plant; its differences from the cell are what a controller does not know.
+    """The simulated plant; its differences from the cell are unknown to the controller.
 
     Attributes:
-        engine: Which engine moves it: our closed-loop dynamics, or MuJoCo with weld equalities.
+        engine: Its engine: our closed-loop dynamics, or MuJoCo with weld equalities.
         step_s: Integration step of our engine [s]; a control period is a whole number of them. By
             default the longest such step up to 2 ms.
         mujoco_step_s: The same for MuJoCo, whose welds are springs and need shorter steps [s]:
             up to 0.2 ms by default.
-        command_delay_periods: Control periods between a measurement and the torque computed from
-            it taking effect.
+        command_delay_periods: Control periods from a measurement until the torque computed from it
+            acts.
         object_mass_scale: True mass and inertia of the object over those of the cell.
-        object_center_error: True centre of mass of the object, of its first part if it has two,
-            relative to the believed one, in the object's axes.
-        object_inertia_scale: True inertia about that centre over that of the cell, beside what
-            the mass makes of it.
+        object_center_error: True centre of mass of the object (of its first part if it has two)
+            relative to the cell's, in the object's axes.
+        object_inertia_scale: True inertia about that centre over the cell's, in addition to the
+            effect of the mass.
         link_mass_scale: True mass and inertia of the arms' links over those of their descriptions.
         grasp_error: By arm, true pose of its grasp relative to the believed one, in the grasp's
             frame.
@@ -179,10 +178,10 @@ class PlantSettings:
     payloads: tuple[PayloadSettings, ...] = ()
 
     def steps(self, key: Literal["step_s", "mujoco_step_s"], period: float) -> int:
-        """Return how many integration steps make a control period.
+        """Return the number of integration steps of a control period.
 
         Args:
-            key: Whose steps.
+            key: Name of the setting of the step.
             period: Control period [s].
 
         Raises:

@@ -23,7 +23,7 @@ def decay_rates(robot: Robot, q: Array, friction: Array) -> Array:
     """Return the eigenvalues [1/s] of the motions that close the loops, at rest.
 
     With M = G^T H G, and D and S the slopes of damping and spring forces, they are those of
-    M y'' + D y' + S y = 0. Gravity is left out: it moves arms as slowly as they fall.
+    M y'' + D y' + S y = 0. Gravity is not included: its motions are as slow as free fall.
 
     Args:
         robot: The mechanism.
@@ -33,7 +33,7 @@ def decay_rates(robot: Robot, q: Array, friction: Array) -> Array:
     """
     model = robot.model
     H, _, K, _, error, _ = robot.constraint_terms(q, np.zeros(model.nv))
-    # A tree has no constraints, and no shape of K either.
+    # A tree has no constraints, and K has no shape.
     K, error = np.reshape(K, (-1, model.nv)), np.reshape(error, -1)
     ranked = constraint_rank(model, K, error, q)
     G = ranked.motions / ranked.column_scales[:, None]
@@ -86,7 +86,7 @@ def largest_step(scheme: Scheme, rates: Array, step: float) -> float:
 
 
 def _is_stable(scheme: Scheme, z: Array) -> bool:
-    """Return whether no motion grows by a step in which it should not, rates times step given."""
+    """Return whether the step is stable, given rates times step."""
     z = _MARGIN * z
     A, b = np.zeros((len(scheme.b),) * 2), np.array(scheme.b)
     for i, row in enumerate(scheme.A):
@@ -98,7 +98,7 @@ def _is_stable(scheme: Scheme, z: Array) -> bool:
     for _ in b:
         growth = growth + factor * (b @ power)
         power, factor = A @ power, factor * z
-    # What grows by itself may do so at twice the rate: the scheme has errors of its own.
+    # Unstable motions may grow at twice their rate, because of the scheme's errors.
     allowed = np.exp(2.0 * np.maximum(z.real, 0.0))
     # Undamped oscillations neither grow nor decay: to rounding of their eigenvalues.
     return bool(np.all(np.abs(growth) <= allowed * (1.0 + 1e-6)))

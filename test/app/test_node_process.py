@@ -91,7 +91,7 @@ def test_a_node_that_is_done(start, monkeypatch):
     assert node.failure() is None
 
 
-def test_what_a_node_said_last_is_heard(start):
+def test_the_last_events_of_a_node_are_read(start):
     """A node that has ended between two looks was done; its events are not lost by asking that."""
     node = start("done at once")
     wait_until(lambda: node.exit_status is not None)

@@ -55,7 +55,7 @@ def test_no_link_is_no_result(program):
         assert [len(out) for out in kernel.chain([0.1])(0, [1.0, 0.5], 0.3, [])] == [0] * 4
 
 
-def test_what_it_starts_from_is_not_touched(program):
+def test_the_starting_arrays_are_copied(program):
     """The arrays given are copied."""
     start = np.array([1.0, 0.5])
     for kernel in kernels(program):

@@ -125,7 +125,7 @@ def test_graphs_do_not_mix(x):
             operation()
 
 
-def test_what_is_no_number_is_refused(x):
+def test_other_types_than_numbers_are_refused(x):
     """Strings and None are refused, by operators and by functions."""
     with pytest.raises(TypeError):
         x + "1"

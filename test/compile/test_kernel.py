@@ -407,7 +407,7 @@ def test_interpreted_kernel_can_be_asked_for(program):
 
 
 @needs_machine_code
-def test_what_would_take_minutes_to_compile_is_interpreted(program, monkeypatch, caplog):
+def test_very_large_programs_are_interpreted(program, monkeypatch, caplog):
     """Beyond a number of operations nothing is compiled, and that is said."""
     monkeypatch.setenv("ROBOT_DYNAMICS_MOST_OPERATIONS", str(program.size - 1))
     inputs = states(3)

@@ -119,7 +119,7 @@ def test_closed_loops_and_derivatives_copy_no_inputs(stride):
     assert most < 3 * out.nbytes  # accelerations twice, and what tells whether they are good
 
 
-def test_what_is_refused(function):
+def test_invalid_arguments_are_refused(function):
     """A function of Python, arrays of different lengths, no batch at all, too few arrays."""
     x = np.zeros((4, 3))
     with pytest.raises(ShapeError, match="expected a compiled function"):

@@ -103,7 +103,7 @@ def test_results_are_those_of_the_interpreter(parents):
 
 
 @needs_compiler
-def test_what_is_too_large_for_the_stack(monkeypatch):
+def test_a_large_frame_is_on_the_heap(monkeypatch):
     """A frame of many values is on the heap, for one state at a time, with the same numbers."""
     q = np.random.default_rng(1).normal(size=(5, 60))
     expected = compile_program(tree(CHAIN), 1).bind(BLOCK)(q)

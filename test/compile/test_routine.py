@@ -323,7 +323,7 @@ def test_arguments_that_do_not_fit(arrays, message):
         solve.bind(*arrays)
 
 
-def test_what_is_not_understood():
+def test_unsupported_code_is_refused_by_name():
     """It is named."""
 
     @routine

@@ -242,7 +242,7 @@ def test_a_contact_that_moves_nothing_is_refused():
     joint = JointElement("rail", "prismatic", "base", "slide", axis=(1, 0, 0), limits=Limits(0, 1))
     robot = Robot.from_mechanism(Mechanism("rail", links, (joint,)))
     items = [*joint_limits(robot), PointContact("below", "slide")]
-    with pytest.raises(ArgumentError, match="'below' has a normal along which no joint can move"):
+    with pytest.raises(ArgumentError, match=r"'below' .* normal"):
         contact_equations(Contacts(robot, items), [0.0], [0.0], [0.0], closed=[0, 1, 2])
     for closed, words in (
         ([3], "closed contact 3, expected names, or places from 0 to 2"),
@@ -277,7 +277,7 @@ def test_a_contact_that_moves_nothing_is_refused():
         )
 
 
-def test_what_leads_lemke_astray_is_noticed(monkeypatch):
+def test_rounding_errors_of_lemke_are_noticed(monkeypatch):
     """Rounding may, among dependent contacts: the quadratic program takes over, or it says so."""
     normals = np.random.default_rng(3).normal(size=(3, 6))
     M, d = normals.T @ normals, -normals.T @ normals @ [1.0, 0.5, 2.0, 0.0, 1.0, 0.3]

@@ -444,7 +444,7 @@ def test_bad_arguments_are_refused():
             law(*soft, FALLING)
     with pytest.raises(ArgumentError, match="qd"):
         impact(contacts, q, np.full(12, np.nan))
-    with pytest.raises(ArgumentError, match=r"impulses are .*, with a number that is not finite"):
+    with pytest.raises(ArgumentError, match=r"impulses are .* not finite"):
         struck(floating(), at(0, 0, 0), np.zeros(6), {"body": np.full(6, np.nan)})
     with pytest.raises(ArgumentError, match="robot is 3"):
         struck(3, at(0, 0, 0), np.zeros(6), {})

@@ -297,7 +297,7 @@ def test_states_that_are_none_are_refused():
             wrong()
 
 
-def test_what_is_not_finite_is_named():
+def test_undefined_normals_and_unknown_links_are_named():
     """A surface without a gradient gives no normal; a link that does not exist is named."""
     odd = PointContact("odd", "body", surface=lambda r: (r.z - 0.5) ** 0.5)
     with pytest.raises(ArgumentError, match="contact 'odd'"), np.errstate(all="ignore"):

@@ -151,7 +151,7 @@ def test_a_foot_that_is_pushed_down_as_it_slips():
     assert_allclose(found.P, pyramid_impulses(W, c, np.array([0.8]), 256), atol=2e-3)
 
 
-def test_what_does_not_touch_does_not_push():
+def test_separated_contacts_have_no_impulse():
     """Contacts that are out of reach have no impulse, and the others none of their rows."""
     rng = np.random.default_rng(6)
     H, J, c = problem(rng, 0, 3, 3, 20)
@@ -277,7 +277,7 @@ def test_zero_is_a_contact_at_rest():
     assert_allclose(ratio, 1.0)
 
 
-def test_what_may_not_push_has_no_impulse():
+def test_excluded_contacts_have_no_impulse():
     """Then F is the impulse itself, whatever the velocities are."""
     rng = np.random.default_rng(1)
     c, P = rng.normal(size=ROWS), rng.normal(size=ROWS)

@@ -314,7 +314,7 @@ def test_a_wall_in_the_way_is_pressed_as_two_springs_in_series_do(plant):
     assert run.recording["external_wrench"][-1, 3] == pytest.approx(-force, rel=1e-3)
 
 
-def test_whatever_is_measured_the_reference_stays_within_its_bounds():
+def test_the_reference_stays_within_its_bounds_for_any_wrench():
     """Huge, alternating and sudden wrenches: bounded displacement and speed, along every axis."""
     settings = dataclasses.replace(CHOSEN, largest_n=500.0, stiffness=(0.0, 1500.0, 1200.0))
     compliance, period = Compliance(settings, 0.002), 0.002
@@ -379,7 +379,7 @@ def test_without_wrenches_the_object_stays_where_it_was_pushed_to(wrong):
     assert height[-1] - height[0] == pytest.approx(given_way, rel=0.2)  # v M / D, and the servo's
 
 
-def test_what_the_inner_loop_does_not_bear_is_refused():
+def test_settings_that_chatter_on_surfaces_are_refused():
     """Too little damping chatters on stiff surfaces; a sentence names the axis."""
     scenario = load_scenario("lift_box", ["control.law=admittance"])
     law = make_law(scenario)
@@ -464,7 +464,7 @@ def test_the_matrix_of_a_period_on_no_surface(delay):
         ("control.admittance.largest_n=-1", "largest_n"),
     ],
 )
-def test_what_is_refused(override, words):
+def test_invalid_settings_are_refused(override, words):
     """Inertia and damping are positive, stiffness is not negative."""
     with pytest.raises(DescriptionError, match=words):
         load_scenario("lift_box", ["control.law=admittance", override])

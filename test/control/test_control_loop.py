@@ -508,23 +508,23 @@ def test_nothing_is_sent_before_the_start(loop, measured):
 
 def test_a_start_needs_samples_of_everything(loop, measured):
     """The sentence names what is missing, and why if that is known."""
-    with pytest.raises(StaleStreamError, match="start refused: left: no sample has come yet"):
+    with pytest.raises(StaleStreamError, match="left: no sample"):
         loop.prepare(0)
-    with pytest.raises(SafetyError, match="start refused: left: no sample has come yet"):
+    with pytest.raises(SafetyError, match="left: no sample"):
         loop.start(0, 0)
     loop.joint_states.take("joint_states", 0, ["l1", "l2"], [0.0, 0.0], [0.0, 0.0], 0)
     with pytest.raises(SafetyError, match="start refused: joint_states: unknown joint 'l1'"):
         loop.start(0, 0)
     names = list(loop.system.joint_names)
     loop.joint_states.take("joint_states", 0, names, measured.q, measured.qd, 0)
-    with pytest.raises(SafetyError, match="start refused: left/wrench: no sample has come yet"):
+    with pytest.raises(SafetyError, match="left/wrench: no sample"):
         loop.start(0, 0)
 
 
 def test_a_start_needs_a_check_before(loop, measured):
     """Of the very place from which it starts."""
     feed(loop, measured, 0)
-    with pytest.raises(StartError, match="has moved since the reference was checked"):
+    with pytest.raises(StartError, match="moved since"):
         loop.start(0, 0)
     loop.prepare(0)()
     moved = measured.q + 0.01 * np.eye(14)[3]

@@ -157,7 +157,7 @@ def test_zero_is_zero():
 
 
 @pytest.mark.parametrize(("torque", "zero"), [(0.099, True), (-0.101, False)])
-def test_what_counts_as_no_torque(torque, zero):
+def test_zero_torque_has_a_tolerance_of_a_tenth(torque, zero):
     """A tenth of a newton metre from what the drives add by themselves."""
     f = fallback()
     for added in (0.0, 10.0):
@@ -291,7 +291,7 @@ def test_an_arm_without_hope_is_given_up_sooner(settling, ends_at):
 # -- the rate of torques
 
 
-def test_what_is_within_the_limit_is_left_as_it_is():
+def test_torques_within_the_rate_limit_do_not_change():
     """To the last bit, also at the limit itself and without one."""
     last, torque = np.array([1.0, -2.0]), np.array([1.5, -2.5])
     assert within_rate(torque, last, 0.5) is torque

@@ -281,7 +281,7 @@ def test_the_first_command_of_the_page_ends_well():
         ("lift_box", "control.internal_force.basis=orthonormal", "transmitted"),
     ],
 )
-def test_what_is_refused(scenario, override, words):
+def test_invalid_settings_are_refused(scenario, override, words):
     """Forces on surfaces are not its business; stiffness is not negative, and has units."""
     with pytest.raises((DescriptionError, ArgumentError), match=words):
         load_scenario(scenario, ["control.law=impedance", override])

@@ -244,7 +244,7 @@ def test_a_link_that_is_nearer_to_the_object_than_stated_is_not_left_out():
         assert (watch.finding(HELD, BOX) is not None) == refused
 
 
-def test_what_is_no_number_is_too_close():
+def test_nan_counts_as_too_close():
     """Comparisons are written so that a NaN never passes."""
     watch = Proximity(SYSTEM, SafetySettings())
     watch.begin(HELD, BOX)

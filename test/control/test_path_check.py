@@ -148,7 +148,7 @@ def test_a_wrong_length_is_refused():
         law.check_path(HELD[1:])
 
 
-def test_what_contacts_cannot_do_is_told_with_what_arms_cannot():
+def test_problems_of_contacts_and_arms_are_reported_together():
     """A task of soft fingers that slip, out of reach: the reach first, others in time's order."""
     fingers = [
         Contact.of_kind("soft finger", grasp, FrictionCone(0.6, torsion=0.02))
@@ -231,7 +231,7 @@ def test_how_fast_torques_may_change(rolled, step, refused):
         check_rolled()
 
 
-def test_what_a_motion_leaves_is_its_least(rolled):
+def test_margins_are_the_least_over_the_motion(rolled):
     """Of positions on both sides; of links, where they are closest."""
     for least in (0.1, 0.09):
         rolled["q"][50, JOINT] = np.sign(least - 0.095) * (2.9 - least)

@@ -58,7 +58,7 @@ def test_the_ramp_begins_and_ends_where_it_should():
     assert all(settings.start == CONTROL.start for settings in seen)
 
 
-def test_what_an_integral_adds_is_carried_over():
+def test_integral_terms_are_carried_over():
     """Gain times integral stays; what nobody looked at is forgotten; what ends at 0 fades."""
     integral = np.array([1.0, -2.0])
     assert np.array_equal(2.0 * carried_over(integral, 4.0, 2.0, 1.0), 4.0 * integral)
@@ -141,7 +141,7 @@ def test_gains_that_the_loop_does_not_bear_are_refused(scenario, wild, problem):
     assert controller.settings == scenario.control
 
 
-def test_what_is_no_gain_stays():
+def test_settings_other_than_gains_stay():
     """The law keeps the rate, and what its rows and its choice of coordinates depend on."""
     other = replace(SOFT_JOINTED, rate_hz=250.0, jointed=replace(SERVO, lead_periods=2.0))
     kept = with_gains(JOINTED.control, other)

@@ -199,7 +199,7 @@ def test_an_arm_that_sends_nothing():
     for watch in watches.values():
         safety.monitor(watch, Cause.ARM_LOST)
     safety.observe(0, Q, QD)
-    with pytest.raises(SafetyError, match="start refused: left: no sample has come yet"):
+    with pytest.raises(SafetyError, match="left: no sample"):
         safety.start(0)
     for tick in range(1, 12):
         watches["left"].advance(tick, tick)
@@ -500,7 +500,7 @@ def test_limits_may_scale_the_task_a_little():
     ("at", "value", "plausible"),
     [(1, 9.9, True), (1, -10.1, False), (4, -99, True), (4, 101, False)],
 )
-def test_what_a_wrist_sensor_may_tell(at, value, plausible):
+def test_wrenches_beyond_the_sensor_limits_are_not_used(at, value, plausible):
     """Up to 10 N m and 100 N; beyond that it is not used, and control holds the pose."""
     safety = running(wrench_limit_nm=10.0, wrench_limit_n=100.0)
     wrenches = WRENCHES.copy()
@@ -541,7 +541,7 @@ def test_how_much_a_torque_may_change(change, held_back):
         ("wrench_excess", 1e-3, Cause.GRASP_LOST),
     ],
 )
-def test_what_is_looked_into_more_closely(monkeypatch, figure, value, cause):
+def test_only_close_links_and_large_wrenches_are_examined(monkeypatch, figure, value, cause):
     """Links that are too close, and wrenches beyond their limit; nothing that is within."""
     safety = running()
     check = safety.step_check
@@ -627,7 +627,7 @@ def test_wrong_lengths_are_refused():
     safety.observe(0, Q, QD)
     with pytest.raises(ArgumentError, match="torque has 3 entries"):
         safety.start(0, np.zeros(3))
-    with pytest.raises(ArgumentError, match="expected the name of an arm, one of left, right"):
+    with pytest.raises(ArgumentError, match="one of left, right"):
         safety.monitor(StreamWatch("head", 0.01, LockstepClock(PERIOD)), Cause.ARM_LOST)
 
 

@@ -22,7 +22,7 @@ def test_when_a_reference_is_at_rest():
     assert settled_until(reference, 5.0, end + 10.0)[-1][1] == end + 10.0
 
 
-def test_what_two_plans_have_in_common():
+def test_common_intervals_of_two_plans_are_their_overlaps():
     """Both are at rest: overlaps, single instants included."""
     assert common([(0.0, 2.0), (3.0, 5.0)], [(1.0, 3.0), (4.0, 9.0)]) == [
         (1.0, 2.0),

@@ -84,7 +84,7 @@ def test_an_integral_may_always_shrink(value, step, gate, expected):
     assert integrated(value, step, gate, 2.0) == pytest.approx(expected)
 
 
-def test_what_is_compiled_is_what_is_read():
+def test_the_kernel_equals_the_functions():
     """The kernel gives the numbers of the functions, the ramp on force and motion included."""
     rng = np.random.default_rng(0)
     kernel = torque_limits(3, 4)
@@ -104,7 +104,7 @@ def test_what_is_compiled_is_what_is_read():
         np.testing.assert_allclose(integral, expected, atol=1e-12)
 
 
-def test_what_leads_away_from_a_limit_is_not_scaled():
+def test_torque_away_from_a_limit_is_not_scaled():
     """A joint that stands at its limit by rounding does not stop it."""
     at = EFFORT * (1.0 + 1e-12)
     assert largest_scale(at, -np.ones(3), EFFORT) == 1.0

@@ -141,7 +141,7 @@ def run(monitor, wrenches, pose, twist, row, seconds=0.3):
     return found
 
 
-def test_what_the_motion_takes_leaves_no_residual(system):
+def test_the_wrench_of_the_motion_leaves_no_residual(system):
     """Against the engine's inverse dynamics, in ten random motions, whatever is squeezed."""
     monitor = Monitor(system)
     for _ in range(10):
@@ -308,7 +308,7 @@ def test_how_long_forces_are_smoothed():
         (0.9, 0.495, False, Cause.UNEXPECTED_CONTACT),
     ],
 )
-def test_what_takes_weight_away(part, cosine, apart, cause):
+def test_missing_weight_is_a_lost_grasp_if_the_arms_disagree(part, cosine, apart, cause):
     """A quarter of the weight to twice of it if the arms disagree, as a weightless body is pushed;
     else up to all of it, within 60 degrees.
     """

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 
 import numpy as np
@@ -193,14 +194,11 @@ def test_names_of_algorithms_are_unique():
 @pytest.mark.parametrize("algorithm", registered()[1], ids=lambda each: each.name)
 def test_shapes_are_as_stated(algorithm, model):
     """Outputs have the stated lengths, of a tree without its constraints and of two arms."""
-    options = {"pose": ["link"], "payload_regressor": ["link"]}
-    for name in ("jacobian", "velocity", "frame_forces", "acceleration", "bias_acceleration"):
-        options[name] = ["link", "local", *([False] if "acceleration" in name else [])]
     if algorithm.name == "placement_derivatives" and not model.loops:
         pytest.skip("a tree has no loop placements to differentiate by")
-    given = options.get(algorithm.name, [])
-    given = [model.links[-1] if option == "link" else option for option in given]
-    program = algorithm.program(model, *given)
+    options = {"link": model.links[-1], "axes": "local", "classical": False}
+    takes = inspect.signature(algorithm.function).parameters
+    program = algorithm.program(model, *(options[name] for name in takes if name in options))
     assert program.inputs == algorithm.input_lengths(model)
     stated = algorithm.output_lengths(model)
     assert list(program.outputs) == list(stated)[: len(program.outputs)]

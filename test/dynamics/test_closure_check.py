@@ -121,7 +121,7 @@ def test_an_axis_the_wrong_way_round_is_no_closure():
     loop = mechanism.loops[0]
     flipped = replace(loop, successor_pose=loop.successor_pose @ flip)
     robot = Robot.from_mechanism(replace(mechanism, loops=(flipped,)))
-    with pytest.raises(ClosureFunctionError, match="axis pointing the wrong way"):
+    with pytest.raises(ClosureFunctionError, match="axis"):
         robot.with_closure(closures.four_bar_function())
 
 

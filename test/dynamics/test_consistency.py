@@ -45,7 +45,7 @@ def test_motions_that_open_a_loop_are_refused_by_name(name, rng):
     blocked = K.T @ K @ rng.normal(size=robot.model.nv)
     off = 1e-3 * blocked / np.linalg.norm(blocked)
     names = {loop.name for loop in robot.model.loops}
-    with pytest.raises(AssemblyError, match="velocities do not keep the loops closed") as speeds:
+    with pytest.raises(AssemblyError, match=r"velocities .* loops") as speeds:
         checks(robot, q, qd + off * np.linalg.norm(qd), qdd, 1e-6)
     with pytest.raises(AssemblyError, match="per second squared") as rates:
         checks(robot, q, qd, qdd + off * np.linalg.norm(qdd), 1e-6)

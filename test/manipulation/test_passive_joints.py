@@ -203,7 +203,7 @@ def test_arms_without_loops_are_left_alone():
     assert_allclose(arms.positions(np.array(y)), y)
 
 
-def test_what_cannot_follow_is_refused():
+def test_undetermined_passive_joints_are_refused():
     """Open loops, drives that do not tell, joints of several freedoms; and where none closes."""
     model = Robot.from_mechanism(five_bar_arm("arm0")).model
     drives = list(passive_joints_of(1).drives)

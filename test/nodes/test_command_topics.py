@@ -65,7 +65,7 @@ def speak(ros):
     node.destroy_node()
 
 
-def test_what_the_drives_got_last(speak, ros):
+def test_the_last_torque_of_the_drives_is_known(speak, ros):
     """Whoever sent it: this node or another one; an empty command changes nothing."""
     make, _ = speak
     speaker = make(in_lockstep=True)

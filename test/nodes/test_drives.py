@@ -109,7 +109,7 @@ def test_drives_of_real_arms_need_a_statement(speakers):
         "scenario."
     )
     half = with_drives(DriveSettings(None, "zero"), DriveSettings())
-    with pytest.raises(SafetyError, match="or `drive` of the arms right in the scenario"):
+    with pytest.raises(SafetyError, match="`drive` of the arms right"):
         DriveProperties(half, VALUES, said).require_known(listener, ["left_states"])
     whole = with_drives(DriveSettings(True, "zero"), DriveSettings(False, "hold"))
     assert DriveProperties(whole, VALUES, ()).require_known(listener, ["left_states"])

@@ -110,7 +110,7 @@ def test_a_dead_controller_costs_no_more_than_a_sag(cell):
 
 
 @pytest.mark.parametrize("ticks", [20, 300, 900])
-def test_what_is_held_by_friction_stays(ticks):
+def test_an_object_held_by_friction_stays(ticks):
     """The model of the guard knows no squeeze; the last torque has it. At rest and in motion."""
     cell = Cell(TRAY)
     cell.control(ticks)
@@ -135,7 +135,7 @@ def test_without_a_guard_they_run_away(cell):
     assert cell.speed > 3.0
 
 
-def test_what_it_commands_at_rest_is_what_the_controller_would(cell):
+def test_at_rest_the_guard_commands_the_controllers_torque(cell):
     """Two models, one answer: a handover makes no step."""
     cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
     sent = cell.watch(2500)

@@ -543,7 +543,7 @@ def test_a_guard_that_is_in_charge_silences_the_controller(line):
     assert line.link.warning == "the guard is in charge"
     assert line.loop.safety.state is State.FALLBACK
     assert "the guard has taken over; expected a heartbeat" in line.loop.safety.cause
-    with pytest.raises(GuardError, match="the guard is in charge; expected its reset"):
+    with pytest.raises(GuardError, match="guard is in charge"):
         line.link.require_guard()
     beat = line.beat()
     assert (beat.commanding, beat.ready) == (False, False)
@@ -564,9 +564,7 @@ def test_arms_that_rely_on_another_controller(line):
     line.report(GuardState.WATCHING, sender=1)
     assert not line.link.may_command(0)
     assert line.link.warning == "another controller is in charge"
-    with pytest.raises(
-        GuardError, match="another controller is in charge; expected only one controller"
-    ):
+    with pytest.raises(GuardError, match="another controller is in charge"):
         line.link.require_guard()
 
 

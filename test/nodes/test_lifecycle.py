@@ -149,7 +149,7 @@ def test_an_activation_whose_preparation_is_refused(bench, error):
     assert bench.ask(ACTIVATE)
 
 
-def test_what_nobody_expected_lets_go_of_nothing(bench):
+def test_a_failed_activation_releases_nothing(bench):
     """Arms may hang on a node whose activation fails: it stays configured."""
     assert bench.ask(CONFIGURE)
     bench.stages.errors["activate"] = ZeroDivisionError("division by zero")

@@ -141,7 +141,7 @@ def test_an_interrupt_while_it_starts(domain):
     assert (status, err) == (0, "")
 
 
-def test_what_cannot_be_saved_in_the_end_is_no_success(domain):
+def test_a_failure_to_save_ends_with_status_1(domain):
     """A node that was asked to end, and could not write its recording, ends with status 1."""
     process = start("unsaved")
     assert [line(process)["event"] for _ in range(2)] == ["made", "ready"]

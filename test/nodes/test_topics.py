@@ -176,7 +176,7 @@ def test_a_flood_does_not_keep_the_reader(node):
     inbox.close()
 
 
-def test_what_takes_long_is_read_in_a_thread(node):
+def test_long_messages_are_read_in_a_thread(node):
     """Meanwhile other messages are read; of its own messages the newest comes next."""
     inbox, heard, others, go = Inbox(node), [], [], threading.Event()
 

@@ -95,7 +95,7 @@ def test_it_shows_what_the_topics_tell(nodes, monkeypatch):
     assert np.isnan(heard["commanded_torque"][0, 7:]).all()  # nobody commands that arm
 
 
-def test_what_is_refused(capsys):
+def test_contradictory_runs_are_refused(capsys):
     """Either a run that one names, or one that is there."""
     assert main(["view", "lift_box", "--topics"]) == 2
     assert "expected nothing beside it, not lift_box" in capsys.readouterr().err

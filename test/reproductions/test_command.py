@@ -48,7 +48,7 @@ def test_studies_are_listed(capsys):
         (["flexible-link", "--plot", "no/folder/f.png"], "there is no folder no/folder"),
     ],
 )
-def test_what_means_nothing_is_refused_before_the_work(words, message, capsys):
+def test_invalid_arguments_are_refused_before_the_run(words, message, capsys):
     """One sentence with what would be valid, and status 2."""
     assert main(["reproduce", *words]) == 2
     assert message in capsys.readouterr().err

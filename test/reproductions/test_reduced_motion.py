@@ -65,7 +65,7 @@ def test_order_of_the_scheme(system, torque, truth, scheme, order):
     assert 2**order / 1.4 < errors[0] / errors[1] < 2**order * 1.4
 
 
-def test_what_each_scheme_leaves_open(system, torque):
+def test_only_the_split_scheme_keeps_the_chain_closed(system, torque):
     """The split scheme closes the chain though its motion is coarse; Euler's opens it."""
     gaps = {s: end_of(system, torque, s, 10)[1] for s in ("runge-kutta", "split", "euler")}
     assert gaps["runge-kutta"] < 1e-7

@@ -60,5 +60,5 @@ def test_it_moves_and_measures_like_the_engine(kind):
 
 def test_other_joints_are_refused():
     """With the joint's name and kind."""
-    with pytest.raises(RobotDynamicsError, match="would be prismatic, expected one of spherical"):
+    with pytest.raises(RobotDynamicsError, match=r"prismatic, expected .* spherical"):
         plants("prismatic")

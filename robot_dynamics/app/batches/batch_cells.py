@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.hybrid.law import HybridLaw
@@ -22,9 +22,7 @@ from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.settings import PlantSettings
 
-Mask = NDArray[np.bool_]
-
-#: By number of a cell, why it ends: the cause in short, and a sentence.
+#: Cause and sentence of each ended cell, by its number.
 Ends = dict[int, tuple[str, str]]
 TORQUE_NOT_FINITE = (Cause.TORQUE_INVALID.value, "torque has entries that are not finite.")
 
@@ -67,10 +65,11 @@ class CellRuns(NamedTuple):
     """Runs of neighbouring cells.
 
     Attributes:
-        cells: Which.
-        figures: By name (n,), until each cell ended; NaN where there is none.
+        cells: The cells.
+        figures: Figures by name (n,), until each cell ended; NaN without a value.
         columns: Recorded columns by name (rows, n, w).
-        endings: By number, control period, cause and sentence of cells that ended before the run.
+        endings: Control period, cause and sentence of cells that ended before the end of the run,
+            by number.
     """
 
     cells: slice
@@ -82,8 +81,8 @@ class CellRuns(NamedTuple):
 class BatchCells(ABC):
     """N cells of a scenario: plants, and control once it is prepared.
 
-    Cells are numbered from 0. A method that ends cells returns the reasons; the caller does not
-    pass such a cell as alive again until it is reset.
+    Cells are numbered from 0. A method that ends cells returns the reasons; the caller must not
+    pass such a cell as alive again before a reset.
 
     Attributes:
         parts: Parts of the cells, which different threads can work on at the same time.
@@ -118,7 +117,7 @@ class BatchCells(ABC):
         first, *others = self.parts
         if self._pool is None:
             self._pool = ThreadPoolExecutor(max(1, self._threads - 1), "batch")
-        # This thread does its part as well, and those that no other one has begun.
+        # This thread does its part, and those that no other thread has begun.
         waiting = [self._pool.submit(quiet, own) for own in others] if self._threads > 1 else []
         try:
             quiet(first)
@@ -145,10 +144,10 @@ class BatchCells(ABC):
 
     @property
     def followed(self) -> HybridLaw:
-        """The law, which follows rows of the caller.
+        """The law, if it can follow rows of the caller.
 
         Raises:
-            ArgumentError: If it follows none.
+            ArgumentError: If it cannot.
         """
         law = self.law
         if not isinstance(law, HybridLaw) or type(law).update is not HybridLaw.update:
@@ -170,7 +169,7 @@ class BatchCells(ABC):
 
     @abstractmethod
     def change(self, cells: Mapping[int, CellChanges]) -> Ends:
-        """Make some cells anew; they have to be reset, and control prepared for them.
+        """Change some cells; the caller must reset them and prepare their control.
 
         Args:
             cells: Their settings, by number.
@@ -179,7 +178,7 @@ class BatchCells(ABC):
             Cells that cannot be made.
 
         Raises:
-            ArgumentError: If the settings do not fit the batch; nothing changes then.
+            ArgumentError: If the settings do not fit the batch; no cell changes then.
         """
 
     @abstractmethod

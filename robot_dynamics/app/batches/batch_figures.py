@@ -29,7 +29,7 @@ from robot_dynamics.control.control_law import ControlLaw
 
 _ROWS = 128  # control periods that are evaluated together
 
-#: Largest values over a run, by the name of the figure; and the least ones.
+#: Names of figures that are largest values over a run, and of least values.
 LARGEST = (
     "object_position_error_max_m",
     "object_position_error_settled_m",
@@ -47,7 +47,7 @@ LARGEST = (
 )
 LEAST = ("force_scale_min", "motion_scale_min")
 
-#: Columns that can be kept, with those of a `Recording` of the same name.
+#: Recordable columns, as in a `Recording`.
 COLUMNS = (
     "object_pose",
     "object_twist",

@@ -21,7 +21,7 @@ from robot_dynamics.app.batches.separate_batch import SeparateBatch
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.plant import scene_of
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario, with_overrides
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
 from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml
@@ -29,8 +29,6 @@ from robot_dynamics.dynamics.arguments import several_names, whole_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.settings import PlantSettings
-
-Mask = NDArray[np.bool_]
 
 MOST_CELLS = 1_000_000  # ten gigabytes
 _ROWS_NOT_FINITE = (
@@ -100,7 +98,7 @@ class BatchRun:
 
 
 class BatchSimulation:
-    """N cells of a scenario, each with parameters of its own, advanced together.
+    """N cells of a scenario with different parameters, advanced together.
 
     A control period consists of the law with its limits and the rules of the safety layer, command
     delay, integration steps with projection or contacts, and sensors with noise and delay. If arms
@@ -146,8 +144,8 @@ class BatchSimulation:
         contacts: Refused: the contacts of cells are given by the scenario.
 
     Raises:
-        ArgumentError: If the scenario has a controller of one's own, a parameter cannot differ
-            from cell to cell, or contacts are given.
+        ArgumentError: If the scenario has a user-defined controller, a parameter cannot differ
+            between cells, or contacts are given.
         RobotDynamicsError: If the scenario, or the key or a value of a parameter, is refused. A
             single cell that is refused, because an arm does not reach its grasp, ends alone.
     """
@@ -243,7 +241,7 @@ class BatchSimulation:
         seeds: Sequence[int] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> BatchObservation:
-        """Return cells to the start at rest, brakes on; noise begins anew.
+        """Return cells to the start at rest, brakes on, and restart their noise.
 
         The law starts from the measurement of the first start, even if seeds give other noise, or
         from the start of a cell whose parameters change.
@@ -255,8 +253,8 @@ class BatchSimulation:
                 cannot exceed the largest delay at first.
 
         Raises:
-            ArgumentError: If there is no such cell or parameter, seeds or parameters are not one
-                for each, or values are beyond what the batch was made for.
+            ArgumentError: If there is no such cell or parameter, there is not one seed or value
+                for each cell, or values exceed the ranges of the batch.
         """
         chosen = np.arange(self.count) if cells is None else self._numbers(cells)
         if seeds is not None and len(seeds) != len(chosen):
@@ -283,11 +281,11 @@ class BatchSimulation:
         """Advance all cells that have not ended by one control period, or by some.
 
         Args:
-            torque: Commands (N, na) [N m or N], or (na,) for all; each acts after the cell's
-                command delay. A cell whose numbers are not finite ends. Or those of P control
-                periods (P, N, na): threads then wait for each other at their end alone.
-            cells: Which cells are advanced (N,); the others wait. All by default.
-            periods: Control periods for which the commands stay; P where they change.
+            torque: Commands (N, na) [N m or N], (na,) for all cells, or (P, N, na) for P control
+                periods, after which alone threads wait for each other. Each acts after the cell's
+                command delay. A cell with commands that are not finite ends.
+            cells: Mask of cells to advance (N,); the others wait. All by default.
+            periods: Control periods for which the commands stay; P if they change.
 
         Raises:
             ArgumentError: If the shape is wrong.
@@ -445,7 +443,7 @@ class BatchSimulation:
     def _joined(
         self, runs: Sequence[CellRuns], rows: int
     ) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Return figures (N,) and columns (rows, N, w) of all cells, NaN where there is none."""
+        """Return figures (N,) and columns (rows, N, w) of all cells, NaN without a value."""
         figures: dict[str, Array] = {}
         columns: dict[str, Array] = {}
         for one in sorted(runs, key=lambda one: one.cells.start):
@@ -532,7 +530,7 @@ class BatchSimulation:
         self._refused |= refused
 
     def _numbers(self, cells: ArrayLike) -> NDArray[np.intp]:
-        """Return the numbers of cells that are given by number, or by a mask (N,)."""
+        """Return the numbers of cells given by number or by a mask (N,)."""
         given = np.atleast_1d(np.asarray(cells))
         if given.dtype == bool:
             return np.flatnonzero(self._mask(given))

@@ -26,7 +26,7 @@ from robot_dynamics.app.scenarios.cell import true_system
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.plant import scene_of
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.batch_loop import BatchLoop
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -36,8 +36,6 @@ from robot_dynamics.simulation.batch_plant import BatchPlant, PlantCell
 from robot_dynamics.simulation.rigid_engine import RigidEngine
 from robot_dynamics.simulation.settings import SensorSettings
 from robot_dynamics.spatial import Inertia
-
-Mask = NDArray[np.bool_]
 
 _LARGEST_PART = 512  # cells that a thread advances together: their numbers stay in its cache
 _LANES = 8
@@ -267,7 +265,7 @@ class CompiledCells(BatchCells):
             if not alive.any():
                 break
             torque, ends = self.update(own, alive, None)
-            # A cell in which a fault is found counts up to here.
+            # The period in which a fault is found still counts.
             collector.add(
                 tick,
                 alive,

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.app.batches.batch_simulation import BatchObservation, BatchSimulation
 from robot_dynamics.app.recordings.metrics import squeezes
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 
@@ -37,7 +37,6 @@ except ModuleNotFoundError as error:
         "environments for learning need Gymnasium: pip install 'robot_dynamics[learn]'."
     ) from error
 
-Mask = NDArray[np.bool_]
 
 _PACE_RATE = 5.0  # by which the pace along the path may change in a second
 _OPTIONS = ("reset_mask", "parameters")  # of `reset`
@@ -45,14 +44,14 @@ _FORCE_S = 0.2  # time in which the squeeze changes over the whole of its range
 
 
 class Transition(NamedTuple):
-    """What happened in one step of the environments; rows are cells.
+    """One step of the environments; rows are cells.
 
     Attributes:
-        before: What was seen before it.
-        after: What is seen after it.
-        action: What was done (N, any).
+        before: Observation before the step.
+        after: Observation after the step.
+        action: Actions (N, any).
         ended: Cells that the safety layer stopped, or whose motion had no bound (N,).
-        progress: Part of the scenario's path that lies behind (N,); 0 where torques act.
+        progress: Completed share of the scenario's path (N,); 0 for torque actions.
     """
 
     before: BatchObservation
@@ -62,7 +61,7 @@ class Transition(NamedTuple):
     progress: Array
 
 
-#: One number a cell.
+#: One number for each cell.
 Reward = Callable[[Transition], ArrayLike]
 #: Parameters of n cells, drawn anew.
 Drawn = Callable[[np.random.Generator, int], Mapping[str, ArrayLike]]
@@ -73,16 +72,15 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
 
     Observations are a dictionary: measured `q`, `qd` (na,) and `wrenches` (k, 6), the true
     `object_pose` (7,) and `object_twist` (6,); with references the `progress` along the path and
-    the `squeeze` (2,) that is wanted now.
+    the desired `squeeze` (2,).
 
     Actions are torques (na,) [N m or N], which replace the scenario's law; or references for it
     (2,): the pace along the scenario's path, 1 as planned, and the squeeze [N]. Pace and squeeze
     change at bounded rates, so that motion and force stay smooth; the path waits until control has
     ramped in.
 
-    A cell is terminated when `done` says so, or when it ends (see `BatchSimulation`), and
-    truncated after `episode_s`. `info` has the `time` of each cell and, where cells ended, the
-    `cause`.
+    A cell is terminated when `done` returns true or when it ends (see `BatchSimulation`), and
+    truncated after `episode_s`. `info` has the `time` of each cell and the `cause` of ended cells.
 
     Attributes:
         batch: The cells.
@@ -91,19 +89,19 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         scenario: A scenario, a file, or the name of a shipped one.
         num_envs: N.
         reward: From a `Transition` to rewards (N,).
-        done: From a `Transition` to which cells have come to their end (N,); by default those at
-            the end of the path.
+        done: From a `Transition` to a mask of completed cells (N,); by default those at the end of
+            the path.
         action: "torque" or "reference".
-        parameters: What differs from cell to cell; see `BatchSimulation`. Or a function of a
-            random generator and a number n, called before each episode for the n cells in which
-            one begins, that returns theirs.
+        parameters: Parameters of the cells; see `BatchSimulation`. Or a function of a random
+            generator and a number n that returns the parameters of n cells; it is called for the
+            cells in which an episode begins.
         overrides: Changes of single values in all cells.
         episode_s: Simulated time of an episode [s].
         periods: Control periods of a step.
-        largest_pace: Of actions.
-        largest_squeeze: Of actions [N].
-        autoreset_mode: When cells whose episode is over begin anew: in the step after, in which
-            their action does nothing (Gymnasium's default), in the same one, with `final_obs` in
+        largest_pace: Largest pace of actions.
+        largest_squeeze: Largest squeeze of actions [N].
+        autoreset_mode: Reset of cells whose episode is over: in the next step, in which their
+            action has no effect (Gymnasium's default), in the same step, with `final_obs` in
             `info`, or by the caller with `reset(options={"reset_mask": mask})`.
         threads: See `BatchSimulation`.
 
@@ -220,11 +218,11 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         """Take one step in all cells; see `gymnasium.vector.VectorEnv.step`.
 
         Args:
-            actions: Of each cell (N, any), within the action space; what is beyond is cut off.
+            actions: Action of each cell (N, any), clipped to the action space.
 
         Raises:
-            ArgumentError: If actions, or what `reward` or `done` return, have another shape, or
-                an episode is over that does not begin anew by itself.
+            ArgumentError: If actions, or results of `reward` or `done`, have another shape, or an
+                episode is over that is not reset automatically.
         """
         space: Any = self.single_action_space
         given = np.asarray(actions, dtype=float)
@@ -243,7 +241,7 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         if self._path is None:
             after = self.batch.step(given, cells=going, periods=self._periods)
         else:
-            # Numbers that are none end their cell alone, as in torques.
+            # NaN ends its cell alone, as in torques.
             invalid = ~np.isfinite(given).all(axis=1)
             rows = self._path.rows(
                 np.where(invalid[:, None], 0.0, given), self._periods, before.time, going
@@ -279,7 +277,7 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         return self._observed(), rewards, terminated, truncated, info
 
     def _of_cells(self, name: str, values: ArrayLike) -> Array:
-        """Return what a function of the caller returned, one value a cell (N,)."""
+        """Return the result of a caller's function, one value for each cell (N,)."""
         given = np.asarray(values, dtype=float)
         if given.shape != (self.num_envs,):
             raise ArgumentError(f"{name} of shape {given.shape}, expected ({self.num_envs},).")
@@ -328,7 +326,7 @@ class CellVectorEnv(VectorEnv[Any, Any, Any]):  # type: ignore[misc]
 class CellEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """One cell of a scenario as an environment; see `CellVectorEnv`, whose arguments it takes.
 
-    Rewards and `done`, and parameters, are those of one row.
+    Rewards, `done` and parameters have one row.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - declared so by Gymnasium
@@ -343,7 +341,7 @@ class CellEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Begin an episode; see `gymnasium.Env.reset`; options are those of `CellVectorEnv`."""
+        """Begin an episode; see `gymnasium.Env.reset`; options are as in `CellVectorEnv`."""
         super().reset(seed=seed)
         found, info = self._one.reset(seed=[int(self.np_random.integers(2**31))], options=options)
         return {name: values[0] for name, values in found.items()}, _first(info)
@@ -362,14 +360,14 @@ def _first(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _PacedPath:
-    """Rows of the scenario's plan, gone along at a pace of one's own, with a squeeze of one's own.
+    """Rows of the scenario's plan at the pace and with the squeeze of actions.
 
     Attributes:
-        squeeze: What is wanted now (N,) [N].
+        squeeze: Desired squeeze (N,) [N].
 
     Args:
         batch: The cells.
-        largest_squeeze: Over which it may change [N].
+        largest_squeeze: Largest squeeze [N].
     """
 
     def __init__(self, batch: BatchSimulation, largest_squeeze: float) -> None:

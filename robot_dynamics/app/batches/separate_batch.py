@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Separate cells as `BatchCells`: in this process, or spread over several.
 
-Processes run this module; nothing of the caller's program is imported in them.
+Processes run this module, and import no module of the caller's program.
 """
 
 from __future__ import annotations
@@ -29,17 +29,15 @@ from robot_dynamics.app.batches.batch_cells import (
 from robot_dynamics.app.batches.separate_cells import SeparateCells
 from robot_dynamics.app.scenarios.laws import make_law
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.threads import ONE_THREAD
 
-Mask = NDArray[np.bool_]
-
 _FEWEST = 4  # cells that are worth a process
 _END_S = 1.0  # for a process to end by itself
-#: Errors that keep their class on the way from another process.
+#: Errors that keep their class between processes.
 _ERRORS: dict[str, type[Exception]] = {
     "argument": ArgumentError,
     "refused": RobotDynamicsError,
@@ -127,7 +125,7 @@ class SeparateBatch(BatchCells):
         self._system = believed
         kind = CellProcess if threads > 1 else _LocalCells
         overrides = [cell.overrides for cell in cells]
-        # All of them begin before one is waited for.
+        # Start all of them before waiting for one.
         self._workers: dict[int, CellProcess | _LocalCells] = {
             own.start: kind(scenario, overrides[own]) for own in self.parts
         }

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.app.batches.batch_cells import TORQUE_NOT_FINITE, CellsSeen, Ends
 from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
@@ -20,7 +19,7 @@ from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause
@@ -28,8 +27,6 @@ from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError, sentence_of
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.sensors import Measurement
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass
@@ -156,8 +153,8 @@ class SeparateCells:
         """Return the torques (n, na) of a control instant, and which cells end in it.
 
         Args:
-            alive: Which cells are looked at (n,).
-            rows: What the law follows (n, w); its plan by default.
+            alive: Mask of cells that run (n,).
+            rows: Rows that the law follows (n, w); its plan by default.
         """
         torque = np.zeros((len(self._cells), self._sizes[0]))
         ends: Ends = {}
@@ -231,7 +228,7 @@ class SeparateCells:
         return figures, {name: recording[name][::every, None] for name in record}, ending
 
     def _begin(self, cell: _Cell, loop: ControlLoop) -> LawStep:
-        """Start control of a cell from where it is."""
+        """Start control of a cell from its current state."""
         if loop.began is not None:  # as if it had never run
             loop.stop(0)
             loop.let_go()

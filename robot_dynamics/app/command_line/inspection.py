@@ -23,7 +23,7 @@ from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import JointElement, Mechanism
 from robot_dynamics.wording import counted, distance
 
-# The algorithms are imported once a file turns out to be sound: a refusal does not wait for them.
+# The algorithms are imported only for accepted files: a refusal does not wait for them.
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.assembly import AssemblyError
     from robot_dynamics.dynamics.mobility import Mobility
@@ -33,7 +33,7 @@ _MATTERS = 1e-2  # of the largest gap: loops open by less would close if that on
 _PATIENCE = 10.0  # s for closing loops
 _MOST_LOOPS = 6  # that are named when they cannot be closed
 
-#: Between the name and the value of a xacro argument, as xacro and ros2 launch have it.
+#: Separator of name and value of a xacro argument, as in xacro and ros2 launch.
 ASSIGNED = ":="
 # More sentences of a kind than this are counted, not printed; --json has them all.
 _MOST = 100
@@ -290,7 +290,7 @@ def _joint_as_json(joint: JointElement) -> dict[str, Any]:
 
 
 def _positions(model: Model) -> Iterator[str]:
-    """Yield the joints in the order of q, with how many numbers each has if not one."""
+    """Yield the joints in the order of q, with the number of positions if it is not one."""
     for body, at in zip(model.bodies, model.q_slices, strict=True):
         count = at.stop - at.start
         yield body.joint.name if count == 1 else f"{body.joint.name} ({count} numbers)"
@@ -311,10 +311,10 @@ def _bodies_as_json(model: Model) -> list[dict[str, Any]]:
 
 
 def inspect(options: argparse.Namespace) -> bool:
-    """Inspect the files of a command line, and return whether none was refused.
+    """Inspect the files of a command line, and return whether all were accepted.
 
     Raises:
-        OutputError: If options contradict each other, or the graph cannot be where it should.
+        OutputError: If options contradict each other, or the graph cannot be written.
     """
     files, arguments = _split(options.files)
     if len(files) > 1 and (options.loops or options.graph):
@@ -375,7 +375,7 @@ def _show(inspection: Inspection) -> None:
 
 
 def _shortened(kind: str, sentences: Sequence[str]) -> Iterator[str]:
-    """Yield the first sentences, and how many more there are."""
+    """Yield the first sentences, and the number of the others."""
     yield from sentences[:_MOST]
     left = len(sentences) - _MOST
     if left > 0:

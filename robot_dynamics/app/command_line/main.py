@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from robot_dynamics.app.command_line.arguments import (
     add_json,
@@ -36,6 +36,7 @@ from robot_dynamics.app.output_files import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
+from robot_dynamics.simulation.settings import EngineName
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _ENDING = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C; SIGHUP: a terminal was lost
@@ -87,7 +88,8 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
     previous = _take_signals()
     try:
         with warnings.catch_warnings():
-            # Numbers that grow without bound end in a sentence; NumPy's remarks would precede it.
+            # Numbers that grow without bound end in an error message; suppress NumPy's warnings
+            # before it.
             warnings.simplefilter("ignore", RuntimeWarning)
             place = getattr(options, "json", None)
             with json_alone(place if isinstance(place, Path) else None):
@@ -208,7 +210,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--plant",
-        choices=("engine", "mujoco"),
+        choices=get_args(EngineName),
         help="engine of the simulated arms: our dynamics, or MuJoCo (extra `mujoco`)",
     )
     parser.add_argument(
@@ -515,7 +517,7 @@ def _plot(options: argparse.Namespace) -> int:
     from robot_dynamics.app.recordings.recording_files import load_merged
 
     first: Path = options.files[0]
-    # Of the bag "run.1" the figure is "run.1.png", of the file "run.mcap" it is "run.png".
+    # The figure of the bag "run.1" is "run.1.png", of the file "run.mcap" it is "run.png".
     beside = first.parent / f"{first.name}.png" if first.is_dir() else first.with_suffix(".png")
     place: Path = options.output or beside
     require_parent(place)
@@ -578,7 +580,7 @@ def _complain(error: RobotDynamicsError) -> None:
 
 
 def _discard_output() -> None:
-    """Write nothing to standard output any more: Python flushes again when it ends."""
+    """Discard standard output from now on: Python flushes it again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

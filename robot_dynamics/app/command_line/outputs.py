@@ -48,7 +48,7 @@ class RunOutputs:
     def __init__(self, place: Path | None, report: Path | None, plot: Path | None) -> None:
         file = place if place is not None and names_recording(place) else None
         folder = None if file else place
-        # A report or figure with a name of its own is written into the folder as well.
+        # A report or figure with a given name is written into the folder as well.
         self.reports = [path for path in (folder and folder / "report.json", report) if path]
         self.plots = [path for path in (folder and folder / "run.png", plot) if path]
         self.recording: Path | None = file or (folder and folder / RECORDING)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The keys of scenario and study files, as JSON schemas for editors and as documentation.
 
-Both are made from the settings classes: types, defaults and bounds are those of the fields,
-meanings those of the section `Attributes` of the docstrings.
+Both are made from the settings classes: types, defaults and bounds from the fields, meanings from
+the section `Attributes` of the docstrings.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class Key:
     Attributes:
         name: The key.
         kind: Type of its value.
-        unit: Unit of its numbers, "1" for pure numbers; empty for what is no number.
-        meaning: What it means, from the docstring of its class.
-        default: Its default; `dataclasses.MISSING` if it must be given.
+        unit: Unit of its numbers, "1" for pure numbers; empty for other values.
+        meaning: Its meaning, from the docstring of its class.
+        default: Its default; `dataclasses.MISSING` if it is required.
         bounds: `minimum`, `maximum`, `above`, `below` and `infinite`, see
             `description.yaml_document`.
     """
@@ -126,8 +126,8 @@ def is_mapping(kind: Any) -> bool:
 def json_schema(cls: type = Scenario) -> dict[str, Any]:
     """Return the JSON schema (draft 7) of scenario files, or of study files.
 
-    A file that extends another one may leave out keys that must be given otherwise. Rules that
-    concern several keys together are not in it; `load_scenario` and `load_study` check them.
+    A file that extends another one can omit required keys. The schema does not contain rules about
+    several keys; `load_scenario` and `load_study` check them.
 
     Args:
         cls: `Scenario` or `StudySettings`.
@@ -283,8 +283,8 @@ def _object_schema(cls: type, definitions: dict[str, Any], whole: bool) -> dict[
 
     Args:
         cls: Its settings class.
-        definitions: Where schemas of the classes inside it are added.
-        whole: Whether it stands in a list or below a name, so that no other file completes it.
+        definitions: Receives the schemas of nested classes.
+        whole: Whether it is in a list or below a name, so that no other file completes it.
     """
     required = [key.name for key in keys_of(cls) if key.default is dataclasses.MISSING]
     schema: dict[str, Any] = {
@@ -303,7 +303,7 @@ def _key_schema(key: Key, definitions: dict[str, Any], whole: bool) -> dict[str,
     default = key.default
     shown = default is not dataclasses.MISSING and not is_mapping(key.kind)
     if shown and default is not None and default != math.inf:
-        # draft 7 ignores what stands beside a reference, so that the reference is wrapped.
+        # Draft 7 ignores keys beside a reference, so that the reference is wrapped.
         schema = {**schema, "default": list(default) if isinstance(default, tuple) else default}
     stated = key.unit in ("", "1") or f"[{key.unit}]" in key.meaning
     unit = "" if stated else f" Unit: {key.unit}."
@@ -332,7 +332,7 @@ def _value_schema(
     if dataclasses.is_dataclass(kind):
         cls = typing.cast(type, kind)
         name = cls.__name__.removesuffix("Settings")
-        # A mapping that another file may complete has no required keys of its own.
+        # A mapping that another file can complete has no required keys.
         requires = any(key.default is dataclasses.MISSING for key in keys_of(cls))
         name += "" if whole or not requires else "_extended"
         if name not in definitions:
@@ -371,7 +371,7 @@ def _requirements(cls: type) -> dict[str, Any]:
 
 
 def _plain_kind(kind: Any) -> Any:
-    """Return a type without the None that it may be instead."""
+    """Return a type without its alternative None."""
     if typing.get_origin(kind) not in (typing.Union, types.UnionType):
         return kind
     kinds = [one for one in typing.get_args(kind) if one is not type(None)]
@@ -379,7 +379,7 @@ def _plain_kind(kind: Any) -> Any:
 
 
 def _summary(cls: type) -> str:
-    """Return what a class' docstring says before its sections."""
+    """Return the text of a class docstring before its sections."""
     text = inspect.getdoc(cls) or ""
     return text.split("\nAttributes:\n")[0].strip()
 

@@ -53,7 +53,7 @@ def add_study(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    # Imported where it is needed: other commands begin faster without.
+    # Imported here, because other commands start faster without it.
     from robot_dynamics.app.pictures.figures import require_matplotlib
     from robot_dynamics.app.progress import StudyProgress, display
     from robot_dynamics.app.studies.pictures import write_pictures

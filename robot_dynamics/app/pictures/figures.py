@@ -15,7 +15,7 @@ from robot_dynamics.errors import RobotDynamicsError
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 XYZ = (VERMILION, GREEN, BLUE)
 GREY, INK, BAND, PALE = "#9A9A9A", "#222222", "#C9D3DC", "#E4ECF3"
-# As many as there are forces on surfaces at most, and two more.
+# The largest number of forces on surfaces, and two more.
 MANY = (BLUE, ORANGE, GREEN, VERMILION, "#CC79A7", "#56B4E9", INK, GREY)
 _STYLE = {
     "font.size": 9.0,
@@ -87,7 +87,7 @@ def require_figure(path: Path) -> None:
 
 
 def write_figure(path: str | Path, size: tuple[float, float], draw: Callable[[Any], None]) -> Path:
-    """Write a figure, and return where it is; it appears whole or not at all.
+    """Write a figure completely or not at all, and return its path.
 
     Args:
         path: The file: .png, .pdf, .svg or another format of Matplotlib.
@@ -99,7 +99,7 @@ def write_figure(path: str | Path, size: tuple[float, float], draw: Callable[[An
     """
     path = Path(path)
     with require_matplotlib().rc_context(_STYLE):
-        # Not pyplot: it keeps figures alive and picks a window system.
+        # Not pyplot, which keeps figures alive and selects a window system.
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 

@@ -86,8 +86,8 @@ def layout(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
         children[joint.parent].append(joint)
     places: dict[str, tuple[float, float]] = {}
     leaves = 0.0
-    # Not recursive: a chain may be longer than Python's stack. A link is placed over its
-    # children, when it is met for the second time.
+    # Not recursive: a chain may be longer than Python's stack. A link is placed over its children
+    # at its second visit.
     pending = [(mechanism.root, 0, False)]
     met: set[str] = set()
     while pending:
@@ -166,7 +166,7 @@ def _column_width(mechanism: Mechanism) -> float:
 def _draw_joint(axes: Any, joint: JointElement, place: dict[str, tuple[float, float]]) -> None:
     """Draw a joint as a line that comes down on its child, with its name there.
 
-    Names stand over the child, so that each sibling has its own column.
+    Names are over the child, so that each sibling has a separate column.
     """
     (x0, y0), (x1, y1) = place[joint.parent], place[joint.child]
     color = GREY if joint.type == "fixed" else BLUE
@@ -183,7 +183,7 @@ def _gutter(x: float, column: float, used: dict[float, int]) -> float:
     """Return the x coordinate [inch] of a vertical line beside a link."""
     middle = math.floor(x) + 0.5
     used[middle] = used.get(middle, 0) + 1
-    # Lines in one gutter lie beside each other, left and right of its middle in turn.
+    # Lines in one gutter are beside each other, alternating left and right of its middle.
     aside = 0.05 * (used[middle] // 2) * (-1) ** used[middle]
     return column * middle + aside
 
@@ -196,8 +196,8 @@ def _draw_loop(
     Args:
         axes: Axes of the figure.
         label: The text on the lane.
-        ends: For predecessor and successor the place of the link, and where the line runs down.
-        lane: Where it runs across; every loop has a lane of its own.
+        ends: For predecessor and successor the place of the link, and of the vertical line.
+        lane: Place of the horizontal line; every loop has a separate one.
         half: Half the width of the successor's box [inch], where the arrow ends.
     """
     (x0, y0, down), (x1, y1, up) = ends
@@ -207,7 +207,7 @@ def _draw_loop(
         "", (x1, y1), (up, y1), zorder=4,
         arrowprops={"arrowstyle": "->", "color": VERMILION, "shrinkA": 0, "shrinkB": 72.0 * half},
     )  # fmt: skip
-    # Where both ends are beside one column there is no room between them.
+    # If both ends are beside one column, there is no room between them.
     apart = abs(down - up) > 1.0
     at, align = (0.5 * (down + up), "center") if apart else (max(down, up) + 0.08, "left")
     axes.annotate(

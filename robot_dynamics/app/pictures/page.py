@@ -28,15 +28,15 @@ _HIGH, _FULL = 0.7, 0.95  # parts of a limit from which a bar is amber, and red
 
 
 class Page:
-    """A scene on a page; as long as it exists browsers can open it.
+    """A scene on a page, which browsers can open while it exists.
 
     Attributes:
         host: The address that it listens on.
-        port: The port; another one than was asked for if that is taken.
+        port: The port; differs from the requested one if that is in use.
 
     Args:
         scene: The scene.
-        host: Address to listen on; "0.0.0.0" lets other machines in.
+        host: Address to listen on; "0.0.0.0" admits other machines.
         port: Port to listen on.
         live: Whether `update` replaces the scene of a running simulation; the page then has no
             time slider.
@@ -91,18 +91,18 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where a browser on this machine finds the page."""
+        """Address of the page for a browser on this machine."""
         host = LOOPBACK if self.host in ("0.0.0.0", "") else self.host
         return f"http://{host}:{self.port}"
 
     @property
     def playing(self) -> bool:
-        """Whether time is to go on."""
+        """Whether time advances."""
         return bool(self._playing.value)
 
     @property
     def speed(self) -> float:
-        """How fast, as a factor of real time."""
+        """Speed, as a factor of real time."""
         return float(self._speed.value)
 
     @property

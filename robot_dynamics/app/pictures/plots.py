@@ -77,7 +77,7 @@ _DRAWN = (*_ESTIMATES, "reference_pose", "reference_internal_force")
 
 
 def with_estimates(recording: Recording) -> Recording:
-    """Return the recording with estimates where there is no truth.
+    """Return the recording with estimates instead of missing true values.
 
     Raises:
         RecordingError: If a true value and its estimate are both missing.
@@ -459,7 +459,7 @@ def slip(ax: Any, view: View) -> None:
     shown = np.where(np.abs(margin) < 1e3, margin, np.nan)  # others are those of no contact
     contacts = recording.metadata.get("slip_contacts", range(1, margin.shape[1] + 1))
     for i in range(margin.shape[1]):
-        # Equal ones lie on each other: the later ones leave gaps.
+        # Equal lines overlap: the later ones have gaps.
         style = {"linestyle": "-" if i == 0 else (i, (3, 2)), "color": _CONTACTS[i % 4]}
         label = f"margin {contacts[i]} [N]"
         ax.plot(view.time, shown[view.rows, i], linewidth=1.2, label=label, **style)

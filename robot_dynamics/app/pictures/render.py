@@ -75,8 +75,8 @@ class Renderer:
     Args:
         scene: The scene.
         size: Width and height [pixels].
-        camera: Where it is seen from.
-        smooth: Whether edges are smoothed, which doubles the time; of small pictures by default.
+        camera: The camera.
+        smooth: Whether edges are smoothed, which doubles the time; by default for small pictures.
 
     Raises:
         VisualError: If MuJoCo or OSMesa is missing, or the size is refused.
@@ -131,7 +131,7 @@ class Renderer:
         picture: Image = renderer.render()
         if not arrows:
             return picture
-        # Arrows inside hands and object shine through.
+        # Arrows inside hands and object are visible through them.
         renderer.update_scene(data, self._camera, self._only_arrows)
         self._add(arrows, instant)
         flags = renderer.scene.flags
@@ -188,7 +188,7 @@ def render_still(
     size: tuple[int, int] = (1280, 720),
     camera: Camera = Camera(),  # noqa: B008
 ) -> Path:
-    """Write the picture of an instant, and return where it is.
+    """Write the picture of an instant, and return its path.
 
     Args:
         scene: The scene.
@@ -220,7 +220,7 @@ def render_film(
     camera: Camera = Camera(),  # noqa: B008
     progress: Listener | None = None,
 ) -> Path:
-    """Write a film of all instants of a scene, and return where it is; it appears whole.
+    """Write a film of all instants of a scene completely or not at all, and return its path.
 
     Args:
         scene: The scene; its instants are the pictures.
@@ -375,7 +375,7 @@ def _placed(mujoco: Any, scene: VisualScene, camera: Camera, aspect: float) -> A
     middle = scene.bounds().mean(axis=0)
     corners = (scene.corners() - middle) @ axes.T
     tangent = np.tan(np.radians(0.5 * _FIELD)) * np.array([aspect, 1.0])
-    # Each corner is in the picture from this distance on.
+    # Least distance at which each corner is in the picture.
     distance = np.max(np.abs(corners[:, :2]) / tangent + corners[:, 2:], initial=0.05)
     placed = mujoco.MjvCamera()
     placed.type = mujoco.mjtCamera.mjCAMERA_FREE

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes to draw: of bodies, as triangles by trimesh; of surfaces; and how long arrows are."""
+"""Shapes to draw: bodies, as triangles by trimesh; surfaces; and lengths of arrows."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _read(path: Path) -> list[Any]:
     """Return the parts of a mesh file, in metres."""
     trimesh = require_trimesh()
     if path.suffix.lower() == ".dae":
-        # Without it trimesh says nothing of .dae.
+        # Without it trimesh ignores .dae files.
         require("collada", "pycollada", f"{path}: .dae files")
     try:
         loaded = trimesh.load_scene(path)
@@ -218,5 +218,5 @@ class SurfacePush:
             at = ObjectPose(Vector3.of(x) + step, Rotation.of(turned).transpose())
             return [function(at) for function in self.functions]
 
-        # Work of the forces along a motion: they push the way in which the functions grow.
+        # Work of the forces along a motion: they push in the direction of growing functions.
         return np.asarray(jacobian(moved, [0.0] * 6), dtype=float).T @ force

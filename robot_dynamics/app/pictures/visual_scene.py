@@ -101,8 +101,8 @@ class VisualScene:
         arrows: Forces and moments.
         torques: Torques over their limits (N, na), NaN for drives without a limit.
         joints: Names of those drives.
-        friction: Part of the friction that each grasp uses (N, k); no columns where none slips.
-        arms: Names of the grasps of those columns.
+        friction: Share of the friction that each grasp uses (N, k); only grasps that can slip.
+        arms: Names of these grasps.
     """
 
     name: str
@@ -403,7 +403,7 @@ def _surface_arrows(
 def _cone(name: str, contact: ContactSettings, tools: Array, used: Array) -> VisualBody:
     """Return the friction cone of a grasp: green, and red when all of the friction is used.
 
-    Its point is where the grasp acts, and forces within it are along its opening, into the object.
+    Its apex is at the grasp, and forces within it point along its opening, into the object.
     """
     make = require_trimesh().creation
     radius = min(contact.friction, 1.0) * _CONE

@@ -4,8 +4,8 @@
 
 Laws name their internal forces in the metadata.
 
-A touch of a surface begins when the object first presses on it while a force on it is wanted, and
-ends when none is wanted any more.
+A touch of a surface begins when the object first presses on it while a force is desired, and ends
+when no force is desired any more.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def added_internal_forces(recording: Recording) -> tuple[Array, Array] | None:
     """Return the internal forces (ticks,) [N] and moments (ticks,) [N m] that control added.
 
     Control adds them so that contacts hold and torques stay within limits. Each is the norm over
-    all forces, or over all moments; None for laws that add nothing. After a fault, rows without
-    numbers are left out.
+    all forces, or over all moments; None for laws without this correction. After a fault, rows
+    without numbers are omitted.
     """
     if "added_internal_force" not in recording:
         return None
@@ -92,13 +92,13 @@ class Touch:
     """One touch of one surface; ticks are rows of the recording.
 
     Attributes:
-        surface: Its index.
-        first: Row in which it was touched first.
-        end: Row after the last in which a force is wanted.
-        speed: Of the object's origin a row before [m/s].
-        contacts: How often it was touched anew, the first time included.
-        settled: Row from which on the force stayed near the first one that was wanted, until
-            that changed; `end` if it never did.
+        surface: Index of the surface.
+        first: Row of the first touch.
+        end: Row after the last with a desired force.
+        speed: Speed of the object's origin one row before [m/s].
+        contacts: Number of contacts, including the first.
+        settled: Row from which the force stayed near the first desired one, until that changed;
+            `end` if it never did.
     """
 
     surface: int
@@ -110,7 +110,7 @@ class Touch:
 
 
 def contact_figures(recording: Recording) -> dict[str, Any]:
-    """Return figures of contacts by the names of their thresholds; none without contacts."""
+    """Return figures of contacts by the names of their thresholds; empty without contacts."""
     figures: dict[str, Any] = {}
     force = pushed_surfaces(recording)
     if force.shape[1]:
@@ -145,8 +145,8 @@ def touches(recording: Recording) -> list[Touch]:
 def warning_lead(recording: Recording) -> float | None:
     """Return the time from the slip warning to the first slip [s]; None without slip.
 
-    A warning that was taken back before the slip does not count. Negative if it came only
-    afterwards, or not at all until the end of the run.
+    A warning that ended before the slip does not count. Negative if it came only after the slip,
+    or not before the end of the run.
     """
     moved = np.concatenate(
         [recording[name] for name in ("grasp_slip", "surface_slip") if name in recording], axis=1
@@ -237,7 +237,7 @@ def spells(inside: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 
 def _since(event: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return for each row how many rows ago an event was; many where there was none before."""
+    """Return for each row the number of rows since an event; a large number before the first."""
     rows = np.arange(len(event))
     last = np.maximum.accumulate(np.where(event, rows, -(10**9)))
     return np.asarray(rows - last)
@@ -296,11 +296,11 @@ def holding_error(recording: Recording, unit: str) -> Array | None:
 
 
 def holding_figures(recording: Recording, settled: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the largest forces and errors by the names of their thresholds; none without hinges.
+    """Return the largest forces and errors by the names of their thresholds; empty without hinges.
 
     Args:
         recording: The run.
-        settled: In which rows the reference is at rest.
+        settled: Mask of rows in which the reference is at rest.
     """
     figures: dict[str, Any] = {}
     for unit, kind, short in (("N", "force", "n"), ("N m", "moment", "nm")):

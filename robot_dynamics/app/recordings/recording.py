@@ -21,7 +21,7 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
 FORMAT = 1  # of the file; raised when older files can no longer be understood
 TICK = "tick"
-# Columns that both sides of a run may have.
+# Columns that both sides of a run can have.
 MEASURED = ("joint_position", "joint_velocity", "grasp_wrench")
 _BLOCK = 8192  # rows; filling a new block takes some milliseconds
 _METADATA, _COLUMN = "metadata", "column/"
@@ -145,7 +145,7 @@ class Recording:
         """Return the recording in a file; one that is open must be seekable.
 
         Raises:
-            RecordingError: If it is missing, damaged or something else.
+            RecordingError: If it is missing, damaged or not a recording.
         """
         try:
             with np.load(path, allow_pickle=False) as archive:

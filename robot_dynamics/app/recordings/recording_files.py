@@ -20,7 +20,7 @@ def require_suffix(path: str | Path) -> Path:
     """Return a path to which a recording can be written.
 
     Raises:
-        RecordingError: If its suffix is not known, or what it needs is not installed.
+        RecordingError: If its suffix is not known, or a package that it needs is not installed.
     """
     path = Path(path)
     if path.suffix not in SUFFIXES:
@@ -93,10 +93,10 @@ class BackgroundSaving:
     of messages in this one would hold the interpreter lock and delay the controller.
 
     Attributes:
-        failure: Why the recording could not be written; empty if nothing went wrong so far.
+        failure: Reason of a failure to write; empty without one.
 
     Args:
-        path: The file, .npz or .mcap; empty for none.
+        path: The file, .npz or .mcap; empty for no recording.
 
     Raises:
         RobotDynamicsError: If the folder is missing, or the suffix is not known.

@@ -38,10 +38,10 @@ def demonstrate(
     silence_s: float = SILENCE_S,
     allow_code: bool = False,
 ) -> Run:
-    """Run a scenario on ROS 2 topics: two nodes in processes of their own, in lockstep.
+    """Run a scenario on ROS 2 topics: two nodes in separate processes, in lockstep.
 
-    The nodes talk to each other on this machine alone, in a ROS domain of their own. They are
-    stopped when this function returns or raises. Their functions are compiled before they start.
+    The nodes communicate on this machine only, in a separate ROS domain. They are stopped when
+    this function returns or raises. Their functions are compiled before they start.
 
     Args:
         scenario: The scenario.
@@ -53,7 +53,7 @@ def demonstrate(
     Raises:
         ControllerError: If the scenario names code, and that is not allowed.
         RosMissingError: If rclpy is not installed.
-        ArgumentError: If the duration is no positive number, or too long.
+        ArgumentError: If the duration is not a positive number, or too long.
         NodeError: If a node ends early or hangs; the other one is stopped.
         RunInterrupted: On Ctrl-C, a KeyboardInterrupt with the run until then.
     """

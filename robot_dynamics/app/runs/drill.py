@@ -38,7 +38,7 @@ def drill(
     *,
     silence_s: float = SILENCE_S,
 ) -> tuple[list[DrillResult], int, dict[str, Any]]:
-    """Run the process of the drill in a domain of its own, and return its results.
+    """Run the process of the drill in a separate domain, and return its results.
 
     The functions of its nodes are compiled before it starts.
 
@@ -52,7 +52,7 @@ def drill(
         The results of the hazards, the number of hazards planned, and the figures of a soak.
 
     Raises:
-        NodeError: If it ends early or hangs; everything it has started is ended.
+        NodeError: If it ends early or hangs; all its processes are ended.
         DrillInterrupted: On Ctrl-C after the first result.
     """
     results: list[DrillResult] = []
@@ -111,19 +111,19 @@ class DrillResult:
         lockstep: Whether simulated time waited for commands.
         seen: The fault in the diagnostics; empty if control went on.
         fallback_s: Time from the hazard to the fallback [s]; None if control went on.
-        bound_s: The longest time allowed [s]; None if control has to go on.
-        stalled_s: For how long the machine did not run the drill itself meanwhile [s].
+        bound_s: Longest allowed time [s]; None if control must continue.
+        stalled_s: Time for which the machine did not run the drill itself [s].
         largest_torque: The largest torque over its limit.
-        commands: Number of commands that were seen.
+        commands: Number of observed commands.
         recovery: Recovery after the hazard.
         largest_gap_s: The longest time between two commands to an arm [s]; None in lockstep,
             where time waits for commands.
-        gap_bound_s: The longest allowed [s]; None if nothing is promised.
+        gap_bound_s: Longest allowed time [s]; None without a limit.
         largest_step: The largest change of a joint's torque from one command to the next
             [N m or N].
         step_bound: The largest allowed [N m or N].
         problems: Requirements that were not met.
-        attempts: How often it was tried: on the wall clock a busy machine may spoil a trial.
+        attempts: Number of trials: on the wall clock a busy machine can spoil a trial.
     """
 
     hazard: str
@@ -158,8 +158,8 @@ def drill_report(results: Sequence[DrillResult], hazards: int) -> dict[str, Any]
     """Return the report of a drill (JSON values).
 
     Args:
-        results: Of the hazards that were tried.
-        hazards: How many were to be tried.
+        results: Results of the tried hazards.
+        hazards: Number of planned hazards.
     """
     return {
         "ok": len(results) == hazards and all(result.ok for result in results),

@@ -129,7 +129,7 @@ def common_metadata(
 
 
 def _contact_metadata(cell: CellSettings) -> dict[str, Any]:
-    """Return the metadata of contacts; nothing if all grasps are rigid and there is no surface."""
+    """Return the metadata of contacts; empty if all grasps are rigid and there is no surface."""
     if not has_contacts(cell):
         return {}
     held = {surface.name for surface in cell.surfaces if surface.holds}
@@ -227,7 +227,7 @@ class ControlRecorder:
         law: The law that runs.
         scenario: The scenario.
         ticks: Control periods of the run.
-        measured: Widths of the controller's measured columns, by name; none where the plant's
+        measured: Widths of the controller's measured columns, by name; empty if the plant's
             recorder has them.
         topics: Topics after remapping, by their names in `topic_names`.
     """
@@ -249,7 +249,7 @@ class ControlRecorder:
             self._metadata["topics"] = dict(topics)
         widths = {TICK: 0, "step_time": 0, "commanded_torque": len(law.system.joint_names)}
         self._nothing = (np.full(sum(law.columns.values()), np.nan),)
-        # Every recording has an internal force, which is zero where nothing is held.
+        # Every recording has an internal force, which is zero without a held object.
         count = len(law.internal_force_names)
         self._unheld = () if isinstance(law, HoldsObject) else (np.zeros(count),)
         unheld = {_FORCE: count} if self._unheld else {}
@@ -514,7 +514,7 @@ class ContactRecorder:
 
 
 def unbounded_drives(system: GraspSystem) -> list[str]:
-    """Return a sentence if descriptions leave out how much drives can do; else nothing.
+    """Return a sentence if descriptions have drives without effort limits; else empty.
 
     Joints that follow the drives of an arm with internal closed chains need no limit.
 

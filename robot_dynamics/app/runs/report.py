@@ -173,7 +173,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "closure_error_max": largest(closure),
         "closure_estimated_max_m": _largest_norm(recording, "estimated_closure", 3),
         "closure_estimated_max_rad": _largest_norm(recording, "estimated_closure", 0),
-        # Another engine has no projection of which to tell a size.
+        # Other engines have no projection.
         "correction_max": largest(recording["correction"]) if own_engine else None,
         "torque_fraction_of_limit_max": largest(fractions),
         "most_loaded_joint": recording.get("joints")[int(loaded.argmax())],
@@ -210,7 +210,7 @@ def _broken(recording: Recording) -> list[str]:
         sentences.append(
             f"{len(missing)} of {expected} control periods are missing or out of order{first}."
         )
-    # After a fault numbers may be missing: that follows from it, and would only hide it.
+    # After a fault numbers may be missing: that follows from it, and would only hide the cause.
     for name, values in () if fault else recording.columns.items():
         finite = np.isfinite(values)
         if not finite.all():
@@ -225,7 +225,7 @@ def _broken(recording: Recording) -> list[str]:
 
 
 def _why_missing(recording: Recording, name: str) -> str:
-    """Return why a figure could not be computed, or nothing if that is not known."""
+    """Return the reason why a figure could not be computed; empty if unknown."""
     if name.endswith(_SETTLED) and not settled(recording).any():
         least = recording.metadata.get("first_settled_s")
         if least is None:
@@ -301,7 +301,7 @@ def _delay_margin(recording: Recording) -> float | None:
 
 
 def _range(recording: Recording, name: str) -> list[float] | None:
-    """Return the least and the largest squeeze [N]; None where none is defined."""
+    """Return the least and the largest squeeze [N]; None if it is not defined."""
     squeeze = recording[name][:, squeezes(recording.get("internal_forces"))]
     if not squeeze.size or not np.isfinite(squeeze).all():
         return None
@@ -320,7 +320,7 @@ _RESTLESS = "never at rest"
 
 
 def summary(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines that say how a run went."""
+    """Yield the lines of the summary of a run."""
     verdict = "good" if report["ok"] else "NOT GOOD"
     f = _Figures(report)
     holds = report.get("holds_object") is not False
@@ -443,7 +443,7 @@ class _Figures:
         if value is None:
             return "?"
         value = scale * value
-        # Three digits, without a power of ten where that is shorter.
+        # Three digits, without a power of ten if that is shorter.
         return f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
 
     def has(self, name: str) -> bool:

@@ -29,10 +29,10 @@ from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
-from robot_dynamics.control.abilities import SensesObject
+from robot_dynamics.control.abilities import HoldsObject, SensesObject
 from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
 from robot_dynamics.control.controller import as_controller, controller_name
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.settings import EngineName
@@ -153,9 +153,10 @@ def simulate(
         controller: A user's controller in place of the scenario's law: a function of
             `ControllerInput` that returns torques (na,), or a `Controller`. The law of the
             scenario observes for it.
-        law: A class or function that makes a control law of one's own from the scenario and the
+        law: A class or function that makes a user-defined control law from the scenario and the
             model of arms and object; see `ControlLaw`. `control.law` of the scenario must be a law
-            whose arms hold the same: "gravity" if they hold nothing.
+            whose arms hold the same: "gravity" if they hold nothing. If they hold an object, the
+            law must be a `HoldsObject`.
         allow_code: Whether code that the scenario names as `control.law` may be imported.
         safety: Whether the safety layer checks the start, measurements and torques. The nodes
             cannot switch it off.
@@ -182,6 +183,12 @@ def simulate(
     else:
         believed = build_system(scenario)
         running = law(scenario, believed)
+        if control.law_facts.holds_object and not isinstance(running, HoldsObject):
+            raise ArgumentError(
+                f"law: {type(running).__name__} holds no object, but control.law of "
+                f"{scenario.name!r} is {control.base_law!r}, whose arms hold one; expected a "
+                "subclass of HoldsObject, or a scenario with the law 'gravity'."
+            )
     loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=running)
     ticks, start_tick = scenario.ticks(running.reference, duration), scenario.start_tick
     simulated = make_plant(scenario, true_system(scenario, believed))
@@ -256,8 +263,8 @@ def simulate(
 def compile_ahead(scenario: Scenario) -> None:
     """Compile the functions of a run into the cache, so that nodes load them when they start.
 
-    Nothing is done without a cache or without a code generator. A controller that the scenario
-    names is not imported.
+    It does nothing without a cache or without a code generator, and does not import a controller
+    of the scenario.
     """
     if folder_of_kernels() is None or interpretation_forced() or find_host() is None:
         return

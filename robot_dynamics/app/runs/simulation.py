@@ -107,8 +107,8 @@ class Simulation:
         sim = rd.Simulation(robot, period=0.002, q=q, qd=qd)
         seen = sim.step(torque)
 
-    A simulation can be copied and pickled, for processes of a pool, and goes on from its state bit
-    for bit. The copy is built anew, so that functions of contacts must be functions of modules.
+    A simulation can be copied and pickled, for processes of a pool, and continues from its state
+    bit for bit. The copy is rebuilt, so that functions of contacts must be module-level functions.
 
     Attributes:
         scenario: The scenario; None of a robot.
@@ -279,14 +279,14 @@ class Simulation:
             )
 
     def linearize(self, torque: ArrayLike) -> StepLinearization:
-        """Return how small changes of state and torque go on over the next control period.
+        """Return the linear model of the next control period: small changes of state and torque.
 
-        From the present state, which stays as it is, with all limits, friction and the projection
-        that closes the grasps; without command delay, noise and brakes, and without the `wrenches`
-        that `step` takes.
+        It is at the current state, which does not change, with all limits, friction and the
+        projection that closes the grasps; without command delay, noise and brakes, and without the
+        `wrenches` of `step`.
 
         Args:
-            torque: Of the arm joints (na,) [N m or N].
+            torque: Torques of the arm joints (na,) [N m or N].
 
         Raises:
             ArgumentError: If the shape is wrong, or contacts may slip or open, or the plant is not
@@ -305,18 +305,18 @@ class Simulation:
 
     @property
     def observation(self) -> Observation:
-        """What was seen last."""
+        """The last observation."""
         return self._seen
 
     @property
     def contacts(self) -> tuple[ContactReport, ...]:
-        """Force, slip and gap of each contact now; none where all grasps are rigid."""
+        """Current force, slip and gap of each contact; empty if all grasps are rigid."""
         self._require_whole()
         return self._plant.contacts()
 
     @property
     def contact_residuals(self) -> Residuals:
-        """How well the contact impulses of the last time step of a robot meet the laws.
+        """Errors of the contact impulses of a robot's last time step in the laws of contact.
 
         Raises:
             ArgumentError: If no robot with contacts is simulated.
@@ -328,7 +328,7 @@ class Simulation:
 
     @property
     def state(self) -> SimulationState:
-        """The present state; a simulation that is set to it goes on from there bit for bit.
+        """Current state; a simulation that is set to it continues from there bit for bit.
 
         Raises:
             ArgumentError: If it is set to the state of another scenario's simulation.

@@ -18,7 +18,7 @@ def _threshold(unit: str) -> Any:
 
 @dataclass(frozen=True)
 class ThresholdSettings:
-    """Upper bounds of figures of the report of the same name; those left out are not asked for.
+    """Upper bounds of the report's figures of the same name; omitted ones are not checked.
 
     Attributes:
         object_position_error_max_m: Distance from the reference at any time [m], without the part
@@ -33,41 +33,42 @@ class ThresholdSettings:
         object_blocked_error_max_deg: Rotation that they block, at any time [degrees].
         internal_force_error_settled_n: Force part of the internal force's error at rest [N].
         internal_moment_error_settled_nm: Its moment part [N m].
-        added_internal_force_max_n: What control adds to the internal force that is asked for, at
-            any time [N].
+        added_internal_force_max_n: Correction of the desired internal force by control, at any
+            time [N].
         added_internal_moment_max_nm: Its moment part [N m].
-        object_drift_settled_m: How far the object moves while the reference is at rest [m].
-        joint_motion_max: How far a joint comes from where it starts [rad or m], for arms that are
-            to stay.
+        object_drift_settled_m: Motion of the object while the reference is at rest [m].
+        joint_motion_max: Largest distance of a joint from its start [rad or m], for arms that must
+            stay.
         closure_error_max: Gap of any grasp, the larger of position [m] and rotation [rad].
         correction_max: The largest correction that kept the loops closed [m or rad].
         torque_fraction_of_limit_max: The largest torque over its joint's limit.
-        torque_fraction_of_limit_least: A lower bound of the same figure: arms that are hardly
-            loaded prove little.
+        torque_fraction_of_limit_least: Lower bound of the same figure, because arms without load
+            prove little.
         contact_force_error_settled_fraction: Error of the force on a surface while the reference
-            is at rest, part of what is wanted; without the 0.3 s after a touch or a change.
+            is at rest, over the desired force; without the 0.3 s after a touch or a change.
         contact_force_error_moving_fraction: The same while the object slides along the surface.
-        contact_speed_moving_least: The least that the highest speed along it is to be [m/s].
+        contact_speed_moving_least: Lower bound of the highest speed along it [m/s].
         contact_force_max_n: Force on any surface at any time [N].
-        guide_force_max_n: Force at any time on a surface that none is wanted on, as on the sides
-            of a hole [N].
+        guide_force_max_n: Force at any time on a surface without a desired force, such as the
+            sides of a hole [N].
         guide_force_max_n_least: A lower bound of the same [N].
         holding_force_error_max_n: Error of the force on any hinge or line at any time [N].
         holding_force_error_settled_n: The same while the reference is at rest [N].
         holding_moment_error_max_nm: Error of the moment on any hinge at any time [N m].
         holding_moment_error_settled_nm: The same while the reference is at rest [N m].
-        touch_speed_least: The least that the highest speed at a touch is to be [m/s].
+        touch_speed_least: Lower bound of the highest speed at a touch [m/s].
         touch_settling_max_s: Time from a touch until its force stays within 5 % [s].
-        touch_contacts_max: How often a surface is touched anew, the first time included.
-        grasp_slip_max_m: How far a grasp slides on the object [m].
+        touch_contacts_max: Number of contacts with a surface, including the first.
+        grasp_slip_max_m: Sliding distance of a grasp on the object [m].
         grasp_slip_max_m_least: A lower bound of the same, for scenarios of slipping.
         grasp_tilt_max_deg: Angle between a soft finger and the object's face while they touch
-            [degrees]; `safety.tilt_limit_deg` where it is left out.
-        surface_slip_max_m: How far what is to stick to a surface slides on it [m].
+            [degrees]; by default `safety.tilt_limit_deg`.
+        surface_slip_max_m: Sliding distance of an object that must stick to a surface [m].
         surface_slip_max_m_least: A lower bound of the same [m].
-        slip_margin_min_least: The least distance to what a contact bears that the monitor sees.
-        slip_warning_lead_s_least: How long before the first slip the monitor must warn [s].
-        control_step_p99_us: Time of a control step that 1 % exceed [us].
+        slip_margin_min_least: Lower bound of the least slip margin of the monitor.
+        slip_warning_lead_s_least: Lower bound of the time from the monitor's warning to the first
+            slip [s].
+        control_step_p99_us: Duration of a control step that 1 % exceed [us].
         real_time_factor_least: A lower bound of the simulated time over the time it took.
     """
 
@@ -116,11 +117,11 @@ class AcceptanceSettings:
     """The thresholds of a scenario for each engine that may be its plant.
 
     Attributes:
-        settle_s: How long a reference must be at rest until errors count as settled [s].
+        settle_s: Time for which a reference must be at rest until errors count as settled [s].
         engine: Thresholds with our own engine as the plant.
         mujoco: Thresholds with MuJoCo as the plant.
-        stop: Part of the message with which the controller is to stop, in a scenario of a fault;
-            by default it must not stop.
+        stop: Part of the message with which the controller must stop, in a scenario of a fault; by
+            default it must not stop.
     """
 
     settle_s: float = field(default=0.5, metadata={"minimum": 0.0, "unit": "s"})
@@ -129,7 +130,7 @@ class AcceptanceSettings:
     stop: str = ""
 
     def thresholds(self, engine: EngineName) -> dict[str, float]:
-        """Return the thresholds that are asked for with an engine, by the field's name."""
+        """Return the thresholds for an engine, by the field's name."""
         every = asdict(self.engine if engine == "engine" else self.mujoco)
         return {name: value for name, value in every.items() if value is not None}
 
@@ -142,10 +143,10 @@ def failures(
     """Return a sentence for each threshold that a report's figures do not keep.
 
     Args:
-        figures: By name the figure, or None if it could not be computed.
-        thresholds: By name of a `ThresholdSettings` field the bound.
-        why_missing: Says of a figure by its name why it could not be computed, if that is known;
-            figures that are missing for the same reason share a sentence.
+        figures: Figures by name; None if it could not be computed.
+        thresholds: Bounds by the name of a `ThresholdSettings` field.
+        why_missing: Returns the reason why a figure could not be computed, if known; figures with
+            the same reason share a sentence.
     """
     sentences = []
     missing: dict[str, list[str]] = {}

@@ -95,7 +95,7 @@ def _grasp_system(cell: CellSettings, link_mass_scale: float, *, any_posture: bo
     second = cell.object.joint
     held = [load_description(one.urdf) for one in (cell.object, second) if one is not None]
     held_links = [one.mechanism.root for one in held]
-    # At the origin: a floating part's positions are relative to where it is placed.
+    # At the origin: a floating part's positions are relative to its placement.
     floating = [Part(one, carrier="floating") for one in held]
     world = place([*placed_robots(cell), *floating])
     joint = None if second is None else loop_joint(second, (held_links[0], held_links[1]))
@@ -290,7 +290,7 @@ def _components(surface: SurfaceSettings, held: Array) -> tuple[tuple[int, float
 
 
 # Of the functions of each kind of surface, in their order; a peg's axis points into its hole.
-# Which axis an edge turns about depends on where it points.
+# The axis about which an edge turns depends on its direction.
 _COMPONENTS = {
     "plane": ((5, 1.0), (-1, 1.0)),
     "sphere": ((5, 1.0),),
@@ -346,7 +346,7 @@ def tree_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> JointEl
 def loop_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> LoopElement:
     """Return the joint between the parts, as a joint that closes a loop between them.
 
-    Its frame has the joint's axis along z, and where the parts coincide is its zero.
+    Its frame has the joint's axis along z; its zero is at coinciding parts.
     """
     joint = tree_joint(settings, links)
     along = axis_frame(joint, joint_type(joint.type))
@@ -358,10 +358,10 @@ def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSys
 
     Args:
         cell: Robots, arms and object.
-        grasped: The same as a grasp system, whose inertias of the parts are taken.
+        grasped: The same as a grasp system, from which the inertias of the parts are taken.
 
     Raises:
-        RobotDynamicsError: If the object has no joint, or an arm is none of the report's.
+        RobotDynamicsError: If the object has no joint, or an arm is not of the report's kind.
     """
     grasped.require_plain_arms("the control of jointed objects")
     joint = cell.object.joint
@@ -384,7 +384,7 @@ def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSys
 
 
 def placed_robots(cell: CellSettings) -> list[Part]:
-    """Return the robots of a cell, each where it stands, with its locked joints fixed.
+    """Return the robots of a cell at their poses, with locked joints fixed.
 
     Raises:
         DescriptionError: If the description of a robot is refused.

@@ -39,7 +39,7 @@ def running_controller(
         allow_code: Permission to import `control.law`: True, or the exact name.
 
     Raises:
-        ControllerError: If code is named without leave, or cannot be imported or made.
+        ControllerError: If code is named without permission, or cannot be imported or made.
     """
     if settings.law in LAW_FACTS:
         return None
@@ -55,10 +55,10 @@ def require_leave(settings: ControlSettings, allow_code: bool | str) -> None:
 
     Args:
         settings: Control settings of the scenario.
-        allow_code: True, or the very name that is allowed.
+        allow_code: True, or the exact allowed name.
 
     Raises:
-        ControllerError: With how to allow it.
+        ControllerError: With the way to allow it.
     """
     name = settings.law
     if name not in LAW_FACTS and allow_code is not True and allow_code != name:

@@ -49,7 +49,7 @@ LawMaker = Callable[[Scenario, GraspSystem], ControlLaw]
 
 
 def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLaw:
-    """Return the control law of a scenario, or that which observes for a controller.
+    """Return the control law of a scenario, or the observer of a controller.
 
     Args:
         scenario: The scenario.
@@ -77,12 +77,12 @@ def control_loop(
     Args:
         scenario: The scenario.
         system: `build_system(scenario)`, if the caller has it already.
-        clock: What times mean; that of lockstep by default.
+        clock: Meaning of times; by default lockstep.
         wrist_sensors: Whether the arms have sensors of the grasp wrenches.
-        streams: How samples come over topics; None if they do not.
-        controller: A controller of one's own, if it is there already.
-        allow_code: Whether what `control.law` names may be imported: True, or its very name.
-        law: `make_law(scenario, system)`, if the caller has it already; it begins anew.
+        streams: Properties of samples over topics; None without topics.
+        controller: User-defined controller, if the caller has it already.
+        allow_code: Permission to import `control.law`: True, or the exact name.
+        law: `make_law(scenario, system)`, if the caller has it already; it is restarted.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -141,7 +141,7 @@ def hybrid_law(
 
     Args:
         scenario: The scenario.
-        system: Arms and object as they are believed to be.
+        system: Arms and object according to the model.
         kind: The class of the law.
 
     Raises:
@@ -168,7 +168,7 @@ def hybrid_law(
 
 
 def distribution_of(scenario: Scenario, system: HybridSystem) -> ForceDistribution:
-    """Return how contact forces share the load, and the internal forces."""
+    """Return the distribution of the load over contact forces, and the internal forces."""
     settings = scenario.control.internal_force
     if settings.basis == "orthonormal":
         return ForceDistribution.least(system)
@@ -195,18 +195,18 @@ def hybrid_reference(
     distribution: ForceDistribution,
     rows: Mapping[str, slice] | None = None,
 ) -> HybridReference:
-    """Return what the object is to do, with the squeeze that is left to us.
+    """Return the reference of the object, with automatic squeezes computed.
 
     Args:
         scenario: The scenario.
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces and internal forces.
-        rows: Where the forces of each surface stand; those of the scenario's by default.
+        rows: Slice of each surface's forces; by default of the scenario's surfaces.
 
     Raises:
         SqueezeError: If no squeeze keeps the contacts in their cones.
-        ArgumentError: If something is out of order.
-        UnknownNameError: If a surface is not there.
+        ArgumentError: If changes or touches are out of order.
+        UnknownNameError: If there is no surface of a name.
     """
     settings = scenario.reference
     rows = surface_rows(scenario.cell) if rows is None else rows
@@ -249,7 +249,7 @@ def _squeeze(
 
 
 def _with(steps: Sequence[ForceStepSettings], internal: Array) -> tuple[ForceStepSettings, ...]:
-    """Return changes of the internal force with what is to be chosen filled in."""
+    """Return changes of the internal force with automatic ones replaced."""
     chosen = tuple(internal.tolist())
     return tuple(
         replace(step, squeeze_n=None, wrench=chosen) if step.squeeze_n == "automatic" else step

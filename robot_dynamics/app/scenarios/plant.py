@@ -127,7 +127,7 @@ def _scaled(cone: FrictionCone, scale: float) -> FrictionCone:
 
 
 def _pad(settings: ContactSettings) -> Pad | None:
-    """Return the pad of a soft finger; None for other contacts, and where there is no torsion."""
+    """Return the pad of a soft finger; None for other contacts, and without torsion."""
     size = settings.pad
     if settings.kind != "soft_finger" or (size is None and not settings.torsional_friction):
         return None

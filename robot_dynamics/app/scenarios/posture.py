@@ -34,29 +34,29 @@ from robot_dynamics.robot import Robot
 STARTS = 200
 _FRESH = 30  # starts without a good one after which arms are looked for elsewhere
 _NEARBY = 0.3  # of starts from the best so far, each joint [rad or m]
-# Of these much a margin counts as all that is wanted: from joint limits [rad or m], between links
-# [m], and of the smallest pivot of an arm as a factor over the least that is allowed.
+# Values at which a margin counts as full: distance from joint limits [rad or m], between links
+# [m], and smallest pivot of an arm over the least allowed one.
 _LIMIT, _DISTANCE, _PIVOT = 0.3, 0.2, 1e3
 _DIGITS = 6  # of postures in files; the start is solved for from there
 
 
 class PostureError(RobotDynamicsError):
-    """No posture was found; it says what limits it."""
+    """No posture was found; the message names the limiting factor."""
 
     exit_status = 1
 
 
 @dataclass(frozen=True)
 class Posture:
-    """A posture with which the arms can do the whole task, and what it leaves of each limit.
+    """A posture with which the arms can do the whole task, with its margins.
 
     Attributes:
         joints: Positions of each arm, by its name [rad or m].
-        margins: From 0, at the limit, to 1: "torque" and "velocity" as parts of what is allowed
-            that are left, "joint limits" over 0.3 rad or m, "distance of links" over 0.2 m,
+        margins: From 0, at the limit, to 1: remaining share of the allowed "torque" and
+            "velocity", "joint limits" over 0.3 rad or m, "distance of links" over 0.2 m,
             "singularity" as the logarithm of the smallest pivot over the least, over 1000.
-        starts: Random starts that were tried, and how many of them reached the grasps and could do
-            the task.
+        starts: Numbers of random starts, of starts that reached the grasps, and of those that
+            could do the task.
     """
 
     joints: dict[str, tuple[float, ...]]
@@ -65,12 +65,12 @@ class Posture:
 
     @property
     def measure(self) -> float:
-        """The smallest margin: the best posture is that of the largest."""
+        """The smallest margin; the best posture has the largest one."""
         return min(self.margins.values())
 
     @property
     def limited_by(self) -> str:
-        """What has the smallest margin."""
+        """Name of the smallest margin."""
         return min(self.margins, key=lambda name: self.margins[name])
 
     @property
@@ -108,7 +108,7 @@ def find_posture(
     seed: int = 0,
     listener: Listener | None = None,
 ) -> Posture:
-    """Return the best posture that random starts lead to.
+    """Return the best posture from random starts.
 
     Initial guesses are random at first, then near the best so far, with one arm elsewhere or
     slightly displaced. Until one is good, the best guess of each arm is the one that reaches
@@ -119,12 +119,12 @@ def find_posture(
 
     Args:
         scenario: The scenario.
-        starts: Random starts.
-        seed: Of them.
-        listener: Is told of the progress.
+        starts: Number of random starts.
+        seed: Their seed.
+        listener: Called with the progress.
 
     Raises:
-        PostureError: If no start leads to one; it says what limits most of them.
+        PostureError: If no start leads to one; with the most common limit.
         ArgumentError: If the arms hold nothing, or have internal closed chains.
     """
     if not scenario.control.law_facts.holds_object:
@@ -197,7 +197,7 @@ def _with_joints(scenario: Scenario, joints: Mapping[str, tuple[float, ...]]) ->
 
 
 def _way(error: PreflightError, system: GraspSystem, part: slice) -> float:
-    """Return how far a path leads until an arm has a problem [s]."""
+    """Return the time of a path until an arm has a problem [s]."""
     others = {*system.joint_names} - {*system.joint_names[part]}
     return min((p.time for p in error.problems if p.joint not in others), default=math.inf)
 
@@ -230,7 +230,7 @@ def _scattered(system: GraspSystem, rng: np.random.Generator) -> Array:
 
 
 def _margins(check: PathCheck, safety: SafetySettings) -> dict[str, float]:
-    """Return what a path leaves of each limit, see `Posture`."""
+    """Return the margins of a path, see `Posture`."""
     pivot = math.log(max(check.smallest_pivot / max(safety.minimum_pivot, 1e-12), 1.0))
     return {
         "torque": 1.0 - check.torque_fraction[0] / safety.effort_fraction,
@@ -260,11 +260,11 @@ _POSTURE = re.compile(r"(\bposture:\s*)\[[^\]]*\]")
 
 
 def require_place(scenario: Scenario, place: Path) -> None:
-    """Check that a scenario can be written somewhere, before postures are looked for.
+    """Check that a scenario can be written, before the search for postures.
 
     Raises:
-        OutputError: If the name is none of a scenario file, or it is the scenario's own file and
-            postures cannot be put into it without rewriting all of it.
+        OutputError: If the name is not that of a scenario file, or it is the scenario's own file
+            and postures cannot be changed without rewriting the whole file.
     """
     if place.suffix not in SUFFIXES:
         raise OutputError(f"{place}: expected a scenario file, {' or '.join(SUFFIXES)}.")
@@ -287,8 +287,8 @@ def _edited(scenario: Scenario, wanted: Scenario, place: Path) -> str:
 
     Args:
         scenario: The scenario.
-        wanted: What the text is to mean.
-        place: The file that it is for: relative paths in it are from there.
+        wanted: Required meaning of the text.
+        place: File for the text, to which its relative paths refer.
     """
     text, arms = _source(scenario).read_text(encoding="utf-8"), wanted.cell.arms
     listed = [

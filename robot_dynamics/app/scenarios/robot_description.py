@@ -25,7 +25,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
 
-# Joints of a URDF that have limits; it wants effort and velocity of all of them.
+# Joints of a URDF with limits, which require effort and velocity.
 _LIMITED = ("revolute", "prismatic")
 _UNLIMITED = 1e6  # stands for no limit, which a URDF cannot say
 
@@ -44,9 +44,9 @@ def write_urdf(mechanism: Mechanism, shapes: Iterable[Shape] = (), name: str = "
     """Return the URDF of a mechanism with fixed joints and joints of one degree of freedom.
 
     Args:
-        mechanism: Links and joints; its loop joints have no place in a URDF.
+        mechanism: Links and joints; URDF has no loop joints, which are omitted.
         shapes: Visual and collision shapes of its links.
-        name: Name of the robot; that of the mechanism by default.
+        name: Name of the robot; by default of the mechanism.
     """
     robot = ET.Element("robot", name=name or mechanism.name)
     of_link: dict[str, list[Shape]] = {}

@@ -23,7 +23,7 @@ def shipped_robots() -> dict[str, Path]:
 
 
 def robot_folder(name: str | Path) -> Path:
-    """Return the folder of a robot: the one so named if it exists, else a shipped one.
+    """Return the folder of a robot: an existing folder of this name, else a shipped one.
 
     Raises:
         UnknownNameError: If there is neither.

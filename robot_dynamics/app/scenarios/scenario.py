@@ -283,7 +283,7 @@ class Scenario:
 
     @cached_property
     def _document(self) -> YamlNode:
-        # The text is generated: its line numbers mean nothing to a user.
+        # The text is generated: its line numbers have no meaning for a user.
         return parse_yaml(self.text(), self.name).without_lines()
 
     @cached_property
@@ -330,7 +330,7 @@ def shipped_scenarios() -> dict[str, Path]:
 def find_scenario(name: str | Path) -> str | Path:
     """Return the file of a scenario: an existing file of this name, else a shipped one.
 
-    The folder of a robot stands for the scenario in it.
+    The folder of a robot means the scenario in it.
 
     Raises:
         UnknownNameError: If there is neither.
@@ -408,7 +408,7 @@ def with_overrides(document: YamlNode, overrides: Iterable[str]) -> YamlNode:
 
     Each override is `KEY=VALUE`: keys joined by dots, numbers for the entries of lists (from 0),
     as "cell.surfaces.0.xyz" or, as problems are reported, "cell.surfaces[0].xyz"; and a YAML
-    value, which is checked like one in the file. Keys that the file leaves out may be given.
+    value, which is checked like one in the file. Keys that the file omits are accepted.
 
     Args:
         document: The document, a mapping.
@@ -417,7 +417,7 @@ def with_overrides(document: YamlNode, overrides: Iterable[str]) -> YamlNode:
     Raises:
         DescriptionError: If an override has no key or no value, or names an entry that a list
             does not have.
-        ArgumentError: If they are anything else than a list of texts.
+        ArgumentError: If they are not a list of texts.
     """
     if isinstance(overrides, str):
         raise ArgumentError(
@@ -438,7 +438,7 @@ def with_overrides(document: YamlNode, overrides: Iterable[str]) -> YamlNode:
         try:
             value = parse_yaml(text, place).without_lines(key.strip())
         except DescriptionError as error:
-            # The override is one line: its number says nothing.
+            # The override is one line: its number has no meaning.
             raise DescriptionError([replace(one, place=place) for one in error.problems]) from None
         document = _replaced(document, keys, value, place)
     return document

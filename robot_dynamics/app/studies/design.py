@@ -21,7 +21,7 @@ from robot_dynamics.app.studies.settings import MOST_SAMPLES, DistributionSettin
 from robot_dynamics.arrays import Array
 
 _TINY = 2.0**-53  # a normal distribution has no value at 0 or 1
-#: Samplings whose first samples stay what they are when more are asked for.
+#: Samplings whose first samples do not depend on the number of samples.
 EXTENSIBLE = ("plain", "sobol")
 
 
@@ -32,13 +32,13 @@ def override(key: str, value: Any) -> str:
 
 @dataclass(frozen=True)
 class Design:
-    """Where a study looks: points in the unit cube, and what they mean.
+    """Design of a study: points in the unit cube, and the values that they represent.
 
     Attributes:
-        vary: By key how its values are drawn.
-        points: Of each sample (N, d), from 0 to 1: d numbers, in the order of the keys.
-        saltelli: The number of samples of each block from which Sobol indices follow; 0 if there
-            are no such blocks. They are A, B, and for each number A with that number of B.
+        vary: Distributions of values by key.
+        points: Points of all samples (N, d), from 0 to 1, in the order of the keys.
+        saltelli: Number of samples of each block for Sobol indices; 0 without such blocks. The
+            blocks are A, B, and for each number A with that number of B.
     """
 
     vary: Mapping[str, DistributionSettings]
@@ -97,7 +97,7 @@ def design_of(study: StudySettings) -> Design:
     if study.sampling == "plain":
         return Design(study.vary, np.random.default_rng(study.seed).random((n, d)))
     with warnings.catch_warnings():
-        # Of numbers that are no power of two: a sequence that is cut off is still a good one.
+        # Numbers that are not a power of two: a truncated sequence is still good.
         warnings.simplefilter("ignore", UserWarning)
         if study.sampling == "latin_hypercube":
             return Design(study.vary, qmc.LatinHypercube(d, rng=study.seed).random(n))

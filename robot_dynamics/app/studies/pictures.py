@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a study: distributions, sensitivity, what matters most, maps of a grid."""
+"""Figures of a study: distributions, sensitivity, most important parameters, maps of a grid."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _DECADES = 100.0  # of a figure that is drawn with a logarithmic axis: largest o
 
 
 def write_pictures(result: StudyResult, found: Sensitivity, folder: Path) -> dict[str, Path]:
-    """Write the figures of a study, and return them by what they show.
+    """Write the figures of a study, and return their paths by content.
 
     Args:
         result: The study.
         found: Its sensitivities.
-        folder: Where they go.
+        folder: Their folder.
 
     Raises:
         PlotError: If matplotlib is missing, or a file cannot be written.
@@ -180,7 +180,7 @@ def _draw_scatter(ax: Any, result: StudyResult, found: Sensitivity, name: str) -
 
 
 def _numbers(result: StudyResult, column: int) -> Array:
-    """Return a varied number in all samples (N,); of choices that are none which one it is."""
+    """Return a varied number in all samples (N,); for other choices the index of the choice."""
     values = [result.design.row(number)[column] for number in range(result.design.count)]
     if all(isinstance(value, (int, float)) for value in values):
         return np.array(values, dtype=float)
@@ -235,5 +235,5 @@ def _short(value: Any) -> str:
 
 
 def _axis(key: str, values: Sequence[Any]) -> str:
-    """Return the key of an axis, with those of its values where they are mappings."""
+    """Return the key of an axis, with the keys of its values if these are mappings."""
     return f"{key}: {' / '.join(values[0])}" if isinstance(values[0], dict) else key

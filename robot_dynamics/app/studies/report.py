@@ -58,14 +58,14 @@ def _rate(result: StudyResult) -> Rate:
 
 
 def _nominal(result: StudyResult) -> str:
-    """Return how the run without variations ended."""
+    """Return the outcome of the run without variations."""
     return ": ".join(filter(None, (result.nominal["outcome"], result.nominal["reason"])))
 
 
 def worst_sample(result: StudyResult) -> int | None:
-    """Return the sample that went worst by the first figure; None if none has a value.
+    """Return the worst sample by the first figure; None without values.
 
-    Among those that failed, if any did.
+    It is chosen among failed samples, if there are any.
     """
     values = result.values(result.figures[0])
     if result.failed.any():

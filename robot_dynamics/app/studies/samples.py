@@ -26,19 +26,19 @@ from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.threads import ONE_THREAD
 
-#: From the number of a sample, and what is given besides, to what is kept of it (JSON values).
+#: From the number of a sample and its arguments to its result (JSON values).
 Sample = Callable[..., dict[str, Any]]
-#: The same of several samples at once: from a list of what each is given, in their order.
+#: The same for several samples at once: from the list of their arguments.
 Block = Callable[[list[tuple[Any, ...]]], list[dict[str, Any]]]
 #: Runs one or several samples.
 Call = Callable[[], list[dict[str, Any]]]
-#: Told what is done of the samples (from 0 to 1), and what is done now.
+#: Called with the completed share of the samples (from 0 to 1), and the current step.
 Tell = Callable[[float, str], None]
 
 _TRIES = 3  # of a sample that ends its process, alone
 _AHEAD = 2  # samples for each process that wait for it, or run
 _SENT = 1000  # samples, or blocks of them, that a cluster has at a time
-#: Of a block: enough to keep a processor's vector lanes busy, few enough to share them out.
+#: Samples of a block: enough for the vector lanes of a processor, few enough to distribute.
 _LARGEST_BLOCK, _LARGEST_BLOCK_OF_CLUSTER = 64, 16
 _CONNECT_S = 10
 _SAID_AFTER_S = 5.0
@@ -46,19 +46,19 @@ _SHOWN, _BEFORE = 60, 30  # characters of two values that differ, and of those b
 
 
 class Results:
-    """A file of results: one line of JSON that says what they are of, then one for each sample.
+    """File of results: one line of JSON with their subject, then one for each sample.
 
-    A last line that an interruption cut off is dropped; its sample is run again. One process at a
-    time has the file, until it closes it or ends.
+    A last line that an interruption cut off is dropped; its sample runs again. The file is locked
+    by one process, until it closes the file or ends.
 
     Args:
-        path: The file; it is made if it is not there.
-        subject: What the results are of (JSON values), see `take_up`; if it is not known yet, the
-            file is only kept from others until it is.
+        path: The file; it is made if it does not exist.
+        subject: Subject of the results (JSON values), see `take_up`; if it is not known yet, the
+            file is only locked.
 
     Raises:
-        OutputError: If the file cannot be used, another process has it, or it has results of
-            something else.
+        OutputError: If the file cannot be used, is locked by another process, or has results of
+            another subject.
 
     Attributes:
         known: Results by the number of their sample.
@@ -72,10 +72,10 @@ class Results:
             self.take_up(subject)
 
     def take_up(self, subject: Mapping[str, Any]) -> None:
-        """Read what is known of a subject (JSON values), or begin a file of it.
+        """Read the results of a subject (JSON values), or begin its file.
 
         Raises:
-            OutputError: If the file has results of something else; it is closed then.
+            OutputError: If the file has results of another subject; it is closed then.
         """
         try:
             self._file.seek(0)
@@ -157,7 +157,7 @@ def _difference(found: Any, expected: dict[str, Any]) -> str:
 
 
 def alone(number: int) -> tuple[int]:
-    """Return what a sample is given that needs nothing but its number."""
+    """Return the arguments of a sample that needs only its number."""
     return (number,)
 
 
@@ -175,26 +175,26 @@ def run_samples(
 ) -> list[dict[str, Any]]:
     """Run the samples 0 ... count - 1 that are not known yet, and return all of them.
 
-    Ctrl-C cancels those that have not begun, keeps what the others come to, and passes on. Samples
-    whose process is ended from outside run again; one that ends its process three times, alone in
-    it, is lost.
+    Ctrl-C cancels samples that have not begun, keeps the results of the others, and is raised
+    again. Samples whose process is ended from outside run again; a sample that ends its process
+    three times, alone in it, is lost.
 
     Args:
         sample: A function of a module, so that other processes find it.
-        count: How many.
-        results: Where they are kept.
-        tell: Told how far it is.
-        lost: Returns what is kept of a sample that ends its process, of a sentence that says so.
-        given: Returns the arguments of a sample, of its number; other processes have a copy of it.
-        block: Runs several samples at once, a function of a module as well; they run one by one
-            without. A block whose process is ended runs again, one by one.
-        jobs: Processes at a time; None for one a core that this process may use. One runs them
-            here.
-        scheduler: Address of a scheduler of Dask, whose workers run them then.
+        count: Number of samples.
+        results: File of results.
+        tell: Called with the progress.
+        lost: Returns the result of a lost sample, given a sentence about it.
+        given: Returns the arguments of a sample, given its number; other processes get a copy.
+        block: Runs several samples at once, also a function of a module; without it they run one
+            by one. A block whose process is ended runs again, one by one.
+        jobs: Number of processes; None for one for each core that this process may use. With one
+            the samples run in this process.
+        scheduler: Address of a scheduler of Dask, whose workers run the samples.
 
     Raises:
         OutputError: If the scheduler cannot be reached, or its client is not installed.
-        RobotDynamicsError: If processes end before any sample does, or the scheduler is gone.
+        RobotDynamicsError: If processes end before any sample has ended, or the scheduler is lost.
     """
     unknown = [number for number in range(count) if number not in results.known]
 
@@ -252,12 +252,12 @@ def run_samples(
 
 
 def time_left(elapsed: float, done: int, left: int) -> str:
-    """Return in words how long samples will take that are left, by those that are done.
+    """Return the expected remaining time in words.
 
     Args:
-        elapsed: Since they began [s]; nothing is said of the first seconds.
-        done: How many since then.
-        left: How many are left.
+        elapsed: Time since they began [s]; empty text in the first seconds.
+        done: Number of samples since then.
+        left: Number of remaining samples.
     """
     if not (left > 0 and done > 0 and elapsed > _SAID_AFTER_S):
         return ""
@@ -270,14 +270,14 @@ def time_left(elapsed: float, done: int, left: int) -> str:
 
 @dataclass(frozen=True)
 class _Work:
-    """What each sample is given, and what runs one or several of them."""
+    """Arguments of each sample, and the functions that run one or several."""
 
     sample: Sample
     block: Block | None
     given: Callable[[int], tuple[Any, ...]]
 
     def call(self, numbers: tuple[int, ...]) -> Call:
-        """Return what runs these samples, with what they are given."""
+        """Return the function that runs these samples, with their arguments."""
         if len(numbers) == 1 or self.block is None:
             return partial(_one, self.sample, self.given(numbers[0]))
         return partial(self.block, [self.given(number) for number in numbers])
@@ -369,7 +369,7 @@ def _processes(workers: int, work: _Work) -> Iterator[Executor]:
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
-        # Not forked: threads of this process would be lost on the way.
+        # Not forked: threads of this process would be lost.
         context = multiprocessing.get_context("spawn")
         with NamedTemporaryFile(suffix=".pickle") as file:
             file.write(pickle.dumps(work))

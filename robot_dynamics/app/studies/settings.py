@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a study file states: a scenario, which of its values vary and how, what is recorded."""
+"""Settings of a study: a scenario, distributions of its values, recorded figures."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _KINDS = ("uniform", "normal", "log_uniform", "integer", "choice")
 
 @dataclass(frozen=True)
 class DistributionSettings:
-    """How the values of a key are drawn; one of the first five keys says it.
+    """Distribution of the values of a key; exactly one of the first five keys is given.
 
     Attributes:
-        uniform: Least and largest value, all between them equally likely.
+        uniform: Least and largest value of a uniform distribution.
         normal: Mean and standard deviation of a normal distribution.
         log_uniform: Least and largest value, whose logarithm is uniform.
         integer: Least and largest whole number, all equally likely.
-        choice: The values themselves, all equally likely; any that `--set` takes.
-        size: How many such numbers make the value, drawn independently, as 3 for a position; a
-            single number where it is left out.
+        choice: Values, all equally likely; as for `--set`.
+        size: Number of independently drawn numbers of the value, such as 3 for a position; by
+            default the value is a single number.
     """
 
     uniform: tuple[float, float] | None = None
@@ -60,30 +60,30 @@ class DistributionSettings:
 
     @property
     def kind(self) -> str:
-        """Which distribution it is: the key that is given."""
+        """Kind of the distribution: its key."""
         return next(kind for kind in _KINDS if getattr(self, kind) is not None)
 
 
 @dataclass(frozen=True)
 class StudySettings:
-    """A study: a scenario that is run many times, with other values in each run.
+    """A study: many runs of a scenario with different values.
 
     Attributes:
         scenario: The scenario: a file, relative to this one, or the name of a shipped one.
-        vary: What varies: by key, as `--set` takes it, how its values are drawn. Differences of
-            the plant from what the controller believes are the keys below `plant`.
-        name: What the study is called; the name of its file by default.
-        description: What it is to show, for people.
-        samples: How many runs; a grid has as many as there are combinations of its values.
+        vary: Distributions of varied values, by key as for `--set`. Keys below `plant` are
+            differences of the plant from the controller's model.
+        name: Name of the study; by default of its file.
+        description: Purpose of the study, for people.
+        samples: Number of runs; for a grid the number of combinations of its values.
         sampling: "plain" for independent random numbers, "latin_hypercube", "sobol" for a
             scrambled Sobol sequence, "saltelli" for the blocks of one from which Sobol indices
             follow, "grid" for all combinations of values that are all choices.
-        seed: Of what is random.
-        fixed: Changes of the scenario in all runs alike: by key, as `--set` takes it, the value.
-        figures: Names of figures of the report of a run that are recorded; by default those
-            that the scenario has thresholds for.
-        duration_s: Simulated time of each run [s]; that of the scenario by default.
-        places: Where its keys were read, by their paths ("vary.plant.seed"); no key of it.
+        seed: Seed of all random numbers.
+        fixed: Changes of the scenario in all runs, by key as for `--set`.
+        figures: Names of recorded figures of the report of a run; by default those with thresholds
+            in the scenario.
+        duration_s: Simulated time of each run [s]; by default of the scenario.
+        places: Places of its keys in the file, by their paths ("vary.plant.seed"); not a key.
     """
 
     scenario: str
@@ -116,13 +116,13 @@ class StudySettings:
                     )
 
     def place(self, key: str) -> str:
-        """Return where a key was read; what is above it where it is not stated."""
+        """Return the place of a key, or of the key above it if it is not in the file."""
         while key and key not in self.places:
             key = key.rpartition(".")[0]
         return self.places.get(key, "")
 
     def refused(self, key: str, message: str) -> DescriptionError:
-        """Return the error of a study with a single problem, that of a key."""
+        """Return the error of a study with a single problem of a key."""
         return DescriptionError([Problem("error", self.place(key), key, message)])
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the samples of a study say: failure rate, quantiles, and which numbers matter."""
+"""Statistics of the samples of a study: failure rate, quantiles, and sensitivities."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from robot_dynamics.app.studies.settings import Plan
 from robot_dynamics.app.studies.study import StudyResult
 from robot_dynamics.arrays import Array
 
-#: The name that stands for whether a sample failed, among figures.
+#: Name of the figure that states whether a sample failed.
 FAILURE = "failure"
 _CONFIDENCE = 0.95
-# Standard deviations of a normal distribution that 95 % of the larger of two numbers are within.
+# Standard deviations within which 95 % of the larger of two normally distributed numbers are.
 _LIKELY = 2.24
 
 
 @dataclass(frozen=True)
 class Rate:
-    """How many of some samples failed.
+    """Failure rate of samples.
 
     Attributes:
-        failed: How many did.
-        count: Of how many.
-        interval: Wilson's 95 % confidence interval of the rate, from the samples that are
-            independent of one another; None where none is drawn at random, as in a grid.
+        failed: Number of failed samples.
+        count: Number of samples.
+        interval: Wilson's 95 % confidence interval of the rate, from the independent samples; None
+            without random samples, as in a grid.
     """
 
     failed: int
@@ -55,10 +55,10 @@ def failure_rate(failed: NDArray[np.bool_], sampling: Plan = "plain", saltelli: 
     """Return the failure rate of samples (N,) with Wilson's confidence interval.
 
     Args:
-        failed: Which samples failed (N,).
-        sampling: How they were drawn.
-        saltelli: The number of samples of a block, if there are such blocks (see `Design`). All
-            but the first two repeat numbers of these, and leave the interval as it is.
+        failed: Mask of failed samples (N,).
+        sampling: Their sampling.
+        saltelli: Number of samples of a block, if there are such blocks (see `Design`). All blocks
+            except the first two repeat numbers of these, and do not change the interval.
     """
     if sampling == "grid":
         return Rate(int(np.sum(failed)), len(failed), None)
@@ -72,19 +72,19 @@ def failure_rate(failed: NDArray[np.bool_], sampling: Plan = "plain", saltelli: 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How much each varied number has to do with each figure.
+    """Sensitivity of each figure to each varied number.
 
     Attributes:
         kind: "rank correlation", from -1 to 1: with the number or with its distance from the
             middle of its distribution, whichever is larger; or "total Sobol index", from 0 to 1:
-            the part of the figure's variance that would remain if all others were known.
+            the share of the figure's variance that would remain if all others were known.
         rows: Names of the varied numbers (d,).
         columns: Names of the figures (k,), `FAILURE` the first if any sample failed.
         values: (d, k); NaN where a figure does not vary.
-        distance: Where it is the distance that counts (d, k): errors to either side do the same.
-        first: First-order Sobol indices (d, k), what is explained by the number alone; None with
+        distance: Whether the distance counts (d, k): errors to either side have the same effect.
+        first: First-order Sobol indices (d, k), the share explained by the number alone; None with
             rank correlations.
-        noise: What chance alone rarely exceeds; 0 where that is not known.
+        noise: Value that chance alone rarely exceeds; 0 if unknown.
     """
 
     kind: str

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A study of a scenario: its samples are run, and everything they found is one table."""
+"""A study of a scenario: runs of its samples, and the table of their results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownName
 from robot_dynamics.simulation.engine import SimulationError
 from robot_dynamics.version import find_version
 
-#: How a run may end. A run is good if `robot_dynamics simulate` would end with status 0.
+#: Outcomes of a run. A run is good if `robot_dynamics simulate` would end with status 0.
 GOOD = "good"
 OUTCOMES = {
     GOOD: "kept all thresholds",
@@ -51,7 +51,7 @@ OUTCOMES = {
     "lost": "its process was ended each time",
 }
 _DEFAULT = "object_position_error_max_m"
-#: Samples from which on functions for many of them are worth their compilation.
+#: Number of samples from which functions for many of them are worth their compilation.
 FEWEST_AT_ONCE = 32
 _PROBED = 8  # samples by which is seen whether that is possible
 _kept = threading.local()  # of this thread: a law serves one run at a time
@@ -59,14 +59,14 @@ _kept = threading.local()  # of this thread: a law serves one run at a time
 
 @dataclass(frozen=True)
 class Task:
-    """What is the same in all samples of a study.
+    """Inputs shared by all samples of a study.
 
     Attributes:
-        scenario: With the changes that all samples have.
-        figures: Names of the figures that are recorded.
-        duration: Simulated time [s]; that of the scenario by default.
+        scenario: Scenario with the changes of all samples.
+        figures: Names of the recorded figures.
+        duration: Simulated time [s]; by default of the scenario.
         allow_code: Whether code that the scenario names may be imported.
-        version: Of the package that asks.
+        version: Version of the package in the calling process.
     """
 
     scenario: Scenario
@@ -77,14 +77,14 @@ class Task:
 
 
 def run_sample(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return outcome, reason and figures of a run; figures that are no finite number are None.
+    """Return outcome, reason and figures of a run; figures that are not finite are None.
 
     Args:
-        task: What all samples have in common.
-        values: By key what this one has.
+        task: Shared inputs.
+        values: Values of this sample by key.
 
     Raises:
-        ArgumentError: If another version of the package runs here than where the study began.
+        ArgumentError: If this process has another version of the package.
     """
     version = find_version()
     if version != task.version:
@@ -115,7 +115,7 @@ def run_sample(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _preparation() -> Preparation:
-    """Return what the runs of this thread share."""
+    """Return the system and law shared by the runs of this thread."""
     if not hasattr(_kept, "preparation"):
         _kept.preparation = Preparation()
     preparation: Preparation = _kept.preparation
@@ -127,13 +127,13 @@ def _changes(values: Mapping[str, Any]) -> list[str]:
 
 
 def run_block(given: Sequence[tuple[Task, Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Return of each sample what `run_sample` returns, by advancing all of them at once.
+    """Return the results of `run_sample` for samples that are advanced together.
 
-    Those whose start is refused, that end early, or that lack a figure run again by themselves:
-    what becomes of them then, batches do not simulate.
+    Samples whose start is refused, that end early, or that lack a figure run again by
+    `run_sample`: batches do not simulate the fallback.
 
     Args:
-        given: Task and values of each; the task is the same.
+        given: Task and values of each; all have the same task.
     """
     task = given[0][0]
     try:
@@ -166,7 +166,7 @@ def _batch(scenario: Scenario, values: Sequence[Mapping[str, Any]]) -> BatchSimu
 def _accepted(
     scenario: Scenario, given: Sequence[tuple[Task, Mapping[str, Any]]], batch: BatchSimulation
 ) -> list[bool]:
-    """Return of each sample whether a single run would begin; a batch looks at one path only."""
+    """Return for each sample whether a single run would start; a batch checks one path only."""
     shared, start = _preparation(), batch.observation
     known: dict[Any, bool] = {}
     accepted = []
@@ -196,12 +196,12 @@ def _needed(scenario: Scenario, figures: Sequence[str]) -> list[str]:
 
 
 def why_single(task: Task, first: Sequence[Mapping[str, Any]], nominal: Mapping[str, Any]) -> str:
-    """Return why samples cannot be advanced at once; empty if they can.
+    """Return why samples cannot be advanced together; empty if they can.
 
     Args:
-        task: What all samples have in common.
-        first: The values of some samples; functions that all need are compiled for them.
-        nominal: The report of a run without variations.
+        task: Shared inputs.
+        first: Values of some samples, for which the shared functions are compiled.
+        nominal: Report of a run without variations.
     """
     name = task.scenario.name
     for figure in _needed(task.scenario, task.figures):
@@ -225,7 +225,7 @@ def why_single(task: Task, first: Sequence[Mapping[str, Any]], nominal: Mapping[
 
 
 def outcome_of(report: dict[str, Any]) -> tuple[str, str]:
-    """Return how a run ended by its report, and the sentence that says so."""
+    """Return the outcome of a run by its report, and its reason."""
     problems = report["failures"]
     if not problems:
         return GOOD, ""
@@ -251,15 +251,15 @@ class StudyResult:
     """A study that has been run.
 
     Attributes:
-        study: What it was.
-        scenario: The scenario, with the changes that all samples have.
+        study: Its settings.
+        scenario: Scenario with the changes of all samples.
         design: Its samples.
-        figures: Names of the figures that were recorded.
+        figures: Names of the recorded figures.
         nominal: Outcome, reason and figures of the scenario without variations.
         samples: The same of each sample, in their order.
-        version: Of the package.
+        version: Version of the package.
         allow_code: Whether code that the scenario names was imported.
-        singly: Why samples ran one at a time; empty if blocks of them were advanced at once.
+        singly: Why samples ran one by one; empty if blocks of them were advanced together.
     """
 
     study: StudySettings
@@ -278,7 +278,7 @@ class StudyResult:
         return np.array([sample["outcome"] != GOOD for sample in self.samples])
 
     def values(self, figure: str) -> Array:
-        """Return a figure of all samples (N,), NaN where there is none."""
+        """Return a figure of all samples (N,), NaN for missing values."""
         found = [sample["figures"].get(figure) for sample in self.samples]
         return np.array([np.nan if value is None else value for value in found], dtype=float)
 
@@ -293,13 +293,13 @@ class StudyResult:
     def worst(self, figure: str) -> int | None:
         """Return the sample with the worst value of a figure; None if none has a value.
 
-        That is the largest, and of figures that end in `_min` the smallest.
+        It is the largest value, or the smallest for figures that end in `_min`.
         """
         values = self.values(figure) * (-1.0 if figure.endswith("_min") else 1.0)
         return None if np.isnan(values).all() else int(np.nanargmax(values))
 
     def command(self, sample: int | None) -> str:
-        """Return the command that runs a sample again; that without variations of None."""
+        """Return the command that runs a sample again; for None the run without variations."""
         changes = _changes(self.study.fixed)
         changes += [] if sample is None else self.design.overrides(sample)
         words = ["robot_dynamics", "simulate", _shown_path(self.study.scenario)]
@@ -332,25 +332,25 @@ def run_study(
     """Run the samples of a study that are not known yet.
 
     Args:
-        study: What to run.
-        journal: The file that keeps what was found, line by line, so that a study that was
-            interrupted goes on.
-        tell: Told how far it is.
-        jobs: Processes at a time; one a core by default.
-        scheduler: Address of a scheduler of Dask, whose workers run the samples then.
+        study: Its settings.
+        journal: File of results, line by line, from which an interrupted study continues.
+        tell: Called with the progress.
+        jobs: Number of processes; by default one for each core.
+        scheduler: Address of a scheduler of Dask, whose workers run the samples.
         allow_code: Whether code that the scenario names may be imported.
 
     Raises:
-        DescriptionError: If a key or a value that may be drawn is refused by the scenario.
+        DescriptionError: If the scenario refuses a key or a possible value.
         UnknownNameError: If there is no such figure.
         RobotDynamicsError: If anything else is refused.
     """
     design = design_of(study)
     scenario = checked_scenario(study, design)
-    # First of all: another process may have the file.
+    # Open the file first: another process may have it.
     with closing(Results(journal)) as results:
         tell(0.0, "the scenario without variations")
-        # First and here: it compiles what all samples need, and shows which figures there are.
+        # Run it first, in this process: it compiles shared functions, and gives the existing
+        # figures.
         nominal, figures, report = run_nominal(study, scenario, allow_code=allow_code)
         version = find_version()
         task = Task(scenario, figures, study.duration_s, allow_code, version)
@@ -423,7 +423,7 @@ def _text_anywhere(scenario: Scenario) -> str:
 
 
 def _files_digest(scenario: Scenario) -> str:
-    """Return the digest of what is in the files that a scenario names."""
+    """Return the digest of the contents of the files that a scenario names."""
     digest = hashlib.sha256()
     for path in _named_files(scenario):
         digest.update(hashlib.sha256(Path(path).read_bytes()).digest())
@@ -435,7 +435,7 @@ def _task_and_values(task: Task, design: Design, number: int) -> tuple[Task, dic
 
 
 def _given(drawn: Any) -> dict[str, Any]:
-    """Return the keys of a distribution that are given, as JSON has them."""
+    """Return the given keys of a distribution, as JSON values."""
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in vars(drawn).items()
@@ -458,7 +458,7 @@ def checked_scenario(study: StudySettings, design: Design) -> Scenario:
         find_scenario(study.scenario)
     except (ArgumentError, UnknownNameError) as error:
         raise study.refused("scenario", str(error).rstrip(".")) from error
-    # All keys together: some are valid only beside others.
+    # Check all keys together: some are valid only with others.
     with _at_keys(study, changes):
         load_scenario(study.scenario, changes.values())
     scenario = load_scenario(study.scenario, _changes(study.fixed))
@@ -478,12 +478,12 @@ def checked_scenario(study: StudySettings, design: Design) -> Scenario:
 def _at_keys(
     study: StudySettings, changes: Mapping[str, str], otherwise: str = ""
 ) -> Iterator[None]:
-    """Let problems with changes of a scenario name the keys of a study that make them.
+    """Report problems with changes of a scenario at the keys of the study.
 
     Args:
         study: The study.
-        changes: By key of the study the change that it makes, as `--set` takes it.
-        otherwise: The key of problems that name no change, if they are due to one.
+        changes: Changes by key of the study, as for `--set`.
+        otherwise: Key of problems that name no change, if they are due to one.
 
     Raises:
         DescriptionError: With the problems.
@@ -512,8 +512,8 @@ def run_nominal(
 
     Raises:
         UnknownNameError: If there is no figure that the study names.
-        DescriptionError: If a figure is a time of the computer, and none of the run.
-        RobotDynamicsError: If the run is refused, so that nothing can be learned from others.
+        DescriptionError: If a figure is a time of the computer and not of the run.
+        RobotDynamicsError: If the run is refused: then no other run would be accepted.
     """
     run = simulate(scenario, duration=study.duration_s, allow_code=allow_code)
     known = list(figures_of(run.report))

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The table of a study as a Parquet file: a row for each sample, and what all have in common."""
+"""Table of a study as a Parquet file: a row for each sample, and shared metadata."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The damping of the contact force's servo (42): what it must be, and what a scenario asks for.
+"""Damping of the contact force's servo (42): least stable value, and value of a scenario.
 
 With a mass m on a wall of stiffness k and damping c, m y'' = u2 - f, f = k y + c y', and
 u2 = f_d + K int(f_d - f) - b y' the characteristic polynomial is
 
     m s^3 + (c + b) s^2 + (k + K c) s + K k,
 
-which is stable exactly if (c + b) (k + K c) > m K k. What is checked here is c + b > m K: it is
-the same condition for c = 0; for c > 0 it is sufficient for every k, and necessary as k grows
-without bound. A sampled loop needs more damping than that, and with a delay damping destabilises
-the loop where b * delay / m comes near 1.
+which is stable exactly if (c + b) (k + K c) > m K k. This module checks c + b > m K. For c = 0
+that is the same condition; for c > 0 it is sufficient for every k, and necessary as k grows
+without bound. A sampled loop needs more damping, and with a delay damping destabilises the loop as
+b * delay / m approaches 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import HybridSystem, surface_masses
 
-# Of the bound of continuous time; what sampling takes from it is found by trial.
+# Factor on the bound of continuous time; the effect of sampling is found by trial.
 _MARGIN = 2.5
 # Largest b * latency / m.
 _FAST = 0.8
@@ -32,11 +32,11 @@ _FAST = 0.8
 
 @dataclass(frozen=True)
 class NormalDamping:
-    """How much is added, and what is wrong with it.
+    """Added damping, and warnings about it.
 
     Attributes:
-        damping: b [N s/m], to be taken off u2 as b times the velocity into the wall.
-        warnings: Sentences; none if it serves.
+        damping: b [N s/m]; b times the velocity into the wall is subtracted from u2.
+        warnings: Sentences; empty if it is sufficient.
     """
 
     damping: float
@@ -44,12 +44,12 @@ class NormalDamping:
 
 
 def normal_damping(mass: float, gain: float, latency: float) -> NormalDamping:
-    """Return the damping for a force servo of a gain: 2.5 m K, or what the latency permits.
+    """Return the damping for a force servo: 2.5 m K, or the most that the latency permits.
 
     Args:
-        mass: What arms and object weigh along the normal together, m [kg].
+        mass: Mass of arms and object along the normal, m [kg].
         gain: K of the force servo [1/s].
-        latency: From a measurement to the middle of the torque's action on it [s]: half a period
+        latency: Time from a measurement to the middle of the torque's action [s]: half a period
             and the delay.
     """
     if not (mass > 0.0 and gain >= 0.0 and latency >= 0.0):
@@ -73,12 +73,12 @@ def normal_damping(mass: float, gain: float, latency: float) -> NormalDamping:
 def gain_warnings(
     mass: float, gain: float, damping: float, surface_damping: float = 0.0
 ) -> tuple[str, ...]:
-    """Return a warning if a force servo bounces on stiff walls: K > (c + b) / m; nothing if not.
+    """Return a warning if a force servo bounces on stiff walls, K > (c + b) / m; else no warning.
 
     Without damping of the wall, c = 0, it then bounces on walls of any stiffness.
 
     Args:
-        mass: What arms and object weigh along the normal together, m [kg].
+        mass: Mass of arms and object along the normal, m [kg].
         gain: K [1/s].
         damping: b [N s/m] that the servo adds.
         surface_damping: c [N s/m] of the wall.
@@ -93,7 +93,7 @@ def gain_warnings(
     )
 
 
-# Rounding: a hand that moves less than this in a direction, as a part of another, does not.
+# Rounding: a smaller share of a hand's motion in a direction counts as zero.
 _SINGULAR = 1e-9
 
 
@@ -107,7 +107,7 @@ class ContactDamping:
 
     Attributes:
         values: b (C,) [N s/m].
-        warnings: Sentences about gains that bounce; none if all is well.
+        warnings: Sentences about gains that bounce; empty without such gains.
     """
 
     values: Array
@@ -117,10 +117,10 @@ class ContactDamping:
 def contact_damping(
     system: HybridSystem, settings: ControlSettings, q: Array, start: Array
 ) -> ContactDamping:
-    """Return the damping that settings ask for.
+    """Return the damping of the settings.
 
-    By default it is what a force servo of the gain needs against elastic walls, for what arms and
-    object weigh along each surface's normal; the literal law has none.
+    By default it is the damping that a force servo with the gain needs against elastic walls, for
+    the mass of arms and object along each surface's normal. The literal law has none.
 
     Args:
         system: Arms, object and surfaces.
@@ -129,7 +129,8 @@ def contact_damping(
         start: Pose of the object, x y z qx qy qz qw (7,).
 
     Raises:
-        SingularArmError: If an arm is at a singularity, and has no mass along some directions.
+        SingularArmError: If an arm is at a singularity, where its mass along some directions is
+            infinite.
     """
     contact = settings.contact_force
     if not system.environment.surfaces:

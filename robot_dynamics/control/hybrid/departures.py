@@ -16,7 +16,7 @@ from robot_dynamics.control.reference import POSE, TWIST
 
 
 class Departures:
-    """Takes the path up from where the object is when it leaves a surface.
+    """Continues the path from the object's position when it leaves a surface.
 
     Args:
         kernel: System and layout.
@@ -59,10 +59,10 @@ class Departures:
             self._depart(tick, step)
 
     def _depart(self, tick: int, last: HybridStep) -> Array:
-        """Return the row of a tick, with the path taken up from where the object is.
+        """Return the row of a tick, with the path continued from the object's position.
 
-        Its distance along a surface that was touched was not controlled, and must not become an
-        error at once; an error that was controlled remains one.
+        Motion normal to a touched surface was not controlled, so its distance from the path must
+        not become an error at once. Controlled errors remain.
         """
         self._leaving = True
         rows = np.tile(self._followed.row(tick), (2, 1))  # planned, and seen

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gains and limits of the hybrid law: its parameters besides those of the model."""
+"""Gains and limits of the hybrid law: its parameters in addition to those of the model."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.gains import posture_gains, servo_gains
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 
-# Stands for "no limit": kernels compute with it.
+# Represents "no limit": kernels compute with it.
 _LARGE = 1e18
-# What integrals may add, to the object's acceleration [rad/s^2, m/s^2] and to internal forces [N].
+# Bounds of integral terms, of the object's acceleration [rad/s^2, m/s^2] and of internal forces
+# [N].
 _LARGEST_CORRECTION, _LARGEST_FORCE = 10.0, 100.0
 
 
@@ -25,40 +26,40 @@ class HybridGains:
     """Gains, limits and times; arrays over the arm joints (n,) in the order of the arms' model.
 
     Attributes:
-        proportional: Of the object's pose error [1/s^2].
-        derivative: Of its velocity error [1/s].
-        integral: Of the integral of its pose error [1/s^3].
-        contact_integral: K_IF, of the integral of the contact force's error [1/s].
-        contact_error: What an error of the contact force counts at most [N].
-        contact_bound: What its integral adds at most [N].
+        proportional: Gain of the object's pose error [1/s^2].
+        derivative: Gain of its velocity error [1/s].
+        integral: Gain of the integral of its pose error [1/s^3].
+        contact_integral: K_IF, gain of the integral of the contact force's error [1/s].
+        contact_error: Bound of the contact force's error in the integral [N].
+        contact_bound: Bound of its integral term [N].
         gated: 1 if it is integrated in contact only and while no limit is active, 0 if always.
-        internal_integral: K_II, of the integral of the internal force's error [1/s].
-        internal_bound: What its integral adds at most [N].
-        motion_bound: What the integral of the pose error adds at most [m/s^2, rad/s^2].
-        posture_proportional: Of the arms' distance from their posture [1/s^2].
-        posture_derivative: Of their velocity, in their self-motion [1/s].
-        hand_proportional: Of a hand's offset from its grasp, where the contact leaves it free
-            [1/s^2].
-        hand_derivative: Of its velocity relative to the object there [1/s].
-        limit_proportional: Of what a joint is within the margin of its limits [1/s^2].
+        internal_integral: K_II, gain of the integral of the internal force's error [1/s].
+        internal_bound: Bound of its integral term [N].
+        motion_bound: Bound of the integral term of the pose error [m/s^2, rad/s^2].
+        posture_proportional: Gain of the arms' distance from their posture [1/s^2].
+        posture_derivative: Gain of the velocity of their self-motion [1/s].
+        hand_proportional: Gain of a hand's offset from its grasp in free directions [1/s^2].
+        hand_derivative: Gain of its velocity relative to the object in these directions [1/s].
+        limit_proportional: Gain of a joint's distance into the margin of its limits [1/s^2].
         limit_margin: That margin [rad or m].
-        avoidance: Of the gradient of the arms' manipulability [rad^2/s^2].
+        avoidance: Gain of the gradient of the arms' manipulability [rad^2/s^2].
         safe_pivot: Smallest relative pivot of the arms that is not damped.
         touch: Force at which a contact begins [N].
         lost_after: Time without force after which it ends [s].
         touch_within: Distance before a surface within which an estimated force is touch [m].
         period: Control period [s].
-        lead: What the model is evaluated ahead of the measurement [s].
-        trend: How many times the last change of the accelerations is added to the last ones, for
-            their mean over that time.
-        friction_share: Part of the joints' known friction that is compensated.
+        lead: Time by which the model is evaluated ahead of the measurement [s].
+        trend: Factor of the last change of the accelerations, added to the last ones for their
+            mean over that time.
+        friction_share: Compensated share of the joints' known friction.
         friction_velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
         torque_rate: Largest change of a torque [N m/s].
-        damping: b of each surface, off u2 for each velocity into it (C,) [N s/m].
+        damping: b of each surface; b times the velocity into it is subtracted from u2 (C,) [N
+            s/m].
         effort: Largest torque of each arm joint [N m].
-        posture: Positions that the arms stay near.
+        posture: Positions near which the arms stay.
         lower: Lower limits of the joints.
-        upper: Upper ones.
+        upper: Upper limits of the joints.
     """
 
     proportional: Any
@@ -176,12 +177,12 @@ def hybrid_gains(
 
 
 def acceleration_trend(delay: int) -> float:
-    """Return how the mean acceleration until the torque's middle follows from the last two.
+    """Return the factor that gives the mean acceleration until the torque's middle.
 
     A command acts for a period, `delay` periods after its measurement. Until its middle the last
-    `delay` commands act for a period each, then itself for half of one. Accelerations are those
-    that commands were made for, a_1 of the last and a_2 of the one before, in steps that stay as
-    they are: a_1 + (a_1 - a_2) of the command to come. The mean is a_1 + trend (a_1 - a_2).
+    `delay` commands act for a period each, then the command itself for half a period. With a_1 the
+    acceleration of the last command and a_2 that of the one before, the next is extrapolated as
+    a_1 + (a_1 - a_2). The mean is a_1 + trend (a_1 - a_2).
 
     Args:
         delay: Control periods between a measurement and the command's action on it.

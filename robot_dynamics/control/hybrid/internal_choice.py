@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Correction of the desired internal force in every control period.
 
-The desired internal force is used as it is while every contact keeps its margin to its friction
-cone. Where one does not, because the object is heavier than modelled or is pushed, the nearest
-internal force with which all do is used at once. Where torque limits scale the task, the internal
-force moves, at a bounded rate, to the nearest one with which they do not. A correction stays as
-long as limits would scale the task without it, and then decays exponentially, so that it neither
-chatters nor ends with a jump.
+The desired internal force is not changed while every contact keeps its margin to its friction
+cone. If a contact does not, because the object is heavier than modelled or is pushed, the nearest
+internal force with which all contacts do is used at once. If torque limits scale the task, the
+internal force moves, at a bounded rate, to the nearest one with which they do not. A correction
+stays as long as limits would scale the task without it, and then decays exponentially, so that it
+neither chatters nor ends with a jump.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class InternalChoice:
         self._change = most * period / _CHANGE_S
         self._own, self._compared = at["internal"], at["compared_internal"]
         self._keep, self._late = math.exp(-period / _RELEASE_S), late
-        # The correction is zero most of the time, which identity with this array tells.
+        # The correction is zero most of the time; identity with this array shows it.
         self._nothing = none = np.zeros(self._own.stop - self._own.start)
-        # The solver is loaded now, not when something slips.
+        # Load the solver now, not when a contact slips.
         squeeze.in_loop(
             np.zeros(6), none, InternalForceBounds(none[None], np.full(1, -1.0), np.full(1, 1.0))
         )
@@ -68,7 +68,7 @@ class InternalChoice:
         settings: ControlSettings,
         layout: Layout,
     ) -> InternalChoice | None:
-        """Return the correction that the settings ask for; None where they ask for none."""
+        """Return the correction of the settings; None if they have none."""
         force = settings.internal_force
         if force.may_slip or not (force.max_internal_force_correction_n > 0.0 and layout.internal):
             return None
@@ -105,14 +105,14 @@ class InternalChoice:
         return self._with_added(row)
 
     def row_within(self, row: Array, step: HybridStep, effort: Array) -> Array | None:
-        """Return a row with which efforts (na,) let through more of what a step holds back.
+        """Return a row with which efforts (na,) scale a step less.
 
-        None if they let through all of it, or if no internal force within the correction limit
-        lets through all of it: what was added stays then. What it takes comes at a bounded rate.
+        None if they do not scale it, or if they would with any internal force within the
+        correction limit: then the correction stays. The correction changes at a bounded rate.
 
         Args:
-            row: As planned (w,).
-            step: Of the row that was made of it.
+            row: Planned row (w,).
+            step: Step of the corrected row.
             effort: Largest torques.
         """
         if step.fits:
@@ -128,7 +128,7 @@ class InternalChoice:
         change = found - planned - self.added
         part = self._squeeze.part_within(np.zeros_like(change), change, self._change)
         added = self.added + part * change
-        # Cones are convex: contacts hold between two internal forces with which they hold.
+        # Cones are convex: if contacts hold with two internal forces, they hold between them.
         self.added = (
             added
             if part == 1.0
@@ -137,7 +137,7 @@ class InternalChoice:
         return self._with_added(row)
 
     def remember(self, step: HybridStep, effort: Array) -> None:
-        """Remember the correction of this period and what was sent.
+        """Store the correction of this period and the step that was sent.
 
         Args:
             step: The step that is sent.
@@ -174,7 +174,7 @@ class InternalChoice:
         found = self._squeeze.in_loop(wrench, planned + self.added)
         if found is None:
             return self.added
-        # More than the limit is needed: go as far as it allows.
+        # More than the limit is needed: use the limit.
         change = found - planned - self.added
         return self.added + change * self._squeeze.part_within(self.added, change, self._most)
 

@@ -62,7 +62,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
     """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
 
     Without surfaces the object is in free space; with the default contacts the grasps are rigid.
-    The reference starts when the ramp of the start is over.
+    The reference begins at the end of the start ramp.
 
     The object's pose is estimated from the arms' joints, through the contacts (see
     `manipulation.hybrid.object_observer`), or given to `sense` with `object_pose: sensor`. The
@@ -144,7 +144,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self.running.last = self._at_rest(system.posture)
 
     def __copy__(self) -> HybridLaw:
-        """Return a law with a memory of its own; plan, correction and sensors are shared."""
+        """Return a law with its own memory; plan, correction and sensors are shared."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.running = copy(self.running)
@@ -283,8 +283,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Return the internal forces of a wrench (6,) while the law runs; see `named_forces`.
 
         Raises:
-            ArgumentError: If a joint lacks the torque for them, besides its present load. Forces
-                that need less torque than the present ones are accepted in any case.
+            ArgumentError: If a joint lacks the torque for them, in addition to its current load.
+                Forces that need less torque than the current ones are always accepted.
         """
         forces = internal_forces(self.distribution.names, wrench)
         step, effort = self.running.last, self.running.tuned.effort
@@ -418,7 +418,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
     def follow_row(self, row: Array | None) -> None:
         """Follow this row in later updates, or the rows of the plan again with None.
 
-        Slip is judged by measurements then. The row must not touch surfaces.
+        Slip is then judged by measurements. The row must not touch surfaces.
         """
         self._row_given = row
         if row is not None and self.slip is not None:
@@ -430,7 +430,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
 
     def _watch(self, slip: SlipWatch, tick: int, step: HybridStep, wrenches: Array | None) -> None:
         """Add the slip margins to a step."""
-        # Until the first torque is measured, arms on their brakes do not squeeze.
+        # Before the first torque is measured, arms on their brakes do not squeeze.
         braked = tick <= 1 + self.settings.command_delay_periods
         measured = None if wrenches is None or braked else step
         step.slip = slip.step(tick, max(tick - self.ramp_ticks, 0), measured)

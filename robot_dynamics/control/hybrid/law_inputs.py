@@ -95,9 +95,9 @@ class Layout:
         """Inputs of the next step from the last one.
 
         The object's centre of mass and quaternion, its twist in its axes; integrals; for each
-        surface whether it is touched and for how long there was no force; the desired
-        accelerations of object and joints, and their changes since the step before; the last
-        torque; and the positions of joints without drives.
+        surface whether it is touched and the time without force; the desired accelerations of
+        object and joints, and their changes since the last step; the last torque; and the
+        positions of joints without drives.
         """
         C, n = self.surfaces, self.joints
         return consecutive(
@@ -118,7 +118,7 @@ class Layout:
 
     @cached_property
     def outputs(self) -> Mapping[str, slice]:
-        """Outputs of a step besides torque and memory; see `HybridOutputs`."""
+        """Outputs of a step except torque and memory; see `HybridOutputs`."""
         C = self.surfaces
         return consecutive(
             pose=7,
@@ -312,14 +312,14 @@ class LawInputs:
 
     Attributes:
         q: Measured positions (n,), of the drives if arms have loops, in the model's order.
-        qd: Measured velocities (n,), likewise.
+        qd: Measured velocities (n,), in the same order.
         wrenches: Measured grasp wrenches (k, 6).
-        sensors: Which sensors there are, and measured forces on the surfaces.
+        sensors: Existing sensors, and measured forces on the surfaces.
         reference: Parts of the row of the reference.
-        memory: Parts of the memory that the last step left.
+        memory: Parts of the memory of the last step.
         ramp: Factor of the task at the start, from 0 to 1.
         object_sensor: Measured pose and twist of the object (13,); empty without a sensor.
-        parameters: Of the arms' model.
+        parameters: Parameters of the arms' model.
         gains: Gains.
         constants: Object, contacts and distribution of forces.
         more: Parameters of a law that is derived from this one.

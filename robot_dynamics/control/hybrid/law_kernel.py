@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled step of the hybrid law for one system, and what changes with its gains."""
+"""The compiled step of the hybrid law for one system, and its binding to gains."""
 
 from __future__ import annotations
 

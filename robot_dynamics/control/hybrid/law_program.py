@@ -68,13 +68,13 @@ _TASK_PARTS = 3  # of the parts of the torque: internal force, force on surfaces
 
 
 class ObjectCommand(NamedTuple):
-    """What a law asks of the object; six-vectors in world axes.
+    """Command of a law to the object; six-vectors in world axes.
 
     Attributes:
         acceleration: Angular acceleration, and acceleration of its centre of mass (6,).
-        velocity: That goes with it (6,), for the friction of the joints.
-        wrench: By the arms on the object about its origin, besides that for acceleration and
-            weight (6,); None for none.
+        velocity: Corresponding velocity (6,), for the friction of the joints.
+        wrench: Wrench by the arms on the object about its origin, in addition to that for
+            acceleration and weight (6,); None for zero.
         internal: Internal force (m,).
     """
 
@@ -95,7 +95,7 @@ class HybridLawProgram:
             tools' frames.
         sensors: Existing sensors, and measured forces on the surfaces.
         reference: Row of the reference.
-        memory: Of the last step.
+        memory: Memory of the last step.
         ramp (): Factor of the task at the start, from 0 to 1.
         object_sensor (13,): Pose of the object's origin and its twist in world axes, only with
             `options.sensor`.
@@ -106,7 +106,7 @@ class HybridLawProgram:
     Attributes:
         system: Arms, object, contacts and surfaces.
         order: For each joint of the inputs its index among the drives of the arms' model.
-        options: What else the step depends on.
+        options: Other facts that the code depends on.
         springs: Whether springs hold the object.
     """
 
@@ -124,8 +124,8 @@ class HybridLawProgram:
     def structure_key(self) -> bytes | None:
         """Bytes that differ for steps that are traced to different programs.
 
-        None where nothing but the trace tells: the source of a surface or coordinate does not
-        show the constants that it has caught, and internal chains are closed by numbers.
+        None if only the trace shows the difference: the source of a surface or coordinate does not
+        show the constants in its closure, and internal chains are closed by numbers.
         """
         system = self.system
         if system.drives or system.environment != Environment():
@@ -165,13 +165,13 @@ class HybridLawProgram:
     def command(
         self, inputs: LawInputs, arms: ArmState, estimate: ObjectEstimate, servo: MotionServo
     ) -> ObjectCommand:
-        """Return what is asked of the object: the servos (41) and (43).
+        """Return the command to the object: the servos (41) and (43).
 
         Args:
-            inputs: Of the step.
-            arms: As measured.
-            estimate: The object as the arms or a sensor see it.
-            servo: That of the object's motion.
+            inputs: Inputs of the step.
+            arms: Measured state of the arms.
+            estimate: Object according to the arms or a sensor.
+            servo: Servo of the object's motion.
         """
         internal = add(inputs.reference["internal"], inputs.memory["internal_integral"])
         return ObjectCommand(servo.acceleration, servo.velocity, None, internal)
@@ -206,7 +206,7 @@ class HybridLawProgram:
         # --- Prediction to the middle of the interval in which the torque will act.
         state_of = SystemState.predicted if options.ahead else SystemState.of
         state = state_of(system, inputs, arms, estimate)
-        # `to_object` turns world axes into the object's; it is no part of E = [E_P; E_F] of (35).
+        # `to_object` turns world axes into the object's; it is not part of E = [E_P; E_F] of (35).
         to_object, E_F, terms = state.object.pose.E, state.E_F, state.terms
 
         # --- Surfaces: the forces on them, and which are touched.
@@ -269,19 +269,19 @@ class HybridLawProgram:
         ]
         inertial_torque, lost = inverse.inertial_torque(task, d_q.acceleration)  # M (qdd_d - d_q)
         qdd_d = inverse.acceleration(d_q.acceleration, inertial_torque)
-        # Of the same with the object at rest: what d_q and d_ah alone make of the null space.
+        # The same with the object at rest: the part of d_q and d_ah alone, in the null space.
         self_motion, _ = inverse.inertial_torque([*d_ah, *[0.0] * d], d_q.acceleration)
         velocity_task = [
             *add(transposed_times(free.W, v_d, f), hand_velocity),
             *transposed_times(W, v_d, d),
         ]
-        # The same inverse maps velocities; what it returns first is a momentum then.
+        # The same inverse maps velocities; its first result is then a momentum.
         momentum, _ = inverse.inertial_torque(velocity_task, d_q.velocity)
         qd_d = inverse.acceleration(d_q.velocity, momentum)
 
         # --- Contact forces (37) and torques (32), (33), (36), in the parts that are limited.
-        # Drag is that of the desired forces and motion: measured ones would feed back.
-        # E_F^T u2, and drag: a wrench (6,); F_inertia and F_support are contact forces (d,).
+        # Drag follows from the desired forces and motion: measured ones would feed back. E_F^T u2,
+        # and drag: a wrench (6,); F_inertia and F_support are contact forces (d,).
         surface_wrench = add(surfaces.wrench(u2), surfaces.drag(reference["contact"]))
         accelerating = terms.times(a_d)
         if command.wrench is not None:
@@ -483,7 +483,7 @@ class HybridLawProgram:
 
 
 def _closure(points: Sequence[ContactPoint], estimate: ObjectEstimate) -> list[Scalar]:
-    """Return by how much the other arms' object poses differ from the first's (6(k-1),).
+    """Return the differences of the other arms' object poses from the first's (6(k-1),).
 
     Rotation vector and displacement in the object's axes, in the directions that contacts block.
     """

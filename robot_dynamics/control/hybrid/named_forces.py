@@ -27,7 +27,7 @@ _INTERNAL = {
 
 
 def surface_slices(rows: Sequence[SurfaceRow]) -> dict[str, slice]:
-    """Return by the surface's name where its rows stand."""
+    """Return the slice of each surface's rows, by name."""
     names = [row.name for row in rows]
     return {
         name: slice(names.index(name), names.index(name) + names.count(name))
@@ -76,10 +76,10 @@ def internal_forces(names: Sequence[str], wrench: Array) -> Array:
 
 
 def wrench_components(names: Sequence[str]) -> list[int] | None:
-    """Return of internal forces which components of a wrench in the middle they are (m,).
+    """Return the component of a wrench midway for each internal force (m,).
 
-    The wrench is that which `internal_forces` takes. None if it does not tell all of them: of more
-    arms than two, or of an orthonormal basis.
+    The wrench is the argument of `internal_forces`. None if it does not contain all internal
+    forces: with more than two arms, or an orthonormal basis.
     """
     found = [_INTERNAL.get(name, -1) for name in names]
     return found if found and min(found) >= 0 else None

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the contacts will have to hold on a reference: known before the first torque."""
+"""Wrenches that the contacts must exert on a reference, known before the first torque."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def object_motion(rows: ArrayLike, center: ArrayLike) -> ObjectMotion:
 
 
 def planned_wrenches(system: HybridSystem, rows: ArrayLike) -> Array:
-    """Return the wrenches (N, 6) that contacts make on a reference, in the object's axes.
+    """Return the wrenches (N, 6) of all contacts together on a reference, in the object's axes.
 
-    They are about its centre of mass: its motion and weight, the forces on surfaces that are to be
-    touched, and the friction there. Contact forces are W^# of them, and A f_IS.
+    They are about its centre of mass, and consist of its motion and weight, the forces on touched
+    surfaces, and the friction there. Contact forces are W^# times these, plus A f_IS.
 
     Args:
         system: Arms, object, contacts and surfaces.

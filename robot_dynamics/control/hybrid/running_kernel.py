@@ -20,14 +20,14 @@ from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import ControlSettings
 
-# Steps in which the object is located at a start, and the change that ends them [m, rad].
+# Steps to locate the object at a start, and the change at which they end [m, rad].
 _SEARCH, _FOUND = 20, 1e-14
 
 
 class RunningKernel:
     """A kernel with gains, measurements and the memory of the last step.
 
-    A copy goes on by itself.
+    A copy is independent.
 
     Args:
         kernel: The kernel.
@@ -37,7 +37,7 @@ class RunningKernel:
     Attributes:
         sensed: Measurements of sensors other than the arms' own.
         choice: Correction of the internal force; None for none.
-        tuned: The kernel with its present gains; see `tune`.
+        tuned: Kernel with its current gains; see `tune`.
         memory: Inputs of the next step from the last one; see `Layout.memory`.
         last: The last step.
     """

@@ -14,7 +14,7 @@ from robot_dynamics.errors import ArgumentError
 
 
 class SensorInputs:
-    """Inputs of the kernel that tell which sensors there are, and what they measure.
+    """Inputs of the kernel from sensors: their existence, and measured values.
 
     Args:
         layout: Positions of the parts of inputs.
@@ -24,7 +24,7 @@ class SensorInputs:
     Attributes:
         with_wrenches: The input `sensors` with measured grasp wrenches.
         without_wrenches: The same without them.
-        no_wrenches: Grasp wrenches in the place of measured ones (k, 6).
+        no_wrenches: Grasp wrenches without sensors (k, 6).
         more: Pose and twist of the object (13,), if the kernel takes them.
     """
 

@@ -168,9 +168,9 @@ def servo_along_coordinates(
 
     Args:
         environment: Surfaces and coordinates.
-        servo: That of the pose.
-        integral: Of the errors (6,).
-        estimate: The object.
+        servo: Servo of the pose.
+        integral: Integral of the errors (6,).
+        estimate: Estimate of the object.
         gains: Gains.
     """
     target, pose = servo.target, estimate.pose
@@ -223,8 +223,8 @@ def contact_integral(
     """Return the integral term of (42) (C,), zero on surfaces that are not touched.
 
     Args:
-        last: Of the last step.
-        desired: Forces that the measured ones are compared with.
+        last: Integral term of the last step.
+        desired: Forces to compare with the measured ones.
         contact: Forces on the surfaces; the gated law integrates only where there is one.
         gains: Gain and bounds.
         gate: 0 while torques are limited; the literal law ignores it.
@@ -250,7 +250,7 @@ def internal_integral(
     gate: Scalar,
     known: Scalar,
 ) -> list[Scalar]:
-    """Return the integral term of (43) (m,); unchanged where no forces are measured."""
+    """Return the integral term of (43) (m,); unchanged if no forces are measured."""
     part = gains.internal_integral * gains.period * known
     return [
         integrated(i, part * (f_d - f), gate * known, gains.internal_bound)
@@ -263,9 +263,9 @@ class PostureMotion:
     """d_q of (34): desired motion of the joints, followed in the null space of the task.
 
     Attributes:
-        acceleration: Of the joints (n,).
-        velocity: That goes with it (n,).
-        avoidance: The part of the acceleration that leads away from limits and singularities (n,).
+        acceleration: Acceleration of the joints (n,).
+        velocity: Corresponding velocity (n,).
+        avoidance: Part of the acceleration away from limits and singularities (n,).
     """
 
     acceleration: list[Scalar]
@@ -311,8 +311,8 @@ def hand_motion(
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return d_ah (f,): accelerations of hands relative to the object; and their velocities.
 
-    The offset e of a hand from its grasp decays as e'' + K_D e' + K_P e = 0. What leads joints
-    away from their limits and from singularities moves the hands as well: U^T J of it is added.
+    The offset e of a hand from its grasp decays as e'' + K_D e' + K_P e = 0. The avoidance of
+    limits and singularities moves the hands as well: U^T J times it is added.
 
     Args:
         gains: Gains.

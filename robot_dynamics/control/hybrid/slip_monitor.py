@@ -1,13 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Prediction of slip: which contact, when, and with which margin.
+"""Prediction of slip: contact, time and margin.
 
 The *planned* wrenches give the distance of every contact to its friction cone over the reference;
 *measured* wrenches give the present distance. Their difference is a disturbance that is assumed to
 last: the predicted margin is the planned one plus this difference.
 
-Monitored are contacts of arms with the object, and surfaces to which the object is to stick:
-everything that has a friction cone and a wrench in its frame.
+Contacts of arms with the object are monitored, and surfaces to which the object must stick: all
+contacts with a friction cone and a wrench in their frame.
 """
 
 from __future__ import annotations
@@ -92,13 +92,13 @@ class SlipMonitor:
 
         Args:
             tick: Row of the plan; the last one stays.
-            wrenches: Measured, on the object, in each contact's frame (k, 6); those of the plan
-                by default.
+            wrenches: Measured wrenches on the object, in each contact's frame (k, 6); by default
+                those of the plan.
         """
         first = min(max(tick, 0), len(self._planned) - 1)
         planned, lowest = self._planned_rows[first], self._lowest_rows[first]
         now = planned if wrenches is None else self._distances_now(wrenches)
-        # Infinite margins are those of contacts that cannot slip, or are not measured.
+        # Margins are infinite for contacts that cannot slip, or are not measured.
         unplanned = [
             b - a if math.isfinite(a) and math.isfinite(b) else 0.0
             for a, b in zip(planned, now, strict=True)
@@ -227,7 +227,8 @@ class SlipWatch:
         self._system, self._grips = system, dict(options.grips)
         arms = list(zip(names, system.contacts, strict=True))
         limits = {name: one.limits for name, one in arms if one.limits is not None}
-        # Of contact forces (d,) the wrenches of the contacts that can slip, one after the other.
+        # Matrix from contact forces (d,) to the wrenches of the contacts that can slip, one after
+        # the other.
         self._directions = block_diag(*(contact.directions.T for contact in system.contacts))[
             :, np.repeat([contact.limits is not None for contact in system.contacts], 6)
         ]
@@ -274,12 +275,12 @@ class SlipWatch:
         self._monitor = self._unplanned
 
     def step(self, tick: int, row: int, measured: HybridStep | None) -> SlipReport:
-        """Return how safe contacts are.
+        """Return the slip report of the contacts.
 
         Args:
             tick: Control periods since the start.
-            row: Of the plan.
-            measured: The step with measured wrenches; None without.
+            row: Row of the plan.
+            measured: Step with measured wrenches; None without.
         """
         wrenches = None
         if measured is not None:
@@ -293,7 +294,7 @@ class SlipWatch:
     def _wrenches(self, forces: Array, pushes: Array, touched: Array) -> Array:
         """Return wrenches (N, w, 6) of contact forces (N, d), and of forces on surfaces (N, C).
 
-        Where a surface is not touched nothing slips: it counts as pushed with any force.
+        A surface that is not touched cannot slip: it counts as pushed with a large force.
         """
         found = (forces @ self._directions).reshape(len(forces), -1, 6)
         if not self._grips:

@@ -42,11 +42,11 @@ class ArmState:
     Attributes:
         q: Positions of all joints (nq,).
         qd: Their velocities (nv,).
-        Xup: From each body's parent to the body.
-        X0: From the world to the body.
+        Xup: Transforms from each body's parent to the body.
+        X0: Transforms from the world to the body.
         v: Velocities, in body coordinates.
         avp: Accelerations at qdd = 0, with minus gravity in them.
-        driven: Motion of all joints as a function of the drives'; None of arms without loops.
+        driven: Motion of all joints as a function of the drives'; None for arms without loops.
     """
 
     q: list[Scalar]
@@ -121,8 +121,8 @@ class SystemState:
         terms: Inertia and bias of the object.
         E_F: Gradients of the surfaces (C, 6), in the object's axes.
         constraint_acceleration: -E_F_dot v (C,): E_F a of an object that stays on the surfaces.
-        separating_motions: Motions that leave one surface and change no coordinate of the user's
-            own (C, 6), in the object's axes; None without such coordinates.
+        separating_motions: Motions that leave one surface and change no user-defined coordinate
+            (C, 6), in the object's axes; None without such coordinates.
     """
 
     arms: ArmState
@@ -187,7 +187,7 @@ def predicted_object(
     Args:
         lead: The time [s].
         estimate: The object.
-        acceleration: Of its centre of mass, in its own axes (6,).
+        acceleration: Acceleration of its centre of mass, in its axes (6,).
     """
     half = 0.5 * lead * lead
     omega, velocity = estimate.twist.angular, estimate.twist.linear

@@ -20,10 +20,10 @@ ALL = 1.0 - 1e-9  #: part of the task that is all of it
 _ANYTHING = 1e6  # margin recorded of a contact without limits [N]
 
 # Largest closure error of internal closed chains [m or rad]: they are closed to rounding unless a
-# drive has moved by a tenth of a radian in a period, or is where its linkage cannot be.
+# drive has moved by a tenth of a radian in a period, or is out of its linkage's range.
 _LARGEST_OPENING = 1e-6
-# Linkages must be off their dead points by their motion in so many periods, so that they cannot
-# change to another assembly mode unseen.
+# Distance of linkages from their dead points, in periods of their motion: they cannot change to
+# another assembly mode unnoticed.
 _PERIODS = 4.0
 
 
@@ -31,12 +31,12 @@ class SlipReport(NamedTuple):
     """Slip margins of the contacts at one instant, in the order of the monitor's names.
 
     Attributes:
-        margins: Distance of each to its limits now (k,) [N]; negative where it slips or opens,
+        margins: Current distance of each to its limits (k,) [N]; negative if it slips or opens,
             infinite without measurements.
-        ahead: The smallest expected margin from now until the horizon (k,) [N].
+        ahead: Smallest expected margin from now until the horizon (k,) [N].
         when: Time until the expected margin is first below the declared one (k,) [s]; infinite if
             it never is.
-        warnings: Sentences; none if all is well.
+        warnings: Sentences; empty without any.
     """
 
     margins: Array
@@ -88,11 +88,11 @@ class HybridOutputs:
         desired_wrench: Of the contacts on the object (37), with the drag of surfaces, about its
             centre of mass in its axes (6,).
         held_body_wrenches: See `HeldStep`; about the object's centre of mass, in its axes (18,).
-        torque_range: Least and largest torque of the task, summed part by part (2 na,): support
+        torque_range: Least and largest of the partial sums of the task's torque (2 na,): support
             with internal force, then with the force on surfaces, then with the motion; each less
             the torque of the row's internal force.
         internal_force_torques: Torques of each internal force (na m,).
-        linkage: Opening of the internal closed chains, their pivot, and how far they moved (3,);
+        linkage: Closure error of the internal closed chains, their pivot, and their motion (3,);
             empty for arms without loops. See `manipulation.passive_joints.DrivenMotion`.
     """
 
@@ -219,8 +219,8 @@ class HybridStep(HeldStep):
         return _NONE if self.slip is None else self.slip.margins
 
     def with_torque(self, torque: Array) -> HybridStep:
-        """Return the step with the torque (na,) of another controller, which nothing scales."""
-        # This law's springs and correction of the internal force have no effect then.
+        """Return the step with the torque (na,) of another controller, which is not scaled."""
+        # The law's springs and correction of the internal force have no effect then.
         nothing = np.zeros_like(self.added_internal_force)
         values = self.memory, self.values.copy(), self.reference
         other = HybridStep(torque, *values, self._layout, nothing)

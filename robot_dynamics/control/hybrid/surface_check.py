@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""References that contradict the surfaces: forces where nothing is, motion into what is there."""
+"""References that contradict the surfaces: forces in free space, motion into surfaces."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Environment, FrictionCone, Turned
 from robot_dynamics.manipulation.hybrid.environment import difference
 
-# Gradients count as independent if none is nearer than this to what the others span.
+# Gradients count as independent if each is at least this far from the span of the others.
 _INDEPENDENT = 1e-6
 _ROUNDING = 1e-9
 
 
 class SurfaceRow(NamedTuple):
-    """One of the functions p_i, for people.
+    """Description of a surface function p_i for messages.
 
     Attributes:
-        name: Of the surface.
+        name: Name of the surface.
         pushed: Whether the object can only push on it: its force has one sign, and p < 0 is free
-            space. Others hold the object both ways.
-        unit: Of p.
-        force_unit: Of its force.
-        component: Of the wrench by the object on the surface, in the surface's frame, that is its
-            force, angular first; for a push, z stands for it. -1 if it is none of them.
-        sign: Of the force, where the component is positive.
+            space. Other functions hold the object in both directions.
+        unit: Unit of p.
+        force_unit: Unit of its force.
+        component: Index of its force in the wrench by the object on the surface, in the surface's
+            frame, angular first; z for a push. -1 if it is not a component.
+        sign: Sign of the force for a positive component.
     """
 
     name: str
@@ -51,11 +51,11 @@ class SurfaceRow(NamedTuple):
 
 
 class Grip(NamedTuple):
-    """Functions of one surface on which the object is to stick: a push that friction has to hold.
+    """Functions of one surface to which the object must stick: a push with friction.
 
     Attributes:
         normal: Index of the function whose force is the push.
-        along: Indices of the two whose forces are along the surface, at right angles.
+        along: Indices of the two functions with tangential forces, at right angles.
         friction: Coulomb's coefficient.
     """
 
@@ -65,7 +65,7 @@ class Grip(NamedTuple):
 
     @property
     def cone(self) -> FrictionCone:
-        """What it bears."""
+        """Friction cone of the surface."""
         return FrictionCone(self.friction)
 
     def wrenches(self, forces: ArrayLike) -> Array:
@@ -80,13 +80,13 @@ class Grip(NamedTuple):
 def slipping_pushes(
     grips: Mapping[str, Grip], times: Array, rows: Array, surfaces: int
 ) -> Iterator[PathProblem]:
-    """Yield pushes that are too steep for the friction of their surface.
+    """Yield pushes outside the friction cone of their surface.
 
     Args:
-        grips: Where the object is to stick, by name.
-        times: Of the rows (N,) [s].
-        rows: Of a plan (N, 19 + 2 C + m).
-        surfaces: C.
+        grips: Surfaces to which the object must stick, by name.
+        times: Times of the rows (N,) [s].
+        rows: Rows of a plan (N, 19 + 2 C + m).
+        surfaces: Number of functions C.
     """
     at = row_columns(surfaces, 0)
     for name, grip in grips.items():
@@ -109,13 +109,13 @@ def slipping_pushes(
 
 
 class SurfaceTolerances(NamedTuple):
-    """How far a path may be off surfaces.
+    """Tolerances of a path's distance from surfaces.
 
     Attributes:
-        off: From a surface on which a force is wanted, and into one that is not to be touched
-            [m, rad].
-        into: Into a surface on which a force is wanted [m]: paths end behind surfaces that they
-            are to find.
+        off: Distance before a surface with a desired force, and depth in one that must not be
+            touched [m, rad].
+        into: Depth in a surface with a desired force [m]: paths that search for a surface end
+            behind it.
     """
 
     off: float = 5e-3
@@ -130,15 +130,15 @@ def surface_problems(
     surfaces: Sequence[SurfaceRow] = (),
     tolerances: SurfaceTolerances | None = None,
 ) -> Iterator[PathProblem]:
-    """Yield what a reference wants of surfaces that they cannot give.
+    """Yield demands of a reference that surfaces cannot meet.
 
     Args:
         environment: Surfaces.
-        times: Of the rows (N,) [s].
-        rows: Of a plan (N, 19 + 2 C + m).
-        motion: Of the centre of mass.
+        times: Times of the rows (N,) [s].
+        rows: Rows of a plan (N, 19 + 2 C + m).
+        motion: Motion of the centre of mass.
         surfaces: Names and kinds of the functions; all pushed and numbered by default.
-        tolerances: How far off is too far.
+        tolerances: Tolerances of distances.
     """
     C, allowed = len(environment.surfaces), tolerances or SurfaceTolerances()
     known = tuple(surfaces) or tuple(SurfaceRow(f"surface {i + 1}") for i in range(C))
@@ -249,14 +249,15 @@ def _dependent(gradients: Array) -> bool:
     return bool(independence(gradients) < _INDEPENDENT or len(gradients) > 6)
 
 
-# Six that determine the object's motion do so if none is nearer than this to what the others span.
+# Six functions determine the object's motion if each gradient is at least this far from the span
+# of the others.
 _DETERMINED = 1e-3
-# An angle about an axis changes by the tangent of how far that axis is tilted, and at 90 degrees
-# there is none: up to 78 degrees it is this steep at most [rad/rad].
+# The rate of an angle about an axis grows with the tangent of the axis' tilt, and the angle is
+# undefined at 90 degrees: up to 78 degrees its slope is at most this [rad/rad].
 _STEEPEST = 5.0
-# An angle that changes by more between two instants went over that tilt [rad].
+# An angle that changes by more between two instants has passed that tilt [rad].
 _JUMP = 0.5 * np.pi
-# A lever is told by gradients that have this much of a displacement at least.
+# Least displacement in a gradient from which a lever can be computed.
 _MOVED = 1e-9
 
 
@@ -311,13 +312,13 @@ def coordinate_problems(
 
 
 def independence(gradients: Array) -> float:
-    """Return the smallest singular value of gradients made of length one: 0 if they depend.
+    """Return the smallest singular value of normalised gradients: 0 if they are dependent.
 
-    Rotations count like the displacements that they cause at the distance at which the functions
-    look at the object: a typical lever of theirs, so that nothing depends on its size.
+    Rotations count as the displacements that they cause at a typical lever of the functions, so
+    that the result does not depend on the size of the object.
 
     Args:
-        gradients: Over a twist, angular first (n, 6).
+        gradients: Gradients over a twist, angular first (n, 6).
     """
     moves = np.linalg.norm(gradients[:, 3:], axis=1)
     of_places = moves > _MOVED

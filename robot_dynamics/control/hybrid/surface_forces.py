@@ -28,16 +28,16 @@ def contact_step(
     lost_after: Scalar,
     period: Scalar,
 ) -> tuple[Scalar, Scalar]:
-    """Return whether a surface is touched after a sample, and for how long there was no force.
+    """Return whether a surface is touched after a sample, and the time without force.
 
     Args:
         touched: 1 if it was touched before, 0 if not.
-        time_without_force: Before the sample [s].
-        force: Measured on the surface [N].
+        time_without_force: Time without force before the sample [s].
+        force: Measured force on the surface [N].
         desired: 1 if contact is desired; if 0, the contact ends at once.
         touch: Force at which a contact begins [N].
         lost_after: Time without force after which it ends [s].
-        period: Of control [s].
+        period: Control period [s].
     """
     time_without_force = (1.0 - positive(force)) * (time_without_force + period)
     lost = positive(time_without_force - lost_after)
@@ -46,7 +46,7 @@ def contact_step(
 
 
 def positive(value: Scalar) -> Scalar:
-    """Return 1 for a positive number, 0 for one that is not."""
+    """Return 1 for a positive number, else 0."""
     return minimum(1.0, maximum(0.0, value) * _TRUE)
 
 
@@ -59,21 +59,21 @@ def contact_states(
     known: Scalar,
     near: Sequence[Scalar],
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """Return which surfaces are touched, for how long without force, and which are loaded (C,).
+    """Return which surfaces are touched, their times without force, and which are loaded (C,).
 
     Args:
         touch_rows: See `Environment.touch_rows`.
-        memory: Of the last step.
-        forces: On the surfaces (C,).
-        desired: 1 for those that are to be touched (C,).
-        gains: When contacts begin and end.
-        known: 1 if forces are measured or estimated; else the contacts stay what they were.
-        near: 1 for those that are near enough for a force to be a contact (C,).
+        memory: Memory of the last step.
+        forces: Forces on the surfaces (C,).
+        desired: 1 for surfaces that must be touched (C,).
+        gains: Limits at which contacts begin and end.
+        known: 1 if forces are measured or estimated; else the contacts do not change.
+        near: 1 for surfaces that are near enough for a force to be a contact (C,).
     """
     touched, without, loaded = list(desired), [0.0] * len(desired), [1.0] * len(desired)
     for i, row in enumerate(touch_rows):
         if row == i:
-            # A force measured far from a surface that is not touched is no force on it.
+            # A force measured far from an untouched surface is not a force on it.
             force = maximum(memory["touched"][i], near[i]) * forces[i]
             now, since = contact_step(
                 memory["touched"][i], memory["time_without_force"][i], force, desired[i],
@@ -113,12 +113,12 @@ def measured_contact_forces(
 
 @dataclass(frozen=True)
 class SurfaceSensing:
-    """What the forces on surfaces are computed from.
+    """Measurements for the forces on surfaces.
 
     Attributes:
         has_wrenches: 1 if grasp wrenches are measured.
-        has_forces: 1 if forces on surfaces are.
-        forces: Those (C,).
+        has_forces: 1 if forces on surfaces are measured.
+        forces: Measured forces on surfaces (C,).
         wrench: Measured wrench by the arms on the object (6,), in its axes.
         distance: Values of the surfaces' functions (C,).
         touch_rows: See `Environment.touch_rows`.
@@ -142,10 +142,10 @@ class SurfaceForces:
     """Forces on surfaces and states of the contacts (C,).
 
     Attributes:
-        forces: Measured, or estimated; as desired without any sensor.
+        forces: Measured or estimated forces; desired ones without any sensor.
         touched: 1 for surfaces whose force is controlled.
-        time_without_force: For how long there was no force on them [s].
-        loaded: 1 where there is a force.
+        time_without_force: Time without a force on them [s].
+        loaded: 1 for surfaces with a force.
     """
 
     forces: list[Scalar]
@@ -166,24 +166,24 @@ class SurfaceForces:
         gains: HybridGains,
         friction: SurfaceFriction | None = None,
     ) -> SurfaceForces:
-        """Return the forces, estimated from the grasp wrenches where they are not measured.
+        """Return the forces, estimated from the grasp wrenches if they are not measured.
 
         Args:
             sensing: Measurements.
             E_F: Gradients of the surfaces (C, 6), in the object's axes.
-            terms: The object.
-            acceleration: Of its reference (6,). The servo's correction is left out: it compensates
-                model errors, and is no motion.
+            terms: Inertia and bias of the object.
+            acceleration: Acceleration of its reference (6,), without the servo's correction, which
+                compensates model errors and is not motion.
             constraint_acceleration: -E_F_dot v (C,).
             reference: Parts of a row of the reference.
-            memory: Of the last step.
-            gains: When contacts begin and end.
-            friction: Of the object on the surfaces; none by default.
+            memory: Memory of the last step.
+            gains: Limits at which contacts begin and end.
+            friction: Friction of the object on the surfaces; zero by default.
         """
         motion = Surfaces(E_F, memory["touched"], terms).project(
             acceleration, constraint_acceleration
         )
-        # Only these can bear a force; others may depend on them and must not take a part of it.
+        # Only these can exert a force; others may depend on them and must not take a part of it.
         near = _near(sensing.touch_rows, sensing.distance, gains.touch_within)
         bearing = [
             maximum(t, d * n)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan asks of contacts and surfaces that they cannot do: each with its place and time.
+"""Check of a plan against contacts and surfaces; each problem has its place and time.
 
 How the arms follow the plan is checked by `control.path_check`.
 """
@@ -42,16 +42,16 @@ _FEWEST, _MOST = 2, 40
 
 
 class TaskOptions(NamedTuple):
-    """What counts as a bad task.
+    """Limits of an acceptable task.
 
     Attributes:
-        margin: Distance to its cone that each contact is to keep on the plan [N].
-        may_slip: Whether contacts that will slip are warned of only.
+        margin: Distance to its cone that each contact must keep on the plan [N].
+        may_slip: Whether contacts that will slip only give a warning.
         surfaces: Names and kinds of the surfaces' functions; all pushed and numbered by default.
-        grips: Where the object is to stick to surfaces, by name.
-        closure: Whether the contacts must be able to hold the object against everything by
-            themselves. They need not where a surface holds it as well; then the plan decides.
-        tolerances: How far the path may be off surfaces.
+        grips: Surfaces to which the object must stick, by name.
+        closure: Whether the contacts alone must be able to hold the object against any wrench.
+            They need not if a surface holds it as well; then the plan decides.
+        tolerances: Tolerances of the path's distance from surfaces.
     """
 
     margin: float = 0.0
@@ -63,12 +63,12 @@ class TaskOptions(NamedTuple):
 
 
 class TaskCheck(NamedTuple):
-    """What is to be known of a task.
+    """Result of the check of a task.
 
     Attributes:
-        problems: What contacts and surfaces cannot do.
-        margins: Of each contact to its cone (N, k) [N].
-        warnings: Sentences about contacts that slip, where they may.
+        problems: Parts that contacts and surfaces cannot do.
+        margins: Margin of each contact to its cone (N, k) [N].
+        warnings: Sentences about contacts that slip, if they may.
     """
 
     problems: tuple[PathProblem, ...]
@@ -83,14 +83,14 @@ def check_task(
     rows: Array,
     options: TaskOptions | None = None,
 ) -> TaskCheck:
-    """Return what contacts and surfaces cannot do of a plan.
+    """Return the parts of a plan that contacts and surfaces cannot do.
 
     Args:
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces, and internal forces.
-        times: That are checked (N,) [s].
-        rows: Of the plan (N, 19 + 2 C + m).
-        options: What counts as bad.
+        times: Checked times (N,) [s].
+        rows: Rows of the plan (N, 19 + 2 C + m).
+        options: Limits.
 
     Raises:
         RobotDynamicsError: If the grasp cannot hold the object at all.
@@ -124,7 +124,7 @@ def check_task(
 
 
 def _planned_margins(system: HybridSystem, distribution: ForceDistribution, rows: Array) -> Array:
-    """Return how far each contact will be inside its cone on a plan (N, k) [N]."""
+    """Return the margin of each contact to its cone on a plan (N, k) [N]."""
     inside = rows[
         :, row_columns(len(system.environment.surfaces), len(distribution.names))["internal"]
     ]
@@ -152,15 +152,15 @@ def slipping_contacts(
 
 
 class ContactCheck:
-    """Checks a plan that comes while control runs, a few points at a time: slip, and surfaces.
+    """Checks a streamed plan for slip and surfaces, a few points at a time.
 
     Reach and joints are checked elsewhere; see `streamed.reach_check`.
 
     Args:
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces, and internal forces.
-        plan: What is to be done.
-        options: What counts as bad.
+        plan: Plan of the object.
+        options: Limits.
     """
 
     def __init__(
@@ -182,10 +182,10 @@ class ContactCheck:
         return self._placed
 
     def advance(self, points: int) -> None:
-        """Look at some more points; at last at the path's place by the surfaces.
+        """Check the next block of points; at the end, the path against the surfaces.
 
         Raises:
-            PreflightError: If contacts would slip, or surfaces do not give what is wanted.
+            PreflightError: If contacts would slip, or surfaces cannot meet the plan.
         """
         if self._next < len(self._times):
             part = slice(self._next, self._next + points)

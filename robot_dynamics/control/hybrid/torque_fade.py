@@ -1,9 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a torque would jump by where control goes from force to motion: it fades instead.
+"""Smooth transition of the torque when control changes from force to motion.
 
-On a surface the force's integral and its damping make a part of the torque, which have no meaning
-off it. What they leave behind is added to the torque and taken away smoothly.
+On a surface a part of the torque comes from the integral of the force and from its damping, which
+have no meaning off the surface. When the surface is left, this part stays in the torque and fades
+smoothly.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class TorqueFade:
         self.forget()
 
     def forget(self) -> None:
-        """Add nothing any more."""
+        """Stop adding torque."""
         self._offset: Array | None = None
         self._next = 0
 
@@ -40,12 +41,12 @@ class TorqueFade:
         self._offset, self._next = offset, 0
 
     def apply(self, step: HybridStep, effort: Array, at: NDArray[np.int_]) -> None:
-        """Add what is left to a step's torque (na,), within efforts (na,).
+        """Add the remainder to a step's torque (na,), within efforts (na,).
 
         Args:
-            step: It is changed; also its memory of the torque.
+            step: Changed in place, with its memory of the torque.
             effort: Largest torques.
-            at: Where the memory has each torque (na,).
+            at: Index of each torque in the memory (na,).
         """
         if self._offset is None:
             return
@@ -55,6 +56,6 @@ class TorqueFade:
         torque = step.torque
         wanted = torque + self._parts[self._next] * self._offset
         self._next += 1
-        # Support may be beyond its limits: what was to be sent stays what it is.
+        # Support may exceed its limits: the torque to send then stays.
         step.torque = np.clip(wanted, np.minimum(-effort, torque), np.maximum(effort, torque))
         step.memory[at] = step.torque

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a jointed object is to do, and the force in its joint, as a plan that a law can follow."""
+"""Plan of a jointed object: motion of both parts, and the force in the joint."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FoldPlan:
 
     Attributes:
         path: The motion of both parts.
-        duration: When everything has come to rest [s].
+        duration: Time at which everything has come to rest [s].
         second: The motion of the second part's link.
         start: Poses x y z qx qy qz qw of both links at the start (2, 7).
     """
@@ -62,7 +62,7 @@ class SecondPart:
     """The motion of the second part's link: the first part's, and the fold as planned.
 
     Attributes:
-        duration: When the fold has come to rest [s].
+        duration: Time at which the fold has come to rest [s].
 
     Args:
         path: The motion of both parts.

@@ -113,8 +113,8 @@ class JointedLaw(PlannedLaw):
         self.gains = JointedGains.of(settings)
         columns = row_columns(surfaces=0, internal=jointed.constraints)
         super().__init__(system, settings, safety, plan, columns, self.gains.lead)
-        # Columns of a row: motion and force of the first part, force that the measured one is
-        # compared with, motion of the second part.
+        # Columns of a row: motion and force of the first part, force to compare with the measured
+        # one, motion of the second part.
         self._compared = columns["compared_internal"]
         self._motion, self._second = slice(0, FORCE.start + jointed.constraints), slice(-19, None)
         self.kernel = load_kernel(
@@ -136,7 +136,7 @@ class JointedLaw(PlannedLaw):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Gains of the parts' servo, which tell how much delay it bears, and names of forces."""
+        """Gains of the parts' servo, its delay margins, and names of forces."""
         gains = self.gains
         own = {"object_gains": [gains.proportional, gains.derivative, gains.integral]}
         return {**super().metadata, **own}
@@ -286,7 +286,7 @@ class JointedLaw(PlannedLaw):
         self._acceleration = np.zeros(len(self._last))
 
     def _set_gains(self, gains: JointedGains) -> None:
-        """Let the law have these gains."""
+        """Set the gains of the law."""
         self.gains = gains
         block = jointed_law_parameters(self.jointed, gains, self._posture)
         self._law = self.kernel.bind(block)
@@ -376,6 +376,6 @@ def _pivots(system: GraspSystem, terms: Any, at: Array) -> Array:
 
 
 def _layout(system: JointedObjectSystem) -> bytes:
-    """Return the key of the kernel besides the model: the joints of each part."""
+    """Return the part of the kernel's key beyond the model: the joints of each part."""
     parts = [(part.body, part.v_index.tolist()) for part in system.parts]
     return repr(parts).encode()

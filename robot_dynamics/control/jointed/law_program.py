@@ -42,17 +42,17 @@ AXES = ("rx", "ry", "rz", "x", "y", "z")
 
 
 class JointedGains(NamedTuple):
-    """The numbers of the law that are no part of the model.
+    """Parameters of the law that are not part of the model.
 
     Attributes:
         proportional: K_p of the parts' motion [1/s^2].
         derivative: K_v [1/s].
         integral: K_i [1/s^3].
         force_integral: K_I of the force in the object's joint [1/s].
-        posture_proportional: K_p of the motion that redundant arms have left [1/s^2].
-        posture_derivative: K_v of that motion [1/s].
-        lead: How far ahead the model is evaluated [s].
-        friction_share: Part of the joints' known friction that is compensated.
+        posture_proportional: K_p of the self-motion of redundant arms [1/s^2].
+        posture_derivative: K_v of the self-motion [1/s].
+        lead: Time by which the model is evaluated ahead [s].
+        friction_share: Compensated share of the joints' known friction.
         friction_velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
         safe_pivot: Smallest relative pivot of the arms that is not damped.
     """
@@ -102,7 +102,7 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
 
     Inputs, over the n joints and the c directions that the object's joint blocks:
         q, qd (n,): Measured.
-        qdd (n,): What the torques that act meanwhile are to bring about.
+        qdd (n,): Accelerations by the torques that act until the command does.
         wrenches (2, 6): By the tools on the parts, angular first, in the tools' frames.
         first (19 + c,), second (19,): Reference rows of the parts' links, with the force in the
             joint behind the first (see `Reference.rows`).
@@ -110,12 +110,12 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
         learned (c,): Integral of the error of the force.
 
     Outputs: pose (7,), twist (6,) and second_pose (7,) of the parts' links in the world; error
-    (12,) of their centres of mass, orientation and position of each; closure (6,), how far the
-    joint is open; force (c,) in it, as wrist sensors measure it; held_body_wrenches (2, 18), as
-    `control_law.LawStep` has them: what grasp and joint are measured to exert on each part, the
-    force only, and beyond what its planned motion takes; primary, push, moving (n,), the parts of
-    the torque, with friction in the last; acceleration (n,) of the joints; pivot (), the smallest
-    relative one of an arm's J J^T.
+    (12,) of their centres of mass, orientation and position of each; closure (6,), the closure
+    error of the joint; force (c,) in it, as wrist sensors measure it; held_body_wrenches (2, 18),
+    as in `control_law.HeldStep`: measured wrenches of grasp and joint on each part, the force
+    only, and the residual beyond its planned motion; primary, push, moving (n,), the parts of the
+    torque, with friction in the last; acceleration (n,) of the joints; pivot (), the smallest
+    relative pivot of an arm's J J^T.
     """
     model = system.arms
     size, n = block_size(model), model.nv
@@ -251,14 +251,14 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
 
 @dataclass(frozen=True)
 class _SeenPart:
-    """What is seen of a part, and what its centre of mass is to do; world axes, angular first.
+    """Estimated state of a part, and the command of its centre of mass; world axes, angular first.
 
     Attributes:
-        pose: Of its link, x y z qx qy qz qw (7,).
-        twist: Of its link's origin (6,).
-        error: What orientation and centre of mass lack (6,).
-        velocity: Wanted of the centre of mass (6,).
-        acceleration: Likewise (6,), classical.
+        pose: Pose of its link, x y z qx qy qz qw (7,).
+        twist: Twist of its link's origin (6,).
+        error: Error of orientation and centre of mass (6,).
+        velocity: Desired velocity of the centre of mass (6,).
+        acceleration: Desired acceleration, classical (6,).
     """
 
     pose: list[Scalar]
@@ -300,6 +300,6 @@ class _SeenPart:
 
 
 def _in_world(tool_pose: Sequence[Sequence[Scalar]], wrench: Sequence[Scalar]) -> list[Scalar]:
-    """Return a wrench in the axes of the world that is given in those of a tool (4, 4)."""
+    """Return a wrench in world axes, given in the axes of a tool (4, 4)."""
     R = [row[:3] for row in tool_pose[:3]]
     return [*times(R, wrench[:3]), *times(R, wrench[3:])]

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a jointed object is to do: its first part moves, and the second moves relative to it.
+"""Path of a jointed object: its first part moves, and the second moves relative to it.
 
-Both are paths of stretches along a line and about a fixed axis (`reference.py`), so that velocity
-and acceleration are exact and in closed form; here they are put together.
+Both are paths of segments along a line and about a fixed axis (`reference.py`), so that velocity
+and acceleration are exact and in closed form; this module combines them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from robot_dynamics.spatial import Rotation as Turn
 from robot_dynamics.spatial import Transform, Vector3
 
 _ANGULAR, _LINEAR = slice(0, 3), slice(3, 6)
-# How far a path may leave what the joint allows [rad, m]: rounding of a start that was solved for.
+# Largest deviation of a path from the joint's freedom [rad, m]: rounding of a computed start.
 _CLOSED = 1e-6
 
 
@@ -33,15 +33,15 @@ class ObjectPath:
     Args:
         system: Arms and object.
         poses: Of the parts' links at the start (2, 4, 4).
-        first: What the first part does, in world axes.
-        second: What the second part's joint frame does relative to the first part's, in the axes
+        first: Motion of the first part, in world axes.
+        second: Motion of the second part's joint frame relative to the first part's, in the axes
             of the latter: it folds by rotations about them.
 
     Raises:
-        ArgumentError: If the object's joint does not allow what the second part is to do.
+        ArgumentError: If the object's joint does not allow the motion of the second part.
 
     Attributes:
-        duration: When everything has come to rest [s].
+        duration: Time at which everything has come to rest [s].
         system: Arms and object.
     """
 
@@ -65,7 +65,7 @@ class ObjectPath:
 
     @property
     def references(self) -> tuple[Reference, Reference]:
-        """What the first part's link does, and the second part's joint frame relative to it."""
+        """Motion of the first part's link, and of the second part's joint frame relative to it."""
         return self._first, self._second
 
     def second_rows(self, first: Array, fold: Array) -> Array:
@@ -76,7 +76,7 @@ class ObjectPath:
             fold: Rows of the second part's joint frame relative to the first part's (N, 19).
         """
         _, origin, velocity, acceleration = self.links(first, fold)[1]
-        # The quaternion is continuous, as those are that it is a product of.
+        # The quaternion is continuous, because its factors are.
         turned, relative = (rows[:, POSE][:, 3:] for rows in (first, fold))
         for after in (_quaternion(self._joint), relative, _quaternion(self._link)):
             turned = product(turned, after)
@@ -111,7 +111,7 @@ class ObjectPath:
 
     def _check(self, system: JointedObjectSystem) -> None:
         """Refuse a path that the object's joint does not allow."""
-        # A start that is open, as where calibration is wrong, stays as open as it is.
+        # If the start has a closure error, as with a wrong calibration, it stays constant.
         allowed = _CLOSED
         times = np.linspace(0.0, self._second.duration, 21)
         R, p, _, _ = _motion_of(self._second.rows(times))
@@ -153,7 +153,7 @@ def _matrix(X: Transform) -> Array:
 
 
 def _in_link(link: Transform, frame: Transform) -> Array:
-    """Return the pose (4, 4) in a link of a frame, both given in a body."""
+    """Return the pose (4, 4) of a frame in a link; both are given in a body."""
     return np.asarray(np.linalg.inv(_matrix(link)) @ _matrix(frame))
 
 

@@ -1,3 +1,3 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""References that come while control runs: checked, and blended into what is followed."""
+"""References that arrive while control runs: checked, and blended into the followed one."""

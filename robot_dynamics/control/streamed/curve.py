@@ -1,11 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A body's path as a curve in seven coordinates, whose last four need no unit length.
+"""A body's path as a curve in seven coordinates, with a quaternion of any length.
 
 Pose, twist and acceleration of a reference row are a point p = (x, q) of position and quaternion,
-with its first and second derivatives. Whatever smooth curve p(t) is, q / |q| is a smooth
-orientation: pieces can be joined and mixed as those of positions are, and velocity and
-acceleration stay exact. It needs turns of less than half a turn between what is mixed.
+with its first and second derivatives. For any smooth curve p(t), q / |q| is a smooth orientation:
+pieces can be joined and blended like positions, and velocity and acceleration stay exact.
+Orientations that are blended must differ by less than half a turn.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def hermite(
 
     Args:
         begin: Value, rate and second derivative at the beginning, (n,) each.
-        end: Likewise at the end.
+        end: The same at the end.
         duration: Time between them [s].
     """
     T = duration

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Takes references while control runs: checks them, and passes the good ones to the law.
+"""Intake of references while control runs: checks them, and passes good ones to the law.
 
 A refused reference changes nothing. A path whose last point moves needs a continuation; without
 one the object comes to rest, and the reference is lost.
@@ -40,7 +40,7 @@ class _Candidate:
     """A trajectory under check."""
 
     def __init__(self, path: ObjectTrajectory, begin: float | None, number: int) -> None:
-        # Its time 0 on the steady clock [s]; None for the time at which it is found good.
+        # Its time 0 on the steady clock [s]; None for the time at which it is accepted.
         self.path, self.begin, self.number = path, begin, number
         self.checks: list[PlanCheck] = []
 
@@ -111,7 +111,7 @@ class ReferenceIntake:
         A trajectory that comes during the check of another one replaces any that waits.
 
         Args:
-            now: The present time on a steady clock [s].
+            now: Current time on a steady clock [s].
             path: The trajectory.
             late: Time since its time 0 [s], negative if that is in the future; by default its time
                 0 is when the law begins to follow it.
@@ -199,7 +199,7 @@ class ReferenceIntake:
         """Check a part of a reference, and let the law follow it when all of it is good.
 
         Args:
-            now: The present time on a steady clock [s].
+            now: Current time on a steady clock [s].
             tick: Control periods since the start.
             q: Positions of the arm joints (na,).
             step: The last step of the law.
@@ -305,14 +305,14 @@ class ReferenceIntake:
         return _changed(step.reference[FORCE][: self._width], self._held)
 
     def _wanted(self, step: LawStep) -> Array:
-        """Return the forces that are wanted: the last ones given, else those that are followed."""
+        """Return the requested forces: the last ones received, else the followed ones."""
         wanted = _changed(self._followed(step), self._forces)
         if isinstance(self._looked_at, _Forces):
             wanted = _changed(wanted, self._looked_at.changes)
         return wanted if self._waiting_forces is None else _changed(wanted, self._waiting_forces)
 
     def _on(self, surface: str) -> slice:
-        """Return where the forces on a surface stand."""
+        """Return the slice of the forces on a surface."""
         slices = self._surfaces
         if surface not in slices:
             error = UnknownNameError("surface", surface, slices)
@@ -336,7 +336,7 @@ class ReferenceIntake:
             self._refuse(str(error))
 
     def _take(self, parts: Mapping[str, tuple[slice, Array]]) -> None:
-        """Take parts of a row's forces; they are checked with the ones that wait already."""
+        """Take parts of a row's forces; they are checked with those that already wait."""
         self.came += 1
         self._forces_number = self.came
         if self._waiting_forces is None:
@@ -359,5 +359,5 @@ def _look_further(checks: Iterable[PlanCheck]) -> None:
 
 
 def _changed(forces: Array, changes: Array) -> Array:
-    """Return forces with changes, which are NaN where there is none."""
+    """Return forces with changes; a NaN in the changes keeps the old value."""
     return np.where(np.isnan(changes), forces, changes)

@@ -23,18 +23,18 @@ _FEWEST, _MOST = 8, 200
 
 
 class ReachCheck:
-    """Moves arms along a plan, and looks for reach, limits of joints, and distances of links.
+    """Moves arms along a plan, and checks reach, limits of joints, and distances of links.
 
-    Torques are not looked at: the law lets as much of the task through as they allow, and gives up
-    if that is too little for too long.
+    Torques are not checked: the law scales the task to their limits, and control ends if the scale
+    is too small for too long.
 
     Args:
         system: Arms and object.
         settings: The limits.
         terms: `Robot.constraint_terms` of the system's model.
-        proximity: Watches the links; it has been told where the run began.
-        plans: What each body of the object is to do.
-        q: Positions of the arm joints now (na,).
+        proximity: Distances of the links, begun at the start of the run.
+        plans: Plan of each body of the object.
+        q: Current positions of the arm joints (na,).
         contacts: How each arm holds the object; rigidly by default.
     """
 

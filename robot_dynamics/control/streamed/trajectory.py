@@ -20,10 +20,10 @@ _LARGEST_TURN = np.radians(120.0)  # between neighbouring points: from half a tu
 
 
 class TrajectoryError(RobotDynamicsError):
-    """A trajectory, or a force, that is not followed.
+    """A trajectory, or a force, is refused.
 
     Attributes:
-        point: Index of the point that is wrong; None if it is none of them.
+        point: Index of the wrong point; None if the error is not at a point.
     """
 
     def __init__(self, sentence: str, point: int | None = None) -> None:
@@ -35,24 +35,25 @@ class TrajectoryError(RobotDynamicsError):
 class ObjectTrajectory:
     """A path through points, with continuous acceleration.
 
-    Between points all of position, velocity and acceleration are met by a polynomial of fifth
-    degree. Twists that are left out follow from the neighbouring points, and are zero at the
-    first and the last; accelerations that are left out are zero at the points. A last point that
-    moves is followed by a halt.
+    Quintic polynomials connect the points and satisfy position, velocity and acceleration at each.
+    Omitted twists follow from the neighbouring points, and are zero at the first and the last;
+    omitted accelerations are zero. A last point in motion is followed by a halt.
 
     Attributes:
         start: Pose x y z qx qy qz qw at the first point (7,).
-        duration: When everything has come to rest [s].
+        duration: Time at which everything has come to rest [s].
         moving_end: Whether the last point moves, so that a continuation is expected.
 
     Args:
-        times: Times of the points (n,) [s], from 0 on; before the first the object stands there.
+        times: Times of the points (n,) [s], from 0 on; before the first the object is at rest
+            there.
         poses: Poses in the world, x y z qx qy qz qw (n, 7).
         twists: Angular velocities and velocities of the origin, world axes (n, 6); optional.
-        accelerations: Likewise, derivatives of the origin's velocity (n, 6); optional.
+        accelerations: Angular accelerations, and derivatives of the origin's velocity, world axes
+            (n, 6); optional.
 
     Raises:
-        TrajectoryError: With the point that is wrong.
+        TrajectoryError: With the wrong point.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class ObjectTrajectory:
             np.einsum("nk,nkj->nj", powers(along, part.shape[1]), part[i]) for part in self._pieces
         )
         rows = rows_of(Points(value, rate, second))
-        # Beyond its ends it stands still.
+        # Beyond its ends it is at rest.
         outside = (np.asarray(times) < self._times[0]) | (np.asarray(times) > self.duration)
         rows[np.atleast_1d(outside), TWIST.start :] = 0.0
         return rows
@@ -173,16 +174,16 @@ def _at(knots: Points, i: int) -> tuple[Array, Array, Array]:
 
 
 class WithForces:
-    """A path with forces that stay, or some of them.
+    """A path with constant forces, or some of them.
 
     Attributes:
-        duration: When the path has come to rest [s].
+        duration: Time at which the path has come to rest [s].
         start: Pose x y z qx qy qz qw at the beginning (7,).
 
     Args:
         path: Rows (N, 19 or more).
         forces: The columns that follow pose and motion (m,); NaN for those of the path.
-        delay: When the path begins [s]; negative if a part of it is over.
+        delay: Beginning of the path [s]; negative if a part of it has passed.
     """
 
     def __init__(self, path: Plan, forces: ArrayLike, delay: float = 0.0) -> None:

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Torques that give the held object an acceleration, whatever the base does meanwhile.
+"""Torques for an acceleration of the held object on a moving base.
 
-Inverse dynamics (28) starts from the accelerations of joints. Here they are found from those of
-the object: arms follow it through the grasps (35), and the base follows under their reaction.
+Inverse dynamics (28) starts from joint accelerations. Here these follow from the object's
+acceleration: arms follow it through the grasps (35), and the base follows under their reaction.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from robot_dynamics.reproductions.unified.system import UnifiedTerms
 
 @dataclass(frozen=True)
 class Carrying:
-    """How an object is given an acceleration.
+    """Torques and motion for an acceleration of the object.
 
     Attributes:
-        torque: Of the drives (a,).
+        torque: Torques of the drives (a,).
         grasp_wrenches: f_e (6m,), by the end-effectors on the object, in their frames.
         object_acceleration: V_dot_o (6,), spatial, in the object's frame.
-        joint_accelerations: Of the driven joints (a,).
-        following_accelerations: Of base and passive joints (p,).
+        joint_accelerations: Accelerations of the driven joints (a,).
+        following_accelerations: Accelerations of base and passive joints (p,).
     """
 
     torque: Array
@@ -45,17 +45,17 @@ def carrying(
     relative: bool = False,
     length: float = 1.0,
 ) -> Carrying:
-    """Return the torques that accelerate the object as wanted.
+    """Return the torques that give the object an acceleration.
 
-    Arms with more joints than they need move them least; those with fewer joints, or in singular
-    postures, do what they can.
+    Redundant arms use the least joint motion; arms with fewer joints, or in singular postures,
+    achieve the nearest motion.
 
     Args:
         terms: The system at its state, with an object.
-        acceleration: V_dot_o (6,), spatial, in the object's frame, or with `relative` what is
-            added to the acceleration that the object has as a part of the base.
-        force: On base and passive joints (p,).
-        internal: Grasp wrenches (6m,) of which the part that does not move the object is added.
+        acceleration: V_dot_o (6,), spatial, in the object's frame; with `relative` in addition to
+            the acceleration of the object as a part of the base.
+        force: Forces on base and passive joints (p,).
+        internal: Grasp wrenches (6m,), whose internal part is added.
         relative: Whether the acceleration is relative to the base.
         length: Length [m] at which a moment counts like a force: grasp wrenches are the least.
 
@@ -66,7 +66,7 @@ def carrying(
     if held is None:
         raise RobotDynamicsError("the end-effectors hold no object, expected a held object.")
     W, M_o = held.W, held.M_o
-    # V_o = B V_p while the joints stand still: the grasps make B of J_p = W B.
+    # V_o = B V_p with joints at rest: the grasps give B from J_p = W B.
     B = np.linalg.lstsq(W, parts.J_p, rcond=None)[0]
     R = B if relative else np.zeros_like(B)
     # V_dot_o = R V_dot_p + c, and (35): J_a qdd = W V_dot_o - J_p V_dot_p - J_dot v.

@@ -12,20 +12,20 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.reproductions.unified.system import UnifiedTerms
 
-# Relative size of an eigenvalue of H under which end-effectors cannot be moved in a direction.
+# Relative eigenvalue of H below which end-effectors cannot be moved in a direction.
 _SINGULAR = 1e-12
 
 
 @dataclass(frozen=True)
 class UnifiedMotion:
-    """What Table I finds on its way.
+    """Results of Table I.
 
     Attributes:
-        open_acceleration: Of the end-effectors if there were no object (6m,) (44).
+        open_acceleration: Accelerations of the end-effectors without the object (6m,) (44).
         object_acceleration: V_dot_o (6,), spatial, in the object's frame (49).
         grasp_wrenches: f_e (6m,), by the end-effectors on the object, in their frames (47).
-        joint_accelerations: Of the driven joints (a,) (28).
-        following_accelerations: Of base and passive joints (p,).
+        joint_accelerations: Accelerations of the driven joints (a,) (28).
+        following_accelerations: Accelerations of base and passive joints (p,).
     """
 
     open_acceleration: Array
@@ -42,12 +42,12 @@ def forward_dynamics(
 
     Args:
         terms: The system at its state.
-        torque: Of the drives (a,).
-        force: On base and passive joints (p,), thrusters for one; none by default.
+        torque: Torques of the drives (a,).
+        force: Forces on base and passive joints (p,), for example of thrusters; zero by default.
 
     Raises:
-        RobotDynamicsError: If the end-effectors cannot move in some direction, where forces are
-            not determined; the closed-loop engine still has the motion.
+        RobotDynamicsError: If the end-effectors cannot move in some direction, in which forces are
+            not determined; the closed-loop engine still computes the motion.
     """
     parts, held = terms.parts, terms.held
     force = np.zeros(len(parts.C_p)) if force is None else np.asarray(force, dtype=float)

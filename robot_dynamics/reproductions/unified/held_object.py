@@ -37,7 +37,7 @@ class HeldObjectTerms:
             acceleration: V_dot_o (6,).
             length: Length [m] at which a moment counts like a force; the wrenches are the least
                 in that sense.
-            internal: Wrenches (6m,); what of them moves the object is taken out.
+            internal: Wrenches (6m,), of which the part that moves the object is removed.
         """
         scale = np.tile([1.0 / length] * 3 + [1.0] * 3, len(self.W) // 6)
         spread = np.linalg.pinv(self.W.T / scale) / scale[:, None]  # of the scaled wrenches
@@ -45,10 +45,10 @@ class HeldObjectTerms:
 
 
 def grip_matrix(grasps: Sequence[Array]) -> Array:
-    """Return W (6m, 6): from the object's velocity to those of the end-effectors.
+    """Return W (6m, 6), from the object's velocity to those of the end-effectors.
 
-    The blocks are velocity transforms from object to end-effector; printed (30), (31) are those
-    of the opposite direction.
+    The blocks are velocity transforms from object to end-effector; the printed (30), (31) have the
+    opposite direction.
 
     Args:
         grasps: Pose (4, 4) of each end-effector's frame in the object's.

@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's stacked operators, (7) to (24), and the blocks that they make.
+"""The paper's stacked operators, (7) to (24), and their blocks.
 
-A second way to the blocks of `Partition`, with the six-vectors of all bodies one below the other:
-the composite-rigid-body algorithm is faster, this is what the paper derives. The base is the first
-of the bodies here, so that X_b is the first column of X.
+An independent derivation of the blocks of `Partition`, with the stacked six-vectors of all bodies,
+as in the paper; the composite-rigid-body algorithm is faster. The base is the first of the bodies
+here, so that X_b is the first column of X.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Operators:
         X_dot: Their rates; those of consecutive bodies are -V_rel x X, printed with a plus, and
             rates of products follow the product rule, which is printed without sums.
         Phi: Free modes (6N, n).
-        Phi_dot_qd: What varying free modes add to accelerations (6N,).
+        Phi_dot_qd: Accelerations by varying free modes (6N,).
         M_q: Inertias (6N, 6N).
-        b: Gyroscopic forces (6N,) (16), gravity taken off.
+        b: Gyroscopic forces (6N,) (16), less gravity.
         B: Velocity transforms (6m, 6N) from the last bodies to the end-effectors (14).
         qd: Velocities (n,).
     """
@@ -66,7 +66,7 @@ class Operators:
         Xup = joint_transforms(model, positions)
         v = body_velocities(model, Xup, rates, positions)
         X0 = body_transforms(model, Xup)
-        # The object is a body of the model as well, and none of the robot's.
+        # The object is a body of the model but not of the robot.
         bodies = [i for i in range(len(model.bodies)) if i != system.object_body]
         n, size = model.nv, 6 * len(bodies)
         X, X_dot, M_q = (np.zeros((size, size)) for _ in range(3))

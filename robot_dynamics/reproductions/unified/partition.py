@@ -1,10 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The equations of arms and base, parted into what drives move and what only follows.
+"""Equations of arms and base, partitioned into driven and following motion.
 
-The paper parts them into arms and base, (16) to (28), and its appendix A into active and passive
-joints; both are the same blocks of one inertia matrix, which the paper doubts. What follows, "p",
-is the base's velocity and the rates of joints without a drive; what is driven is "a".
+The paper partitions them into arms and base, (16) to (28), and its appendix A into active and
+passive joints; both are the same blocks of one inertia matrix, which the paper doubts. The
+following velocities "p" are the base's velocity and the rates of joints without a drive; the
+driven ones are "a".
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ class Partition:
     angular first.
 
     Attributes:
-        M_p: Inertia of what follows (p, p).
+        M_p: Inertia of the following motion (p, p).
         M_ap: Its coupling with the driven joints (p, a).
         M_a: Inertia of the driven joints (a, a).
-        C_p: Bias of what follows (p,), gravity and springs included.
+        C_p: Bias of the following motion (p,), including gravity and springs.
         C_a: Bias of the driven joints (a,).
-        J_p: Jacobian of the end-effectors over what follows (6m, p): the paper's J_b.
+        J_p: Jacobian of the end-effectors over the following velocities (6m, p): the paper's J_b.
         J_a: The same over the driven joints (6m, a): J_q.
         J_dot_v: Rates of both times the velocities (6m,).
     """
@@ -48,7 +49,8 @@ class Partition:
     def disturbance_jacobian(self) -> Array:
         """J_D = M_p^-1 M_ap (p, a) (38): without momentum, V_p = -J_D qd.
 
-        Its product with accelerations enters those of the base with a minus; (37) has a plus.
+        Its product with accelerations enters the base's acceleration with a minus; (37) has a
+        plus.
         """
         return np.asarray(np.linalg.solve(self.M_p, self.M_ap))
 
@@ -66,7 +68,7 @@ class Partition:
     def C(self) -> Array:
         """Bias C_a - M_ap^T M_p^-1 C_p (a,) (28).
 
-        The printed C_a and C_p contain the inverse of X_b, which has none: it is not square.
+        The printed C_a and C_p contain the inverse of X_b, which is not square.
         """
         return self.C_a - self.disturbance_jacobian.T @ self.C_p
 
@@ -82,8 +84,8 @@ class Partition:
         """Return T_hat = T - M_ap^T M_p^-1 f_p (a,) (28).
 
         Args:
-            torque: Of the drives, T (a,).
-            force: On what follows, f_p (p,): thrusters on the base, for one.
+            torque: Torques of the drives, T (a,).
+            force: Forces on base and passive joints, f_p (p,), for example of thrusters.
         """
         return np.asarray(torque - self.disturbance_jacobian.T @ force)
 

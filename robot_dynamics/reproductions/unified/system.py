@@ -51,16 +51,16 @@ class UnifiedTerms:
 
 @dataclass(frozen=True)
 class UnifiedSystem:
-    """A base with arms, and what they hold.
+    """A base with arms and a held object.
 
     Attributes:
-        model: All of it for the closed-loop engine: base and arms, then the object on a floating
-            joint, and a weld from each end-effector to the object.
+        model: The whole model for the closed-loop engine: base and arms, then the object on a
+            floating joint, and a weld from each end-effector to the object.
         tools: The end-effectors' links.
         grasps: Their poses (4, 4) in the object.
-        driven: Where the drives stand in the model's velocities (a,).
-        following: Where base and passive joints do (p,).
-        object_v: Where the object's velocity does; None without one.
+        driven: Indices of the drives in the model's velocities (a,).
+        following: Indices of base and passive joints (p,).
+        object_v: Slice of the object's velocity; None without one.
     """
 
     model: Model
@@ -116,7 +116,7 @@ def unified_terms(
     J, J_dot_v = [], []
     for link in tools:
         J.append(link_jacobian(model, link, Xup, q))
-        # Everything accelerates with the base, which replaces gravity: taken out again.
+        # Everything accelerates with the base, which replaces gravity; this is removed again.
         swept: Motion = link.placement * avp[link.body]
         falling = link_transform(link, X0) * base_acceleration(parameters.gravity)
         J_dot_v.append((swept - falling).components())
@@ -140,20 +140,20 @@ def unified_system(
 ) -> UnifiedSystem:
     """Return the system of a robot whose end-effectors hold an object.
 
-    The base is what the robot's tree makes it: fixed; on a floating joint, drifting or pushed by
+    The robot's tree determines the base: fixed; on a floating joint, drifting or pushed by
     thrusters; on a planar or other joint, mobile; with a spring between world and base, flexible.
-    Joints follow if nothing drives them (`active=False`).
+    Joints without a drive (`active=False`) follow.
 
     Args:
         robot: Base and arms; loops only if they constrain nothing, as springs do.
         tools: The end-effectors.
-        held: The object; its frame is that of its velocity. None for end-effectors that are free.
+        held: The object; its velocity is in its frame. None for free end-effectors.
         grasps: For each end-effector its pose (4, 4) in the object.
         gravity: Acceleration of gravity [m/s^2]; zeros in space.
 
     Raises:
-        RobotDynamicsError: If the numbers of tools and grasps differ, or the robot has constraints
-            of its own.
+        RobotDynamicsError: If the numbers of tools and grasps differ, or the robot has
+            constraints.
     """
     if held is not None and len(grasps) != len(tools):
         raise RobotDynamicsError(
@@ -170,7 +170,7 @@ def unified_system(
                 for tool, grasp in zip(tools, grasps, strict=True)
             ),
         )
-    # Another object, or another grasp, must not cost another compilation.
+    # Another object, or another grasp, must not require another compilation.
     variable = () if held is None else (held.name, *(f"{tool}_grasp" for tool in tools))
     whole = Mechanism(robot.name, links, joints, loops, robot.couplings)
     model = build(whole, gravity=gravity, variable=variable)

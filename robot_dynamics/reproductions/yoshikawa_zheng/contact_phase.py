@@ -12,7 +12,7 @@ from robot_dynamics.errors import ArgumentError
 
 
 class Phase(Enum):
-    """What is controlled along a surface's normal."""
+    """Controlled quantity along a surface's normal."""
 
     FREE = "free"  # motion
     CONTACT = "contact"  # force
@@ -20,12 +20,11 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class ContactPhaseSettings:
-    """When a contact begins and ends.
+    """Limits at which a contact begins and ends.
 
     Attributes:
-        touch: Force at which a contact is taken to have begun [N].
-        lost_after: How long there may be no force before the contact is given up [s]; a bounce is
-            shorter.
+        touch: Force at which a contact begins [N].
+        lost_after: Time without force after which the contact ends [s]; a bounce is shorter.
     """
 
     touch: float

@@ -40,18 +40,18 @@ _ERROR_LIMIT, _INTEGRAL_LIMIT = 0.5, 0.3  # [N]
 # Of the integral of motion: it adds a pole where delay is borne best, 1.5 ms more than a sample
 # instead of the 0.4 ms of the printed gains; friction of the drives takes a tenth of its limit.
 _POLE, _ACCELERATION_LIMIT = 150.0, np.array([2.0, 2.0, 60.0])  # [1/s], [m/s^2, rad/s^2]
-# What the paper controls of x, y, phi on a wall; free, all three.
+# Coordinates among x, y, phi that the paper controls on a wall; in free space all three.
 _ALONG = [0, 2]
 _STILL = np.zeros(3)  # height and tilts
 
 
-#: As printed; with normal damping and gated, limited integrals of forces; and besides with an
-#: integral of motion, which is the default.
+#: As printed; with normal damping and gated, limited integrals of forces; and, by default, also
+#: with an integral of motion.
 LAWS = ("literal", "damped", "integral")
 
 
 class Law(NamedTuple):
-    """How motion, contact force and internal force are servoed.
+    """Servos of motion, contact force and internal force.
 
     Attributes:
         name: One of `LAWS`.
@@ -66,15 +66,15 @@ class BarController:
     """One experiment's controller.
 
     Args:
-        inertias: What it believes of robots and bar.
+        inertias: Its model of robots and bar.
         task: The experiment.
-        law: Which law.
+        law: The law.
 
     Attributes:
         damping: Normal damping b [N s/m].
-        mass: What robots and bar weigh along the wall's normal at the start [kg].
+        mass: Mass of robots and bar along the wall's normal at the start [kg].
         warnings: Sentences on the gain of the contact force.
-        phase: What is controlled along the normal.
+        phase: Controlled quantity along the normal.
     """
 
     def __init__(self, inertias: Inertias, task: BarTask, law: Law) -> None:
@@ -112,7 +112,7 @@ class BarController:
 
     @property
     def phase(self) -> Phase:
-        """What is controlled along the wall's normal."""
+        """Controlled quantity along the wall's normal."""
         return self._contact.phase
 
     def torque(self, time: float, seen: BarState) -> Array:

@@ -28,18 +28,18 @@ _FAR = 0.5  # of the bar from where it should be [m]: arms that lose it end the 
 
 @dataclass(frozen=True)
 class Setup:
-    """What an experiment is run with.
+    """Setup of an experiment.
 
     Attributes:
         number: 1, 2 or 3.
-        name: What is special about it.
-        inertias: What the law believes.
-        thresholds: Which thresholds it is held to.
+        name: Its distinction.
+        inertias: Inertias in the law.
+        thresholds: Its thresholds.
         law: One of `LAWS`.
-        stiffness: Of the wall [N/m]; infinite for a rigid one.
-        restitution: Of the wall.
+        stiffness: Stiffness of the wall [N/m]; infinite for a rigid one.
+        restitution: Restitution of the wall.
         friction: mu of the wall.
-        imperfections: What the law does not know of besides.
+        imperfections: Further effects unknown to the law.
     """
 
     number: int
@@ -55,24 +55,24 @@ class Setup:
 
 @dataclass(frozen=True)
 class Record:
-    """What happened, sample by sample; forces beside what was wanted as their torque was computed.
+    """Record of an experiment, by samples; desired forces are those of the acting torque.
 
     Attributes:
-        time: Of the samples (N,) [s].
+        time: Times of the samples (N,) [s].
         r: x, y [m], phi [rad] (N, 3).
-        r_wanted: Likewise.
+        r_wanted: Desired r (N, 3).
         press: Force on the wall (N,) [N].
-        press_wanted: Likewise.
+        press_wanted: Desired force on the wall (N,) [N].
         squeeze: Internal force (N,) [N].
-        squeeze_wanted: Likewise.
-        torque: Of the drives (N, 4) [N m].
+        squeeze_wanted: Desired internal force (N,) [N].
+        torque: Torques of the drives (N, 4) [N m].
         pressing: Whether force was controlled along the wall's normal (N,).
         fine_press: Force on the wall at every step of integration (M,) [N].
-        fine_step: Of integration [s].
-        lost: Whether the arms let the bar go astray.
+        fine_step: Integration step [s].
+        lost: Whether the arms lost the bar.
         damping: Normal damping [N s/m].
         mass: Effective mass along the normal [kg].
-        warnings: Of the controller.
+        warnings: Warnings of the controller.
     """
 
     time: Array
@@ -141,7 +141,7 @@ _MU = 0.2
 _FRICTION = Imperfections(motor_friction=5e-3)
 _LATE = Imperfections(delay=1)
 _NOISY = Imperfections(position_noise=1e-4, velocity_noise=2e-3, seed=1)
-#: What the setups of `cases` are held to, beside their experiment.
+#: Classes of thresholds of the setups of `cases`.
 PERFECT, WRONG, FRICTION, SOFT, HARD = "perfect", "wrong", "friction", "soft", "hard"
 ROUGH, NOISE, UNEQUAL, RUBBED, CHATTERING = "rough", "noise", "unequal", "rubbed", "chattering"
 _QUICK = (
@@ -174,7 +174,7 @@ def cases(quick: bool = False, law: str | None = None) -> list[Setup]:
 
 
 def _is_quick(setup: Setup, law: str | None) -> bool:
-    """Return whether a case is in the short version: with all laws only if nothing is wrong."""
+    """Return whether a case is in the short version: with all laws only without imperfections."""
     once = setup.law == (law or LAWS[0 if setup.thresholds == UNEQUAL else -1])
     return setup.name in _QUICK and (once or "perfect" in setup.name)
 

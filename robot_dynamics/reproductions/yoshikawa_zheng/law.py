@@ -25,7 +25,7 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True)
 class HybridTorque:
-    """The torques of the law and what they are to bring about.
+    """Torques of the law and their intended effect.
 
     Attributes:
         torque: tau (n,) (32).
@@ -79,8 +79,8 @@ def hybrid_torque(
     d_q = np.zeros(n) if joint_motion is None else finite_vector("joint_motion", joint_motion, n)
     wanted = terms.environment.acceleration(motion)
     if hand_motion is None:
-        # The general form of (34): S^T J need only have full row rank, J itself need not, so that
-        # fingers with three joints are served as well.
+        # The general form of (34): only S^T J needs full row rank, not J, so that it also holds
+        # for fingers with three joints.
         J, task = terms.J_S, terms.W_S.T @ wanted + terms.drift
     else:  # (34) as it is printed
         S_T = terms.S.T
@@ -110,15 +110,15 @@ class CoordinateServoSettings:
     """A servo of the coordinates along surfaces (41), with an integral if one is asked for.
 
     With w_i the errors of a perfect model obey (s + w_i)(s^2 + K_V s + K_P) = 0: a pole is added
-    and the others stay. Constant disturbances then leave no error, and those slower than w_i less
-    than before. The gains of position and velocity grow with it.
+    and the others stay. Constant disturbances then cause no error, and those slower than w_i a
+    smaller one. The gains of position and velocity grow with w_i.
 
     Attributes:
         velocity_gain: K_V (n,) [1/s].
         position_gain: K_P (n,) [1/s^2].
-        period: Of control [s].
+        period: Control period [s].
         integral: w_i [1/s]; 0 is the printed law.
-        limit: What the integral adds at most (n,) [m/s^2, rad/s^2].
+        limit: Bound of the integral term (n,) [m/s^2, rad/s^2].
     """
 
     velocity_gain: ArrayLike
@@ -166,8 +166,8 @@ class CoordinateServo:
             acceleration: r''_d (n,).
             velocity_error: e' (n,).
             position_error: e (n,).
-            gate: Which coordinates are controlled, one for all or one each; what the others have
-                integrated is forgotten.
+            gate: Whether coordinates are controlled, one value for all or one for each; the
+                integrals of the others are reset.
         """
         e = np.asarray(position_error, dtype=float)
         added = self._settings.period * self._integral_gain * e
@@ -188,12 +188,12 @@ class ForceServoParameters:
 
     Attributes:
         gain: K [1/s]; the error decays with this rate, and by 1 - K period a sample.
-        period: Of control [s].
-        error_limit: What an error counts at most in the integral [N or N m].
-        integral_limit: What the integral adds at most [N or N m].
-        late: How many samples before a force was desired that is compared with a measured one. It
-            is the answer to that, and a step of f_d is then no error, which the integral would
-            keep: 1, and the samples of delay besides. The printed law has 0.
+        period: Control period [s].
+        error_limit: Bound of the error in the integral [N or N m].
+        integral_limit: Bound of the integral term [N or N m].
+        late: Number of samples from a desired force to the measured force with which it is
+            compared: 1, plus the samples of delay. A step of f_d is then not an error that the
+            integral would keep. The printed law has 0.
     """
 
     gain: float
@@ -239,7 +239,7 @@ class ForceServo:
 
     @property
     def integral(self) -> Array:
-        """What the integral adds (size,) [N or N m]."""
+        """Integral term (size,) [N or N m]."""
         return self._integral.copy()
 
     def step(self, desired: ArrayLike, measured: ArrayLike, gate: ArrayLike = True) -> Array:
@@ -248,8 +248,8 @@ class ForceServo:
         Args:
             desired: f_d (size,).
             measured: f (size,).
-            gate: Whether to integrate, one for all or one each. Close it without contact and while
-                torques are limited: what is integrated then is not the answer of the force.
+            gate: Whether to integrate, one value for all or one for each. It must be 0 without
+                contact and while torques are limited: the force does not respond then.
         """
         settings = self._settings
         wanted = np.asarray(desired, dtype=float)

@@ -1,11 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two planar arms of two joints that hold a bar by pins, as equations of the bar's three freedoms.
+"""Equations of motion of a bar with three freedoms, held at pins by two planar arms.
 
-Written out by hand in r = [x, y, phi], with the arms following by inverse kinematics: none of the
-dynamics is shared with the model that a controller computes with, which is what makes it a test of
-one. The inverse kinematics is shared: `joint_state` gives the controller's joint angles as well,
-and the study compares them with the poses of the controller's own model.
+They are written by hand in r = [x, y, phi], with the arms following by inverse kinematics. They
+share no dynamics with the model of the controller, and are therefore a test of it. The inverse
+kinematics is shared: `joint_state` also gives the controller's joint angles, and the study
+compares them with the poses of the controller's own model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ Vector = Sequence[Scalar]
 class PlanarArm:
     """Two links with their angles in the plane as coordinates, as a parallelogram's drives have.
 
-    tau1 = M11 qdd1 - R cos(q1 - q2) qdd2 - R sin(q1 - q2) qd2^2, and tau2 alike with M22.
+    tau1 = M11 qdd1 - R cos(q1 - q2) qdd2 - R sin(q1 - q2) qd2^2, and tau2 in the same way with
+    M22.
 
     Attributes:
         M11: Inertia about the first axis [kg m^2].
@@ -35,7 +36,7 @@ class PlanarArm:
         R: Their coupling [kg m^2].
         upper: Length of the upper arm [m].
         fore: Length of the forearm [m].
-        base: Where the first axis is (x, y) [m].
+        base: Position of the first axis (x, y) [m].
         elbow: 1 if the upper arm lies to the left of the line to the tip, else -1.
     """
 
@@ -67,13 +68,13 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarMotion:
-    """What follows at one instant.
+    """Accelerations and forces at one instant.
 
     Attributes:
         rdd: Accelerations of x, y and phi (3,).
         press: Force of the tip on the wall [N].
         pins: Forces by the arms on the bar (4,) [N], world axes.
-        squeeze: Half of what presses both pins inward along the bar [N].
+        squeeze: Half of the inward force of both pins along the bar [N].
     """
 
     rdd: list[Scalar]
@@ -82,7 +83,7 @@ class BarMotion:
     squeeze: Scalar
 
 
-#: Force of the tip on a wall of its depth in the wall [m] and the rate of that [m/s].
+#: Force of the tip on a wall as a function of its depth [m] and the rate of the depth [m/s].
 Press = Callable[[Scalar, Scalar], Scalar]
 
 
@@ -122,10 +123,10 @@ def bar_motion(
         bar: The bar.
         r: x, y [m] and phi [rad].
         rd: Their rates.
-        torque: Torques (4,) that act on the arms' axes, friction taken off.
-        wall: Where the wall is, y [m].
-        slip: Friction's part of the force on the wall: from -mu to mu, as v_t.
-        press: The wall's force; None for a wall that is rigid and holds the tip.
+        torque: Torques (4,) on the arms' axes, less friction.
+        wall: Position of the wall, y [m].
+        slip: Friction over the force on the wall: from -mu to mu, with the sign of v_t.
+        press: Force of the wall; None for a rigid wall that holds the tip.
     """
     inertia: list[list[Scalar]] = [[bar.mass, 0.0, 0.0], [0.0, bar.mass, 0.0], [0.0, 0.0, 0.0]]
     inertia[2][2] = bar.moment
@@ -217,7 +218,7 @@ def _arm(arm: PlanarArm, bar: Bar, side: float, r: Vector, rd: Vector, torque: V
     inverse = [[l4 * c2 / det, l4 * s2 / det], [-l0 * c1 / det, -l0 * s1 / det]]  # J^-1
     B = [[1.0, 0.0, -across[1]], [0.0, 1.0, across[0]]]
     a, b = times(inverse, times(B, rd))
-    # What the tip accelerates by at rest of r and of the joints: -phi_dot^2 rho - J_dot qd
+    # Velocity-product acceleration of the tip: -phi_dot^2 rho - J_dot qd
     swept = [
         -rd[2] * rd[2] * across[0] + l0 * c1 * a * a + l4 * c2 * b * b,
         -rd[2] * rd[2] * across[1] + l0 * s1 * a * a + l4 * s2 * b * b,

@@ -36,10 +36,10 @@ class Wall:
     """A wall along x that the bar's tip may touch from below.
 
     Attributes:
-        y: Where it is [m].
-        stiffness: k [N/m]; infinite for a wall that is rigid and holds the tip, pull or push.
+        y: Its position [m].
+        stiffness: k [N/m]; infinite for a rigid wall that holds the tip in both directions.
         restitution: e of an impact at `speed`.
-        speed: Of the impacts that the restitution is for [m/s].
+        speed: Impact speed of the restitution [m/s].
         friction: mu of Coulomb's law.
     """
 
@@ -57,14 +57,14 @@ class Wall:
 
 @dataclass(frozen=True)
 class Imperfections:
-    """What a controller does not know of.
+    """Effects unknown to a controller.
 
     Attributes:
         motor_friction: Coulomb friction of each drive [N m].
         delay: Samples from a measurement to the action of its torque.
         position_noise: Standard deviation of x, y [m] and phi [rad].
-        velocity_noise: Of their rates [m/s, rad/s].
-        seed: Of the noise.
+        velocity_noise: Standard deviation of their rates [m/s, rad/s].
+        seed: Seed of the noise.
     """
 
     motor_friction: float = 0.0
@@ -75,7 +75,7 @@ class Imperfections:
 
 
 class BarState(NamedTuple):
-    """What there is, or what sensors say of it, at one sample.
+    """True or measured state at one sample.
 
     Attributes:
         r: x, y [m] and phi [rad].
@@ -96,10 +96,10 @@ class PinnedBarPlant:
     Args:
         arms: Both arms.
         bar: The bar.
-        wall: What the tip may touch, or None.
-        imperfections: What a controller does not know of.
-        period: Of control [s].
-        step: Of integration (Runge-Kutta, fourth order) [s]; divides the period.
+        wall: Wall that the tip may touch, or None.
+        imperfections: Effects unknown to a controller.
+        period: Control period [s].
+        step: Integration step (Runge-Kutta, fourth order) [s]; divides the period.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class PinnedBarPlant:
         self.presses.clear()
 
     def step(self, torque: Array) -> BarState:
-        """Take a new torque (4,) [N m], advance by one period, and return what is true then."""
+        """Advance by one period under a new torque (4,) [N m], and return the true state."""
         self._queue.append(np.array(torque, dtype=float))
         self._torque = self._queue.popleft()
         for _ in range(self._steps):
@@ -147,7 +147,7 @@ class PinnedBarPlant:
         )
 
     def measure(self) -> BarState:
-        """Return what the sensors say."""
+        """Return the sensor readings."""
         true, extra, draw = self.truth(), self._extra, self._random.standard_normal
         if not (extra.position_noise or extra.velocity_noise):
             return true
@@ -223,7 +223,7 @@ def _motion(
     torque: Sequence[Scalar],
     block: Sequence[Scalar],
 ) -> BarMotion:
-    """Return what follows at a state, friction of drives and wall included."""
+    """Return the motion at a state, including friction of drives and wall."""
     y, mu, stiffness, dissipation, motor_friction, _ = block
     r, rd = state[:3], state[3:]
     acting = [

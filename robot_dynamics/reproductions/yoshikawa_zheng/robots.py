@@ -36,13 +36,13 @@ PIN, TIP = 0.08, 0.03  # of pins and of the contact point from the bar's middle 
 
 @dataclass(frozen=True)
 class Inertias:
-    """What the law believes of masses and moments of inertia.
+    """Masses and moments of inertia in the law.
 
     Attributes:
-        mass: Of links 0 to 4 of each robot (2, 5) [kg].
-        moment: About their centres of mass (2, 5) [kg m^2].
-        bar_mass: Of the bar [kg].
-        bar_moment: Of the bar [kg m^2].
+        mass: Masses of links 0 to 4 of each robot (2, 5) [kg].
+        moment: Moments about their centres of mass (2, 5) [kg m^2].
+        bar_mass: Mass of the bar [kg].
+        bar_moment: Moment of the bar [kg m^2].
     """
 
     mass: Array
@@ -52,7 +52,7 @@ class Inertias:
 
     @classmethod
     def of_paper(cls) -> Inertias:
-        """Return those of Table 1 and of the bar."""
+        """Return the inertias of Table 1 and of the bar."""
         mass = np.array([29.0, 19.5, 28.5, 23.9, 30.0]) * 1e-3
         moment = np.array([16.40, 6.24, 8.96, 0.75, 5.00]) * 1e-5
         return cls(np.tile(mass, (2, 1)), np.tile(moment, (2, 1)), 0.03, 14.4e-5)
@@ -129,7 +129,7 @@ def linkages(inertias: Inertias) -> Mechanism:
             active = link in ("link0", "crank") if kind == "revolute" else None
             own = f"{name}_{link}"
             joints.append(JointElement(f"{own}_joint", kind, on, own, at, active=active))
-        # A pin that does not hold along its axis: in a plane, nothing moves there.
+        # A pin that does not hold along its axis, along which there is no motion in the plane.
         loops.append(
             LoopElement(
                 f"{name}_pin",
@@ -164,8 +164,8 @@ class Hand:
         """Return the model with some inertias.
 
         Args:
-            inertias: What the law believes.
-            wall: Where the wall is, y [m]; None where the bar is free.
+            inertias: Inertias of the law.
+            wall: Position of the wall, y [m]; None for a free bar.
         """
         arms = build(linkages(inertias), gravity=(0.0, 0.0, 0.0))
         held = LinkElement("bar", inertias.bar_mass, inertia=np.eye(3) * inertias.bar_moment)
@@ -182,7 +182,7 @@ class Hand:
         return cls(system, squeeze(system), planar_arms(inertias), bar(inertias))
 
     def with_wall(self, wall: float | None) -> Hand:
-        """Return the same with another wall, or none."""
+        """Return the same model with another wall, or without one."""
         return replace(self, system=replace(self.system, environment=in_plane(wall)))
 
     def joint_positions(self, r: Array, rd: Array) -> tuple[Array, Array]:
@@ -206,10 +206,10 @@ class Hand:
 
 @cache  # its derivatives are compiled once
 def in_plane(wall: float | None) -> Environment:
-    """Return a wall at y = `wall` [m] for the bar's tip, and what is left to be controlled.
+    """Return a wall at y = `wall` [m] for the bar's tip, and the remaining coordinates.
 
     First the paper's coordinates, x, phi with the wall and x, y, phi without, then height and
-    tilts, in which nothing acts.
+    tilts, along which no force acts.
     """
 
     def x(at: ObjectPose) -> Scalar:

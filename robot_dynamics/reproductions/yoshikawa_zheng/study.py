@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The three experiments in all setups: their errors, what is claimed of them, and the figure."""
+"""The three experiments in all setups: their errors, claims, and the figure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _STEADY_AFTER = 0.1  # from the first touch on [s]
 # The bar in the law's checks [m/s, rad/s]: fast enough for terms that grow with velocities.
 _FAST = np.array([0.5, 0.5, 2.0])
 
-#: What the figures are, in the order in which they are printed.
+#: Figures in the order of printing.
 UNITS = {
     "x rms": "mm",
     "x max": "mm",
@@ -81,18 +81,18 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of one experiment by the names of `UNITS`; hardly any if the bar was lost.
+    """Errors of one experiment by the names of `UNITS`; few if the bar was lost.
 
     Attributes:
         values: The figures.
-        lost: Whether the arms let the bar go astray.
+        lost: Whether the arms lost the bar.
     """
 
     values: dict[str, float]
     lost: bool
 
     def __getitem__(self, name: str) -> float:
-        """Return a figure; not a number if there is none."""
+        """Return a figure; NaN if it is missing."""
         return self.values.get(name, float("nan"))
 
     def as_json(self) -> dict[str, object]:
@@ -104,15 +104,15 @@ class Errors:
 def errors_of(number: int, record: Record) -> Errors:
     """Return the errors of an experiment by its number.
 
-    Rms errors of forces leave 50 ms after each step of what is wanted of them out. In experiment 3
-    y counts while the bar is free, and the contact force from 0.1 s after the first touch on.
+    Rms errors of forces exclude 50 ms after each step of the desired force. In experiment 3 y
+    counts while the bar is free, and the contact force from 0.1 s after the first touch.
     """
     if record.lost:
         rises = float(np.count_nonzero(_rises(record.fine_press > 0.0)))
         return Errors({"lost after": float(record.time[-1]), "contacts": rises}, True)
     time = record.time
     e = (record.r - record.r_wanted) * 1e3
-    # A sample is that at the end of its period.
+    # A sample is at the end of its period.
     steps = [(time > step + 1e-9) & (time <= step + _AFTER_STEP) for step in STEPS]
     far = ~np.logical_or.reduce(steps)
     found = {"x rms": _rms(e[:, 0]), "x max": _largest(e[:, 0])}
@@ -173,7 +173,7 @@ def _largest(values: Array) -> float:
 
 
 def _lasting(time: Array, error: Array) -> float:
-    """Return how long [s] an error is above what counts as gone, from the first time on."""
+    """Return the time [s] until an error stays below its limit."""
     above = np.flatnonzero(~(np.abs(error) <= _GONE))
     period = DURATION if len(time) < 2 else time[1] - time[0]
     return float(time[above[-1]] - time[0] + period) if len(above) else 0.0
@@ -184,7 +184,7 @@ _CLEAR = 0.5  # least force that is wanted on the wall [N]
 
 @dataclass(frozen=True)
 class ExperimentRun:
-    """One experiment: what it was run with, its errors, and how it was warned of."""
+    """One experiment: its setup, errors, and warnings."""
 
     setup: Setup
     errors: Errors
@@ -193,7 +193,7 @@ class ExperimentRun:
 
 _WALL_1, _FREE = "experiment 1", "experiment 2"
 _SOFT, _HARD = "experiment 3, wall of 1e4 N/m", "experiment 3, wall of 1e5 N/m, no delay"
-#: What the worst of the runs may have, by experiment and what they are held to.
+#: Limits of the worst run, by experiment and class of thresholds.
 THRESHOLDS: dict[tuple[int, str], tuple[str, dict[str, float]]] = {
     (1, PERFECT): (
         f"{_WALL_1}, perfect model",
@@ -315,7 +315,7 @@ def checks(runs: Sequence[ExperimentRun]) -> tuple[Check, ...]:
         those = [
             run.errors
             for run in runs
-            # The literal law is held to no thresholds on elastic walls: it bounces.
+            # The literal law has no thresholds on elastic walls: it bounces.
             if (run.setup.number, run.setup.thresholds) == (number, thresholds)
             and not (number == 3 and run.setup.law == "literal")
         ]
@@ -329,10 +329,9 @@ def checks(runs: Sequence[ExperimentRun]) -> tuple[Check, ...]:
 def law_checks(states: int) -> list[Check]:
     """Return checks of the law at the instant, on the plant, in motion faster than any experiment.
 
-    (38) to (40) say that coordinates accelerate at u1 and that forces are u2 and u3. What happens
-    under the law's torques is what the plant's equations say, which are written by hand. They and
-    the law have inverse kinematics in common, so that its angles are checked with the linkages'
-    own poses.
+    By (38) to (40) coordinates accelerate at u1 and forces are u2 and u3. The effect of the law's
+    torques comes from the plant's equations, which are written by hand. They share the inverse
+    kinematics with the law, so that its angles are checked with the linkages' own poses.
     """
     rng = np.random.default_rng(0)
     true, wall = Inertias.of_paper(), 0.17
@@ -351,7 +350,7 @@ def law_checks(states: int) -> list[Check]:
         u1, u2 = 5.0 * rng.uniform(-1.0, 1.0, len(rows)), rng.uniform(0.5, 1.0, 3 - len(rows))
         u3 = rng.uniform(0.5, 1.0, 1)
         terms = terms_at(hand, r, rd)
-        # Out of the plane the arms can do nothing.
+        # The arms cannot act out of the plane.
         u1_all = np.concatenate([u1, np.zeros(3)])
         law = hybrid_torque(terms, hand.distribution, u1_all, u2, u3)
         motion = bar_motion(arms, what, [*r], [*rd], [*law.torque], wall, 0.0, press)
@@ -382,7 +381,7 @@ def _no_wall(depth: Scalar, rate: Scalar) -> Scalar:
 
 
 def _off_pins(hand: Hand, r: Array, rd: Array) -> tuple[float, float]:
-    """Return how far tips are from the pins and linkages open [m], and how fast that grows."""
+    """Return the closure error of pins and linkages [m], and its rate."""
     robot, h = Robot(hand.system.arms), 1e-6
     (q, qd), off = hand.joint_positions(r, rd), []
     for step in (-h, 0.0, h):
@@ -416,7 +415,7 @@ def _warnings(runs: Sequence[ExperimentRun]) -> list[Check]:
 
 def _worst(what: str, errors: Sequence[Errors], name: str, limit: float) -> Check:
     unit = f" [{UNITS[name]}]" if UNITS[name] else ""
-    # NumPy's maximum is not a number if one is none, as after a run that lost the bar.
+    # NumPy's maximum is NaN if one value is, as after a run that lost the bar.
     return Check(f"{what}, {name}{unit}", float(np.max([each[name] for each in errors])), limit)
 
 
@@ -439,7 +438,7 @@ def run(quick: bool, tell: Tell, law: str | None = None) -> StudyOutcome:
         name = f"experiment {setup.number}, {setup.law} law, {setup.name}"
         tell(number / len(setups), name)
         with warnings.catch_warnings():
-            # Arms that lose the bar leave numbers behind that are none.
+            # Arms that lose the bar give NaN.
             warnings.simplefilter("ignore", RuntimeWarning)
             record = experiment(setup)
         errors = errors_of(setup.number, record)
@@ -483,7 +482,7 @@ def _draw(figure: Any, drawn: dict[tuple[int, str, str], Record], law: str) -> N
             panels[4].plot(record.time, record.squeeze, color=color)
         record = drawn[number, _DRAWN[number][0], law]
         wanted = {"color": INK, "ls": (0, (4, 3)), "lw": 1.0}
-        # On the wall y is not what is controlled.
+        # On the wall y is not controlled.
         free = ~record.pressing if number == 3 else np.ones(len(record.time), dtype=bool)
         path = np.where(free, 1e3 * record.r_wanted[:, at], np.nan)
         panels[0].plot(record.time, path, **wanted)
@@ -506,7 +505,7 @@ def _draw(figure: Any, drawn: dict[tuple[int, str, str], Record], law: str) -> N
 
 
 def _explain(panel: Any) -> None:
-    """Fill the panel in which experiment 2 has no contact force with what the lines are."""
+    """Fill the panel without a contact force, in experiment 2, with the legend."""
     panel.axis("off")
     cases = "\n".join(
         f"{n}: {wrong.removeprefix('1e4 N/m, ')}" for n, (_, wrong) in _DRAWN.items()

@@ -1,9 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The three experiments: paths, forces (Table 2) and gains, and what stands for what is unsaid.
+"""The three experiments: paths, forces (Table 2), gains, and assumptions.
 
-Said are distances, times, gains, forces and the speed of impact. Not said are where robots, pins
-and contact point are, where the bar begins, how long it accelerates, and where the wall is.
+The paper states distances, times, gains, forces and the speed of impact. It does not state the
+positions of robots, pins, contact point and wall, the start of the bar, and the time of its
+acceleration.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _IMPACT = 0.068  # speed at which the wall is met [m/s]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted at one instant: x, y, phi, their rates and accelerations, and the forces."""
+    """Desired state at one instant: x, y, phi, their rates and accelerations, and the forces."""
 
     r: Array
     rd: Array
@@ -43,9 +44,9 @@ class BarTask:
 
     Attributes:
         number: 1, along a wall; 2, free; 3, free, onto a wall, along it, and off again.
-        wall: Where the wall is, y [m]; None without one.
-        meeting: When the tip meets the wall [s].
-        leaving: When it is to leave it [s].
+        wall: Position of the wall, y [m]; None without one.
+        meeting: Time at which the tip meets the wall [s].
+        leaving: Time at which it must leave it [s].
     """
 
     number: int
@@ -54,7 +55,7 @@ class BarTask:
     leaving: float
 
     def wanted(self, time: float) -> Wanted:
-        """Return what is wanted; before 0 and after the end, the bar is at rest."""
+        """Return the desired state; before 0 and after the end, the bar is at rest."""
         t = min(max(time, 0.0), DURATION)
         x = _move(t, DURATION, _ALONG)
         y = np.zeros(3)
@@ -64,7 +65,7 @@ class BarTask:
             y[0] += _ACROSS if t >= half else 0.0
         r, rd, rdd = (np.array([a, b, 0.0]) for a, b in zip(x, y, strict=True))
         r[:2] += _START
-        # A sample belongs to the interval that it is in, whatever its time was rounded to.
+        # A sample belongs to its interval, independently of rounding of its time.
         segment = int(np.searchsorted(STEPS, t + 0.1 * PERIOD))
         return Wanted(r, rd, rdd, _PRESS[segment], _SQUEEZE[segment])
 
@@ -75,7 +76,7 @@ def task(number: int) -> BarTask:
         return BarTask(1, _START[1] + TIP, 0.0, np.inf)
     if number == 2:
         return BarTask(2, None, np.inf, 0.0)
-    # Where the bar has the speed of impact while it accelerates, and again as it returns.
+    # Position at which the bar has the speed of impact while it accelerates, and as it returns.
     free = BarTask(3, None, 0.0, 0.0)
     low, high = 0.0, DURATION / 6
     for _ in range(60):

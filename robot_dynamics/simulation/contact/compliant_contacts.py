@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compliant contacts in time steps: their rows in the contact problem, and their patches.
 
-No step resolves K above 1 / (h^2 W), W being what a unit of impulse changes the rate by. Springs
-are as stiff as that at most, as of when they begin to touch, with dampers in proportion to the
-critical one. A damper stops what comes in a step at most, and bears what the last step bore.
+No step resolves K above 1 / (h^2 W), with W the change of the rate by a unit of impulse. Springs
+are at most that stiff, from their first touch on, with dampers in proportion to the critical one.
+A damper can at most stop a body in a step, and carry the impulse of the last step.
 
-The book's surface is at rest. Where it belongs to a link that moves, x is kept in the link's
-coordinates and turns with it; where its normal turns against the link, along what is curved, x
-turns with the normal and keeps its length.
+The book's surface is at rest. If it belongs to a moving link, x is kept in the link's coordinates
+and turns with it. If its normal turns relative to the link, along a curved surface, x turns with
+the normal and keeps its length.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from robot_dynamics.contact.solver import ContactProblem
 from robot_dynamics.simulation.contact.contact_arrays import Attempt, ContactLaws, Rows, StepState
 from robot_dynamics.simulation.contact.terms import StepTerms
 
-# Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
-# of a face that tilts a little in its springs would else push against one another without bound.
+# Compliance of elastic contacts along the face, as a share of the mobility over a step. Corners of
+# a face that tilts slightly in its springs would otherwise push against one another without bound.
 _SHEAR = 1e-3
-# Impulses meet the laws of springs but for this part of the largest one, or are found where these
-# were linearised, but for this part of the velocity.
+# Tolerance of the laws of springs, as a share of the largest impulse; or of the velocity at which
+# they were linearised.
 _EXACT = 1e-12
 _ROUNDING = 1e-13
 # Slopes of those laws, over h^2 K, which is four times that of a spring that is pressed all along:
@@ -43,8 +43,8 @@ def give_way(
 ) -> None:  # fmt: skip
     """Write the rows of soft contacts, u + (P - start) / slope = 0 where they push, and `shear`.
 
-    Where rows turn, velocities at the end of the last step and at the start of this one are as far
-    off, on either side of what is true between the steps.
+    If rows turn, the velocities at the end of the last step and at the start of this one have
+    equal, opposite errors.
     """
     h = trial.h[0]
     before, J, pressed, used = terms.before, terms.J, state.pressed, state.used
@@ -86,7 +86,7 @@ def give_way(
                 along += x[g, k] * x[g, k]
             for j in range(3):
                 size += sheared[g, j] * sheared[g, j]
-            # It turns with the normal; by more than 60 degrees that is another place.
+            # It turns with the normal; a turn of more than 60 degrees is another place.
             turn = sqrt(size / along) if 4.0 * along > size else 1.0
             slope = tangential_slope(laws.shear_stiffness[g], laws.shear_damping[g], h)
             for k in range(2):
@@ -119,11 +119,11 @@ def press(
 def follow_laws(
     terms: StepTerms, laws: ContactLaws, rows: Rows, trial: Attempt, problem: ContactProblem
 ) -> None:
-    """Linearise laws of elastic contacts anew where a step ends, if impulses P miss them there.
+    """Linearise laws of elastic contacts again at the end of a step, if impulses P violate them.
 
-    `missed` says whether they do, and `error`, in parts of the largest, is at least by how much.
-    Contacts stay between velocities known to be too small and too large, unless sought `anew`:
-    impulses shrink as they separate faster, though those of others may say otherwise.
+    `missed` states whether they do; `error` is at least the violation, as a share of the largest.
+    Contacts stay between velocities known to be too small and too large, unless `anew`: impulses
+    decrease with the speed of separation, although those of other contacts may not.
     """
     h = trial.h[0]
     before, elastic, law, after = terms.before, laws.elastic, trial.springs, trial.after
@@ -155,7 +155,7 @@ def follow_laws(
 def move_patches(
     terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt
 ) -> None:
-    """Move patches over a step along with what touches them; see `give_way`."""
+    """Move patches over a step together with the touching bodies; see `give_way`."""
     h = trial.h[0]
     g = 0
     for i in range(len(terms.gaps)):

@@ -22,17 +22,18 @@ from robot_dynamics.simulation.contact.terms import SceneTerms
 
 #: A rigid contact this near [m] is closed.
 CLOSED = 1e-7
-#: One that pushed in the last step may have this distance [m], which curved faces make of a slide.
+#: Largest distance of a contact that pushed in the last step [m]; sliding on curved faces causes
+#: it.
 STILL_CLOSED = 1e-4
-#: Less slip than this [m/s, or scaled spin] is none: of corners that share a load some may be at
-#: the limit of their friction while the face sticks.
+#: Slip below this [m/s, or scaled spin] counts as zero: of corners that share a load some can be
+#: at the limit of friction while the face sticks.
 NO_SLIP = 1e-9
 #: Impacts slower than this [m/s] do not bounce and are not counted.
 SLOW = 1e-3
-#: Beyond this [m/s, rad/s] numbers are no motion any more.
+#: Speed [m/s, rad/s] above which the motion counts as unbounded.
 FASTEST = 1e6
 #: A point deeper than this [m] has come from beside the face or the surface: it is not in contact.
-#: None may be so at the start.
+#: At the start this is an error.
 DEEP = 1e-3
 
 
@@ -44,7 +45,7 @@ class Rows(NamedTuple):
 
 
 class ContactLaws(NamedTuple):
-    """What contacts obey, whatever moves."""
+    """Laws of the contacts, independent of the mechanism."""
 
     friction: Vector  #: mu (c,).
     restitution: Vector  #: e of rigid ones (c,).
@@ -57,8 +58,8 @@ class ContactLaws(NamedTuple):
     shear_damping: Vector  #: D_t of these (e,) [N s/m].
     face: Matrix  #: Half the sizes of faces (c, 2) [m].
     deep: Vector  #: Down to which depth these push if they are rigid (c,) [m].
-    #: Which have a place in the world that they can be brought back to (c,): none that rolls, or
-    #: touches what moves.
+    #: Contacts with a place in the world to which they can return (c,): not those that roll, or
+    #: touch moving bodies.
     stays: Mask
     shown: Indices  #: Which are points of shapes (s,).
 
@@ -73,7 +74,7 @@ def laws_of(terms: SceneTerms) -> ContactLaws:
     faces = [scene.contacts[i].face for i in scene.pushing]
     face, deep = np.full((len(materials), 2), np.inf), np.full(len(materials), DEEP)
     face[: len(faces)] = np.array(faces).reshape(-1, 2)
-    # Points of shapes and of round bodies are within what they touch, however deep they are.
+    # Points of shapes and of round bodies count as touching at any depth.
     round_ = [isinstance(p, PlacedPoint) and p.shape is not None for p in scene.points]
     deep[len(faces) :][terms.seen | np.array(round_, dtype=bool)] = np.inf
     return ContactLaws(
@@ -99,14 +100,14 @@ def laws_of(terms: SceneTerms) -> ContactLaws:
 
 
 def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
-    """Return whether a point that sticks stays where it is in the world."""
+    """Return whether a sticking point stays at its place in the world."""
     if not isinstance(point, PlacedPoint) or point.base != WORLD:
         return False
     return point.radius == 0.0 and point.shape is None
 
 
 class StepState(NamedTuple):
-    """What changes from step to step, and all that the next step depends on."""
+    """Variables from step to step, on which the next step depends."""
 
     q: Vector  #: Positions (nq,).
     v: Vector  #: Velocities (nv,) [m/s, rad/s].
@@ -115,13 +116,13 @@ class StepState(NamedTuple):
     pressed: Mask  #: Which contacts push (c,).
     slipping: Mask  #: Which of these slip (c,).
     impacts: Indices  #: Number of impacts at each contact (c,).
-    #: Where points of shapes were in the last step (s, 3) [m], NaN where there was none.
+    #: Places of points of shapes in the last step (s, 3) [m], NaN without a point.
     near: Matrix
     #: Moments of pads on the object over the last step (p, 2) [N m], about x and y of their
     #: contacts.
     pads: Matrix
-    #: What hinges and lines resisted with over the last step, on the object along what they leave
-    #: (r,) [N m or N].
+    #: Resistance of hinges and lines over the last step, on the object along their freedoms (r,)
+    #: [N m or N].
     resisted: Vector
     rates: Vector  #: Of hinges and lines that resist (r,) [rad/s or m/s].
     gaining: Vector  #: By how much these change (r,) [rad/s^2 or m/s^2].
@@ -137,8 +138,7 @@ class StepState(NamedTuple):
     anchored: Mask  #: Which contacts stick, and have such a place (c,).
     patch: Vector  #: How deep surfaces with a damper still are (c,) [m].
     used: Vector  #: K as steps resolve it, kept while something is stored (c,) [N/m].
-    #: How far surfaces gave way along themselves (e, 3) [m], in the coordinates of the body that
-    #: has them.
+    #: Tangential displacement of surfaces (e, 3) [m], in the coordinates of their bodies.
     sheared: Matrix
     touched: Mask  #: Which contacts pushed since energy was looked at (c,).
     work: Vector  #: Twice the work on each row since the start (m,) [J].
@@ -153,7 +153,7 @@ class StepState(NamedTuple):
     residual: Vector
 
     def clear(self, q: Vector, v: Vector | None, laws: ContactLaws) -> None:
-        """Begin at positions (nq,) and velocities (nv,), at rest by default; nothing pushes."""
+        """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
         there = np.array(q), 0.0 if v is None else np.array(v)
         for array in self:
             array[...] = 0

@@ -53,8 +53,8 @@ class ContactEngine(SceneEngine):
             period up to a quarter of a millisecond.
 
     Raises:
-        ArgumentError: If the control period is no whole number of steps, the object starts within
-            something rigid, or hinges and lines repeat one another there.
+        ArgumentError: If the control period is not a whole number of steps, the object starts
+            inside a rigid surface, or hinges and lines block the same motion.
     """
 
     def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
@@ -193,7 +193,7 @@ class ContactEngine(SceneEngine):
 
 
 def _substeps(settings: PlantSettings, period: float) -> int:
-    """Return how many steps make a period."""
+    """Return the number of steps of a period."""
     if settings.step_s is not None:
         return settings.steps("step_s", period)
     if not period > 0.0:

@@ -1,14 +1,14 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What time steps give or take of the energy of bodies that act on one another, and its return.
+"""Energy error of time steps for interacting bodies, and its correction.
 
-Trees of bodies, with what loops and grasps tie to them, are groups. Groups that pushed one another
-since their energy was looked at are an island: what forces, drives and losses do not explain of
-its energy is the error of its steps, and of no other body's.
+Groups are trees of bodies, joined by loops and grasps. Groups that have pushed one another since
+the last energy balance are an island. The change of its energy that forces, drives and losses do
+not explain is the error of its own steps.
 
-An island that nothing holds to the world keeps its linear momentum, but for what forces gave it,
-in the directions in which all of it is free. There only velocities relative to its centre of mass
-are scaled, so that the result does not depend on the frame of the observer.
+A free island keeps its linear momentum, except for the impulse of forces, in the directions in
+which all of it is free. There only velocities relative to its centre of mass are scaled, so that
+the result does not depend on the frame of the observer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROUNDING = 1e-10  # part of it that is none, where bodies move as one
 
 
 class Balance(NamedTuple):
-    """Energy and momentum of groups, and what islands of them are to keep of their motion."""
+    """Energy and momentum of groups, and the factors of motion of their islands."""
 
     kinetic: Vector  #: Kinetic energy (g,) [J].
     potential: Vector  #: Potential energy, with that of elastic contacts (g,) [J].
@@ -46,12 +46,12 @@ def balance_energy(
     find_energy: Call, find_momentum: Call, terms: StepTerms, state: StepState, laws: ContactLaws,
     rows: Rows, groups: Groups, trial: Attempt, balance: Balance,
 ) -> None:  # fmt: skip
-    """Slow the motion of islands down by what steps and corrections gave since this was done last.
+    """Correct the motion of islands by the energy error of all steps since the last call.
 
-    That is what energy, with that of elastic contacts, grew by beyond the work of drives and of
-    friction where it is elastic. What contacts lose counts, nothing that they seem to give. What
-    was lost otherwise is given back: errors come and go. It is a small part at most, of motion
-    that all but rests: that may not be kept from starting.
+    The error is the growth of energy, including that of elastic contacts, beyond the work of
+    drives and of elastic friction. Losses of contacts count, apparent gains of contacts do not.
+    Other losses are returned, because errors fluctuate. For motion almost at rest the correction
+    is limited to a small part, so that it does not keep it from starting.
 
     `find_energy` writes the energies of groups, `find_momentum` their momentum and `wholes`.
     """
@@ -69,7 +69,7 @@ def balance_energy(
             for g in range(len(kinetic) if one != other else 0):
                 if island[g] == other:
                     island[g] = one
-    # Of each group the work that may be positive, and what contacts lose.
+    # For each group: work that may be positive, and losses of contacts.
     for g in range(len(kinetic)):
         sums[g, 0] = totals[g, 0] + totals[g, 1] + totals[g, 2]
         for k in range(1, 4):
@@ -80,8 +80,8 @@ def balance_energy(
             sums[of_row[i], 1] += 0.5 * work[i]
         elif (i - holding) % width > 0:
             sums[of_row[i], 0] += 0.5 * work[i]
-    # Of each island: what energy grew by beyond active work, losses, kinetic energy,
-    # and whether it may not get back what it lost.
+    # For each island: growth of energy beyond active work, losses, kinetic energy, and whether
+    # losses must not be returned.
     find_energy()
     for i in range(len(elastic)):
         n = holding + i * width
@@ -109,7 +109,7 @@ def balance_energy(
     common_motion(loose, state, groups, balance)
     for i in range(len(touched)):
         touched[i] = False
-    # The part of its velocities that an island keeps.
+    # Factor of an island's velocities.
     for g in range(len(kinetic)):
         gain = sums[g, 0] - min(sums[g, 1], 0.0)
         sums[g, 0] = 1.0
@@ -146,11 +146,11 @@ def is_loose(groups: Groups, state: StepState) -> bool:
 
 @routine
 def common_motion(loose: bool, state: StepState, groups: Groups, balance: Balance) -> None:
-    """Write velocities of the centres of mass of islands, and what they are to be.
+    """Write velocities of the centres of mass of islands, and their corrected values.
 
-    They are zero in directions in which a group is not free, or something holds it to the world.
-    The kinetic energy in `sums` becomes that relative to the centre of mass, and the gain is
-    reduced by that of the error of momentum.
+    They are zero in directions in which a group is not free. The kinetic energy in `sums` becomes
+    the one relative to the centre of mass, and the gain is reduced by the energy of the momentum
+    error.
     """
     island, sums, common, kept = balance.island, balance.sums, balance.common, balance.kept
     both = zeros(3, 3)
@@ -197,7 +197,8 @@ def common_motion(loose: bool, state: StepState, groups: Groups, balance: Balanc
             error += 0.5 * total * (common[i, k] - kept[i, k]) * (common[i, k] - kept[i, k])
         own = sums[i, 2] - energy
         sums[i, 2] = own if own > _ROUNDING * sums[i, 2] else 0.0
-        # So much is no error of steps, but a force that is in no books, or nothing is known.
+        # Such a large difference is not an error of steps but an unrecorded force, or the momentum
+        # is unknown.
         if not error <= _MOST_OFF * _MOST_OFF * sums[i, 2]:
             for k in range(3):
                 kept[i, k] = common[i, k]

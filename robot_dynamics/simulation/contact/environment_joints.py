@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What holds the object in the world both ways: hinges and lines, as loop joints.
+"""Hinges and lines, which hold the object in both directions, as loop joints.
 
 A hinge leaves the rotation about the z axis of its frame, a line keeps a point of the object on
-that axis. Neither has play or springs. What they leave may be resisted by friction and damping:
-the turn about a hinge, the way of the point along a line.
+that axis. Neither has play or springs. Friction and damping can resist their freedoms: the
+rotation about a hinge, the motion of the point along a line.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import WORLD, LoopJoint, transform_of
 from robot_dynamics.model.joints import JointType, PointOnLine, Revolute, reverse
 
-# Of each kind the joint from the world to the object, and what it exerts on the object for each of
-# its multipliers: component of a wrench in the frame's axes, angular first, and sign. A reversed
-# joint counts forces on what carries it.
+# For each kind the joint from the world to the object, and for each of its multipliers the
+# component of the wrench on the object, in the frame's axes, angular first, and the sign. The
+# forces of a reversed joint act on its carrier.
 _JOINTS: dict[str, tuple[JointType, tuple[int, ...], float]] = {
     "hinge": (reverse(Revolute()), (0, 1, 3, 4, 5), -1.0),
     "line": (PointOnLine(), (3, 4), 1.0),
 }
 
-# Coulomb friction comes up to what it is over this rate [rad/s, m/s].
+# Rate at which Coulomb friction reaches its value [rad/s, m/s].
 _CREEP = 1e-3
 _FREE = {"hinge": 2, "line": 5}  # what is resisted: a component of a twist in the frame's axes
 _A_POSE = 1e-6  # by which products of the axes of a pose may be off, as in model files
-# What an environment joint blocks besides the others, in parts of what is blocked most (1 m as 1
-# rad): less than this the plant, which shifts squares by 1e-10, does not tell from nothing.
+# Least independent part of a joint's blocked motion, as a share of the largest (1 m as 1 rad): the
+# plant, which shifts squares by 1e-10, does not distinguish less from zero.
 _OWN = 1e-5
 
 
@@ -91,7 +91,7 @@ class EnvironmentJoint:
         return self.friction > 0.0 or self.damping > 0.0
 
     def drag(self, rate: float) -> float:
-        """Return what it resists with, over the rate [rad/s, m/s] of what it leaves."""
+        """Return its resistance over the rate [rad/s, m/s] of its freedom."""
         return self.damping + self.friction / float(np.hypot(rate, _CREEP))
 
     @property
@@ -101,12 +101,12 @@ class EnvironmentJoint:
 
     @property
     def components(self) -> tuple[int, ...]:
-        """What it exerts (r,): components of a wrench in the frame's axes, angular first."""
+        """Components of its wrench on the object in the frame's axes, angular first (r,)."""
         return _JOINTS[self.kind][1]
 
     @property
     def rows(self) -> int:
-        """How many motions it blocks."""
+        """Number of blocked motions."""
         return len(self.components)
 
     def loop(self, body: int) -> LoopJoint:
@@ -116,10 +116,10 @@ class EnvironmentJoint:
         return LoopJoint(self.name, kind, WORLD, body, *ends)
 
     def wrench(self, multipliers: Array) -> Array:
-        """Return what it exerts on the object (6,), about the part's origin, in the frame's axes.
+        """Return its wrench on the object (6,), about the part's origin, in the frame's axes.
 
         Args:
-            multipliers: Of its loop joint (r,) [N m, N].
+            multipliers: Multipliers of its loop joint (r,) [N m, N].
         """
         wrench = np.zeros(6)
         wrench[list(self.components)] = _JOINTS[self.kind][2] * multipliers
@@ -127,11 +127,11 @@ class EnvironmentJoint:
 
 
 def require_independent(environment_joints: Sequence[EnvironmentJoint], held: Array) -> None:
-    """Refuse environment joints that repeat one another: what each bears would be anything.
+    """Refuse environment joints that block the same motion: their forces would be undetermined.
 
     Args:
-        environment_joints: On which the object is.
-        held: Its pose (4, 4).
+        environment_joints: Hinges and lines that hold the object.
+        held: Pose of the object (4, 4).
 
     Raises:
         ArgumentError: If one blocks a motion that is blocked already, with the names.

@@ -1,8 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Groups: trees of bodies, with what loops and grasps tie to them.
+"""Groups: trees of bodies, joined by loops and grasps.
 
-They act on one another whatever touches, and those that push one another do so for a while.
+Bodies of a group act on one another without contacts; groups that push one another form islands.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Groups(NamedTuple):
     of_velocity: Indices  #: Of each velocity (nv,).
     of_row: Indices  #: Of each row of contacts and of what holds (b + w c,), one of them.
     joins: Table  #: Contacts that join two groups if they push, and these (n, 3).
-    #: Whose losses are all in the books (g,): they have no loop joints that resist.
+    #: Groups whose losses are all recorded (g,): they have no resisting loop joints.
     lossless: Mask
     free: Tensor  #: Projections onto the directions in which each may move as a whole (g, 3, 3).
     mass: Vector  #: Of each (g,).
@@ -74,7 +74,7 @@ def groups_of(
         if loop.damped or any(loop.of_each_freedom(loop.friction)):
             end = loop.predecessor if loop.successor == WORLD else loop.successor
             lossless[of_body[end]] = False
-    # Velocities that move trees as a whole, and what holds these to the world.
+    # Velocities that move trees as a whole, and their connections to the world.
     free, roots = np.array([np.eye(3)] * n), dict[int, tuple[int, Sequence[float]]]()
     for i, (body, own) in enumerate(zip(model.bodies, model.v_slices, strict=True)):
         if body.parent == WORLD:
@@ -127,6 +127,6 @@ def _translations(
 
 
 def _of_both(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the projection onto directions of both, none where these are askew."""
+    """Return the projection onto common directions; zero for skew ones."""
     both = one @ other
     return both if np.allclose(both, both.T, atol=1e-9) else np.zeros((3, 3))

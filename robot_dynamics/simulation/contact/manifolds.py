@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where solids touch at some positions, by MuJoCo's collision detection.
+"""Contact points of solids at some positions, by MuJoCo's collision detection.
 
-Each contact has as many slots as it may have points. A point stays in the slot that it had, so
-that its force can go on from that of the step before: of the points of a contact each takes the
-slot whose last place is nearest. A slot without a point is infinitely far away.
+Each contact has as many slots as its largest number of points. A point stays in its slot, so that
+its force can start from the last step: each point takes the slot whose last place is nearest. A
+slot without a point has an infinite gap.
 
 Solids that could pass through each other within a step make it shorter: conservative advancement.
 """
@@ -32,7 +32,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model, pose, pose_of
 from robot_dynamics.wording import distance
 
-#: Points farther apart than this [m] are not looked for.
+#: Largest gap of points that are searched for [m].
 MARGIN = 0.01
 _FASTER = 1.1  # solids may get faster by this factor within a step, as by turning
 _LEAST = 1e-3  # part of a step that is left of it at least
@@ -61,12 +61,12 @@ class Manifolds:
 
     Attributes:
         count: Number of slots.
-        seen: What was found last (n, 7).
-        length: Of the step that it was found for [s].
+        seen: Last result (n, 7).
+        length: Length of its step [s].
 
     Args:
         model: The mechanism.
-        contacts: What may touch.
+        contacts: Possible contacts.
         held: Bodies that do not coast, see `Model.coast`.
 
     Raises:
@@ -108,11 +108,11 @@ class Manifolds:
         self._found, self._sides = np.zeros(1, np.int64), np.zeros(most, np.int64)
         self._gaps, self._places = np.zeros(most), np.zeros((most, 3))
         self._axes = np.zeros((most, 9))
-        # How far surfaces are from the middles of solids, and what of that turning moves.
+        # Distance of surfaces from the middles of solids, and the part of it that rotation moves.
         planes, balls = (np.array([s.kind == k for s in solids]) for k in ("plane", "sphere"))
         around = np.where(planes, _NOWHERE, self._model.geom_rbound).reshape(-1, 2)
         turning = np.where(balls, 0.0, around.ravel()).reshape(-1, 2)
-        # Half the thickness of both may be gone unseen.
+        # Half the thickness of both can be passed unnoticed.
         sizes = self._model.geom_size
         half = np.where(planes, _NOWHERE, np.where(sizes > 0.0, sizes, _NOWHERE).min(axis=1))
         self._ways = np.minimum(half.reshape(-1, 2).sum(axis=1), 2.0 * MARGIN)
@@ -122,7 +122,8 @@ class Manifolds:
             around.sum(axis=1), turning.min(axis=1), turning.argmin(axis=1), self._ways,
             self._speeds,
         )  # fmt: skip
-        # Several points of cylinders and hulls may leave out the nearest, which is found alone.
+        # Several points of cylinders and hulls can omit the nearest one, which is found
+        # separately.
         self._alone = [i for i, one in enumerate(contacts) if _may_miss(one)]
         if self._alone:
             text = _document(contacts, self._alone)
@@ -143,16 +144,16 @@ class Manifolds:
         )  # fmt: skip
 
     def __call__(self, q: Array, v: Array, h: float, last: Array) -> Array:
-        """Return gap, place and normal of each slot (n, 7), gaps infinite where there is no point.
+        """Return gap, place and normal of each slot (n, 7), with infinite gaps without a point.
 
-        The array is written anew by the next call. The step is made shorter where solids might
-        pass through each other in it.
+        The next call overwrites the array. The step is shortened if solids might pass through each
+        other in it.
 
         Args:
             q: Positions (nq,).
             v: Velocities (nv,).
             h: Length of the step [s].
-            last: Where points were in the step before (n, 3) [m], NaN where there was none.
+            last: Places of points in the last step (n, 3) [m], NaN without a point.
         """
         self._q[:], self._v[:], self._h[()], self.length = q, v, h, h
         if self._find_fast():
@@ -204,12 +205,12 @@ class Manifolds:
         self._place()
 
     def _part_boxes(self, pair: int, first: int, by_faces: float) -> None:
-        """Put the nearest points of two boxes in the place of those of their faces, if nearer.
+        """Replace the points of two boxes' faces by the nearest points, if these are nearer.
 
         Args:
-            pair: Which pair.
-            first: Its first point among those that were found, -1 if there is none.
-            by_faces: The least gap of these.
+            pair: The pair.
+            first: Index of its first point, -1 without one.
+            by_faces: Least gap of its points.
         """
         one, other = 2 * pair, 2 * pair + 1
         gap = self._distance(self._model, self._data, one, other, MARGIN, self._ends)
@@ -240,9 +241,9 @@ class Manifolds:
             self._gaps[first], self._places[first], self._axes[first, :3] = gap, place, n
 
     def _placing(self, model: Model) -> Any:
-        """Return compiled `(q, v, h) -> (k, 3, 6)`: where bodies are in mid-step, and their rates.
+        """Return compiled `(q, v, h) -> (k, 3, 6)`: poses of bodies in mid-step, and their rates.
 
-        Rotation, place, angular velocity and that of what is at the origin, in the world.
+        Rotation, place, angular velocity and velocity of the point at the origin, in the world.
         """
 
         def run(q: Any, v: Any, h: Any, _: Any) -> dict[str, Any]:
@@ -321,7 +322,7 @@ def boxes_apart(
     boxes: Indices, places: Matrix, reach: Vector, found: Indices, sides: Indices, gaps: Vector,
     apart: Indices, firsts: Indices, least: Vector,
 ) -> int:  # fmt: skip
-    """Write which pairs of boxes may be near and do not touch; return how many.
+    """Write the pairs of boxes that may be near and do not touch; return their number.
 
     With them the first point of each, -1 if there is none, and the least gap of its points.
     """
@@ -350,7 +351,7 @@ def take_points(
     found: Indices, sides: Indices, gaps: Vector, places: Matrix, axes: Matrix, last: Matrix,
     slots: Indices, rooms: Indices, seen: Matrix,
 ) -> None:  # fmt: skip
-    """Write gap, place and normal of each slot: of what is found, the point that was next to it.
+    """Write gap, place and normal of each slot, from the nearest point found.
 
     Points of a pair follow on each other. `sides` are their first solids.
     """
@@ -374,7 +375,7 @@ def take_points(
                 for j in range(start, end):
                     if gaps[j] < gaps[i] or (gaps[j] == gaps[i] and j < i):
                         deeper += 1
-                # One that is nowhere has a place and a normal of an older call.
+                # A slot without a point keeps place and normal of an older call.
                 if deeper < room and sides[i] >= 0 and gaps[i] < _NOWHERE:
                     for s in range(first, first + room):
                         if seen[s, 0] == _NOWHERE:
@@ -405,7 +406,7 @@ def _may_miss(contact: ShapeContact) -> bool:
 
 
 def _document(contacts: Sequence[ShapeContact], alone: Sequence[int] | None = None) -> str:
-    """Return the solids of all pairs as a MuJoCo model; nothing else collides.
+    """Return the solids of all pairs as a MuJoCo model, in which only these collide.
 
     Or of some pairs that have one point each.
     """

@@ -24,9 +24,10 @@ from robot_dynamics.simulation.contact.contact_arrays import (
 from robot_dynamics.simulation.contact.groups import Groups
 from robot_dynamics.simulation.contact.terms import StepTerms
 
-#: A step is divided where it would end this far [m, rad] from where its bias forces were taken.
+#: Distance [m, rad] of a step's end from the state of its bias forces at which the step is
+#: divided.
 ASTRAY = 1e-4
-# Accelerations [m/s^2, rad/s^2] that curved surfaces may begin to ask for in one step.
+# Accelerations [m/s^2, rad/s^2] that curved surfaces can begin to require in one step.
 _BEND = 10.0
 _TINY = 1e-300
 _SPRING_PASSES = 60  # of the problem at most, for laws of springs that are not linear
@@ -37,7 +38,7 @@ _INFINITE, _NOWHERE = float("inf"), float("nan")
 
 @routine
 def nothing() -> None:
-    """Do nothing, where steps have no such part."""
+    """Do nothing, for steps without this part."""
 
 
 @routine
@@ -58,9 +59,9 @@ def attempt_step(
     rub: Call, terms: Call, begin: Call, give_way: Call, solve: Call, end: Call, follow_laws: Call,
     trial: Attempt,
 ) -> None:  # fmt: skip
-    """Find what a step would do: impulses, and velocities at its end, that meet the laws.
+    """Find impulses, and velocities at the end of a step, that satisfy the laws.
 
-    Those of springs by Newton's method, within bounds where it comes to swing.
+    Laws of springs are solved by Newton's method, within bounds if it oscillates.
     """
     rub()
     terms()
@@ -79,7 +80,7 @@ def attempt_step(
 def ordinary_steps(attempt: Call, accept: Call, trial: Attempt) -> int:
     """Take steps until one needs to be shorter, or something arrives or closes in it.
 
-    Return how many were taken.
+    Return their number.
     """
     for step in range(trial.most[0]):
         trial.h[0], trial.smooth[0] = trial.whole[0], True
@@ -160,8 +161,9 @@ def begin_step(
         if touching[i]:
             n = holding + i * width
             bend = _BEND * h
-            # What separates may come back, and is stopped then: to stop it here gives energy.
-            # By how much rows turn in half a step: as in the last one, or seen after an impact.
+            # A separating contact may return, and is stopped then: to stop it here would add
+            # energy. By how much rows turn in half a step: as in the last one, or seen after an
+            # impact.
             turned = rate - leaving[n] if fresh[0] else leaving[n]
             offset[n] = max(rate, -2.0 * abs(turned) - bend if pressed[i] else 0.0)
             slip, across = 0.0, 0.0
@@ -178,9 +180,9 @@ def begin_step(
             for k in range(n + 1, n + width):
                 offset[k] = part * before[k]
                 if pressed[i] and state.slipping[i] and part == 0.0:
-                    # What stops does so between steps: rows are as far off on either side.
+                    # A contact stops between steps: rows have equal errors on either side.
                     offset[k] = 0.5 * (before[k] - leaving[k])
-            # The normal and the tangents each by themselves: a slip that changes hides the former.
+            # Normal and tangents separately: a changing slip hides the normal.
             for side in range(2):
                 first, behind = n + side, n + 1 + side * (width - 1)
                 power, swings = 0.0, 0.0
@@ -190,7 +192,7 @@ def begin_step(
                 if pressed[i] and power < 0.0 and swings < 0.0:
                     for k in range(first, behind):
                         offset[k] = 0.5 * (offset[k] + h * bending[k])
-            # What rests stops at once, and its impulses are those of the step before.
+            # Resting contacts stop at once, with the impulses of the last step.
             for k in range(n, n + width):
                 if abs(offset[k]) < NO_SLIP:
                     offset[k] = 0.0
@@ -242,7 +244,7 @@ def take_step(
     terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, groups: Groups,
     trial: Attempt, problem: ContactProblem,
 ) -> None:  # fmt: skip
-    """Enter a step into the books, and change what the next step depends on."""
+    """Record a step, and update the state for the next step."""
     h = trial.h[0]
     v, before, totals, pressed = terms.start, terms.before, state.totals, state.pressed
     slipping, of_velocity, joins = state.slipping, groups.of_velocity, groups.joins

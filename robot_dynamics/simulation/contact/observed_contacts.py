@@ -20,7 +20,7 @@ class ObservedContacts:
         layout: Terms of the scene.
         q: Positions (nq,).
         v: Velocities (nv,).
-        pads: Moments of the pads on the object (p, 2) [N m]; none by default.
+        pads: Moments of the pads on the object (p, 2) [N m]; zero by default.
     """
 
     def __init__(self, layout: SceneTerms, q: Array, v: Array, pads: Array | None = None) -> None:

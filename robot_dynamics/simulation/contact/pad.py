@@ -1,15 +1,15 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The pad of a soft finger: a flat elastic rectangle whose moment grows as it tips.
+"""Pad of a soft finger: a flat elastic rectangle whose moment grows with its tilt.
 
 A foundation of springs (Winkler's) that is pressed by a force f and tilted by an angle t about one
 of its axes turns back with a moment. With the half length b across that axis and the stiffness k
-of the whole pad, s = k b t / f is the tilt in parts of the one at which an edge lifts off, and
+of the whole pad, s = k b t / f is the tilt over the tilt at which an edge lifts off, and
 
     M = f b s / 3                        while the whole pad touches, s <= 1,
     M = f b (1 - 2 / (3 sqrt(s)))        beyond, a triangle of pressure at the other edge.
 
-It never exceeds f b, all of the force at the edge. Both axes are taken apart.
+It never exceeds f b, with all of the force at the edge. Both axes are treated separately.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Pad:
             axis: The finger's z axis in the contact's frame (3,).
             rate: Angular velocity of the finger relative to the object, x and y there (2,)
                 [rad/s].
-            force: The normal force [N]; none without contact.
+            force: Normal force [N]; zero without contact.
         """
         tilts = (-axis[1], axis[0])  # sines of the tilt about x and y
         return [

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Positions go back to where what holds, is pressed or sticks is closed, by small motions."""
+"""Correction of positions that closes contacts that hold, are pressed or stick."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 
 
 class Correction(NamedTuple):
-    """What positions are corrected by."""
+    """Correction of positions."""
 
     error: Vector  #: What rows are open by (m,) [m or rad].
     part: Mask  #: Which rows take part (m,).
@@ -40,11 +40,11 @@ class Correction(NamedTuple):
 
 
 class PositionCorrection:
-    """Closes what is open, of the records of a step.
+    """Closes open contacts of a step.
 
     Attributes:
-        record: What it finds.
-        look: Finds what is open at the end of the step that was tried.
+        record: Its result.
+        look: Finds open contacts at the end of the tried step.
     """
 
     def __init__(
@@ -64,10 +64,11 @@ class PositionCorrection:
         self._closing_motion = closing_motion.bind(here, record)
 
     def close(self, *, known: bool) -> float:
-        """Move positions to where nothing is open; return the size of the motion [m or rad].
+        """Move positions to closed contacts; return the size of the motion [m or rad].
 
         Args:
-            known: Whether `look` was just called: nothing is evaluated then where all is closed.
+            known: Whether `look` has just been called: then there is no evaluation if all are
+                closed.
         """
         record, q = self.record, self._state.q
         if known and record.open[0] <= _CLOSE_ENOUGH:
@@ -78,12 +79,12 @@ class PositionCorrection:
             return 0.0
         large = size > _LARGE_CORRECTION
         if large:
-            # Contacts that nearly depend on one another ask for large motions for little.
+            # Nearly dependent contacts need large motions for small errors.
             record.shift[0] = _WEAK_SHIFT
             size = self._closing_motion()
         q[:] = self._layout.move(q, record.move)
         if large and self._holding:
-            # What holds is closed whatever contacts want.
+            # Holding rows are closed with priority over contacts.
             record.everything[0], record.shift[0] = False, _SHIFT
             try:
                 self._find()
@@ -91,7 +92,7 @@ class PositionCorrection:
                 record.everything[0] = True
             q[:] = self._layout.move(q, record.move)
         if self._trial.fastest[0] <= SLOW and record.open[0] < _LITTLE and self._rises(before):
-            # What lies is not lifted: it has no motion to take the energy from.
+            # A body at rest is not lifted: it has no motion from which to take the energy.
             q[:] = before
             return 0.0
         return float(size)
@@ -106,7 +107,7 @@ class PositionCorrection:
         return now > then
 
     def _find(self) -> float:
-        """Find the motion that closes what is open at the present positions; return its size."""
+        """Find the motion that closes contacts at the current positions; return its size."""
         state = self._state
         self._layout.look(state.q, state.v, 0.0, state.near)
         self._terms_here()
@@ -119,10 +120,10 @@ def open_by(
     h: Vector, terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
     correction: Correction,
 ) -> None:  # fmt: skip
-    """Write what rows are open by at the end of a step, which rows, and the largest.
+    """Write the gaps of rows at the end of a step, the rows, and the largest gap.
 
-    Of what holds or, of `everything`, of contacts that push or stick as well. What they are open
-    by in the middle, where the terms are, is as large at most.
+    They are holding rows and, with `everything`, contacts that push or stick. Gaps in the middle
+    of the step, where the terms are, are at most as large.
     """
     gap, error, takes_part = terms.gaps, correction.error, correction.part
     b, largest = len(terms.error), 0.0

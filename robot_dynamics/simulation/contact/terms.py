@@ -1,21 +1,21 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The terms of one step of a scene with contacts, compiled: one program a scene.
+"""Compiled terms of one step of a scene with contacts: one program for each scene.
 
-All are those of the middle of the step, where its velocity at the start would lead (Moreau's
-midpoint rule). Friction of joints is taken at the step's end, so that no step is too long for it:
+All are at the middle of the step, to which its initial velocity would lead (Moreau's midpoint
+rule). Friction of joints is taken at the step's end, so that no step is too long for it:
 
     (H + h D) (v+ - v) = h (tau - C - H e - D v + tau_p) + J^T P.
 
 v and v+ are velocities at both ends in coordinates of the middle: free bodies coast from one to
-the other, straight on while they turn, and their coordinates have the rates e then. Where a body
-flies, however fast it spins, its momentum is hence exact. Bodies that loops, grasps or links of
-other mechanisms may hold do not coast, as these turn with what they hold: what holds in the mean
-of a step would swing ever more about what bends in it.
+the other, straight on while they turn, and their coordinates have the rates e then. The momentum
+of a flying body is therefore exact at any spin. Bodies that loops, grasps or links of other
+mechanisms can hold do not coast, because these turn with the held body: constraints in the mean of
+a step would oscillate with growing amplitude.
 
 tau_p are the moments of the pads of soft fingers that tip; see `pad`.
 
-D is diagonal but for hinges and lines that resist, of which it has g^T d g, their rate being g v.
+D is diagonal except for resisting hinges and lines, with g^T d g for a rate g v.
 
 Rows of J are relative velocities, object less arm, or object less world, in axes of the contact:
 first those of contacts that hold, then for each contact that opens its normal, which separates if
@@ -57,7 +57,7 @@ from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3,
 
 
 class StepTerms(NamedTuple):
-    """What a step needs; b rows hold, c contacts open, with w rows each."""
+    """Terms of a step; b rows hold, c contacts open, with w rows each."""
 
     q: Vector  #: Positions in the middle of the step (nq,).
     start: Vector  #: Velocities at its start, in coordinates of the middle, as all below (nv,).
@@ -67,7 +67,7 @@ class StepTerms(NamedTuple):
     HJ: Matrix  #: Its inverse times J^T, transposed (b + w c, nv).
     before: Vector  #: J start (b + w c,).
     after: Vector  #: J free (b + w c,).
-    #: What the rows that hold are open by (b,); 0 for those blocked in velocity alone.
+    #: Gaps of the rows that hold (b,); 0 for velocity-only rows.
     error: Vector
     #: Where the contacts that open are, relative (c, 3): on the face of the object, or in the
     #: world.
@@ -117,7 +117,7 @@ class SceneTerms:
             self._manifolds = Manifolds(scene.model, scene.shapes, self._held)
         self._found = [] if self._manifolds is None else [self._manifolds.seen]
         self._unseen = np.full((int(self.seen.sum()), 3), np.nan)
-        #: Which bodies act on one another whatever touches.
+        #: Bodies that act on one another without contacts.
         self.groups: Groups
         program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
@@ -183,8 +183,8 @@ class SceneTerms:
         """Return a function without arguments that evaluates the terms on arrays, in place.
 
         Args:
-            given: As of a call; where shapes touch is what `look` found last.
-            out: What it writes.
+            given: Arguments as for a call; contacts of shapes are the last result of `look`.
+            out: Arrays for the terms.
         """
         return self._compiled.bind_arrays(self._block, [*given, *self._found], self._written(out))
 
@@ -212,12 +212,12 @@ class SceneTerms:
         return self(q, v, self._rest, self._rest, self._rest, 0.0, near=near)
 
     def bind_at(self, q: Array, v: Array, out: StepTerms) -> Any:
-        """Return a function that writes what `at` returns of these arrays, like `bind`."""
+        """Return a function that writes the result of `at` for these arrays, like `bind`."""
         rest = [self._rest] * 3
         return self.bind(q, v, *rest, np.zeros(()), *self._none, out=out)
 
     def output(self, **arrays: Array) -> StepTerms:
-        """Return arrays to write terms to, some of them given."""
+        """Return arrays for terms, of which some can be given."""
         return self._new(**arrays)
 
     def _energy(self, q: Any, v: Any, block: Any) -> dict[str, Any]:
@@ -240,7 +240,7 @@ class SceneTerms:
         return {"momentum": [[*p] for p in momentum], "wholes": self._wholes(X0)}
 
     def _wholes(self, X0: Sequence[Transform]) -> list[list[Scalar]]:
-        """Return what of groups moves as a whole, see `StepTerms`, or nothing."""
+        """Return the velocities of groups as a whole, see `StepTerms`; empty without any."""
         if not self.groups.free.any():
             return []
         found: list[list[Scalar]] = [[0.0] * 3 for _ in range(self.scene.model.nv)]
@@ -433,7 +433,7 @@ class _Geometry:
     def pad_moments(
         self, v: Sequence[Scalar], pressed: Sequence[Scalar]
     ) -> tuple[list[list[Scalar]], list[Scalar]]:
-        """Return moments on the object (p, 2), and what they make of the joints (nv,).
+        """Return moments on the object (p, 2), and their joint forces (nv,).
 
         Args:
             v: Velocities (nv,).
@@ -449,7 +449,7 @@ class _Geometry:
         return found, total
 
     def resisted(self, environment_joint: EnvironmentJoint) -> list[Scalar]:
-        """Return the row (nv,) of the rate of what a hinge or a line leaves."""
+        """Return the row (nv,) of the rate of a hinge's or line's freedom."""
         R, _ = _parts(environment_joint.frame)
         _, point = _parts(environment_joint.part)
         place = self._object.r + self._object.E.inverse_times(point)

@@ -56,7 +56,7 @@ from robot_dynamics.simulation.contact.report import ContactMode, ContactReport,
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
 
-# A step that would end elsewhere than foreseen is divided into as many parts at most.
+# Largest number of parts of a step that would end elsewhere than predicted.
 _SHORTEST = 16
 # In a step: what bounces so often does not bounce any more, and what closes beyond the other
 # number closes at the step's end.
@@ -128,7 +128,7 @@ class TimeStepping:
         self._left_of = np.nan  # the step that `left` of the trial is of
         if self._padded.size or self.terms.resisting:
             self._held = self.terms.groups.of_velocity[self.terms.scene.system.object_v][0]
-        # All that such a step takes is compiled.
+        # Compile all functions of such a step.
         self._plain = not self._padded.size and not self.terms.resisting
         self._correction = PositionCorrection(
             self.terms, self._terms, state, self.laws, self._rows, self._trial, self._energy
@@ -137,7 +137,7 @@ class TimeStepping:
         self.start(scene.model.neutral())
 
     def start(self, q: Array, v: Array | None = None) -> None:
-        """Begin at positions (nq,) and velocities (nv,), zero by default; nothing is pressed."""
+        """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
         state, laws, groups = self.state, self.laws, self.terms.groups
         state.clear(q, v, laws)
         self.correction, self.crowded, self._trusted = 0.0, False, np.inf
@@ -277,7 +277,7 @@ class TimeStepping:
         Returns None if the motion grows without bound, see `fastest`.
 
         Args:
-            force: On the joints (nv,), held over the period.
+            force: Joint forces (nv,), held over the period.
             period: The period [s].
             count: Number of its steps.
         """
@@ -286,7 +286,7 @@ class TimeStepping:
         while taken < count:
             # A step that was divided is likely to be followed by another one.
             if self._plain and self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
-                # Where shapes touch is found before each step.
+                # Find contact points of shapes before each step.
                 most = 1 if self.scene.shapes else min(count - taken, _AT_ONCE)
                 trial.most[0] = most
                 if ordinary := self._ordinary_steps():
@@ -314,7 +314,7 @@ class TimeStepping:
         while left > 1e-9 * h:
             length = left
             if left > self._trusted * (1.0 + 1e-9):
-                # Equal parts: in a sliver small errors of velocity would be large forces.
+                # Equal parts: in a very short one small errors of velocity would be large forces.
                 length = left / ceil(left / self._trusted)
             trial.smooth[0] = events == 0
             length, events = self._part(self._attempt(length), h, events)
@@ -335,8 +335,8 @@ class TimeStepping:
             The time that passed [s], and the number of events.
         """
         trial = self._trial
-        # Bias forces are those of a velocity that was foreseen for the middle of the step. By how
-        # far the step ends elsewhere than that would lead tells how right they are.
+        # Bias forces are those of a velocity predicted for the middle of the step. The distance of
+        # the step's end from that prediction shows their error.
         while not trial.astray[0] <= ASTRAY and length > 1.01 * h / _SHORTEST:
             length = self._attempt(0.5 * length)
         self._trusted = 2.0 * length
@@ -478,12 +478,12 @@ class TimeStepping:
         return np.asarray((np.abs(tangential) > NO_SLIP).any(axis=1))
 
     def residuals(self) -> Residuals:
-        """Return how well the impulses of the last step meet the laws of contact."""
+        """Return the errors of the last step's impulses in the laws of contact."""
         if not self._stepped:
             return Residuals(0.0, 0.0, 0.0, 0.0, 0.0)
         solver, touching = self._solver, self._solver.touching
         after = solver.J @ (solver.P @ solver.HJ) + solver.compliance * solver.P + solver.c
-        # What is still on its way to a surface may close.
+        # A body approaching a surface may close a contact.
         b, w = self._rows
         rows = np.concatenate([np.ones(b, dtype=bool), np.repeat(touching, w)])
         friction = self.laws.friction[touching]

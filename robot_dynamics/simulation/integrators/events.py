@@ -57,7 +57,7 @@ _LEAST_REST_SPEED = 1e-6
 CLOSED = 1e-9
 # Constraint rows of which less than this part is independent of the others count as dependent.
 _DEPENDENT = 1e-6
-# So many steps within this part of the longest step are an accumulation of events.
+# Number of steps within this share of the longest step that are an accumulation of events.
 _MOST_AT_ONCE = 100
 _AT_ONCE = 1e-6
 # Normal accelerations of contacts that open are above this part of tangential ones, negative: when
@@ -366,8 +366,8 @@ class EventSteps:
     ) -> tuple[list[tuple[float, int]], list[float]]:
         """Return the contacts that close, and parts of the step that are to be taken without them.
 
-        What does not accelerate towards a surface that it has just left returns to it by the
-        scheme's error alone, which shorter steps have less of.
+        A body that does not accelerate towards a surface that it has just left returns to it only
+        by the scheme's error, which is smaller in shorter steps.
         """
         true: list[tuple[float, int]] = []
         shorter: list[float] = []
@@ -483,7 +483,7 @@ class EventSteps:
 
 
 def _no_forces(time: float, error: NoContactForces) -> Trouble:
-    """Return what ends the integration at a time [s]."""
+    """Return the error that ends the integration at a time [s]."""
     reason, _, expected = str(error).rstrip(".").partition("; expected ")
     return Trouble(time, reason, expected)
 

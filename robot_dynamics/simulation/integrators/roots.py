@@ -27,7 +27,7 @@ class Cubic(NamedTuple):
         return ((self.a * x + self.b) * x + self.c) * x + self.d
 
     def stationary(self) -> list[float]:
-        """Return where the slope is zero between 0 and 1, in ascending order."""
+        """Return the arguments of zero slope between 0 and 1, in ascending order."""
         inside = self.b * self.b - 3.0 * self.a * self.c
         if not inside >= 0.0:
             return []
@@ -39,7 +39,7 @@ class Cubic(NamedTuple):
 def falling_root(
     function: Callable[[float], tuple[float, float]], low: float, high: float
 ) -> float:
-    """Return the root between `low`, with a positive value, and `high`, with one that is not.
+    """Return the root between `low`, with a positive value, and `high`, with a value <= 0.
 
     Newton's method, to 1e-15 of the root. It bisects where a Newton step leaves the bracket, and
     every eighth time.

@@ -102,7 +102,7 @@ class Slips:
             turning -= staying
 
     def release_straight(self) -> None:
-        """Let the directions follow their slip that were fixed since nothing turned it."""
+        """Let directions follow their slip again that were fixed because it did not turn."""
         self.fixed &= ~self.straight
         self.straight[:] = False
 
@@ -232,7 +232,7 @@ class Slips:
             stiff = self.fixed[i] and not self.straight[i]
             if stiff or float(np.hypot(*at(high).slip[i])) <= max(STILL, _STRAIGHT * first):
                 return high, True
-        # It turns in the plane, which takes a shorter step and is no event.
+        # It turns in the plane, which needs a shorter step and is not an event.
         while turned(high):
             high *= 0.5
             if high < 1e-12:

@@ -26,7 +26,7 @@ class Effort:
         rejected: Steps that error control rejected.
         singular_steps: Steps near singular configurations, which were taken in two parts or by
             the method for any rank.
-        choices: How often constraints or coordinates were chosen; 1 if the first choice lasted.
+        choices: Number of choices of constraints or coordinates; 1 if the first one lasted.
         closure_error: Largest opening of a loop at the start of a step [m], rotations at the
             length of `Trajectory`.
         correction: Largest opening that a projection removed [m]; 0.0 without projection.
@@ -177,9 +177,9 @@ class Trouble(Exception):
     """An integrator cannot continue.
 
     Attributes:
-        time: When [s].
-        reason: Why.
-        expected: What would help; empty if unknown.
+        time: Its time [s].
+        reason: Reason.
+        expected: Possible remedy; empty if unknown.
     """
 
     def __init__(self, time: float, reason: str, expected: str = "") -> None:

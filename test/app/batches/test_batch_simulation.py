@@ -299,13 +299,13 @@ def test_rows_of_the_caller_are_followed(plain):
         ("lift_box", {"plant.step_s": [0.001, 0.002]}, (), "'step_s'"),
     ],
 )
-def test_what_a_batch_cannot_do_is_refused(scenario, given, overrides, words):
+def test_unsupported_batches_are_refused(scenario, given, overrides, words):
     """In one sentence, before anything is compiled."""
     with pytest.raises(ArgumentError, match=words):
         rd.BatchSimulation(scenario, 2, given, overrides=overrides)
 
 
-def test_what_is_refused_in_one_cell_ends_that_cell():
+def test_a_refused_cell_ends_alone():
     """A grasp that an arm does not reach, and gains that do not bear the delay."""
     off = np.zeros((3, 3))
     off[1, 0] = 3.0

@@ -133,7 +133,7 @@ def test_arms_alone_move_under_torques_of_the_caller():
         batch.reference_rows  # noqa: B018
 
 
-def test_what_is_compiled_together_is_said():
+def test_separate_cells_have_a_reason():
     """Of scenarios: contacts, joints, loops, plants and laws of other kinds go one by one."""
     assert why_separate(load_scenario("lift_box")) == ""
     assert why_separate(load_scenario("lift_box", ["control.law=impedance"])) == ""
@@ -148,7 +148,7 @@ def test_what_is_compiled_together_is_said():
         assert words in why_separate(load_scenario(name, changes))
 
 
-def test_what_is_refused_in_one_cell_ends_that_cell():
+def test_a_refused_cell_ends_alone():
     """A grasp that an arm does not reach."""
     off = np.zeros((2, 3))
     off[1, 0] = 3.0
@@ -159,7 +159,7 @@ def test_what_is_refused_in_one_cell_ends_that_cell():
     assert np.isfinite(batch.step(np.zeros(len(batch.joint_names))).q[0]).all()
 
 
-def test_what_no_scenario_takes_is_refused_at_once():
+def test_unknown_keys_and_values_are_refused_at_once():
     """Keys, values and arms that are not there, also in a later start; nothing changes."""
     scale = "plant.damping_scale"
     for given, words in (

@@ -133,7 +133,7 @@ def with_mistake(path: str, value: object) -> dict:
 
 
 @pytest.mark.parametrize(("path", "value"), MISTAKES)
-def test_what_is_refused(path, value):
+def test_the_schema_refuses_what_the_decoder_refuses(path, value):
     """What the decoder refuses the schema refuses as well: kinds, bounds, unknown, missing."""
     document = with_mistake(path, value)
     assert accepted_by_schema(LIFT_BOX)

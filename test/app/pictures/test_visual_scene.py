@@ -221,7 +221,7 @@ def test_a_missing_mesh_is_named_before_the_run(tmp_path, capsys, monkeypatch):
         scene_of("lift_box", 0.02, [f"cell.object.urdf={tmp_path}/box.urdf"])
 
 
-def test_what_is_a_recording(tmp_path):
+def test_recordings_are_recognised_by_suffix_and_contents(tmp_path):
     """Recordings are files by their suffix, and folders by what is in them."""
     assert is_recording("run.npz")
     assert is_recording("run.mcap")

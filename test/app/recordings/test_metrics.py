@@ -50,7 +50,7 @@ def test_other_grasps_name_theirs():
     np.testing.assert_allclose(internal_force_errors(named), [[5.0], [10.0]])
 
 
-def test_what_control_added_is_no_error_but_is_told():
+def test_added_internal_forces_are_separate_from_errors():
     """It is taken off the error, and has a size of its own; laws that add nothing tell nothing."""
     named = off_by([33.0, 6.0, 4.0, 8.0], internal_forces=["squeeze", "twist", "shear", "moment"])
     assert added_internal_forces(named) is None
@@ -324,7 +324,7 @@ def test_errors_appear_where_they_belong(hinged):
     assert holding_figures(hinged, SETTLED)["holding_force_max_n"] is None
 
 
-def test_what_holds_is_not_touched(hinged):
+def test_hinges_and_lines_do_not_count_as_touches(hinged):
     """Figures of touches are those of the wall; each hinge and line stands by itself."""
     assert contact_figures(hinged)["contact_force_max_n"] == 7.0
     found = [(one.name, one.unit, one.axes, one.force.shape[1]) for one in holdings(hinged)]

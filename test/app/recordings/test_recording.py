@@ -281,7 +281,7 @@ def test_a_path_that_cannot_be_written(tmp_path):
 
 
 @pytest.mark.parametrize("plant_first", [True, False])
-def test_what_both_sides_measured_is_that_of_the_plant(plant_first):
+def test_merged_measurements_come_from_the_plant(plant_first):
     """The controller's samples may be late; two recordings of one side do not merge."""
     ticks = np.arange(3.0)
     plant = Recording({"tick": ticks, "joint_position": ticks, "applied_torque": ticks}, {})

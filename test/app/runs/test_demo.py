@@ -138,7 +138,7 @@ def test_interrupted(nodes, scenario):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_what_was_run_is_kept(nodes, tmp_path, capsys, number):
+def test_an_interrupted_run_is_kept(nodes, tmp_path, capsys, number):
     """After a signal the periods that both nodes recorded are one recording with its report."""
     folder = nodes("both are interrupted")
     begun = [folder / f"{side} runs" for side in demo.MODULES]

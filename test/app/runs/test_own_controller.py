@@ -84,7 +84,7 @@ def test_a_servo_of_the_joints_answers_as_its_poles_say():
     np.testing.assert_allclose(q[late], expected[late], atol=0.03 * step)
 
 
-def test_what_is_seen_is_what_the_plant_did():
+def test_controller_inputs_equal_the_run():
     """Pose, twist and reference of a run of the hybrid law, seen by a controller beside it."""
     seen = []
 
@@ -109,7 +109,7 @@ def test_what_is_seen_is_what_the_plant_did():
     np.testing.assert_allclose(rows[-1].object_pose, recorded["object_pose"][-1], atol=1e-9)
 
 
-def test_what_a_controller_is_made_for():
+def test_a_task_has_names_limits_and_inertia():
     """Names, limits and inertia of the arms, in the order of torques."""
     tasks = []
 
@@ -315,6 +315,15 @@ def test_the_function_of_the_page(tmp_path, monkeypatch):
     )
     assert result.stdout.startswith("[")
     assert (tmp_path / "soft.png").is_file()
+
+
+def test_the_law_of_the_page():
+    """It runs as it is written there, and is refused where arms hold an object."""
+    names = {}
+    exec(block_of(ROOT / "docs" / "own_controller.md", "python", "rd.ControlLaw"), names)
+    assert names["run"].ok
+    with pytest.raises(rd.RobotDynamicsError, match=r"law: Stay .* 'lift_box' .* HoldsObject"):
+        rd.simulate("lift_box", law=names["Stay"])
 
 
 def test_a_linear_quadratic_regulator():

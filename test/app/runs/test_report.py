@@ -499,7 +499,7 @@ def test_missing_figures_with_a_reason():
     ]
 
 
-def test_what_surfaces_block_is_no_error(run):
+def test_blocked_motion_does_not_count_as_error(run):
     """A path that leads into a wall is followed along it; what is blocked is told apart."""
     # Here the box's origin is a point that touches the wall.
     wall = "{name: wall, kind: plane, xyz: [0.62, 0, 0], rpy: [0, -1.5707963267948966, 0]}"

@@ -94,7 +94,7 @@ def test_small_changes_go_on_as_linearised():
 
 
 @pytest.mark.parametrize(("name", "engine"), [("wipe", "engine"), ("lift_box", "mujoco")])
-def test_what_has_no_derivatives(name, engine):
+def test_plants_without_derivatives_are_refused(name, engine):
     """Contacts that slip or open, and the other engine: a sentence each."""
     sim = rd.Simulation(name, engine)
     with pytest.raises(rd.ArgumentError, match="derivatives; expected"):
@@ -201,7 +201,7 @@ def test_a_push_on_a_tray_that_slips():
         (np.zeros(14), {"world": [0.0] * 6}, "part of the world"),
     ],
 )
-def test_what_cannot_act_is_refused_and_changes_nothing(torque, wrenches, words):
+def test_invalid_inputs_are_refused_and_change_nothing(torque, wrenches, words):
     """Wrong shapes, numbers that are not finite, links that are not there or cannot move."""
     sim = rd.Simulation("lift_box")
     before = sim.observation

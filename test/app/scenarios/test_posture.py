@@ -127,7 +127,7 @@ def test_springs_of_the_first_posture_are_a_reason():
         find_posture(load_scenario("tray", ["control.law=impedance", springs]), starts=2)
 
 
-def test_what_limits_it_is_said(capsys):
+def test_the_error_names_the_limiting_factor(capsys):
     """An object out of reach; arms that hold nothing; arms with internal chains."""
     far = wiped("tray", "cell.object.xyz=[3.0, 0.0, 0.75]")
     with pytest.raises(PostureError, match=r"none of 2 starts .* does not reach its grasp"):

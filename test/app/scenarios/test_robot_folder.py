@@ -102,7 +102,7 @@ def test_topic_files_map_our_names_to_theirs(folder, scenario):
     assert all(name.startswith("/") for name in found.values())
 
 
-def test_what_launch_files_give_to_nodes(folder):
+def test_explicit_parameters_override_those_of_the_folder(folder):
     """Facts first, so that what is given by hand wins; nothing where no robot is named."""
     (facts, values), topics = node_settings(folder)
     assert Path(facts) == folder / NODES

@@ -366,7 +366,7 @@ def test_places_in_overrides_are_keys(override, place):
     assert str(raised.value).startswith(place + ": expected ")
 
 
-def test_what_overrides_leave_alone_keeps_its_place():
+def test_overrides_keep_the_places_of_other_keys():
     """Its line in the file."""
     document = with_overrides(parse_yaml("plant:\n  seed: x\narms: []", "f.yaml"), ["plant.a=1"])
     assert document["plant"]["seed"].place == "f.yaml:2"

@@ -225,7 +225,7 @@ def test_a_sample_that_ends_its_process_is_lost_alone(tmp_path):
     assert [found[n]["square"] for n in (0, 1, 3, 4)] == [0, 1, 9, 16]
 
 
-def test_what_a_sample_raises_passes_on(tmp_path):
+def test_errors_for_the_user_end_the_study(tmp_path):
     """An error that is meant for the user ends the study, in this process and from another."""
     results = Results(tmp_path / "results.jsonl", SUBJECT)
     for jobs in (1, 2):

@@ -104,7 +104,7 @@ def test_errors_to_either_side_are_seen():
     assert np.all(np.abs(found.values[[0, 2], 0]) < 2.0 * found.noise)
 
 
-def test_what_does_not_vary_has_no_sensitivity():
+def test_constant_figures_have_no_sensitivity():
     """A figure that is the same in all samples, and failures that are all or none."""
     found = sensitivity(result_of(lambda x: 1.0, "sobol", 16))
     assert found.columns == (FIGURE,)

@@ -99,7 +99,7 @@ def test_a_sample_is_the_run_that_its_command_makes(result):
     "scenario",
     ["lift_box", *(pytest.param(one, marks=pytest.mark.slow) for one in ("tray", "fold"))],
 )
-def test_what_runs_share_changes_no_bit(scenario):
+def test_shared_preparation_changes_no_bit(scenario):
     """A run whose system and law were prepared by another one is the run alone."""
     base, shared = load_scenario(scenario), Preparation()
     other = base.changed(["plant.object_mass_scale=1.05", "plant.command_delay_periods=0"])
@@ -460,7 +460,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_table(tmp_path, name):
         ("comply", "object_position_error_max_m", 0.3),
     ],
 )
-def test_what_is_not_compiled_together_runs_on_all_cores(tmp_path, scenario, figure, seconds):
+def test_separate_samples_run_on_all_cores(tmp_path, scenario, figure, seconds):
     """Contacts, joints and compliance: two processes, one killed midway; nothing is lost."""
     text = (
         f"scenario: {scenario}\nsamples: 32\nduration_s: {seconds}\nfigures: [{figure}]\n"

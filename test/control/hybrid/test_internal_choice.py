@@ -67,7 +67,7 @@ def test_a_load_that_nobody_planned_is_held():
     assert_allclose(late[COMPARED], late[OWN], atol=1e-12)
 
 
-def test_what_was_added_fades():
+def test_the_correction_fades():
     """It is needed no more: half of it is gone after 0.2 s, and all of it in the end."""
     chosen, row = choice(), planned(45.0)
     added = chosen.row(row, weight(6.0))[OWN] - row[OWN]
@@ -81,7 +81,7 @@ def test_what_was_added_fades():
     assert last is row
 
 
-def test_what_is_added_is_bounded():
+def test_the_correction_is_bounded():
     """Fingers get no more than was declared, and keep what they have where nothing helps."""
     chosen, row = choice(most=5.0), planned(45.0)
     assert chosen.row(row, weight(8.0))[OWN][0] == pytest.approx(50.0)
@@ -154,7 +154,7 @@ def test_drives_have_what_they_can():
 
 
 @pytest.mark.parametrize("most", [3.0, 8.1, 10.0, 60.0])
-def test_what_the_correction_limit_leaves_keeps_every_margin(most):
+def test_a_limited_correction_keeps_every_margin(most):
     """What drives get is within the correction limit, and costs no contact a margin that it has.
 
     Contacts of 6 kg need 8 N more than was planned, while a drive asks for another twist.

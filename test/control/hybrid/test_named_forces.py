@@ -35,7 +35,7 @@ def test_a_wrench_is_the_forces_of_a_surface():
     assert found.tolist() == [20.0, -0.2, 0.3]
 
 
-def test_what_a_surface_does_not_bear_is_refused():
+def test_forces_that_a_surface_cannot_exert_are_refused():
     """A force along a surface without friction; a pull at one that can only be pushed on."""
     with pytest.raises(ArgumentError, match="force x is 3, but surface 'wall' bears force z"):
         contact_forces(WALL, np.array([0.0, 0.0, 0.0, 3.0, 0.0, 20.0]))

@@ -71,7 +71,7 @@ def test_a_surface_that_is_not_touched_is_a_coordinate(state):
     assert np.abs(torques[0]).max() > 10.0
 
 
-def test_what_is_learned_is_the_error_of_the_coordinates(state):
+def test_the_integral_is_of_the_error_of_the_coordinates(state):
     """In seconds, and of a surface that is touched nothing."""
     law = TracedHybridLaw(state.system, compiled=False)
     gains = bare_gains(state.system, integral=1.0, period=2e-3, motion_bound=1e9)

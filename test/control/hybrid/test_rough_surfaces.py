@@ -36,7 +36,7 @@ def rough_floor(friction):
     return Environment(touching().surfaces, sliding=(foot,))
 
 
-def test_what_a_surface_drags_is_no_push_by_a_lever():
+def test_drag_does_not_count_as_a_push_by_its_lever():
     """Of 12 N and the drag of a friction of 0.4 at 0.1 m/s, 12 N are felt as the push.
 
     The foot is off the middle, where drag turns the box as a push would: a floor that is believed

@@ -45,7 +45,7 @@ def test_a_danger_that_is_over_may_come_again():
     assert (news.present, news.issued) == ((), [])
 
 
-def test_what_is_told_has_an_end():
+def test_the_number_of_stored_warnings_is_bounded():
     """A law that runs for a day does not fill the memory."""
     news = SlipWarningFilter(0.002)
     for k in range(100):

@@ -109,7 +109,7 @@ def test_two_surfaces_that_block_the_same_are_refused():
     assert problems_of(Forward(0.1, surfaces=2), (wall, floor)) == []
 
 
-def test_what_holds_both_ways_may_be_pulled_on_and_must_be_met():
+def test_a_rail_takes_both_signs_of_force_and_refuses_a_path_beside_it():
     """A rail takes forces of either sign; a path beside it is refused on both sides."""
     on = Forward(WALL, press=-5.0, touching=(1.9, 9.0))
     assert problems_of(on, pushed=False) == []

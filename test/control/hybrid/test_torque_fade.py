@@ -44,7 +44,7 @@ def test_limits_hold_and_support_stays():
     assert sent(fade, np.array([0.5, 1.0])).tolist() == [1.0, -2.0]
 
 
-def test_what_is_forgotten_is_gone():
+def test_forget_removes_the_remainder():
     """As at another start."""
     fade = TorqueFade(0.002)
     fade.begin(BEFORE - NOW)

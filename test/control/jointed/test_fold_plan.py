@@ -83,7 +83,7 @@ def followed(plan, ahead=0.0):
     return at, rows
 
 
-def test_what_acts_later_is_looked_up_later(plan):
+def test_accelerations_and_forces_are_those_of_the_command(plan):
     """Poses and velocities are those of the time, accelerations and force those ahead."""
     first, second = followed(plan, 0.01)[0](TIMES[:50])
     times = TIMES[:50]

@@ -128,7 +128,7 @@ def test_a_stream_that_ends_in_motion_is_lost(cell):
         ([0.0, 0.05], [moved(0.0), moved(0.3)], "expected at most"),
     ],
 )
-def test_what_cannot_be_followed_is_refused(cell, times, poses, words):
+def test_impossible_references_are_refused_after_the_check(cell, times, poses, words):
     """When it has been looked at, with the second part; the object goes on as planned."""
     cell.follow(times, poses)
     cell.run(0.3)
@@ -142,5 +142,5 @@ def test_there_are_no_surfaces(cell):
     """A jointed object touches none: who asks for one is told so."""
     with pytest.raises(UnknownNameError, match="unknown surface 'wall'; there is no surface"):
         cell.ask_contact_force("wall", [0.0, 0.0, 0.0, 0.0, 0.0, 5.0])
-    with pytest.raises(TrajectoryError, match="the control law knows of none"):
+    with pytest.raises(TrajectoryError, match="control law"):
         cell.ask_surfaces([])

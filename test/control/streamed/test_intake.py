@@ -122,7 +122,7 @@ def test_an_internal_force_is_made_while_the_path_goes_on(cell):
         ([0.0, 0.05], [moved(0.0), moved(0.3)], "expected at most"),
     ],
 )
-def test_what_cannot_be_followed_is_refused(cell, times, poses, words):
+def test_impossible_references_are_refused_after_the_check(cell, times, poses, words):
     """When it has been looked at; the object stays where it is."""
     cell.follow(times, poses)
     cell.run(0.3)
@@ -132,7 +132,7 @@ def test_what_cannot_be_followed_is_refused(cell, times, poses, words):
     assert cell.pilot.safety.state is State.ACTIVE
 
 
-def test_what_is_refused_at_once(cell):
+def test_invalid_references_are_refused_at_once(cell):
     """What is no reference at all, with one sentence each."""
     with pytest.raises(TrajectoryError, match="is not finite"):
         cell.follow([0.0], [np.full(7, np.nan)])

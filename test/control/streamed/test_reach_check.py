@@ -51,7 +51,7 @@ def test_a_good_path_is_looked_at_in_pieces():
         ([0.0, 0.0, 0.05], 2.0, {"link_radius_m": 0.3}, "expected at least 0.02 m"),
     ],
 )
-def test_what_stands_against_it(move, duration, limits, words):
+def test_reach_speed_limits_and_distances_are_checked(move, duration, limits, words):
     """Reach, speed, position limits, and links that come too close."""
     found = check(move, duration, **limits)
     with pytest.raises(TrajectoryError) as caught:

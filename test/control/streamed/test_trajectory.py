@@ -99,7 +99,7 @@ def test_a_last_point_that_moves_is_followed_by_a_halt():
         ([0.0], [HERE], [[0.0] * 5], "twist of shape"),
     ],
 )
-def test_what_is_refused(times, poses, twists, words):
+def test_invalid_points_are_refused_with_their_index(times, poses, twists, words):
     """In one sentence, with the point."""
     with pytest.raises(TrajectoryError) as caught:
         ObjectTrajectory(times, poses, twists)

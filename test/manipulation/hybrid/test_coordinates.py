@@ -60,7 +60,7 @@ def test_a_turn_about_an_axis(axis):
         ({"about": (1.0, 0.0, 0.0), "point": (0.0, 0.0, 1.0)}, "`about` .* `point`"),
     ],
 )
-def test_what_is_no_coordinate_is_refused(settings, sentence):
+def test_invalid_coordinates_are_refused(settings, sentence):
     """Two at once, none, no direction, and a point that an angle does not have."""
     with pytest.raises(ArgumentError, match=sentence):
         CoordinateSettings(**settings)

@@ -147,7 +147,7 @@ def test_boxes_bear_what_they_say():
         lambda: POINT.facets(sides=2),
     ],
 )
-def test_what_cannot_be_is_refused(make):
+def test_invalid_friction_is_refused(make):
     """Numbers that describe no contact are answered with what is expected."""
     with pytest.raises(ArgumentError, match="expected"):
         make()

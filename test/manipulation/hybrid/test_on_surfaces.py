@@ -210,7 +210,7 @@ def test_the_estimate_hears_noise_no_louder_on_any_slope():
 
 @pytest.mark.parametrize("point", [None, (0.05, 0.02, -0.15)])
 @pytest.mark.parametrize("size", [0.0, 2.0, -3.0])
-def test_what_a_hinge_or_a_line_resists_with_is_told_from_its_forces(point, size):
+def test_resistance_is_separate_from_forces_of_hinges_and_lines(point, size):
     """Forces of a few newtons and newton metres, and a resistance of which nobody knows the size.
 
     It counts a hundredth of what it would move, as above: that part of it is left in the forces.

@@ -152,7 +152,7 @@ def test_one_squeeze_serves_a_whole_reference():
     assert np.linalg.norm(distribution.internal @ found.internal_force) >= max(each) - 1e-9
 
 
-def test_what_cannot_be_held_is_refused_by_name():
+def test_weak_contacts_are_refused_by_name():
     """Fingers that press 15 N at most cannot carry 2 kg: the message says which, and how short."""
     fragile = FrictionCone(0.5, torsion=0.02, most=15.0)
     _, squeeze = squeezing(facing("soft finger", fragile), names=("left", "right"))

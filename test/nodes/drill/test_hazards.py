@@ -143,7 +143,7 @@ def test_bounds(tmp_path):
     assert gap_bound_s(BY_NAME["both suspended, guard first to go on"], session, period) is None
 
 
-def test_what_is_wrong_with_commands():
+def test_invalid_commands_are_found():
     """Numbers, limits, and steps beyond the torque rate."""
     assert problems_of_commands(0, 1.0, 2.0, 2.0) == []
     not_finite, large, step = problems_of_commands(3, 1.2, 19.65, 4.0)

@@ -55,7 +55,7 @@ def record_of(number):
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_what_is_as_wanted_has_no_errors(number):
+def test_perfect_records_have_no_errors(number):
     """All figures are zero, and each column that is off changes its own figures alone."""
     record = record_of(number)
     clean = errors_of(number, record).values

@@ -207,7 +207,7 @@ def test_a_free_chain_keeps_its_momentum_and_energy(velocity, pushed):
 
 
 @pytest.mark.parametrize("by", ["rope", "gear"])
-def test_what_ties_two_bodies_may_have_the_world_s_help(by):
+def test_ties_of_two_bodies_may_include_the_world(by):
     """Atwood's machine: 2 and 1 kg on a rope over a pulley, or racks on a gear, of the world."""
     links = [LinkElement("world"), *(LinkElement(n, m) for n, m in (("a", 2.0), ("b", 1.0)))]
     rails = [JointElement(n, "prismatic", "world", n, axis=(0, 0, 1)) for n in "ab"]
@@ -223,7 +223,7 @@ def test_what_ties_two_bodies_may_have_the_world_s_help(by):
     assert_allclose(seen.qd, np.array([-1.0, 1.0]) * G / 3.0 * seen.time, rtol=1e-9)
 
 
-def test_what_moves_along_sees_the_same():
+def test_the_energy_balance_is_the_same_in_a_moving_frame():
     """A double pendulum swings on a cart on a free rail: at 20 m/s as at rest, to rounding."""
     links = [LinkElement("world"), LinkElement("cart", 5.0)]
     joints = [JointElement("rail", "prismatic", "world", "cart", axis=(1, 0, 0))]
@@ -245,7 +245,7 @@ def test_what_moves_along_sees_the_same():
     assert_allclose(ends[1], ends[0], atol=1e-8)
 
 
-def test_what_a_correction_gives_one_body_is_taken_from_it_alone():
+def test_a_correction_costs_only_the_corrected_body():
     """A ball that starts 0.9 mm in the ground is lifted; others that move do not pay for it."""
     places = [at(0, 0, 0.0991), at(0, 0, 0.4), at(1, 0, 1.0)]
     sim = three_balls(places, [[0, 0, 0, 1, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 20, 1, 0, 0]])
@@ -262,7 +262,7 @@ def test_what_a_correction_gives_one_body_is_taken_from_it_alone():
     assert np.abs(others).max() < 1e-12
 
 
-def test_what_collides_is_foreseen_anew_and_nothing_else():
+def test_only_colliding_bodies_lose_their_prediction():
     """Accelerations of two balls that meet in a step tell nothing of the next one's."""
     places = [at(0, 0, 5.0), at(0.2001, 0, 5.0), at(5, 0, 5.0)]
     sim = three_balls(places, [[0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0], [1, 0, 9, 0, 0, 0]])
@@ -525,7 +525,7 @@ def test_drives_work_is_energy_and_losses():
     assert abs(books.drives - work) < 1e-5 * work  # without corrections of positions
 
 
-def test_what_is_open_is_not_pulled_back():
+def test_open_contacts_do_not_pull():
     """Where the nearest point of a shape that pushed is another one now, which is open by 5 mm."""
     ball = ShapeContact("ball", Solid.sphere("body", 0.1), Solid.plane("world"), Material(0.5))
     sim = rd.Simulation(floating(), contacts=[ball], q=at(0, 0, 0.1))

@@ -304,7 +304,7 @@ def test_two_arms_measure_what_the_closed_loop_engine_says(kind):
         ("hinge", np.diag([1.0, 1.0, -1.0, 1.0]), "a frame that is no pose"),
     ],
 )
-def test_what_cannot_hold_is_refused(kind, frame, message):
+def test_invalid_kinds_and_poses_are_refused(kind, frame, message):
     """Kinds that are not there, poses that are none."""
     with pytest.raises(ArgumentError, match=message):
         EnvironmentJoint("door", kind, frame, np.eye(4))
@@ -313,7 +313,7 @@ def test_what_cannot_hold_is_refused(kind, frame, message):
 
 
 @pytest.mark.parametrize("load", [15.0, 25.0, 200.0])
-def test_what_breaks_away_is_resisted_by_coulomb(load):
+def test_friction_holds_up_to_its_limit_and_resists_beyond(load):
     """20 N along a line: they bear what is less, and of more they take 20 N from the first step.
 
     What is reported is what Newton leaves for the line, and at most Coulomb's but for a hundredth,
@@ -340,7 +340,7 @@ def test_what_breaks_away_is_resisted_by_coulomb(load):
 
 
 @pytest.mark.parametrize("friction", [1.0, 5.0, 20.0])
-def test_what_was_struck_is_resisted_by_coulomb(friction):
+def test_friction_resists_motion_after_a_blow(friction):
     """A box at rest on a line, struck by a finger: right after the blow it has what that gave.
 
     Coulomb friction takes F h / m in a step then, of 0.46 m/s, from the step of the blow on.
@@ -372,7 +372,7 @@ def test_what_was_struck_is_resisted_by_coulomb(friction):
 
 @pytest.mark.parametrize("key", ["friction", "damping"])
 @pytest.mark.parametrize("value", [-1.0, np.inf, np.nan])
-def test_what_cannot_resist_is_refused(key, value):
+def test_invalid_resistances_are_refused(key, value):
     """It would drive what it holds, or is no number."""
     with pytest.raises(ArgumentError, match=f"hinge 'door' with a {key}"):
         EnvironmentJoint("door", "hinge", np.eye(4), np.eye(4), **{key: value})

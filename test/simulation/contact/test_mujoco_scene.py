@@ -38,7 +38,7 @@ def model(kind="rigid", surfaces=(), material=None):
 @pytest.mark.parametrize(
     ("kind", "condim"), [("frictionless point", 1), ("frictional point", 3), ("soft finger", 4)]
 )
-def test_what_pushes_is_a_pair(kind, condim):
+def test_pushing_contacts_are_pairs_of_geoms(kind, condim):
     """One pair of geoms an arm, with the friction that its kind has; nothing else collides."""
     root = model(kind)
     pairs = root.findall("contact/pair")
@@ -145,7 +145,7 @@ def test_less_restitution_than_a_damper_leaves():
     assert damping_ratio(0.0) == damping_ratio(0.1) == 1.0
 
 
-def test_what_has_no_shape_is_a_plane_for_each_point():
+def test_surfaces_without_a_shape_are_planes_for_each_point():
     """Balls from inside and functions of the user's own: planes that move, one pair a point."""
     bowl = SurfaceContact("bowl", sphere((0, 0, 0), 0.1, inside=True), [TIP[0], [0, 0, 0]])
     dune = SurfaceContact("dune", lambda r: r.x * r.x - 1.0, TIP)
@@ -158,7 +158,7 @@ def test_what_has_no_shape_is_a_plane_for_each_point():
     assert [pairs[name] for name in names] == ["bowl_point0", "bowl_point1", "dune_point0"]
 
 
-def test_what_is_not_translated_is_refused():
+def test_untranslatable_contacts_are_refused():
     """Directions of the user's own are named; functions have no shape."""
     assert surface_geoms("dune", lambda r: r.x) == []
     scene, start = between_fingers(Material())

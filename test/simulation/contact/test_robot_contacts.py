@@ -87,7 +87,7 @@ def test_a_sliding_block_stops_where_it_should():
     assert_allclose(sum(c.force[2] for c in sim.contacts), 2.0 * G, rtol=1e-9)
 
 
-def test_what_does_not_push_any_more_is_told(caplog):
+def test_a_penetration_without_force_is_reported(caplog):
     """A point slides over the edge of a step of 2 mm: it is in the ground then, which is said."""
 
     def ground(p):
@@ -296,7 +296,7 @@ def test_pyramids_resist_more_between_their_tangents():
         rd.Simulation(floating(), cone="pyramid")
 
 
-def test_what_flies_at_a_floor_meets_the_laws():
+def test_residuals_exclude_approaching_bodies():
     """Residuals are of contacts that touch: no speed of what is still on its way."""
     mixed = [
         PointContact("near", "body", (0, 0, -0.1)),
@@ -372,7 +372,7 @@ def ball_that_spins(place, spin, velocity, mu=0.5, **how):
 
 
 @pytest.mark.parametrize("step", [2.5e-4, 1e-3])
-def test_what_spins_flies_straight_on(step):
+def test_a_spinning_ball_flies_a_parabola(step):
     """A ball at 3000 rpm, 78 or 314 mrad a step, flies a parabola and keeps its spin."""
     spin, velocity = [100.0, -280.0, 80.0], np.array([50.0, 3.0, 10.0])
     sim, r = ball_that_spins(0.0, spin, velocity, step=step)

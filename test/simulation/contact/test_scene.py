@@ -22,7 +22,7 @@ from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact, p
 FLOOR = plane((0, 0, 0), (0, 0, 1))
 
 
-def test_what_holds_and_what_pushes():
+def test_contacts_are_sorted_by_whether_they_open():
     """Grasps leave the model; contacts are sorted by whether they open, arms before points."""
     system = two_arms().system
     kinds = ("rigid", "soft finger")
@@ -74,7 +74,7 @@ def test_corners_of_a_face():
         lambda: Scene(two_arms().system, (ArmContact(Contact.of_kind("rigid", np.eye(4))),)),
     ],
 )
-def test_what_cannot_be_is_refused(make):
+def test_invalid_scenes_are_refused(make):
     """Negative stiffness, points in the plane, arms without contacts: one sentence each."""
     with pytest.raises(ArgumentError, match="expected"):
         make()

@@ -362,7 +362,7 @@ def test_two_fast_bodies_do_not_pass_each_other():
     assert_allclose(seen.q[[0, 7]], [-0.1003 + way, 0.1 - way], atol=1e-9)
 
 
-def test_what_is_fast_does_not_fall_through():
+def test_fast_bodies_do_not_fall_through():
     """A ball that goes by three centimetres in a long step lies on the table afterwards."""
     table = Solid.box("world", (1.0, 1.0, 0.2), pose((0, 0, -0.1)))
     contact = ShapeContact("ball", Solid.sphere("body", 0.05), table)
@@ -509,7 +509,7 @@ def test_meshes_of_a_description(tmp_path):
         contacts_of(load_description(file), [("cube", Solid.plane("world"))])
 
 
-def test_what_does_not_fit_is_refused_in_a_sentence(monkeypatch, tmp_path):
+def test_invalid_arguments_are_refused_in_a_sentence(monkeypatch, tmp_path):
     """Sizes, links, kinds and places of use."""
     ball, floor = Solid.sphere("body", 0.1), Solid.plane("world")
     with pytest.raises(ArgumentError, match=r"box on 'body' has the size .* 3 positive numbers"):

@@ -129,7 +129,7 @@ def test_the_slope_of_an_impulse(damper):
             assert_allclose(normal_slope(of, 0, end, h), 0.5 * h * by_way, rtol=1e-4, atol=1e-7)
 
 
-def test_what_hardly_touches_gives_way_no_more_than_others_bear():
+def test_a_grazing_contact_does_not_spoil_other_rows():
     """Linearised at 1e-17 m of the depth of a step; other rows are lost beside much compliance."""
     h, start, rates = 1e-3, -1e-4, np.zeros(3)
     compliance, c, on = np.zeros(3), np.zeros(3), np.ones(1, dtype=bool)
@@ -285,7 +285,7 @@ def test_bad_materials_are_refused(how):
         ({"stiffness": True}, "stiffness of a material is True, expected a number"),
     ],
 )
-def test_what_would_have_no_effect_is_refused(how, words):
+def test_ineffective_parameters_are_refused(how, words):
     """Dampers and springs of what is rigid, two losses of one impact, and texts for numbers."""
     with pytest.raises(ArgumentError, match=words):
         Material(**how)
@@ -358,7 +358,7 @@ def depths(material, mass=1.0, height=0.0, corners=1, seconds=1.0, step=2.5e-4, 
 )
 @pytest.mark.parametrize("corners", [1, 4])
 @pytest.mark.parametrize("damping", [None, 0.5, 2.0])
-def test_what_lies_on_a_stiff_floor_stays_there(mass, stiffness, step, corners, damping):
+def test_a_body_stays_on_a_stiff_floor(mass, stiffness, step, corners, damping):
     """Placed on it, it never rises, and rests about as deep as it falls in a step at most."""
     damper = {"restitution": 0.3}
     if damping:
@@ -408,7 +408,7 @@ def test_a_damper_that_no_step_resolves_stops_and_creeps(damping, height):
     assert 0.8 < (depth[-1] - depth[1200]) / expected < 1.25
 
 
-def test_what_tumbles_in_dampers_of_any_size_meets_their_laws():
+def test_tumbling_bodies_satisfy_the_laws_of_any_damper():
     """Also where a body comes to a patch that is relaxing, which pushes at once."""
     for damping in (1e2, 1e5, 1e8):
         material = Material(MU, stiffness=1e9, damping=damping)

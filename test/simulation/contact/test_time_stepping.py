@@ -510,7 +510,7 @@ def test_on_an_elastic_incline_it_sticks():
     assert not motion.slipping.any()
 
 
-def test_what_is_pressed_stays_where_it_is():
+def test_sticking_bodies_do_not_creep():
     """Sticking under a side load moves nothing: no creep."""
     motion = TimeStepping(on_surfaces(floor(Material(FrictionCone(0.5)))))
     motion.start(np.array([0.0, 0.0, 0.05, *UPRIGHT]))

@@ -139,7 +139,7 @@ def test_states_at_singular_configurations_go_on_by_themselves(driven):
         ({"tau": lambda t, q, qd: q[:2]}, r"tau returned the shape \(2, 3\), expected \(5, 3\)"),
     ],
 )
-def test_what_does_not_fit_is_refused(changes, words):
+def test_invalid_arguments_are_refused(changes, words):
     """One sentence each."""
     robot, q, qd = started(turning_four_bar)
     given = {"q": q, "qd": qd, **changes}

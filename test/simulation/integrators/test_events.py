@@ -55,7 +55,7 @@ def test_a_bouncing_ball_keeps_its_times(order):
 
 @pytest.mark.book("K2")
 @pytest.mark.parametrize("order", [2, 8])
-def test_what_opens_by_less_than_is_closed_comes_to_rest(order):
+def test_a_bounce_within_rounding_comes_to_rest(order):
     """A ball within rounding of the floor that rises too slowly to come clear of it."""
     ball = PointContact("ball", "body", radius=0.1, material=Material(0.0, restitution=0.5))
     q = at(0, 0, 0.1 - 1e-10)
@@ -129,7 +129,7 @@ def test_a_rolling_ball_leaves_a_dome_once(order, step):
 
 
 @pytest.mark.parametrize(("order", "h"), [(2, 1e-3), (8, 1e-3), (4, 1e-2)])
-def test_what_arrives_at_the_end_of_a_step_while_it_slows_down_bounces(order, h):
+def test_a_decelerating_arrival_within_rounding_bounces(order, h):
     """Within rounding of the floor there, and accelerated upwards: it arrives all the same."""
     ball = PointContact("ball", "body", radius=0.1, material=Material(0.0, restitution=0.5))
     up, gap, speed = 10.0, 5e-10, 2.0 * h
@@ -335,7 +335,7 @@ def test_ctrl_c_says_when():
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.3])
-def test_what_is_wedged_ends_the_integration(mu):
+def test_a_wedged_body_ends_the_integration(mu):
     """A disc in a slot that closes in on it: no forces meet the laws; the floor is not named."""
     narrow = [
         PointContact(

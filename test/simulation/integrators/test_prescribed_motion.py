@@ -61,7 +61,7 @@ def test_a_pendulum_on_a_shaken_pivot(pendulum, method):
     assert_allclose(motion.qd[:, 1], expected[1], atol=1e-6)
 
 
-def test_what_cannot_be_prescribed(pendulum):
+def test_invalid_prescriptions_are_refused(pendulum):
     """Unknown joints are named, and a function has to give one number for each freedom."""
     with pytest.raises(UnknownNameError, match="wheel"):
         rd.integrate(pendulum, [0, 0], [0, 0], 0.1, prescribed={"wheel": shaken})

@@ -394,7 +394,7 @@ def test_a_door_that_friction_locks_stops(tilt, mu):
         assert sim.contacts[0].force[2] < 1e3
 
 
-def test_what_jams_or_gives_way_is_refused():
+def test_jams_and_soft_contacts_are_refused():
     """Painleve's rod with much friction has no forces, which is said."""
     m, L, mu, a = 1.0, 1.0, 2.0, 0.9  # a: angle to the vertical; it slides on its leading tip
     inertia = m * L * L / 12

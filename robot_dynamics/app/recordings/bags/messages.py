@@ -51,12 +51,12 @@ class Messages:
         self._node = rosbags.interfaces.Nodetype
 
     def make(self, kind: str, *values: Any) -> Any:
-        """Return a message of a type, as "std_msgs/String".
+        """Return a message of a type such as "std_msgs/String".
 
         Args:
             kind: The type.
-            values: Those of all its fields, in order; of a message within it likewise, as a tuple
-                or an array.
+            values: Values of all its fields, in order; those of a nested message as a tuple or an
+                array.
         """
         return self._made(full_name(kind), values)
 

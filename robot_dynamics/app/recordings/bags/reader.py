@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bags read as recordings: our MCAP files, and what `ros2 bag record` made of our topics."""
+"""Bags read as recordings: our MCAP files, and bags of our topics by `ros2 bag record`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _COMMANDS = "commanded_torque"
 
 
 def read_bag(path: str | Path) -> Recording:
-    """Return the recording in a bag: a file (.mcap, .db3), or a folder as `ros2 bag` makes it.
+    """Return the recording in a bag: a file (.mcap, .db3), or a folder of `ros2 bag`.
 
-    A control period is found again if its command was recorded, or its joint states where there
-    are no commands. What other topics have nothing of is not a number there.
+    A control period is restored if its command was recorded or, without commands, its joint
+    states. Values that are missing on other topics are NaN.
 
     Raises:
-        RecordingError: If it is no bag, or the topic `run_metadata` is missing, which says
-            what the numbers mean.
+        RecordingError: If it is not a bag, or the topic `run_metadata` is missing, which gives the
+            meaning of the numbers.
     """
     path = Path(path)
     highlevel = require_rosbags().highlevel
@@ -60,7 +60,7 @@ def read_bag(path: str | Path) -> Recording:
 
 
 def _read(reader: Any, path: Path) -> tuple[dict[str, Any], list[_Part]]:
-    """Return the metadata of the last run, and what each topic says of it."""
+    """Return the metadata of the last run, and the messages of each topic."""
     begun_at, metadata, namespace = _metadata(reader, path)
     named = metadata.pop("topics", {})
     period = metadata["period_s"]
@@ -73,7 +73,7 @@ def _read(reader: Any, path: Path) -> tuple[dict[str, Any], list[_Part]]:
     for connection in reader.connections:
         name = connection.topic.removeprefix(prefix)
         if connection.topic.startswith(prefix):
-            # How many numbers there are is seen with the first of them.
+            # The first message gives the number of values.
             parts[connection.topic] = _Part(Numbers(connection.topic, (whole(name, 0),)))
         part = parts.get(connection.topic)
         if part is not None and connection.msgtype == full_name(part.stream.kind):
@@ -88,7 +88,7 @@ def _read(reader: Any, path: Path) -> tuple[dict[str, Any], list[_Part]]:
 def _metadata(reader: Any, path: Path) -> tuple[int, dict[str, Any], str]:
     """Return when the last run began [ns], its metadata, and the namespace of its topics."""
     found = [c for c in reader.connections if c.topic.rpartition("/")[2] == topics.RUN_METADATA]
-    # A recorder lists topics of which nothing came as well.
+    # A recorder also lists topics without messages.
     if not any(connection.msgcount for connection in found):
         raise RecordingError(
             f"{path}: has nothing of the topic {topics.RUN_METADATA}; expected a recording by "

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which columns of a recording are which messages on which topics, in both directions.
+"""Mapping between columns of a recording and messages on topics, in both directions.
 
-A column that belongs to none of them goes as numbers on a topic of its own (`Numbers`), so that
-nothing is lost and new columns need nothing here.
+A column without such a message is stored as numbers on a separate topic (`Numbers`), so that every
+column is kept, and new columns need no code here.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _UNKNOWN = np.zeros(36)  # covariance
 
 @dataclass(frozen=True)
 class Place:
-    """Where some numbers stand in a recording.
+    """Place of some numbers in a recording.
 
     Attributes:
         column: Name of the column.
-        first: The first of them.
-        size: How many there are.
-        width: Of the whole column.
+        first: Index of the first.
+        size: Number of values.
+        width: Width of the whole column.
     """
 
     column: str
@@ -53,7 +53,7 @@ class Place:
 
     @property
     def part(self) -> slice:
-        """Where they stand in a row of the column."""
+        """Their slice in a row of the column."""
         return slice(self.first, self.first + self.size)
 
 
@@ -87,7 +87,7 @@ class Stream:
         raise NotImplementedError
 
     def read(self, message: Any) -> Sequence[Array]:
-        """Return the numbers of each place; not a number where the message has none."""
+        """Return the numbers of each place; NaN if the message has none."""
         raise NotImplementedError
 
     def number(self, message: Any) -> int | None:
@@ -170,7 +170,7 @@ class Wrenches(Stream):
 
 @dataclass(frozen=True)
 class BodyMotion(Stream):
-    """Pose in the world and twist of a body; an odometry has the twist in the body's axes."""
+    """Pose in the world and twist of a body; odometry messages have the twist in body axes."""
 
     body: str
     kind: ClassVar[str] = "nav_msgs/Odometry"
@@ -192,7 +192,7 @@ class BodyMotion(Stream):
 
 @dataclass(frozen=True)
 class References(Stream):
-    """Where a body is to be: a trajectory of one point, in the world."""
+    """Reference of a body: a trajectory of one point, in the world."""
 
     body: str
     kind: ClassVar[str] = "trajectory_msgs/MultiDOFJointTrajectory"
@@ -269,7 +269,7 @@ def _motion(whose: str) -> tuple[Place, Place]:
 
 
 def by_name(names: Sequence[str], message: Any, field: str) -> Array:
-    """Return a field of a joint state in the order of names; not a number where there is none."""
+    """Return a field of a joint state in the order of names; NaN for missing ones."""
     values = getattr(message, field)
     known = dict(zip(message.name, values, strict=False))
     return np.array([known.get(name, np.nan) for name in names])

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings written as MCAP files, which Foxglove, PlotJuggler and `ros2 bag` open.
 
-Besides the topics of the running nodes a bag holds the frames of links and object, and the
-controller's diagnostics: once a second, and when it stopped.
+In addition to the topics of the running nodes, a bag contains the frames of links and object, and
+the controller's diagnostics: once a second, and when it stopped.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _OF_EVERY_BAG = ("time",)  # follows from the ticks
 
 
 def write_bag(recording: Recording, path: str | Path) -> Path:
-    """Write a recording as one MCAP file; it appears whole or not at all.
+    """Write a recording as one MCAP file, completely or not at all.
 
     Messages and topics are those of the running nodes. Times are simulated, as in the headers.
 
@@ -63,13 +63,13 @@ def write_bag(recording: Recording, path: str | Path) -> Path:
         path: The file.
 
     Raises:
-        RecordingError: If it cannot be written, its metadata are no JSON, or the package rosbags
+        RecordingError: If it cannot be written, its metadata are not JSON, or the package rosbags
             is missing.
     """
     path = Path(path)
     bags = require_rosbags().rosbag2
-    # The writer makes a folder, as `ros2 bag` has it; its only file of messages is what is kept.
-    # It has the name of the folder, which the metadata inside hold.
+    # The writer makes a folder, like `ros2 bag`; only its file of messages is kept. It has the
+    # name of the folder, which the metadata inside hold.
     above = path.with_name(f".{path.name}.{os.getpid()}.part")
     folder = above / path.stem
     try:
@@ -94,7 +94,7 @@ def _write(recording: Recording, writer: Any) -> None:
     stamps = [stamp_of(tick, period) for tick in ticks]
     first = stamps[0] if stamps else 0
     make = bag.make
-    # On a topic there are only lists, some of them of one number.
+    # Topics only carry lists, some with one number.
     single = [name for name, values in recording.columns.items() if values.ndim == 1]
     text = recording.text(single=[name for name in single if name != TICK])
     bag.latch(topics.RUN_METADATA, first, "std_msgs/String", make.make("std_msgs/String", text))
@@ -145,7 +145,7 @@ def streams_of(recording: Recording) -> Iterator[Stream]:
 
 
 def _named(stream: Stream, metadata: Mapping[str, Any]) -> Iterator[Stream]:
-    """Yield a stream on the topic where the nodes had it, with namespace and remapping.
+    """Yield a stream on its topic in the nodes, with namespace and remapping.
 
     Joint states on several topics are those of one arm each.
     """
@@ -238,7 +238,7 @@ _TURNING, _SLIDING = ("revolute", "continuous"), ("prismatic",)
 
 
 def robots_of(metadata: Mapping[str, Any]) -> Description | None:
-    """Return the robots of a run, or None if their files are no longer where they were."""
+    """Return the robots of a run, or None if their files no longer exist."""
     try:
         return place(placed_robots(scenario_of_text(metadata["scenario_text"]).cell))
     except (KeyError, RobotDynamicsError):
@@ -248,7 +248,7 @@ def robots_of(metadata: Mapping[str, Any]) -> Description | None:
 def middle_of(metadata: Mapping[str, Any]) -> Array | None:
     """Return the pose (4, 4) in the object of the frame of internal forces.
 
-    None if there is none, or the files of the robots are no longer where they were.
+    None if there is none, or the files of the robots no longer exist.
     """
     try:
         system = build_system(scenario_of_text(metadata["scenario_text"]))
@@ -265,7 +265,7 @@ class Frames:
         robots: The robots in their world.
         joints: Names of the joints whose positions are known.
         body: Frame of the object.
-        middle: Pose (4, 4) in it of the frame of internal forces; None if there is none.
+        middle: Pose (4, 4) of the frame of internal forces in it; None without one.
     """
 
     def __init__(
@@ -279,11 +279,11 @@ class Frames:
         order = {name: i for i, name in enumerate(joints)}
         elements = robots.mechanism.joints
         self._moving = [(e, order[e.name]) for e in elements if e.name in order]
-        # A joint of which nothing is known, as of a gripper, stays at zero.
+        # A joint without recorded positions, such as a gripper's, stays at zero.
         self._resting = [e for e in elements if e.name not in order]
 
     def resting(self, make: Messages) -> Any:
-        """Return what never moves."""
+        """Return the transforms of links that never move."""
         links = [_transform(0, e, e.placement) for e in self._resting]
         if self._middle is not None:
             at = self._middle[:3, 3], quaternion_of_rotation(self._middle[:3, :3])
@@ -291,13 +291,13 @@ class Frames:
         return make.make("tf2_msgs/TFMessage", links)
 
     def moving(self, make: Messages, stamp: int, q: Array, pose: Array) -> Any:
-        """Return what moves, at a time [ns].
+        """Return the transforms of moving links at a time [ns].
 
         Args:
             make: Makes messages.
             stamp: The time [ns].
             q: Joint positions [rad, m].
-            pose: Pose of the object in the world (7,); not a number where it is not known.
+            pose: Pose of the object in the world (7,); NaN if unknown.
         """
         moved = [(e, e.placement @ _motion(e, float(q[i]))) for e, i in self._moving]
         links = [_transform(stamp, e, frame) for e, frame in moved]
@@ -313,7 +313,7 @@ def _transform(stamp: int, joint: JointElement, matrix: Array) -> tuple[Any, ...
 
 
 def _motion(joint: JointElement, q: float) -> Array:
-    """Return the pose (4, 4) of a joint's child relative to where it is at zero."""
+    """Return the pose (4, 4) of a joint's child relative to its pose at zero."""
     matrix, axis = np.eye(4), np.asarray(joint.axis)
     if joint.type in _SLIDING:
         matrix[:3, 3] = q * axis
@@ -333,10 +333,10 @@ class Status(NamedTuple):
     """A status of the controller.
 
     Attributes:
-        level: Of diagnostic_msgs/DiagnosticStatus.
-        sentence: The state, and what is wrong if something is.
+        level: Level of diagnostic_msgs/DiagnosticStatus.
+        sentence: The state, and the error if there is one.
         values: Figures with their names.
-        hardware: What it is about.
+        hardware: Hardware concerned.
     """
 
     level: int
@@ -352,7 +352,7 @@ class Status(NamedTuple):
 
 
 def diagnostics_of(recording: Recording) -> dict[int, Status]:
-    """Return the statuses by row of the recording; none without columns of a controller."""
+    """Return the statuses by row of the recording; empty without columns of a controller."""
     if "step_time" not in recording or not len(recording):
         return {}
     period, ticks = recording.get("period_s"), recording[TICK]
