@@ -234,7 +234,7 @@ class JointStates:
 
     @property
     def ready(self) -> bool:
-        """Whether every arm has an unused sample, and no sample of a closer stamp is about to come.
+        """Whether every arm has an unused sample, and none of a closer stamp is about to come.
 
         Without the second condition, arms that are sampled at the same instants stay paired one
         period apart once a sample of one of them was late.
