@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"(?<!\w)\d[\d.]*(e[+-]?\d+)?")  # not the digits of names
 _MOST_KINDS = 100  # largest number of remembered sentences
 
 
-class _Limit:
+class _RateLimit:
     """Limits sentences of one kind to one a second."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Diagnostics:
         )
         self._due = 0.0
         self._last: tuple[bytes, str] | None = None
-        self._limit = _Limit()
+        self._limit = _RateLimit()
 
     def set_hardware(self, hardware: str) -> None:
         """Set the `hardware_id`."""
@@ -189,7 +189,7 @@ class SentenceLog:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._limit = _Limit()
+        self._limit = _RateLimit()
 
     def __call__(self, level: bytes, sentence: str) -> None:
         """Log the sentence of a status as an error or, for other levels, as a warning."""
