@@ -156,12 +156,10 @@ def test_an_operator_calls_services_that_exist():
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="needs the checkout")
-def test_the_page_names_the_ports():
-    """Of the viewer, which listens on this machine alone unless told otherwise."""
+def test_the_page_names_port_and_enclaves():
+    """The viewer listens on this machine alone, unless told otherwise."""
     from robot_dynamics.app.pictures.page import LOOPBACK, PORT
 
     text = PAGE.read_text(encoding="utf-8")
     assert f"`{LOOPBACK}`, port `{PORT}`" in text
-    script = re.search(r"for node in (.*); do", text)
-    assert script is not None
-    assert set(script.group(1).split()) == set(policy())
+    assert set(re.findall(r"`/robot_dynamics/(\w+)`", text)) == set(policy())
