@@ -20,15 +20,16 @@ from types import FrameType
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError
-from launch import LaunchDescription, events
 from launch.actions import (
     DeclareLaunchArgument,
     IncludeLaunchDescription,
     OpaqueFunction,
     Shutdown,
 )
+from launch.events import IncludeLaunchDescription as Inclusion
 from launch.events.process import ProcessExited
 from launch.launch_context import LaunchContext
+from launch.launch_description import LaunchDescription
 from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch.substitutions.substitution_failure import SubstitutionFailure
@@ -201,7 +202,7 @@ def _refuse_unknown(context: LaunchContext, known: Collection[str]) -> None:
     """
     scope = context.get_locals_as_dict()
     event, file = scope.get("event"), scope.get("current_launch_file_path")
-    if not isinstance(event, events.IncludeLaunchDescription):
+    if not isinstance(event, Inclusion):
         return
     for launched in event.launch_description.entities:
         if not isinstance(launched, IncludeLaunchDescription):

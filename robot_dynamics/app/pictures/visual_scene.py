@@ -24,7 +24,6 @@ from robot_dynamics.app.pictures.shapes import (
     MOMENT_COLOR,
     MOMENT_SCALE,
     WOOD,
-    Color,
     Mesh,
     SurfacePush,
     VisualError,
@@ -41,6 +40,7 @@ from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.load import load_description
+from robot_dynamics.description.meshes import Color
 from robot_dynamics.description.world import place
 from robot_dynamics.manipulation.contact_settings import ContactSettings
 from robot_dynamics.manipulation.settings import CellSettings
