@@ -73,6 +73,8 @@ def read_urdf(
     """
     if isinstance(path_or_text, str) and "<" in path_or_text:
         data, source = path_or_text.encode("utf-8", "surrogatepass"), source or _TEXT
+        if len(data) > MAX_BYTES:
+            raise refused(source, f"is larger than {MAX_BYTES / 2**20:g} MiB, expected a URDF")
         return _Reader(data, source, source, "").description(strict, locked or {})
     path = locate(path_or_text)
     data = read_bytes(path, expected="a URDF file", limit=MAX_BYTES)
