@@ -47,7 +47,7 @@ class ArmSamples:
         watch: When it came.
         position: Positions (n,), a view of those of all arms.
         velocity: Velocities (n,), likewise.
-        used: The time of the sample that was used last.
+        unused: Number of samples since the last use.
 
     Args:
         joints: Names of the joints.
@@ -61,7 +61,7 @@ class ArmSamples:
     ) -> None:
         self.joints, self.watch = tuple(joints), watch
         self.position, self.velocity = position, velocity
-        self.used: int | None = None
+        self.unused = 0
 
     def take(self, stamp: int, q: Array, qd: Array, now: int) -> bool:
         """Take a sample in the order of `joints`; return whether it is newer than the last one.
@@ -75,6 +75,7 @@ class ArmSamples:
         if not self.watch.advance(stamp, now):
             return False
         self.position[:], self.velocity[:] = q, qd
+        self.unused += 1
         return True
 
     def order_in(self, names: Sequence[str], known: frozenset[str]) -> NDArray[np.intp]:
@@ -239,7 +240,7 @@ class JointStates:
         Without the second condition, arms that are sampled at the same instants stay paired one
         period apart once a sample of one of them was late.
         """
-        if any(a.watch.stamp in (None, a.used) for a in self.arms.values()):
+        if any(a.watch.stamp is None or not a.unused for a in self.arms.values()):
             return False
         return not self._closer_pair_is_near()
 
@@ -252,8 +253,7 @@ class JointStates:
         watches, stamps = self.watches, [watch.stamp or 0 for watch in self.watches]
         newest, skew = max(stamps), max(stamps) - min(stamps)
         ahead = stamps.index(newest)
-        used = list(self.arms.values())[ahead].used
-        if not skew or used is None or newest - used > 1.5 * self._step(watches[ahead]):
+        if not skew or list(self.arms.values())[ahead].unused > 1:
             return False
         for i, watch in enumerate(watches):
             step = self._step(watch)
@@ -329,7 +329,11 @@ class JointStates:
         """Return `state` for a control instant, and note that its samples have been used."""
         self.now = now
         for arm in self.arms.values():
-            arm.used = arm.watch.stamp
+            arm.unused = 0
+        stamps = [watch.stamp for watch in self.watches if watch.stamp is not None]
+        self.skew_s = self._clock.seconds(max(stamps) - min(stamps)) if stamps else 0.0
+        if self.skew_s > _MOST_SKEW * self._period:
+            self._skewed_at, self._last_skew_s = now, self.skew_s
         return self.state()
 
     def state(self) -> tuple[Array, Array]:
@@ -341,12 +345,8 @@ class JointStates:
         stamps = [watch.stamp for watch in self.watches if watch.stamp is not None]
         self.sampled = np.array([self._sampled_at(watch) for watch in self.watches])
         if len(stamps) < 2 or max(stamps) == min(stamps):
-            self.skew_s = 0.0
             return q, qd
         newest, at = max(stamps), 0
-        self.skew_s = self._clock.seconds(newest - min(stamps))
-        if self.skew_s > _MOST_SKEW * self._period:
-            self._skewed_at, self._last_skew_s = self.now, self.skew_s
         for i, arm in enumerate(self.arms.values()):
             own = slice(at, at := at + len(arm.joints))
             # What is stale is left where it was: nothing is computed from a stale velocity.
