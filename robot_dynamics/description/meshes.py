@@ -137,7 +137,7 @@ def read_mesh(path: Path) -> list[MeshPart]:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise refused(path, f"cannot be read as a mesh ({reason})") from error
     if not parts:
-        raise refused(path, f"has no triangles, expected {_EXPECTED}")
+        raise refused(path, "cannot be read as a mesh (it has no triangles)")
     return parts
 
 

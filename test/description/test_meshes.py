@@ -168,7 +168,7 @@ def test_small_files_that_stand_for_much_data_are_refused(tmp_path):
         "nodes.glb": (glb(*gltf(20_000, nodes=2000)), "about 4e+07 triangles"),
         "primitives.glb": (glb(*gltf(20_000, primitives=2000)), "about 4e+07 triangles"),
         "zeros.glb": (glb(*gltf(1, view=False)), "expected at most 5000000"),
-        "short.stl": (bytes(80) + struct.pack("<I", 2**32 - 1) + bytes(50), "has no triangles"),
+        "short.stl": (bytes(80) + struct.pack("<I", 2**32 - 1) + bytes(50), "it has no triangles"),
         "rows.ply": (
             b"ply\nformat binary_little_endian 1.0\nelement vertex 1000000000000\n"
             b"property float x\nproperty float y\nproperty float z\nend_header\n",
