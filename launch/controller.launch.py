@@ -8,14 +8,12 @@ your own folder.
 
 from launch import LaunchDescription
 
-from robot_dynamics.nodes.launching import CONTROLLER, declared, our_node, started
+from robot_dynamics.nodes.launching import CONTROLLER, declared, launch_description, our_node
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return the launch description for `ros2 launch`."""
-    return LaunchDescription(
-        [
-            *declared(CONTROLLER, mode="wall_clock", use_sim_time="false"),
-            started(lambda context: [our_node(context, "controller", CONTROLLER)]),
-        ]
+    arguments = declared(CONTROLLER, mode="wall_clock", use_sim_time="false")
+    return launch_description(
+        arguments, lambda context: [our_node(context, "controller", CONTROLLER)]
     )

@@ -22,10 +22,10 @@ from robot_dynamics.nodes.launching import (
     PACKAGE,
     SIMULATOR,
     declared,
+    launch_description,
     our_node,
     parameter,
     required_node,
-    started,
 )
 
 # Both nodes would write the same file.
@@ -81,37 +81,35 @@ def display(context: LaunchContext) -> list[Node]:
 def generate_launch_description() -> LaunchDescription:
     """Return the launch description for `ros2 launch`."""
     share = FindPackageShare("robot_dynamics")
-    return LaunchDescription(
-        [
-            *declared(
-                tuple(dict.fromkeys((*_SIMULATOR, *_CONTROLLER))),
-                mode="wall_clock",
-                use_sim_time="true",
-                autostart="always",
-                # No arms are in danger, and a desktop with RViz can stutter.
-                stale_after="0.1",
-                # Without a guard, which is only needed by drives that hold the last torque.
-                on_command_timeout="brake",
-                guard="automatic",
-            ),
-            DeclareLaunchArgument(
-                "use_rviz",
-                default_value="true",
-                choices=["true", "false"],
-                description="Start robot_state_publisher and RViz.",
-            ),
-            DeclareLaunchArgument(
-                "drag",
-                default_value="false",
-                choices=["true", "false"],
-                description="Drag the object by an interactive marker in RViz; the first drag "
-                "ends the reference of the scenario.",
-            ),
-            DeclareLaunchArgument(
-                "rviz_config",
-                default_value=PathJoinSubstitution([share, "rviz", "dual_arm.rviz"]),
-                description="Configuration of RViz.",
-            ),
-            started(nodes),
-        ]
-    )
+    arguments = [
+        *declared(
+            tuple(dict.fromkeys((*_SIMULATOR, *_CONTROLLER))),
+            mode="wall_clock",
+            use_sim_time="true",
+            autostart="always",
+            # No arms are in danger, and a desktop with RViz can stutter.
+            stale_after="0.1",
+            # Without a guard, which is only needed by drives that hold the last torque.
+            on_command_timeout="brake",
+            guard="automatic",
+        ),
+        DeclareLaunchArgument(
+            "use_rviz",
+            default_value="true",
+            choices=["true", "false"],
+            description="Start robot_state_publisher and RViz.",
+        ),
+        DeclareLaunchArgument(
+            "drag",
+            default_value="false",
+            choices=["true", "false"],
+            description="Drag the object by an interactive marker in RViz; the first drag "
+            "ends the reference of the scenario.",
+        ),
+        DeclareLaunchArgument(
+            "rviz_config",
+            default_value=PathJoinSubstitution([share, "rviz", "dual_arm.rviz"]),
+            description="Configuration of RViz.",
+        ),
+    ]
+    return launch_description(arguments, nodes)

@@ -8,14 +8,10 @@ the same as the controller's.
 
 from launch import LaunchDescription
 
-from robot_dynamics.nodes.launching import GUARD, declared, our_node, started
+from robot_dynamics.nodes.launching import GUARD, declared, launch_description, our_node
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return the launch description for `ros2 launch`."""
-    return LaunchDescription(
-        [
-            *declared(GUARD, mode="wall_clock", use_sim_time="false"),
-            started(lambda context: [our_node(context, "guard", GUARD)]),
-        ]
-    )
+    arguments = declared(GUARD, mode="wall_clock", use_sim_time="false")
+    return launch_description(arguments, lambda context: [our_node(context, "guard", GUARD)])

@@ -8,14 +8,12 @@ topics, with drives that react as their files state.
 
 from launch import LaunchDescription
 
-from robot_dynamics.nodes.launching import SIMULATOR, declared, our_node, started
+from robot_dynamics.nodes.launching import SIMULATOR, declared, launch_description, our_node
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return the launch description for `ros2 launch`."""
-    return LaunchDescription(
-        [
-            *declared(SIMULATOR, mode="wall_clock"),
-            started(lambda context: [our_node(context, "simulator", SIMULATOR)]),
-        ]
+    arguments = declared(SIMULATOR, mode="wall_clock")
+    return launch_description(
+        arguments, lambda context: [our_node(context, "simulator", SIMULATOR)]
     )

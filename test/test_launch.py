@@ -5,8 +5,13 @@
 The package named `launch` on PyPI is unrelated: `launch_ros` tells whether ROS 2's is there.
 """
 
+import os
 import runpy
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -178,3 +183,115 @@ def test_dual_arm_runs_the_robot_that_was_given(installed):
     for publisher in publishers:
         assert "left_shoulder_pan_joint" in parameters_of(context, publisher)["robot_description"]
     assert rviz._Node__package == "rviz2"
+
+
+def test_arguments_are_parameters_of_the_nodes():
+    """In their types; those of launch alone are the robot's folder and the namespace."""
+    pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
+    from robot_dynamics.nodes import launching, parameters
+
+    entries = (*parameters.SIMULATOR, *parameters.CONTROLLER, *parameters.GUARD)
+    kinds = {entry.name: type(entry.default) for entry in entries} | {"use_sim_time": bool}
+    for name, argument in launching.ARGUMENTS.items():
+        if name not in ("robot", "namespace"):
+            assert argument.kind is kinds[name] or (argument.kind, kinds[name]) == (int, float)
+    assert "sample_rate_tolerance" in launching.CONTROLLER
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_unknown_arguments_of_the_command_line_are_refused(file, caplog):
+    """With the nearest name; `ros2 launch` ignores them, and a run would be another one."""
+    pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
+    from launch import LaunchDescription, LaunchService
+    from launch.actions import IncludeLaunchDescription
+    from launch.launch_description_sources import AnyLaunchDescriptionSource
+
+    # As `ros2 launch` does.
+    source = AnyLaunchDescriptionSource(str(file))
+    include = IncludeLaunchDescription(source, launch_arguments=[("scenaro", "wipe")])
+    service = LaunchService(argv=["scenaro:=wipe"])
+    service.include_launch_description(LaunchDescription([include]))
+    assert service.run() == 1
+    said = f"{file.name}: unknown argument 'scenaro'; did you mean 'scenario'?"
+    assert said in caplog.messages
+
+
+def test_arguments_of_a_file_that_includes_ours_are_its_own(tmp_path):
+    """Those of the command line that it has declared itself, and the names that launch reads."""
+    pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
+    from launch import LaunchContext, LaunchDescription, events
+    from launch.actions import IncludeLaunchDescription
+    from launch.launch_description_sources import AnyLaunchDescriptionSource
+
+    from robot_dynamics.nodes import launching
+
+    launched = tmp_path / "cell.launch.py"
+    launched.write_text(
+        "from launch import LaunchDescription\n"
+        "def generate_launch_description(): return LaunchDescription()\n"
+    )
+
+    def refuse(name, file):
+        source, context = AnyLaunchDescriptionSource(str(launched)), LaunchContext()
+        source.get_launch_description(context)
+        include = IncludeLaunchDescription(source, launch_arguments=[(name, "1")])
+        event = events.IncludeLaunchDescription(LaunchDescription([include]))
+        context.extend_locals({"event": event, "current_launch_file_path": str(file)})
+        launching._refuse_unknown(context, ["scenario"])
+
+    refuse("gripper", LAUNCH / "guard.launch.py")
+    refuse("scenario", launched)
+    refuse("launch-prefix", launched)
+    with pytest.raises(launching.UnknownNameError):
+        refuse("gripper", launched)
+
+
+@pytest.mark.parametrize(
+    ("status", "ending", "failed"),
+    [
+        (0, False, False),
+        (2, False, True),
+        (-signal.SIGKILL, False, True),
+        (-signal.SIGINT, False, True),
+        (-signal.SIGINT, True, False),  # ended while it started
+        (1, True, True),  # a recording could not be written
+        (-signal.SIGKILL, True, True),  # launch lost patience
+    ],
+)
+def test_launch_fails_if_a_node_fails(status, ending, failed):
+    """The end of one node ends all, with status 1 if it was an error."""
+    pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
+    from robot_dynamics.nodes import launching
+
+    told = []
+    loop = SimpleNamespace(call_exception_handler=told.append)
+    context = SimpleNamespace(is_shutdown=ending, asyncio_loop=loop)
+    event = SimpleNamespace(returncode=status, process_name="controller-2")
+    assert (launching._ended(event, context) is None) == ending
+    assert bool(told) == failed
+
+
+def test_nodes_end_with_a_launch_that_a_signal_ends(installed, monkeypatch):
+    """In order, by SIGINT, and it waits for them; others are left alone."""
+    from robot_dynamics.nodes import launching
+
+    _, (node,) = started("guard.launch.py", {})
+    assert "--pdeathsig INT" in node.process_description.prefix[0].text  # where launch is killed
+    endless = "import signal, time\nprint(flush=True)\n"
+    obedient = f"{endless}try: time.sleep(60)\nexcept KeyboardInterrupt: time.sleep(0.2)\n"
+    stubborn = f"{endless}for n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)\n"
+    monkeypatch.setattr(launching, "_END_S", 0.5)
+    processes = [
+        subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE)
+        for text in (obedient, stubborn)
+    ]
+    for process in processes:
+        process.stdout.readline()
+    details = [{"pid": process.pid} for process in processes]
+    launching._end_left_nodes(
+        [SimpleNamespace(process_details=one) for one in (*details, None, {"pid": os.getppid()})]
+    )
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process.pid, 0)
+        process.stdout.close()

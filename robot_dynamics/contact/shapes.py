@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.arrays import Array
 from robot_dynamics.contact.material import Material, require_material
 from robot_dynamics.description.description import Description, Shape
+from robot_dynamics.description.meshes import read_mesh
 from robot_dynamics.dynamics.arguments import (
     pose_matrix,
     positive_number,
@@ -304,11 +305,6 @@ def _solid_of(description: Description, shape: Shape) -> Solid:
             f"the mesh {shape.mesh!r} of link {shape.link!r} cannot be read without trimesh, "
             "expected it installed: pip install 'robot_dynamics[collision]'."
         ) from error
-    path = description.locate(shape)
-    try:
-        points = trimesh.load(path, force="mesh").convex_hull.vertices
-    except Exception as error:  # whatever the readers of so many formats raise
-        raise RobotDynamicsError(
-            f"{path}: cannot be read ({error}), expected a mesh file that trimesh reads."
-        ) from error
+    parts = [part.mesh for part in read_mesh(description.locate(shape))]
+    points = trimesh.util.concatenate(parts).convex_hull.vertices
     return Solid.convex(shape.link, np.asarray(points) * shape.size, shape.pose)

@@ -22,8 +22,11 @@ from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.streams import StreamError, StreamWatch, of_length
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.wording import apart
 
 _LONG_AGO = -1e12  # before any sample [s]
+_MOST_SKEW = 0.75  # largest skew without a warning [control periods]
+_WARNING_S = 1.0  # duration of a warning about the skew after its last cause [s]
 
 
 class UnknownJointError(UnknownNameError):
@@ -44,7 +47,7 @@ class ArmSamples:
         watch: Freshness of its stream.
         position: Positions (n,), a view of the vector of all arms.
         velocity: Velocities (n,), a view of the vector of all arms.
-        used: Time of the last used sample.
+        unused: Number of samples since the last use.
 
     Args:
         joints: Names of the joints.
@@ -58,7 +61,7 @@ class ArmSamples:
     ) -> None:
         self.joints, self.watch = tuple(joints), watch
         self.position, self.velocity = position, velocity
-        self.used: int | None = None
+        self.unused = 0
 
     def take(self, stamp: int, q: Array, qd: Array, now: int) -> bool:
         """Take a sample in the order of `joints`; return whether it is newer than the last one.
@@ -72,6 +75,7 @@ class ArmSamples:
         if not self.watch.advance(stamp, now):
             return False
         self.position[:], self.velocity[:] = q, qd
+        self.unused += 1
         return True
 
     def order_in(self, names: Sequence[str], known: frozenset[str]) -> NDArray[np.intp]:
@@ -131,9 +135,10 @@ class JointStates:
     typing error of the arm that lacks a joint, or of all arms of the message if none does. A bad
     sample only changes the faults of the safety layer.
 
-    Arms on topics of their own are not sampled at the same instants. Where one arm's sample is
-    older than another's, its positions are carried on with its velocity, for one control period
-    at most: what is older still is told, and in the end it is stale.
+    Arms on topics of their own are not sampled at the same instants. `ready` matches their samples
+    by stamp. Where one arm's sample is older than another's, its positions are carried on with its
+    velocity, for one control period at most: what is older still is told, and in the end it is
+    stale.
 
     Attributes:
         arms: The samples of each arm, by its name.
@@ -185,6 +190,8 @@ class JointStates:
         self._known = frozenset((*own_joints, *system.passive_joint_names, *ignored))
         self._layouts: dict[str, _Layout] = {}
         self.now, self.skew_s = 0, 0.0
+        self._skewed_at: int | None = None  # time of the last skew that is worth a warning
+        self._last_skew_s = 0.0  # that skew [s]
         self.sampled = np.full(len(self.watches), _LONG_AGO)
         self._control_hz = control.rate_hz
         self._least_hz = (1.0 - rate_tolerance) * control.rate_hz
@@ -199,12 +206,14 @@ class JointStates:
 
     @property
     def skew_warning(self) -> str:
-        """A sentence about arms that are sampled too far apart; empty if they are not."""
-        if self.skew_s <= 0.5 * self._period:
+        """Warning of arms sampled too far apart in the last second; empty if there were none."""
+        at = self._skewed_at
+        if at is None or self._clock.seconds(self.now - at) > _WARNING_S:
             return ""
+        found, most = apart(1e3 * self._last_skew_s, 1e3 * _MOST_SKEW * self._period)
         return (
-            f"joint states of the arms are {1e3 * self.skew_s:.3g} ms apart; expected at most "
-            f"half a control period, {500.0 * self._period:.3g} ms."
+            f"joint states of the arms are {found} ms apart; expected at most {most} ms, three "
+            "quarters of a control period."
         )
 
     @property
@@ -225,9 +234,38 @@ class JointStates:
         return ""
 
     @property
-    def all_newer(self) -> bool:
-        """Whether every arm has a sample newer than the last one used."""
-        return all(a.watch.stamp not in (None, a.used) for a in self.arms.values())
+    def ready(self) -> bool:
+        """Whether every arm has an unused sample, and none of a closer stamp is about to come.
+
+        Without the second condition, arms that are sampled at the same instants stay paired one
+        period apart once a sample of one of them was late.
+        """
+        if any(a.watch.stamp is None or not a.unused for a in self.arms.values()):
+            return False
+        return not self._closer_pair_is_near()
+
+    def _closer_pair_is_near(self) -> bool:
+        """Return whether the next samples of the arms that are behind at least halve the skew.
+
+        They are awaited until the arm that is ahead brings its next sample, and only if they come
+        before it: an arm whose messages take longer than a period always stays behind.
+        """
+        watches, stamps = self.watches, [watch.stamp or 0 for watch in self.watches]
+        newest, skew = max(stamps), max(stamps) - min(stamps)
+        ahead = stamps.index(newest)
+        if not skew or list(self.arms.values())[ahead].unused > 1:
+            return False
+        for i, watch in enumerate(watches):
+            step = self._step(watch)
+            if newest - stamps[i] > 0.5 * step:
+                if (watch.arrival or 0) >= (watches[ahead].arrival or 0):
+                    return False
+                stamps[i] += step
+        return 2 * (max(stamps) - min(stamps)) <= skew
+
+    def _step(self, watch: StreamWatch) -> int:
+        """Return the time between two samples of an arm, until it is measured the period."""
+        return self._clock.count(1.0 / watch.hz if watch.hz else self._period)
 
     @property
     def all_heard(self) -> bool:
@@ -291,7 +329,11 @@ class JointStates:
         """Return `state` for a control instant, and note that its samples have been used."""
         self.now = now
         for arm in self.arms.values():
-            arm.used = arm.watch.stamp
+            arm.unused = 0
+        stamps = [watch.stamp for watch in self.watches if watch.stamp is not None]
+        self.skew_s = self._clock.seconds(max(stamps) - min(stamps)) if stamps else 0.0
+        if self.skew_s > _MOST_SKEW * self._period:
+            self._skewed_at, self._last_skew_s = now, self.skew_s
         return self.state()
 
     def state(self) -> tuple[Array, Array]:
@@ -303,10 +345,8 @@ class JointStates:
         stamps = [watch.stamp for watch in self.watches if watch.stamp is not None]
         self.sampled = np.array([self._sampled_at(watch) for watch in self.watches])
         if len(stamps) < 2 or max(stamps) == min(stamps):
-            self.skew_s = 0.0
             return q, qd
         newest, at = max(stamps), 0
-        self.skew_s = self._clock.seconds(newest - min(stamps))
         for i, arm in enumerate(self.arms.values()):
             own = slice(at, at := at + len(arm.joints))
             # Stale positions are not extrapolated: a stale velocity is not used.

@@ -16,11 +16,11 @@ from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import locate, read_bytes, refused
 from robot_dynamics.description.inertia_checks import check_links, check_units
 from robot_dynamics.description.mechanism_checks import check_closures, check_numbers
+from robot_dynamics.description.meshes import Color
 from robot_dynamics.description.mimics import mimic_couplings, moved_by_others
 from robot_dynamics.description.motion_checks import check_motion
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.urdf_elements import (
-    Color,
     read_link,
     read_material,
     read_shapes,
@@ -74,6 +74,8 @@ def read_urdf(
     """
     if isinstance(path_or_text, str) and "<" in path_or_text:
         data, source = path_or_text.encode("utf-8", "surrogatepass"), source or _TEXT
+        if len(data) > MAX_BYTES:
+            raise refused(source, f"is larger than {MAX_BYTES / 2**20:g} MiB, expected a URDF")
         return _Reader(data, source, source, "").description(strict, locked or {})
     path = locate(path_or_text)
     data = read_bytes(path, expected="a URDF file", limit=MAX_BYTES)

@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Shape
+from robot_dynamics.description.meshes import Color
 from robot_dynamics.description.orientations import (
     DEGREES_HINT,
     is_unit,
@@ -21,8 +22,6 @@ from robot_dynamics.description.orientations import (
 )
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.model.elements import LinkElement, pose
-
-Color = tuple[float, float, float, float]
 
 
 def read_link(tag: Tag, name: str) -> LinkElement:

@@ -1,6 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics on /diagnostics: once a second, and at once when something changes (REP 107)."""
+"""Diagnostics on /diagnostics: once a second, and at once when something changes (REP 107).
+
+Sentences that differ only in numbers are of one kind. A kind is published and logged at most once
+a second, so that a figure or a state that flickers floods neither.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,28 @@ _NUMBER = re.compile(r"(?<!\w)\d[\d.]*(e[+-]?\d+)?")  # not the digits of names
 _MOST_KINDS = 100  # largest number of remembered sentences
 
 
+class _RateLimit:
+    """Limits sentences of one kind to one a second."""
+
+    def __init__(self) -> None:
+        self._passed_at: dict[str, float] = {}
+
+    def passes(self, kind: str) -> bool:
+        """Return whether a sentence of this kind is due, which counts as its passing."""
+        now = time.monotonic()
+        if now < self._passed_at.get(kind, -math.inf) + INTERVAL_S:
+            return False
+        if len(self._passed_at) >= _MOST_KINDS:
+            self._passed_at.clear()
+        self._passed_at[kind] = now
+        return True
+
+
+def _kind(sentence: str) -> str:
+    """Return a sentence without its numbers."""
+    return _NUMBER.sub("#", sentence)
+
+
 class Diagnostics:
     """Publishes the status of a node.
 
@@ -37,6 +63,7 @@ class Diagnostics:
         )
         self._due = 0.0
         self._last: tuple[bytes, str] | None = None
+        self._limit = _RateLimit()
 
     def set_hardware(self, hardware: str) -> None:
         """Set the `hardware_id`."""
@@ -57,6 +84,9 @@ class Diagnostics:
     ) -> bool:
         """Publish the status if it has changed or the regular message is due.
 
+        A change of numbers alone waits for the regular message, and so does the return of a
+        warning or of OK that was published less than a second ago. Errors never wait.
+
         Args:
             level: OK, WARN or ERROR.
             message: One sentence.
@@ -64,10 +94,10 @@ class Diagnostics:
             at_once: Whether to publish even without a change.
 
         Returns:
-            Whether level or message has changed.
+            Whether the published level or message has changed.
         """
         changed = self._last != (level, message)
-        if not (changed or self.due or at_once):
+        if not (at_once or self.due or (changed and self._is_new(level, message))):
             return False
         self._due = time.monotonic() + INTERVAL_S
         self._last = (level, message)
@@ -78,6 +108,13 @@ class Diagnostics:
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)
         return changed
+
+    def _is_new(self, level: bytes, message: str) -> bool:
+        """Return whether a change is published at once."""
+        kind = level, _kind(message)
+        if self._last is not None and kind == (self._last[0], _kind(self._last[1])):
+            return False
+        return level == ERROR or self._limit.passes(f"{level!r}: {kind[1]}")
 
 
 class Durations:
@@ -152,16 +189,12 @@ class SentenceLog:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._logged_at: dict[str, float] = {}
+        self._limit = _RateLimit()
 
     def __call__(self, level: bytes, sentence: str) -> None:
         """Log the sentence of a status as an error or, for other levels, as a warning."""
-        now, kind = time.monotonic(), _NUMBER.sub("#", sentence)
-        if now < self._logged_at.get(kind, -math.inf) + INTERVAL_S:
+        if not self._limit.passes(_kind(sentence)):
             return
-        if len(self._logged_at) >= _MOST_KINDS:
-            self._logged_at.clear()
-        self._logged_at[kind] = now
         if level == ERROR:
             self._node.get_logger().error(sentence)
         else:  # on a line of its own: rclpy allows one severity per line of code

@@ -226,7 +226,7 @@ class Guard:
         """Answer new joint states while in charge; in lockstep repeat an answer if asked to."""
         if self._monitor.state is GuardState.WATCHING:
             return
-        if self._loop.joint_states.all_newer:
+        if self._loop.joint_states.ready:
             self._cycle()
         elif self._lockstep and self._clock.tick == self._answered:
             self._send()

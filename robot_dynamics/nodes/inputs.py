@@ -175,7 +175,7 @@ class SampleIntake:
             return self._gate.decide()
         loop = self._loop
         later = self.tick > self._clock.tick or loop.safety.state is State.INACTIVE
-        return Action.COMPUTE if later and loop.joint_states.all_newer else Action.WAIT
+        return Action.COMPUTE if later and loop.joint_states.ready else Action.WAIT
 
     def subscribe_to_sensors(self) -> None:
         """Subscribe to wrist sensors and the measured object pose, before joint states.

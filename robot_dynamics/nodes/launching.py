@@ -4,18 +4,32 @@
 
 Empty arguments have the values of the robot's files or of the node. Values are checked before any
 node of a file is started, and a wrong value ends the launch in order: launch itself leaves running
-processes behind when a launch file raises.
+processes behind when a launch file raises, and when SIGTERM, SIGHUP or SIGKILL ends it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import atexit
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    Shutdown,
+)
+from launch.events import IncludeLaunchDescription as Inclusion
+from launch.events.process import ProcessExited
 from launch.launch_context import LaunchContext
+from launch.launch_description import LaunchDescription
 from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch.substitutions.substitution_failure import SubstitutionFailure
@@ -24,9 +38,10 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import ExecutableInPackage
 
 from robot_dynamics.app.scenarios.robot_folder import node_settings
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
 PACKAGE = "robot_dynamics"
+_END_S = 30.0  # time for last commands and a long recording
 
 
 class LaunchError(RobotDynamicsError):
@@ -97,6 +112,11 @@ ARGUMENTS = {
         "Time without a sample after which an arm counts as lost [s]; 0.0 for the scenario's "
         "value.",
     ),
+    "sample_rate_tolerance": Argument(
+        float,
+        "wall_clock: fraction of the control rate by which joint states can be slower; with 1.0 "
+        "every rate is accepted.",
+    ),
     "realtime_priority": Argument(
         int,
         "wall_clock: real-time priority of the processes (SCHED_FIFO), 1 to 99, if the system "
@@ -116,7 +136,9 @@ _OF_ALL = ("scenario", "mode", "drives_compensate_gravity", "realtime_priority",
 _OF_DRIVES = ("on_command_timeout", "command_timeout")
 SIMULATOR = (*_OF_ALL, *_OF_DRIVES, "faults", "output")
 GUARD = (*_OF_ALL, *_OF_DRIVES, "heartbeat_timeout", "stale_after", "use_sim_time")
-CONTROLLER = (*GUARD, "autostart", "guard", "output", "allow_code")
+CONTROLLER = (*GUARD, "autostart", "guard", "sample_rate_tolerance", "output", "allow_code")
+# Names that launch itself reads.
+_OF_LAUNCH = ("launch-prefix", "launch-prefix-filter", "emulate_tty", "ros_namespace")
 
 
 def declared(names: Sequence[str], **defaults: str) -> list[DeclareLaunchArgument]:
@@ -141,24 +163,88 @@ def declared(names: Sequence[str], **defaults: str) -> list[DeclareLaunchArgumen
     return found
 
 
-def started(create: Callable[[LaunchContext], list[Any]]) -> OpaqueFunction:
-    """Return an action that creates all nodes of a launch file, or ends the launch in order.
+def launch_description(
+    arguments: Sequence[DeclareLaunchArgument], create: Callable[[LaunchContext], list[Any]]
+) -> LaunchDescription:
+    """Return a launch description that creates all nodes, or ends the launch in order.
 
     Args:
+        arguments: Declarations of its arguments.
         create: Returns the nodes.
     """
 
     def checked(context: LaunchContext) -> list[Any]:
         try:
-            return create(context)
+            _refuse_unknown(context, [argument.name for argument in arguments])
+            nodes = create(context)
         except (RobotDynamicsError, PackageNotFoundError, SubstitutionFailure) as error:
             get_logger(PACKAGE).error(str(error))
-            # This makes `ros2 launch` end with status 1; after a Shutdown alone it is 0.
-            if context.asyncio_loop is not None:
-                context.asyncio_loop.call_exception_handler({"message": "launch refused"})
+            _fail(context, "launch refused")
             return [Shutdown(reason=str(error))]
+        _end_with_launch(nodes)
+        return nodes
 
-    return OpaqueFunction(function=checked)
+    return LaunchDescription([*arguments, OpaqueFunction(function=checked)])
+
+
+def _fail(context: LaunchContext, reason: str) -> None:
+    """Make `ros2 launch` end with status 1; after a Shutdown alone it is 0."""
+    if context.asyncio_loop is not None:
+        context.asyncio_loop.call_exception_handler({"message": reason})
+
+
+def _refuse_unknown(context: LaunchContext, known: Collection[str]) -> None:
+    """Refuse unknown arguments of the command line, which launch itself ignores.
+
+    A launch file that includes this one can have further arguments, which are not known here.
+
+    Raises:
+        UnknownNameError: If this file is the launched one and has no argument of this name.
+    """
+    scope = context.get_locals_as_dict()
+    event, file = scope.get("event"), scope.get("current_launch_file_path")
+    if not isinstance(event, Inclusion):
+        return
+    for launched in event.launch_description.entities:
+        if not isinstance(launched, IncludeLaunchDescription):
+            continue
+        if os.path.abspath(launched.launch_description_source.location) == file:
+            for name, _ in launched.launch_arguments:
+                if name not in known and name not in _OF_LAUNCH:
+                    raise UnknownNameError("argument", name, known, os.path.basename(file))
+
+
+def _end_with_launch(nodes: Sequence[Node]) -> None:
+    """End the nodes in order also if SIGTERM or SIGHUP ends launch, which leaves them running."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(0)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # `nohup` ignores SIGHUP
+            signal.signal(number, leave)
+    atexit.register(_end_left_nodes, nodes)
+
+
+def _end_left_nodes(nodes: Sequence[Node]) -> None:
+    """End nodes that run on after launch, and wait for them."""
+    details = [node.process_details for node in nodes]
+    left = [known["pid"] for known in details if known and "pid" in known]
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        left = [pid for pid in left if _runs(pid)]
+        for pid in left:
+            os.kill(pid, number)
+        until = time.monotonic() + _END_S
+        while any(_runs(pid) for pid in left) and time.monotonic() < until:
+            time.sleep(0.05)
+
+
+def _runs(pid: int) -> bool:
+    """Return whether a child of this process runs."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == 0
+    except ChildProcessError:  # it has been waited for
+        return False
 
 
 def our_node(context: LaunchContext, executable: str, names: Sequence[str], **more: str) -> Node:
@@ -183,12 +269,17 @@ def our_node(context: LaunchContext, executable: str, names: Sequence[str], **mo
         executable,
         parameters=[*files, values, more] if more else [*files, values],
         remappings=topics,
-        # The end of one node ends all others.
-        on_exit=Shutdown(reason=f"the {executable} ended"),
-        # Last commands and a long recording take longer than the default timeouts.
-        sigterm_timeout="30",
-        sigkill_timeout="30",
+        on_exit=_ended,
     )
+
+
+def _ended(event: ProcessExited, context: LaunchContext) -> Shutdown | None:
+    """End all nodes with this one; launch fails if it has failed."""
+    # A node that has just been started can be ended by the signal of a shutdown.
+    in_order = context.is_shutdown and -event.returncode in (signal.SIGINT, signal.SIGTERM)
+    if event.returncode and not in_order:
+        _fail(context, f"{event.process_name} ended with status {event.returncode}")
+    return None if context.is_shutdown else Shutdown(reason=f"{event.process_name} ended")
 
 
 def required_node(context: LaunchContext, package: str, executable: str, **how: Any) -> Node:
@@ -205,11 +296,18 @@ def required_node(context: LaunchContext, package: str, executable: str, **how: 
         SubstitutionFailure: If the package has no such executable.
     """
     ExecutableInPackage(executable, package).perform(context)
+    # The system ends nodes when launch is killed.
+    prefix = "setpriv --pdeathsig INT -- " if shutil.which("setpriv") else ""
     return Node(
         package=package,
         executable=executable,
+        exec_name=executable,
         namespace=LaunchConfiguration("namespace"),
         output="screen",
+        prefix=[prefix, LaunchConfiguration("launch-prefix", default="")],
+        # Last commands and a long recording take longer than the default timeouts.
+        sigterm_timeout=str(_END_S),
+        sigkill_timeout=str(_END_S),
         **how,
     )
 

@@ -233,7 +233,7 @@ def test_samples_of_one_instant_are_used_as_they_are(arms):
     """To the last bit: nothing is added to them."""
     bring(arms, "left", 5 * PERIOD)
     bring(arms, "right", 5 * PERIOD)
-    q, qd = arms.state()
+    q, qd = arms.use(5 * PERIOD)
     assert np.array_equal(q, np.zeros(14))
     assert np.array_equal(qd, np.ones(14))
     assert arms.skew_s == 0.0
@@ -245,22 +245,94 @@ def test_the_older_sample_is_carried_on_by_a_period_at_most(arms, late, carried)
     """By its velocity, to the time of the newer one."""
     bring(arms, "left", 10 * PERIOD)
     bring(arms, "right", round((10 - late) * PERIOD), now=10 * PERIOD, rate=2.0)
-    q, _ = arms.state()
+    q, _ = arms.use(10 * PERIOD)
     assert np.array_equal(q[:7], np.zeros(7))
     # Rounding of products of numbers around 1e-3.
     assert np.allclose(q[7:], 2.0 * carried * SCENARIO.control.period, rtol=0.0, atol=1e-15)
     assert arms.skew_s == pytest.approx(late * SCENARIO.control.period)
-    assert bool(arms.skew_warning) == (late > 0.5)
 
 
-def test_the_warning_names_the_skew_and_what_was_expected(arms):
-    """In milliseconds."""
-    bring(arms, "left", 10 * PERIOD)
-    bring(arms, "right", 9 * PERIOD, now=10 * PERIOD)
-    arms.state()
-    assert arms.skew_warning == (
-        "joint states of the arms are 2 ms apart; expected at most half a control period, 1 ms."
-    )
+def test_the_warning_of_a_skew_names_both_times_and_lasts_a_second(arms):
+    """In milliseconds, with digits that tell them apart; it does not flicker."""
+    for late, warned in ((0.7495, False), (0.7505, True)):
+        bring(arms, "left", 10 * PERIOD)
+        bring(arms, "right", round((10 - late) * PERIOD), now=10 * PERIOD)
+        arms.use(10 * PERIOD)
+        assert bool(arms.skew_warning) == warned
+    assert "1.501 ms apart; expected at most 1.5 ms" in arms.skew_warning
+    for seconds, warned in ((0.99, True), (1.01, False)):
+        now = 10 * PERIOD + round(1e9 * seconds)
+        for arm in ("left", "right"):
+            bring(arms, arm, now)
+        arms.use(now)
+        assert arms.skew_s == 0.0
+        assert bool(arms.skew_warning) == warned
+
+
+def skews_of(arms, sampled, delays):
+    """Return the skews with which samples are used [periods].
+
+    Args:
+        arms: The joint states.
+        sampled: Times of the samples by arm [periods]; NaN for one that is lost.
+        delays: Time between sample and arrival by arm [periods].
+    """
+    events = [
+        (at + delay, name, at)
+        for (name, times), delay in zip(sampled.items(), delays, strict=True)
+        for at in times
+        if not np.isnan(at)
+    ]
+    found = []
+    for arrival, name, at in sorted(events):
+        bring(arms, name, round(at * PERIOD), now=round(arrival * PERIOD))
+        if arms.ready:
+            arms.use(round(arrival * PERIOD))
+            found.append(arms.skew_s / SCENARIO.control.period)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("delays", [(0.1, 0.3), (0.3, 0.1)])
+def test_samples_of_one_instant_are_paired_by_stamp(arms, delays):
+    """Also after a sample of the arm that is heard first was lost, or others were late."""
+    rng, count = np.random.default_rng(0), 1000
+    left, right = np.arange(count) + rng.uniform(-0.02, 0.02, (2, count))
+    left[0] = left[300] = np.nan
+    left[600:603] -= 1.0  # brings old samples, then new ones
+    skews = skews_of(arms, {"left": left, "right": right}, delays)
+    assert len(skews) >= count - 8
+    assert (skews > 0.05).sum() <= 4
+    assert skews[-300:].max() < 0.05
+
+
+@pytest.mark.parametrize("phase", np.linspace(0.05, 0.95, 10))
+def test_arms_with_clocks_of_their_own_are_paired_with_the_closer_sample(arms, phase):
+    """Every sample is used, and the only warning is of the first pair."""
+    rng, count = np.random.default_rng(0), 600
+    times = np.arange(count) + rng.uniform(-0.02, 0.02, (2, count))
+    times[1] += phase
+    skews = skews_of(arms, {"left": times[0], "right": times[1]}, (0.1, 0.1))
+    assert len(skews) >= count - 3
+    assert skews[5:].max() < 0.72
+    assert arms.skew_warning == ""
+
+
+@pytest.mark.parametrize("delay", [0.5, 0.95, 1.0, 1.5, 2.2])
+def test_an_arm_whose_messages_come_later_costs_no_control_period(arms, delay):
+    """Samples that are more than a period old are used as well, with a warning."""
+    times, count = np.arange(500.0), 500
+    skews = skews_of(arms, {"left": times, "right": times}, (0.0, delay + 0.01))
+    assert len(skews) >= count - 6
+    assert skews[5:].max() == pytest.approx(np.floor(delay + 0.01))
+    assert bool(arms.skew_warning) == (delay >= 1.0)
+
+
+def test_samples_that_come_less_often_are_paired_by_stamp(arms):
+    """By the measured rate: a sample period can be longer than a control period."""
+    times = 2.5 * np.arange(1000)
+    skews = skews_of(arms, {"left": times, "right": times[1:]}, (0.1, 0.3))
+    assert skews[-500:].max() == 0.0
+    assert len(skews) >= 990
 
 
 def test_nothing_is_computed_from_a_stale_velocity(arms):
@@ -276,17 +348,17 @@ def test_every_arm_needs_something_new(arms):
     """A sample is used once; an arm that is sampled twice as often does not lead."""
     bring(arms, "left", 0)
     assert not arms.all_heard
-    assert not arms.all_newer
+    assert not arms.ready
     bring(arms, "right", 0)
     assert arms.all_heard
-    assert arms.all_newer
+    assert arms.ready
     arms.use(0)
-    assert not arms.all_newer
+    assert not arms.ready
     bring(arms, "left", PERIOD)
     bring(arms, "left", 2 * PERIOD)
-    assert not arms.all_newer
+    assert not arms.ready
     bring(arms, "right", 2 * PERIOD)
-    assert arms.all_newer
+    assert arms.ready
 
 
 def test_a_complaint_ends_with_the_next_good_sample(arms):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from description.urdf_texts import ARM, INERTIAL, LIMIT, line_of
 
+from robot_dynamics.description import urdf
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.urdf import read_urdf
 from robot_dynamics.errors import UnknownNameError
@@ -313,3 +314,17 @@ def test_doubtful_files_load_with_a_warning(old, new, message):
     assert old in ARM
     warnings = read_urdf(ARM.replace(old, new, 1)).diagnosis.warnings
     assert any(message in warning.sentence() for warning in warnings)
+
+
+def test_a_text_has_the_limit_of_a_file(tmp_path, monkeypatch):
+    """Texts come from topics and xacro, which can expand to any size."""
+    size = len(ARM.encode())
+    (tmp_path / "arm.urdf").write_text(ARM)
+    for most, refused in ((size, False), (size - 1, True)):
+        monkeypatch.setattr(urdf, "MAX_BYTES", most)
+        for given in (ARM, tmp_path / "arm.urdf"):
+            if refused:
+                with pytest.raises(DescriptionError, match="is larger than"):
+                    read_urdf(given)
+            else:
+                read_urdf(given)

@@ -85,7 +85,7 @@ class Bench:
         tick = self.arms.tick
         self.arms.publish()
         self.arms.tick = tick + 1
-        self.read_until(lambda: self.loop.complete and self.loop.joint_states.all_newer)
+        self.read_until(lambda: self.loop.complete and self.loop.joint_states.ready)
         self.session.on_messages()
 
     def live_until(self, happened):

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
 
+from rclpy.time import Time
 from waiting import wait_until
 
 from robot_dynamics.nodes import control_report, diagnostics
@@ -120,6 +121,37 @@ def test_every_key_is_documented():
     assert {key for key in keys if f"`{key}`" not in text} == set()
 
 
+def test_a_status_that_flickers_is_published_a_few_times_a_second(monkeypatch):
+    """Numbers wait for the regular message, OK and warnings a second; errors come at once."""
+    now, sent = [5.0], []
+    monkeypatch.setattr(diagnostics, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    node = SimpleNamespace(
+        create_publisher=lambda *_: SimpleNamespace(
+            publish=lambda array: sent.append(array.status[0].message)
+        ),
+        get_fully_qualified_name=lambda: "/controller",
+        get_clock=lambda: SimpleNamespace(now=lambda: Time(seconds=now[0])),
+    )
+    status = Diagnostics(node, "lift_box")
+    for i in range(300):
+        now[0] += 0.01
+        if i % 2:
+            status.update(OK, "running", dict)
+        else:
+            status.update(WARN, f"running: samples are {0.01 * i:.3g} ms apart.", dict)
+    assert 6 <= len(sent) <= 9
+    sent.clear()
+    for i in range(300):
+        now[0] += 0.01
+        status.update(WARN, f"running: samples are {0.01 * i:.3g} ms apart.", dict)
+    assert 3 <= len(sent) <= 4
+    sent.clear()
+    for fault in ("arm lost", "stopped", "arm lost"):
+        now[0] += 0.01
+        status.update(ERROR, f"fallback: {fault}", dict)
+    assert len(sent) == 3
+
+
 def test_sentences_that_differ_in_numbers_are_logged_once_a_second(monkeypatch):
     """Others at once; errors as errors."""
     now, logged = [5.0], []
@@ -148,4 +180,4 @@ def test_sentences_that_differ_in_numbers_are_logged_once_a_second(monkeypatch):
     ]
     for i in range(1000):  # a flood of kinds is not remembered without end
         log(WARN, f"{'x' * i} is unknown.")
-    assert len(log._logged_at) <= 100
+    assert len(log._limit._passed_at) <= 100

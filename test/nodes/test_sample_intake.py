@@ -111,12 +111,12 @@ class Loop:
         self.clock, self.wrenches, self.object_pose = WallClock(PERIOD), {}, None
         self.safety = SimpleNamespace(state=State.ACTIVE)
         self.joint_states = self
-        self.all_newer = False
+        self.ready = False
 
     def take(self, topic, stamp, names, position, velocity, now):
         """Accept samples of the arms."""
-        self.all_newer = names == ["arm"]
-        return self.all_newer
+        self.ready = names == ["arm"]
+        return self.ready
 
 
 def ticks_of(stamps, names=("arm",)):
@@ -131,7 +131,7 @@ def ticks_of(stamps, names=("arm",)):
             intake._on_joints("joint_states", (round(1e9 * at), [name], [0.0], [0.0]))
             if intake.decide() is Action.COMPUTE:
                 loop.clock.tick = intake.tick
-                loop.all_newer = False
+                loop.ready = False
                 found.append(intake.tick)
         loop.safety.state = State.ACTIVE
     return np.array(found)

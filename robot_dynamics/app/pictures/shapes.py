@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from robot_dynamics.app.scenarios.cell import pose_matrix
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Shape
-from robot_dynamics.description.meshes import locate_mesh
+from robot_dynamics.description.meshes import Color, MeshPart, locate_mesh, read_mesh
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings
 from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_functions
 from robot_dynamics.model import pose
 from robot_dynamics.scalar.derivatives import jacobian
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
-
-Color = tuple[float, float, float, float]
 
 FORCE_SCALE = 0.003  # length of an arrow [m/N]
 MOMENT_SCALE = 0.03  # [m/(N m)]
@@ -102,7 +100,8 @@ def meshes_of(shape: Shape, folder: str = "", default: Color = _METAL) -> list[M
         default: The colour if neither the shape nor its file has one.
 
     Raises:
-        VisualError: If trimesh or its reader of .dae files is missing, or the file is damaged.
+        VisualError: If trimesh or its reader of .dae files is missing.
+        DescriptionError: If the file cannot be read as a mesh.
         ResourceNotFoundError: If there is no such file.
     """
     trimesh = require_trimesh()
@@ -112,20 +111,24 @@ def meshes_of(shape: Shape, folder: str = "", default: Color = _METAL) -> list[M
     else:
         make, size = trimesh.creation, shape.size
         parts = [
-            {
-                "box": lambda: make.box(extents=size),
-                "sphere": lambda: make.icosphere(subdivisions=3, radius=size[0]),
-                "cylinder": lambda: make.cylinder(radius=size[0], height=size[1], sections=48),
-                "capsule": lambda: make.capsule(radius=size[0], height=size[1], count=(24, 24)),
-            }[shape.kind]()
+            MeshPart(
+                {
+                    "box": lambda: make.box(extents=size),
+                    "sphere": lambda: make.icosphere(subdivisions=3, radius=size[0]),
+                    "cylinder": lambda: make.cylinder(radius=size[0], height=size[1], sections=48),
+                    "capsule": lambda: make.capsule(
+                        radius=size[0], height=size[1], count=(24, 24)
+                    ),
+                }[shape.kind](),
+                None,
+            )
         ]
         scale = np.eye(4)
     found = []
     for part in parts:
-        own = None if shape.kind != "mesh" else _color_of(part)
-        placed = part.copy()
+        placed = part.mesh.copy()
         placed.apply_transform(shape.pose @ scale)
-        found.append(shaded(placed, shape.color or own or default))
+        found.append(shaded(placed, shape.color or part.color or default))
     return found
 
 
@@ -141,33 +144,13 @@ def shaded(part: Any, color: Color) -> Mesh:
 
 
 @functools.lru_cache(maxsize=256)
-def _read(path: Path) -> list[Any]:
+def _read(path: Path) -> list[MeshPart]:
     """Return the parts of a mesh file, in metres."""
-    trimesh = require_trimesh()
+    require_trimesh()
     if path.suffix.lower() == ".dae":
         # Without it trimesh ignores .dae files.
         require("collada", "pycollada", f"{path}: .dae files")
-    try:
-        loaded = trimesh.load_scene(path)
-        factor = trimesh.units.unit_conversion(loaded.units, "meters") if loaded.units else 1.0
-        parts = [part for part in loaded.dump() if hasattr(part, "faces") and len(part.faces)]
-    except Exception as error:  # whatever the readers of so many formats raise
-        raise VisualError(f"{path}: cannot be read as a mesh ({error}).") from error
-    for part in parts:
-        if factor != 1.0:
-            part.apply_scale(factor)
-    return parts
-
-
-def _color_of(part: Any) -> Color | None:
-    """Return the colour that a mesh file states; None if it states none."""
-    visual = part.visual
-    if not visual.defined:
-        return None
-    material = getattr(visual, "material", None)
-    of_all = visual.main_color if material is None else material.main_color
-    r, g, b, a = (float(value) / 255.0 for value in of_all)
-    return r, g, b, a or 1.0
+    return read_mesh(path)
 
 
 def surface_shape(surface: SurfaceSettings) -> Shape:

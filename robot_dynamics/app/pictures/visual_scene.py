@@ -24,7 +24,6 @@ from robot_dynamics.app.pictures.shapes import (
     MOMENT_COLOR,
     MOMENT_SCALE,
     WOOD,
-    Color,
     Mesh,
     SurfacePush,
     VisualError,
@@ -41,6 +40,7 @@ from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.load import load_description
+from robot_dynamics.description.meshes import Color
 from robot_dynamics.description.world import place
 from robot_dynamics.manipulation.contact_settings import ContactSettings
 from robot_dynamics.manipulation.settings import CellSettings
@@ -49,6 +49,7 @@ from robot_dynamics.robot import Robot
 
 Role = Literal["robot", "object", "reference", "surface", "cone"]
 
+_MOST_INSTANTS = 1_000_000  # of a scene: eleven hours at 25 pictures a second
 _CONE = 0.1  # length of friction cones [m]
 _CONE_ALPHA = 0.55
 _SAFE, _USED = np.array([0.1, 0.65, 0.25]), np.array([0.9, 0.15, 0.1])
@@ -174,6 +175,11 @@ def scene_of_recording(
     count = max(1, round((every[-1] - every[0]) / interval) + 1) if len(every) else 0
     if not count:
         raise VisualError("recording: there are no control periods, expected at least one.")
+    if count > _MOST_INSTANTS:
+        raise VisualError(
+            f"recording: {every[-1] - every[0]:.4g} s have {count:.3g} instants of {interval:g} "
+            f"s; expected at most {_MOST_INSTANTS}."
+        )
     rows = np.searchsorted(every, every[0] + interval * np.arange(count) - 1e-9)
     rows = np.minimum(rows, len(every) - 1)
     if cell is None:

@@ -25,6 +25,9 @@ TICK = "tick"
 MEASURED = ("joint_position", "joint_velocity", "grasp_wrench")
 _BLOCK = 8192  # rows; filling a new block takes some milliseconds
 _METADATA, _COLUMN = "metadata", "column/"
+# Recordings are written uncompressed, and those that users compress shrink to a tenth.
+_MOST_COMPRESSED = 100  # largest ratio of sizes
+_SMALL = 64 * 2**20  # bytes that are read whatever the ratio is
 
 
 class RecordingError(RobotDynamicsError):
@@ -149,6 +152,7 @@ class Recording:
         """
         try:
             with np.load(path, allow_pickle=False) as archive:
+                _require_size(path, archive.zip.infolist())
                 metadata = json.loads(str(archive[_METADATA]))
                 columns = {
                     name.removeprefix(_COLUMN): archive[name]
@@ -160,6 +164,11 @@ class Recording:
             raise RecordingError(f"{path}: cannot be read ({reason}).") from error
         except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
             raise RecordingError(f"{path}: is not a recording, or damaged.") from error
+        except MemoryError as error:
+            raise RecordingError(
+                f"{path}: damaged, or larger than the memory ({error}); expected a recording that "
+                "fits."
+            ) from error
         found = metadata.pop("format", None) if isinstance(metadata, dict) else None
         if found != FORMAT or TICK not in columns:
             raise RecordingError(f"{path}: expected a recording of format {FORMAT}.")
@@ -167,6 +176,17 @@ class Recording:
         if len(lengths) != 1:
             raise RecordingError(f"{path}: columns of different lengths.")
         return cls(columns, metadata)
+
+
+def _require_size(path: object, members: Sequence[zipfile.ZipInfo]) -> None:
+    """Refuse an archive that is much larger than its file."""
+    packed = sum(member.compress_size for member in members)
+    size = sum(member.file_size for member in members)
+    if size > max(_SMALL, _MOST_COMPRESSED * packed):
+        raise RecordingError(
+            f"{path}: unpacks {packed} bytes to {size}; expected at most {_MOST_COMPRESSED} times "
+            "as many."
+        )
 
 
 class Recorder:

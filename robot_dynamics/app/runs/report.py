@@ -205,10 +205,12 @@ def _broken(recording: Recording) -> list[str]:
         sentences.append(f"the run was interrupted after {interrupted:g} of {whole:g} s.")
         expected = len(ticks)
     if len(ticks) != expected or not np.array_equal(ticks, np.arange(len(ticks))):
-        missing = np.setdiff1d(np.arange(expected), ticks)
-        first = f", the first of them {int(missing[0])}" if len(missing) else ""
+        missing = expected - len(np.unique(ticks[(ticks >= 0) & (ticks < expected)]))
+        # At most as many as there are precede the first one that is missing.
+        absent = np.setdiff1d(np.arange(min(expected, len(ticks) + 1)), ticks)
+        first = f", the first of them {int(absent[0])}" if missing else ""
         sentences.append(
-            f"{len(missing)} of {expected} control periods are missing or out of order{first}."
+            f"{missing} of {expected} control periods are missing or out of order{first}."
         )
     # After a fault numbers may be missing: that follows from it, and would only hide the cause.
     for name, values in () if fault else recording.columns.items():

@@ -7,8 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from robot_dynamics.description.files import as_text, read_bytes
+from robot_dynamics.description.yaml_nodes import MAX_BYTES, parse_yaml
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.resources import share_directory
 
@@ -89,11 +89,8 @@ def joint_state_topics(name: str | Path) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise RobotDynamicsError(f"{path}: cannot be read ({reason}).") from error
+    data = read_bytes(path, expected="a YAML file", limit=MAX_BYTES)
+    found = parse_yaml(as_text(data, path), str(path)).plain() or {}
     return found if isinstance(found, dict) else {"": found}
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.app.pictures import visual_scene
 from robot_dynamics.app.pictures.shapes import FORCE_SCALE, VisualError, meshes_of, require_trimesh
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.description.description import Shape
@@ -88,6 +89,17 @@ def test_torques_are_parts_of_their_limits(recording):
     limits = np.array(recording.get("effort_limits"))
     assert np.allclose(scene.torques[2] * limits, recording["applied_torque"][100], rtol=1e-12)
     assert scene.joints == tuple(recording.get("joints"))
+
+
+@pytest.mark.parametrize(("most", "refused"), [(26, False), (25, True)])
+def test_a_recording_can_claim_a_long_time(recording, monkeypatch, most, refused):
+    """Two rows can lie any time apart; too many instants are refused before they are made."""
+    monkeypatch.setattr(visual_scene, "_MOST_INSTANTS", most)
+    if refused:
+        with pytest.raises(VisualError, match=r"26 instants of 0\.02 s; expected at most 25"):
+            scene_of_recording(recording, 0.02)
+    else:
+        assert len(scene_of_recording(recording, 0.02).times) == 26
 
 
 def test_a_controller_alone_is_drawn_by_its_estimates(recording):

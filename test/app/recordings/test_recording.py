@@ -3,13 +3,17 @@
 """Recordings: written fast, saved whole in either format and in the background, merged by tick."""
 
 import resource
+import struct
 import threading
 import timeit
+import zipfile
 
 import numpy as np
 import pytest
+from support.memory import answers
 
 from robot_dynamics.app.output_files import OutputError
+from robot_dynamics.app.recordings import recording
 from robot_dynamics.app.recordings.recording import Recorder, Recording, RecordingError
 from robot_dynamics.app.recordings.recording_files import (
     BackgroundSaving,
@@ -114,6 +118,51 @@ def test_a_file_that_is_none(tmp_path):
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(RecordingError, match="is not a recording"):
         Recording.load(path)
+
+
+def test_small_files_that_stand_for_much_data_are_refused(tmp_path):
+    """An array of 10^12 rows, and an archive that unpacks to 300 MiB, within 100 MiB of memory."""
+    column = "column/tick.npy"
+    shape = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d,)}"
+
+    def write(name, rows, mebibytes):
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+            with z.open("metadata.npy", "w") as member:
+                np.save(member, np.array('{"format": 1}'))
+            header = (shape % rows).ljust(117).encode() + b"\n"
+            with z.open(column, "w") as member:
+                member.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+                for _ in range(mebibytes):
+                    member.write(bytes(2**20))
+        return tmp_path / name
+
+    files = [write("rows.npz", 10**12, 1), write("zeros.npz", 300 * 2**17, 300)]
+    files.append(tmp_path / "rows.npy")
+    header = (shape % 10**12).ljust(117).encode() + b"\n"
+    files[-1].write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    found = answers(
+        "from robot_dynamics.app.recordings.recording import Recording",
+        "Recording.load(given)",
+        files,
+        mib=100,
+    )
+    for file, line in zip(files, found, strict=True):
+        assert line.startswith(f"RecordingError: {file}: "), line
+    assert "expected at most 100 times" in found[1]
+
+
+@pytest.mark.parametrize(("ratio", "refused"), [(75, False), (60, True)])
+def test_a_compressed_recording_is_loaded(tmp_path, monkeypatch, ratio, refused):
+    """One that a user has compressed, up to a ratio."""
+    monkeypatch.setattr(recording, "_SMALL", 0)
+    monkeypatch.setattr(recording, "_MOST_COMPRESSED", ratio)
+    arrays = {"metadata": np.array('{"format": 1}'), "column/tick": np.tile(np.arange(64.0), 100)}
+    np.savez_compressed(tmp_path / "run.npz", **arrays)
+    if refused:
+        with pytest.raises(RecordingError, match=r"run\.npz: unpacks \d+ bytes to \d+"):
+            Recording.load(tmp_path / "run.npz")
+    else:
+        assert len(Recording.load(tmp_path / "run.npz").columns["tick"]) == 6400
 
 
 def test_metadata_must_be_json(tmp_path):

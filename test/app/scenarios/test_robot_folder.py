@@ -131,7 +131,11 @@ def test_a_folder_of_ones_own(tmp_path):
         (tmp_path / name).write_text("")
     assert robot_folder(tmp_path) == tmp_path
     assert remappings(tmp_path) == []
-    for text in ("- left", "left/commands:", "left/commands: 3", "{"):
+    laughs = "".join(f"a{i}: &a{i} [{f'*a{i - 1}, ' * 10}]\n" for i in range(1, 10))
+    large = "left/commands: " + "x" * 2**20
+    deep = "[" * 1000 + "]" * 1000
+    texts = ("- left", "left/commands:", "left/commands: 3", "{", f"a0: &a0 x\n{laughs}")
+    for text in (*texts, large, deep):
         (tmp_path / TOPICS).write_text(text)
         with pytest.raises(RobotDynamicsError, match=r"topics\.yaml"):
             remappings(tmp_path)

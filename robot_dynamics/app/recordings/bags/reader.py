@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from robot_dynamics.control.clock import SECOND, tick_of
 _BAGS = (".mcap", ".db3")
 _SEQUENCE_NUMBERS = 1 << 32
 _COMMANDS = "commanded_torque"
+# Memory to read a bag: some for any, and for each byte of it, which can be compressed [bytes].
+_LEAST_MEMORY, _MEMORY_PER_BYTE = 2**29, 100
 
 
 def read_bag(path: str | Path) -> Recording:
@@ -39,13 +43,24 @@ def read_bag(path: str | Path) -> Recording:
         raise RecordingError(f"{path}: cannot be read (No such file or directory).")
     if path.is_file() and path.suffix not in _BAGS:
         raise RecordingError(f"{path}: expected a recording as .npz or .mcap, or a bag.")
+    files = [path] if path.is_file() else [*path.iterdir()]
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    most = _LEAST_MEMORY + _MEMORY_PER_BYTE * size
     try:
-        with highlevel.AnyReader(
-            [path], default_typestore=typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
-        ) as reader:
+        with (
+            _limited(most),
+            highlevel.AnyReader(
+                [path], default_typestore=typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+            ) as reader,
+        ):
             metadata, parts = _read(reader, path)
     except RecordingError:
         raise
+    except MemoryError as error:
+        raise RecordingError(
+            f"{path}: has {size} bytes and needs more than {most >> 20} MiB of memory; expected "
+            "messages of a usual size."
+        ) from error
     except Exception as error:  # of several packages below it, for every kind of damage
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise RecordingError(f"{path}: is not a bag, or damaged ({reason}).") from error
@@ -57,6 +72,36 @@ def read_bag(path: str | Path) -> Recording:
             columns[name] = columns[name].reshape(-1)
     columns["time"] = columns[TICK] * metadata["period_s"]
     return Recording(columns, metadata)
+
+
+@contextlib.contextmanager
+def _limited(most: int) -> Iterator[None]:
+    """Bound what this process allocates and writes, where the system can [bytes].
+
+    Libraries below the reader unpack compressed parts at once, whatever their size.
+    """
+    try:
+        import resource
+
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (ImportError, OSError):  # not Linux
+        yield
+        return
+    bounds = {
+        resource.RLIMIT_AS: used * resource.getpagesize() + most,
+        resource.RLIMIT_FSIZE: most,  # of temporary files
+    }
+    before = {kind: resource.getrlimit(kind) for kind in bounds}
+    try:
+        for kind, (soft, hard) in before.items():
+            unbounded = soft == resource.RLIM_INFINITY
+            resource.setrlimit(
+                kind, (bounds[kind] if unbounded else min(bounds[kind], soft), hard)
+            )
+        yield
+    finally:
+        for kind, limits in before.items():
+            resource.setrlimit(kind, limits)
 
 
 def _read(reader: Any, path: Path) -> tuple[dict[str, Any], list[_Part]]:

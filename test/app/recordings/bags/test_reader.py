@@ -3,10 +3,13 @@
 """Bags are read back as recordings, ours to the last bit but those of turned twists."""
 
 import json
+import resource
 import shutil
+import struct
 
 import numpy as np
 import pytest
+from support.memory import answers
 
 pytest.importorskip("rosbags", reason="rosbags is not installed")
 
@@ -154,3 +157,67 @@ def test_two_controllers_in_one_bag(tmp_path):
             )
     with pytest.raises(RecordingError, match="several controllers"):
         read_bag(tmp_path / "bag")
+
+
+def mcap(path, mebibytes, claimed=None):
+    """Write a bag with one compressed chunk of zeros."""
+    from rosbags.rosbag2.storage_mcap import zstd
+
+    compressor = zstd.ZstdCompressor()
+    packed = b"".join(compressor.compress(bytes(2**20)) for _ in range(mebibytes))
+    packed += compressor.flush()
+    size = mebibytes * 2**20 if claimed is None else claimed
+
+    def text(word):
+        return struct.pack("<I", len(word)) + word
+
+    def record(kind, body):
+        return struct.pack("<BQ", kind, len(body)) + body
+
+    chunk = struct.pack("<QQQI", 0, 1, size, 0) + text(b"zstd") + struct.pack("<Q", len(packed))
+    magic = b"\x89MCAP0\r\n"
+    path.write_bytes(
+        magic
+        + record(1, text(b"ros2") + text(b""))
+        + record(6, chunk + packed)
+        + record(2, struct.pack("<QQI", 0, 0, 0))
+        + magic
+    )
+    return path
+
+
+def test_small_bags_that_unpack_to_much_data_are_refused(tmp_path):
+    """Within the memory that reading a bag may take, whatever the size that they state."""
+    files = [
+        mcap(tmp_path / "big.mcap", 200),
+        mcap(tmp_path / "liar.mcap", 200, claimed=100),
+    ]
+    assert all(file.stat().st_size < 100_000 for file in files)
+    found = answers(
+        "import rosbags.highlevel, rosbags.typesys\n"
+        "from robot_dynamics.app.recordings.bags import reader\n"
+        "reader._LEAST_MEMORY = 2**26",
+        "reader.read_bag(given)",
+        files,
+        mib=150,
+    )
+    for file, line in zip(files, found, strict=True):
+        assert line.startswith(f"RecordingError: {file}: has "), line
+        assert "MiB of memory" in line
+
+
+def test_the_limit_of_memory_is_that_of_the_reading(bag, monkeypatch):
+    """It is there while a bag is read, stricter ones stay, and afterwards it is gone."""
+    before = resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_FSIZE)
+    seen = []
+
+    def read(*_):
+        seen.append(resource.getrlimit(resource.RLIMIT_FSIZE)[0])
+        raise MemoryError
+
+    monkeypatch.setattr("robot_dynamics.app.recordings.bags.reader._read", read)
+    with pytest.raises(RecordingError, match=r"needs more than \d+ MiB"):
+        read_bag(bag)
+    assert seen == [2**29 + 100 * bag.stat().st_size]
+    after = resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert after == before
