@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array, Batch, Vector
-from robot_dynamics.dynamics.arguments import pose_matrix, several_names
+from robot_dynamics.dynamics.arguments import pose_matrix, require_text
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.dynamics.inertial_parameters import inertias_of
 from robot_dynamics.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, several_names
 from robot_dynamics.model import Link, Mechanism, build, transform_of
 from robot_dynamics.robot.derivatives import Derivatives
 from robot_dynamics.robot.explicit_robot import ExplicitRobot
@@ -37,9 +37,6 @@ class Robot(Derivatives):
     array that the result is written to, or a tuple of arrays. Compiled code releases the
     interpreter lock. NaN and infinity are handed on to the results unless an error is documented;
     NumPy warns of invalid operations as `numpy.errstate` says.
-
-    Attributes:
-        model: The mechanism as data.
     """
 
     @classmethod
@@ -116,6 +113,7 @@ class Robot(Derivatives):
             UnknownNameError: If there is no such link.
             ArgumentError: If the name is taken, or `pose` is no pose.
         """
+        require_text("name", name)
         carrier, links = self.model.link(link), self.model.links
         if any(other.name == name for other in links):
             raise ArgumentError(

@@ -194,7 +194,7 @@ def test_names_of_algorithms_are_unique():
 def test_shapes_are_as_stated(algorithm, model):
     """Outputs have the stated lengths, of a tree without its constraints and of two arms."""
     options = {"pose": ["link"], "payload_regressor": ["link"]}
-    for name in ("jacobian", "velocity", "frame_forces", "acceleration", "bias_acceleration"):
+    for name in ("jacobian", "velocity", "external_forces", "acceleration", "bias_acceleration"):
         options[name] = ["link", "local", *([False] if "acceleration" in name else [])]
     if algorithm.name == "placement_derivatives" and not model.loops:
         pytest.skip("a tree has no loop placements to differentiate by")
