@@ -278,7 +278,7 @@ def load(
     spanning_tree: str | Iterable[str] | None = None,
     root: str | None = None,
 ) -> Robot:
-    """Return the robot of a description file.
+    """Return the robot of a description file; its warnings are issued as `DescriptionWarning`.
 
     Args:
         path: A URDF, xacro or model file, a DH table, the text of a URDF, an object of urdfpy,
@@ -303,6 +303,7 @@ def load(
     from robot_dynamics.description.load import load_saved
 
     saved = load_saved(path, loops, strict=strict, locked=locked, arguments=arguments)
+    saved.description.diagnosis.issue_warnings(saved.description.source, stacklevel=2)
     return Robot.from_mechanism(
         saved.description.mechanism,
         gravity=saved.gravity if gravity is None else gravity,

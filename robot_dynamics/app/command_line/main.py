@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from robot_dynamics.app.command_line.arguments import (
     add_json,
@@ -89,6 +89,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
         with warnings.catch_warnings():
             # Numbers that grow without bound end in a sentence; NumPy's remarks would precede it.
             warnings.simplefilter("ignore", RuntimeWarning)
+            warnings.showwarning = _show_warning
             place = getattr(options, "json", None)
             with json_alone(place if isinstance(place, Path) else None):
                 return run(options)
@@ -575,6 +576,17 @@ def _complain(error: RobotDynamicsError) -> None:
         print(f"  | {line}", file=sys.stderr)
     for line in [*str(error).splitlines(), *getattr(error, "others", ())]:
         print(f"robot_dynamics: {line}", file=sys.stderr)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"robot_dynamics: warning: {message}", file=sys.stderr)
 
 
 def _discard_output() -> None:
