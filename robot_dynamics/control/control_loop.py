@@ -173,6 +173,7 @@ class ControlLoop:
             proximity=proximity,
             bodies=bodies,
             soft_fingers=held.grasp.soft_fingers if held else (),
+            units=system.joint_units,
         )
         # Everything that is needed in a fault is loaded now: nothing may be compiled then.
         self._support(system.posture, True)

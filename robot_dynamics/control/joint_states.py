@@ -22,6 +22,7 @@ from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.streams import StreamError, StreamWatch, of_length
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.wording import apart
 
 _LONG_AGO = -1e12  # before any sample [s]
 
@@ -202,9 +203,10 @@ class JointStates:
         """A sentence about arms that are sampled too far apart; empty if they are not."""
         if self.skew_s <= 0.5 * self._period:
             return ""
+        skew, most = apart(1e3 * self.skew_s, 500.0 * self._period)
         return (
-            f"joint states of the arms are {1e3 * self.skew_s:.3g} ms apart; expected at most "
-            f"half a control period, {500.0 * self._period:.3g} ms."
+            f"joint states of the arms are {skew} ms apart; expected at most half a control "
+            f"period, {most} ms."
         )
 
     @property
