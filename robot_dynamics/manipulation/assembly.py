@@ -26,12 +26,13 @@ class ReachError(RobotDynamicsError):
     Attributes:
         arm: Name of the arm with the largest gap.
         arms: Names of all arms out of reach, largest gap first.
+        gaps: Their remaining gaps, by name.
         position_gap: Remaining distance of `arm` [m].
         rotation_gap: Remaining angle of `arm` [rad].
     """
 
     def __init__(self, gaps: Mapping[str, Gap]) -> None:
-        self.arms = tuple(gaps)
+        self.arms, self.gaps = tuple(gaps), dict(gaps)
         self.arm = self.arms[0]
         self.position_gap, self.rotation_gap = gaps[self.arm].position, gaps[self.arm].rotation
         remain = [

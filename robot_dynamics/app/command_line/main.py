@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
         _discard_output()
         return BAD_RUN
     except RobotDynamicsError as error:
-        _complain(error)
+        _complain(error, getattr(options, "verbose", True))
         return int(getattr(error, "exit_status", BAD_INPUT))
     except OSError as error:  # as a full disk
         _discard_output()
@@ -217,6 +217,11 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         type=positive,
         metavar="S",
         help="simulated seconds; beyond the reference the object is held at its end",
+    )
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="list all problems of a reference that is refused, not the first alone",
     )
     parser.add_argument(
         "--allow-code",
@@ -570,11 +575,14 @@ def _scenario(options: argparse.Namespace) -> Any:
     return scenario
 
 
-def _complain(error: RobotDynamicsError) -> None:
-    """Print an error, each line with the program's name."""
+def _complain(error: RobotDynamicsError, verbose: bool) -> None:
+    """Print an error, each line with the program's name; all problems if `verbose`."""
     for line in getattr(error, "details", ()):
         print(f"  | {line}", file=sys.stderr)
-    for line in [*str(error).splitlines(), *getattr(error, "others", ())]:
+    others: Sequence[str] = getattr(error, "others", ())
+    if others and not verbose:
+        others = ["--verbose lists all problems."]
+    for line in [*str(error).splitlines(), *others]:
         print(f"robot_dynamics: {line}", file=sys.stderr)
 
 
