@@ -25,6 +25,7 @@ from robot_dynamics.description.mechanism_checks import (
 )
 from robot_dynamics.description.model_file import SavedModel, read_model_node
 from robot_dynamics.description.motion_checks import check_motion
+from robot_dynamics.description.side_checks import check_sides
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism, read_urdf
 from robot_dynamics.description.urdf_objects import read_urdf_object
@@ -175,6 +176,7 @@ def _checked(description: Description, locked: Mapping[str, float]) -> Descripti
         check_couplings(mechanism.couplings, places, diagnosis)
     if not diagnosis.error_count:
         check_units(mechanism, description.shapes, places, diagnosis)
+        check_sides(mechanism, places, diagnosis)
         mechanism = locked_mechanism(mechanism, locked)
         check_motion(mechanism, places, diagnosis)
     # What the file keeps of an earlier reading, or its reader has said, is not said again.

@@ -18,6 +18,7 @@ from robot_dynamics.description.inertia_checks import check_links, check_units
 from robot_dynamics.description.mechanism_checks import check_closures, check_numbers
 from robot_dynamics.description.mimics import mimic_couplings, moved_by_others
 from robot_dynamics.description.motion_checks import check_motion
+from robot_dynamics.description.side_checks import check_sides
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.urdf_elements import (
     Color,
@@ -287,6 +288,7 @@ class _Reader:
         if self.diagnosis.error_count:
             return None
         check_units(mechanism, self.shapes, self.places, self.diagnosis)
+        check_sides(mechanism, self.places, self.diagnosis)
         mechanism = locked_mechanism(mechanism, locked)
         check_motion(mechanism, self.places, self.diagnosis)
         return mechanism
