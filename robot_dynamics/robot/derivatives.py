@@ -360,7 +360,9 @@ class Derivatives(Regressors):
     ) -> Linearization:
         """Return small motions near a state in independent coordinates, loops kept closed.
 
-        At any rank, with friction of the joints where the model has `joint_friction`.
+        At any rank, with friction of the joints where the model has `joint_friction`. B has a
+        column for each entry of `tau`; those of drives alone are `B[:, robot.model.active]`, and
+        `B @ robot.loop_drives(q)` for drives in loop joints.
 
         Args:
             q: Positions (nq,) that close the loops.
