@@ -32,12 +32,7 @@ if TYPE_CHECKING:
     from robot_dynamics.compile.parallel import in_parallel
     from robot_dynamics.control.control_law import ControlLaw, LawStep
     from robot_dynamics.control.controller import Controller
-    from robot_dynamics.description import (
-        Description,
-        DescriptionError,
-        DescriptionWarning,
-        load_description,
-    )
+    from robot_dynamics.description import Description, DescriptionError, load_description
     from robot_dynamics.dynamics.closure_functions import ClosureFunction
     from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
     from robot_dynamics.model import Mechanism, Model, build
@@ -52,7 +47,6 @@ _HOMES = {
     "Controller": "control.controller",
     "Description": "description",
     "DescriptionError": "description",
-    "DescriptionWarning": "description",
     "LawStep": "control.control_law",
     "Mechanism": "model",
     "Model": "model",
@@ -87,7 +81,6 @@ __all__ = [  # noqa: RUF022 - functions first
     "Controller",
     "Description",
     "DescriptionError",
-    "DescriptionWarning",
     "LawStep",
     "Mechanism",
     "Model",

@@ -212,7 +212,7 @@ class MeasurementCheck:
             bounds = zip(joints, values, self.lower[at], self.upper[at], units, strict=True)
             for joint, value, lower, upper, unit in bounds:
                 if np.isfinite(value) and not lower <= value <= upper:
-                    sentence = f"{name} is {outside(value, lower, upper, unit)}, its limits."
+                    sentence = f"{name} is {outside(value, lower, upper, unit)}."
                     yield Finding(cause, joint, sentence)
 
     def _compare(self, lost: Collection[str], torque: Array | None, *, linked: bool) -> None:

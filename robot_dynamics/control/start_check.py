@@ -101,7 +101,7 @@ def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Arr
                 joint,
                 float(q[i]),
                 float(lower[i] if q[i] < lower[i] else upper[i]),
-                f"joint {joint!r} is at {outside(q[i], lower[i], upper[i], unit)}, its limits.",
+                f"joint {joint!r} is at {outside(q[i], lower[i], upper[i], unit)}.",
             )
     fastest = int(np.argmax(np.abs(qd)))
     if abs(qd[fastest]) > settings.velocity_tolerance:

@@ -35,10 +35,7 @@ class ReachError(RobotDynamicsError):
         self.arms, self.gaps = tuple(gaps), dict(gaps)
         self.arm = self.arms[0]
         self.position_gap, self.rotation_gap = gaps[self.arm].position, gaps[self.arm].rotation
-        remain = [
-            f"{1e3 * gap.position:.1f} mm and {np.degrees(gap.rotation):.2f} degrees remain"
-            for gap in gaps.values()
-        ]
+        remain = [f"{gap} remain" for gap in gaps.values()]
         if len(gaps) == 1:
             words = f"arm {self.arm!r} does not reach its grasp: {remain[0]}"
         else:

@@ -215,7 +215,7 @@ def _require_posture(system: GraspSystem) -> None:
     for i in np.flatnonzero(~((lower - _ROUNDING <= posture) & (posture <= upper + _ROUNDING))):
         name = system.joint_names[i]
         found = outside(posture[i], lower[i], upper[i], system.joint_units[i], digits=6)
-        raise RobotDynamicsError(f"posture of joint {name!r} is {found}, its joint limits.")
+        raise RobotDynamicsError(f"posture of joint {name!r} is {found}.")
 
 
 def linkage_of(model: Model, path: Sequence[int], loops: Sequence[LoopJoint]) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot.long_trees import LongTree, is_long
 
 Function = Callable[..., Any]
+_DOUBLE = np.dtype(float)  # one object: comparing dtypes takes longer
 
 
 class Functions(dict[Any, Function]):
@@ -77,7 +78,7 @@ def vector_batch(function: str, name: str, values: Any, length: int) -> tuple[in
     Raises:
         ArgumentError: If it has another shape, or is no numbers.
     """
-    if type(values) is np.ndarray and values.dtype == float and values.shape[-1:] == (length,):
+    if type(values) is np.ndarray and values.dtype is _DOUBLE and values.shape[-1:] == (length,):
         return values.shape[:-1]
     return batch_shape(function, {name: (length,)}, (values,))
 

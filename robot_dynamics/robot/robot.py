@@ -278,7 +278,9 @@ def load(
     spanning_tree: str | Iterable[str] | None = None,
     root: str | None = None,
 ) -> Robot:
-    """Return the robot of a description file; its warnings are issued as `DescriptionWarning`.
+    """Return the robot of a description file.
+
+    Its warnings are issued by `warnings.warn`, as `robot_dynamics.description.DescriptionWarning`.
 
     Args:
         path: A URDF, xacro or model file, a DH table, the text of a URDF, an object of urdfpy,

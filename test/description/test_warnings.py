@@ -13,6 +13,7 @@ import pytest
 
 import robot_dynamics as rd
 from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.description import DescriptionWarning
 from robot_dynamics.resources import share_directory
 
 _LINK = (
@@ -39,7 +40,7 @@ def chain(inertia, efforts=(9, 9, 9, 9, 9)):
 
 def test_loading_issues_the_first_warnings_and_their_number():
     """Three of five links with inertias 1000 times too large, then how many more there are."""
-    with pytest.warns(rd.DescriptionWarning) as found:
+    with pytest.warns(DescriptionWarning) as found:
         rd.load(chain(10.0))
     texts = [str(one.message) for one in found]
     assert [text.partition("'link")[2][:1] for text in texts[:3]] == ["0", "1", "2"]
@@ -66,7 +67,7 @@ def test_a_scenario_says_the_same_before_anything_else(tmp_path):
     (tmp_path / "big.urdf").write_text(wrong)
     override = f"cell.robots.0.urdf={tmp_path / 'big.urdf'}"
     place = f"big.urdf:{1 + first.count(chr(10))}: link 'left_link3'"
-    with pytest.warns(rd.DescriptionWarning, match=place):
+    with pytest.warns(DescriptionWarning, match=place):
         build_system(rd.load_scenario("lift_box", [override]))
     command = [sys.executable, "-m", "robot_dynamics", "simulate", "lift_box", "--set", override]
     command += ["--set", "safety.effort_fraction=0.01"]

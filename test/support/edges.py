@@ -85,7 +85,7 @@ _PAYLOAD = r"payload|its mass is|its centre of mass is"
 _SENSOR = r"wrist sensor"
 #: At the start wrong positions are out of limits, or not at the grasp.
 _REFUSED = (
-    r"start refused: .*(is at .* expected .* its limits|from its grasp"
+    r"start refused: .*(is at .* expected|from its grasp"
     r"|from where it is to start)"
 )
 

@@ -31,7 +31,6 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.assembly import ReachError, closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
-from robot_dynamics.wording import distance
 
 STARTS = 200
 _FRESH = 30  # starts without a good one after which arms are looked for elsewhere
@@ -127,10 +126,7 @@ class Reach:
         """Return how often an arm reached its grasp, and by how much it missed it at best."""
         if self.count or self.nearest is None:
             return f"arm {arm!r} reaches its grasp in {self.count} of {tried} starts"
-        gap, turned = self.nearest, np.degrees(self.nearest.rotation)
-        return (
-            f"arm {arm!r} in none, at best {distance(gap.position)} and {turned:.3g} degrees away"
-        )
+        return f"arm {arm!r} in none, at best {self.nearest} away"
 
 
 def _size(gap: Gap) -> float:
