@@ -100,6 +100,13 @@ def test_arguments_must_be_numbers(values, words):
             call()
 
 
+@pytest.mark.parametrize("values", [Q + 1j, ["1", "2", "3"], Q.astype("m8[s]"), [10**400] * 3])
+def test_one_state_must_be_numbers(values):
+    """Methods of one state refuse the same: no imaginary part is discarded."""
+    with pytest.raises(ArgumentError, match=r"^q is .*, expected 3 numbers"):
+        ROBOT.constrained_motion(values, Q, Q)
+
+
 def test_batches_where_nothing_is_computed():
     """Without loops, wrenches and drives the results have the leading shape of the arguments."""
     q = np.zeros((4, 5, 3))

@@ -70,16 +70,19 @@ def size_number(name: str, value: object) -> float:
 
 
 def _numbers(values: object) -> NDArray[np.float64]:
-    """Return values as an array, texts of numbers refused.
+    """Return values as an array; texts of numbers, complex numbers and times are refused.
 
     Raises:
-        TypeError: If there are texts.
+        TypeError: If there are any.
         ValueError: If they are no numbers.
     """
     array = np.asarray(values)
-    if array.dtype.kind in "SU":
-        raise TypeError("texts")
-    return np.asarray(array, dtype=float)
+    if array.dtype.kind in "SUcmM":
+        raise TypeError("no real numbers")
+    try:
+        return np.asarray(array, dtype=float)
+    except OverflowError as error:  # of a whole number with hundreds of digits
+        raise ValueError("a number is too large") from error
 
 
 def _number(value: object) -> float:
