@@ -27,8 +27,11 @@ class UnknownNameError(RobotDynamicsError):
     def __init__(self, kind: str, name: str, valid: Iterable[str], place: str = "") -> None:
         self.kind, self.name, self.place = kind, name, place
         self.valid = tuple(valid)
-        shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+        text = name if isinstance(name, str) else repr(name)
+        shown = text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
         close = get_close_matches(shown, self.valid, n=1)
+        if isinstance(name, str):
+            shown = repr(shown)
         if close:
             hint = f"did you mean {close[0]!r}?"
         elif self.valid:
@@ -36,7 +39,7 @@ class UnknownNameError(RobotDynamicsError):
         else:
             hint = f"there is no {kind} at all."
         where = f"{place}: " if place else ""
-        super().__init__(f"{where}unknown {kind} {shown!r}; {hint}")
+        super().__init__(f"{where}unknown {kind} {shown}; {hint}")
 
 
 class ArgumentError(RobotDynamicsError, ValueError):
@@ -54,6 +57,24 @@ def require_length(name: str, values: Sequence[object], length: int, meaning: st
     """
     if len(values) != length:
         raise ArgumentError(f"{name} has {len(values)} entries, expected {length} ({meaning}).")
+
+
+def several_names(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return names as a tuple; a single string is not taken for a list of letters.
+
+    Args:
+        name: What they are names of, for the message.
+        values: The names.
+
+    Raises:
+        ArgumentError: If it is one string, or anything else than names.
+    """
+    if isinstance(values, str):
+        raise ArgumentError(f"{name} is {values!r}, expected a list of names: [{values!r}].")
+    names = tuple(values) if isinstance(values, Iterable) else None
+    if names is None or not all(isinstance(each, str) for each in names):
+        raise ArgumentError(f"{name} is {values!r:.60}, expected a list of names.")
+    return names
 
 
 def sentence_of(error: BaseException) -> str:

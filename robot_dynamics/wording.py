@@ -1,9 +1,14 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in sentences for people."""
+"""Numbers and units in sentences for people."""
 
 from __future__ import annotations
 
+import math
+
+#: Units of efforts by the units of positions.
+EFFORT_UNITS = {"rad": "N m", "m": "N"}
+_TURN = 2.0 * math.pi  # positions beyond it may have been meant as degrees
 _EXACT = 17  # digits in which any two different numbers differ
 
 
@@ -20,6 +25,27 @@ def apart(value: float, bound: float, digits: int = 3) -> tuple[str, str]:
         if words[0] != words[1]:
             return words
     return f"{value:.{_EXACT}g}", f"{bound:.{_EXACT}g}"
+
+
+def outside(value: float, lower: float, upper: float, unit: str, digits: int = 4) -> str:
+    """Return a position beyond its limits and what was expected: "4 rad, expected -2 to 2 rad".
+
+    A hint follows if it would be within the limits as an angle in degrees.
+
+    Args:
+        value: The position.
+        lower: Its lower limit.
+        upper: Its upper limit.
+        unit: Unit of them, "rad" or "m".
+        digits: The least number of digits.
+    """
+    ends = [f"{lower:.{digits}g}", f"{upper:.{digits}g}"]
+    missed = 0 if value < lower else 1
+    at, ends[missed] = apart(value, (lower, upper)[missed], digits)
+    text = f"{at} {unit}, expected {ends[0]} to {ends[1]} {unit}"
+    if unit == "rad" and abs(value) > _TURN and lower <= math.radians(value) <= upper:
+        text += f"; {value:.6g} degrees are {math.radians(value):.4g} rad"
+    return text
 
 
 def counted(count: int, noun: str) -> str:

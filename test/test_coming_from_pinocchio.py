@@ -92,3 +92,33 @@ def test_the_same_numbers(names):
     h, c = robot.momentum(q, qd), robot.center_of_mass(q)
     about_c = h[:3] - np.cross(c, h[3:])
     np.testing.assert_allclose([*data.hg.angular, *data.hg.linear], [*about_c, *h[3:]], atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("axis", "directions"),
+    [
+        ((0, 0, 1), ((1, 0, 0), (0, 1, 0))),
+        ((1, 0, 0), ((0, 1, 0), (0, 0, 1))),
+        ((0, 1, 0), ((1, 0, 0), (0, 0, -1))),
+        ((0, 0, -1), ((1, 0, 0), (0, -1, 0))),
+    ],
+)
+def test_planar_joints_obey_their_axis(axis, directions):
+    """Turns about the axis and moves as the page of joint types says; Pinocchio's is always z."""
+    pin = pytest.importorskip("pinocchio", exc_type=ImportError)
+    text = (
+        '<robot name="cart"><link name="floor"/><link name="cart"><inertial><mass value="2"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="move" type="planar"><parent link="floor"/><child link="cart"/>'
+        f'<axis xyz="{axis[0]} {axis[1]} {axis[2]}"/></joint></robot>'
+    )
+    robot = rd.load(text)
+    J = robot.jacobian("cart", np.zeros(3), "aligned")
+    np.testing.assert_allclose(J[:3, 0], axis, atol=1e-14)
+    np.testing.assert_allclose(J[3:, 1:].T, directions, atol=1e-14)
+    theirs = pin.buildModelFromXML(text)
+    data = theirs.createData()
+    pin.computeJointJacobians(theirs, data, pin.neutral(theirs))
+    there = pin.getJointJacobian(theirs, data, 1, pin.LOCAL_WORLD_ALIGNED)
+    np.testing.assert_allclose(there[:3], np.diag([1.0, 1.0, 0.0]), atol=1e-14)
+    np.testing.assert_allclose(there[3:, 2], [0, 0, 1], atol=1e-14)

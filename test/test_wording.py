@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from robot_dynamics.wording import apart, counted, distance
+from robot_dynamics.wording import apart, counted, distance, outside
 
 
 @pytest.mark.parametrize(("count", "words"), [(0, "0 drives"), (1, "1 drive"), (2, "2 drives")])
@@ -46,3 +46,19 @@ def test_distances_have_few_digits(metres, words):
 def test_a_number_beyond_a_bound_is_printed_differently(value, bound, words):
     """A number is told from its bound in the fewest digits that do so, three at the least."""
     assert apart(value, bound) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (-2.5, "rad", "-2.5 rad, expected -2 to 1.5 rad"),
+        (1.50001, "m", "1.50001 m, expected -2 to 1.5 m"),
+        (57.0, "rad", "57 rad, expected -2 to 1.5 rad; 57 degrees are 0.9948 rad"),
+        (57.0, "m", "57 m, expected -2 to 1.5 m"),
+        (-200.0, "rad", "-200 rad, expected -2 to 1.5 rad"),  # outside in degrees as well
+        (6.0, "rad", "6 rad, expected -2 to 1.5 rad"),  # less than a turn
+    ],
+)
+def test_positions_outside_their_limits(value, unit, words):
+    """Digits tell value and limit apart; degrees are a hint where they would be within."""
+    assert outside(value, -2.0, 1.5, unit) == words

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-_LINE_EVERY_S = 1.0
+_LINE_EVERY_S = 10.0
 _IMPORTED = time.perf_counter()
 
 
@@ -105,7 +105,7 @@ def display(title: str, stream: TextIO | None = None) -> Iterator[Listener]:
     Args:
         title: Name of the run.
         stream: Where to; standard output by default. A terminal gets a bar with live figures,
-            anything else a line a second.
+            anything else a line every ten seconds.
     """
     stream = stream or sys.stdout
     if not stream.isatty():
@@ -134,7 +134,7 @@ def display(title: str, stream: TextIO | None = None) -> Iterator[Listener]:
 
 
 class _Lines:
-    """Prints a line a second, and the last one."""
+    """Prints a line every ten seconds, and the last one."""
 
     def __init__(self, title: str, stream: TextIO) -> None:
         self._title, self._stream = title, stream

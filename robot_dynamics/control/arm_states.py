@@ -127,8 +127,9 @@ class ArmStates:
                 if beyond[j] > _BEYOND_LIMITS:
                     raise SafetyError(
                         f"reset refused: position {q[j]:.4g} of {joints[j]} is beyond its "
-                        f"limits by {beyond[j]:.3g} rad or m; expected at most "
-                        f"{_BEYOND_LIMITS:g} of a lost arm. Its data are still false."
+                        f"limits by {beyond[j]:.3g} {check.units[j]}; expected at most "
+                        f"{_BEYOND_LIMITS:g} {check.units[j]} of a lost arm. Its data are still "
+                        "false."
                     )
 
     def _heard(self, arm: str, now: int) -> int | None:

@@ -19,6 +19,7 @@ from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.joint_motion import MEMORY_S, JointMotion, motion_program
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.wording import outside
 
 _HUGE = np.finfo(float).max  # stands for no limit: infinities and NaN are still beyond it
 # Allowed share of the disagreement that encoders and filters may cause, if there is another reason
@@ -42,6 +43,7 @@ class MeasurementCheck:
         limits: "lower", "upper", "velocity", "effort" over the arm joints (na,).
         wrench_count: Number of measured wrenches.
         wrench_limits: Largest moment [N m] and force [N] along an axis that a sensor may tell.
+        units: Units of the positions, "rad" or "m"; all joints turn by default.
     """
 
     def __init__(
@@ -50,10 +52,12 @@ class MeasurementCheck:
         limits: Mapping[str, Array],
         wrench_count: int = 0,
         wrench_limits: tuple[float, float] = (np.inf, np.inf),
+        units: Sequence[str] = (),
     ) -> None:
         self._arms = {name: tuple(joints) for name, joints in arms.items()}
         self._joints = tuple(joint for joints in arms.values() for joint in joints)
         na = len(self._joints)
+        self.units = tuple(units) or ("rad",) * na
         # One vector, compared with its bounds at once.
         moment, force = wrench_limits
         free = np.tile([moment] * 3 + [force] * 3, wrench_count)
@@ -200,14 +204,15 @@ class MeasurementCheck:
             worst, limit = wrenches[beyond][0], limits[beyond][0]
             sentence = f"{worst:.4g} is beyond what is plausible, {limit:.4g} N or N m."
             yield Finding(Cause.WRENCH_LOST, "wrenches", sentence)
-        for cause, name, values, at in (
-            (Cause.POSITION_LIMIT, "position", q, slice(0, na)),
-            (Cause.VELOCITY_LIMIT, "velocity", qd, slice(na, 2 * na)),
+        for cause, name, values, at, per in (
+            (Cause.POSITION_LIMIT, "position", q, slice(0, na), ""),
+            (Cause.VELOCITY_LIMIT, "velocity", qd, slice(na, 2 * na), "/s"),
         ):
-            bounds = zip(joints, values, self.lower[at], self.upper[at], strict=True)
-            for joint, value, lower, upper in bounds:
+            units = [f"{unit}{per}" for unit in self.units]
+            bounds = zip(joints, values, self.lower[at], self.upper[at], units, strict=True)
+            for joint, value, lower, upper, unit in bounds:
                 if np.isfinite(value) and not lower <= value <= upper:
-                    sentence = f"{name} {value:.4g} is beyond its limits {lower:.4g}, {upper:.4g}."
+                    sentence = f"{name} is {outside(value, lower, upper, unit)}."
                     yield Finding(cause, joint, sentence)
 
     def _compare(self, lost: Collection[str], torque: Array | None, *, linked: bool) -> None:
@@ -232,7 +237,10 @@ class MeasurementCheck:
             elif arm in self._anew or arm in lost or arm in self._unseen or not in_time[i]:
                 if passed >= 0.0 and arm not in self._anew and arm not in self._false:
                     speed = self.upper[na : 2 * na]
-                    self._note(arm, now.why_far(self._arms, self.slices, i, before, speed, passed))
+                    why = now.why_far(
+                        self._arms, self.slices, i, self.units, before, speed, passed
+                    )
+                    self._note(arm, why)
                 now.begin(i, own, self.q[own], self.qd[own])
                 self._anew.discard(arm)
                 self._unseen.pop(arm, None)
@@ -250,6 +258,7 @@ class MeasurementCheck:
                         self._arms,
                         self.slices,
                         i,
+                        self.units,
                         before,
                         doubt,
                         passed=float(self._passed[i]),

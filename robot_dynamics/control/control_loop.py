@@ -178,6 +178,7 @@ class ControlLoop:
             proximity=proximity,
             bodies=bodies,
             soft_fingers=held.grasp.soft_fingers if held else (),
+            units=system.joint_units,
         )
         # Load everything that a fault needs now: then nothing can be compiled.
         self._support(system.posture, True)

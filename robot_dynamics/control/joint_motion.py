@@ -83,6 +83,7 @@ class JointMotion(NamedTuple):
         joints: Mapping[str, Sequence[str]],
         slices: Sequence[slice],
         arm: int,
+        units: Sequence[str],
         before: JointMotion,
         doubt: Array,
         *,
@@ -96,6 +97,7 @@ class JointMotion(NamedTuple):
             joints: Names of the joints by arm.
             slices: Slice of each arm.
             arm: Number of the arm.
+            units: Units of the joints' positions, "rad" or "m".
             before: What was kept before the last sample.
             doubt: Part of what encoders and filters may cause that is allowed (na,): 1 where
                 nothing else speaks against the arm.
@@ -122,13 +124,14 @@ class JointMotion(NamedTuple):
         i = int(np.argmax(excess))
         if not excess[i] > 0.0:
             return ""
-        joint = joints[names[arm]][i]
+        joint, unit = joints[names[arm]][i], units[own][i]
         jump = self.q[own] - before.q[own]
         kept = MEMORY_S / (MEMORY_S + passed)
         if abs(jump[i]) > DISAGREEMENT and abs(before.apart[own][i]) < 0.5 * abs(
             self.apart[own][i]
         ):
-            return self._why_jumped(names, slices, arm, joint, before, float(jump[i]))
+            by = f"{jump[i]:.3g} {unit}"
+            return self._why_jumped(names, slices, arm, joint, before, by)
         # What is false may have begun a moment ago: its kind shows in the last step.
         told = float(jump[i] - (self.apart[own][i] - kept * before.apart[own][i]))
         ratio = told / float(jump[i]) if jump[i] else math.inf
@@ -143,8 +146,8 @@ class JointMotion(NamedTuple):
             cause = "one of both is false"
         return (
             f"velocity of joint {joint!r} contradicts its position: in the last "
-            f"{1e3 * MEMORY_S:.0f} ms it moved by {self.moved[own][i]:.3g} rad or m, by its "
-            f"velocity {self.moved[own][i] - self.apart[own][i]:.3g}: {cause}."
+            f"{1e3 * MEMORY_S:.0f} ms it moved by {self.moved[own][i]:.3g} {unit}, by its "
+            f"velocity {self.moved[own][i] - self.apart[own][i]:.3g} {unit}: {cause}."
         )
 
     def why_far(
@@ -152,6 +155,7 @@ class JointMotion(NamedTuple):
         joints: Mapping[str, Sequence[str]],
         slices: Sequence[slice],
         arm: int,
+        units: Sequence[str],
         before: JointMotion,
         speed: Array,
         passed: float,
@@ -162,6 +166,7 @@ class JointMotion(NamedTuple):
             joints: Names of the joints by arm.
             slices: Slice of each arm.
             arm: Number of the arm.
+            units: Units of the joints' positions, "rad" or "m".
             before: What was kept before the last sample.
             speed: Largest speeds (na,).
             passed: Time since its last good sample [s].
@@ -174,7 +179,8 @@ class JointMotion(NamedTuple):
             return ""
         names, joint = tuple(joints), joints[tuple(joints)[arm]][i]
         how = f"in the {1e3 * passed:.3g} ms since its last good sample, faster than it can move"
-        return self._why_jumped(names, slices, arm, joint, before, float(jump[i]), how)
+        by = f"{jump[i]:.3g} {units[own][i]}"
+        return self._why_jumped(names, slices, arm, joint, before, by, how)
 
     def _why_jumped(
         self,
@@ -183,11 +189,11 @@ class JointMotion(NamedTuple):
         arm: int,
         joint: str,
         before: JointMotion,
-        jump: float,
+        jump: str,
         how: str = "in one sample, and its velocity tells of no such motion",
     ) -> str:
         own = slices[arm]
-        sentence = f"position of joint {joint!r} jumped by {jump:.3g} rad or m {how}"
+        sentence = f"position of joint {joint!r} jumped by {jump} {how}"
         # A sample is close to another one if the motion of a few periods lies between them.
         close = 10.0 * DISAGREEMENT
         told, was = np.radians(self.q[own]), before.q[own]

@@ -25,6 +25,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
+from robot_dynamics.wording import apart
 
 _TINY = 1e-12  # of a length squared [m^2]
 _APART = 3  # links of one arm that are nearer neighbours always touch
@@ -213,9 +214,10 @@ class LinkDistances:
     def sentence(self, pair: int, distance: float, least: float) -> str:
         """Return the sentence about a pair that is too close."""
         one, other = self.pairs[pair][:2]
-        what = f"the link after joint {one!r} comes to {distance:.3g} m from "
+        near, expected = apart(distance, least)
+        what = f"the link after joint {one!r} comes to {near} m from "
         what += "the object" if other == "object" else f"the one after {other!r}"
-        return f"{what}, expected at least {least:g} m (links of radius {self._radius:g} m)."
+        return f"{what}, expected at least {expected} m (links of radius {self._radius:g} m)."
 
 
 class Proximity:

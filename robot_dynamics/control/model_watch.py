@@ -39,6 +39,7 @@ class ModelWatch:
         clock: Meaning of times.
         ramp_s: Time from start to active [s].
         start_speed: Largest joint velocity in that time [rad/s or m/s].
+        units: Units of their positions, "rad" or "m"; all of them turn by default.
     """
 
     def __init__(
@@ -48,8 +49,10 @@ class ModelWatch:
         clock: Clock,
         ramp_s: float,
         start_speed: float,
+        units: Sequence[str] = (),
     ) -> None:
         self._joints, self._limit = tuple(joints), velocity
+        self._units = tuple(units) or ("rad",) * len(self._joints)
         self.ramp_periods, self._proof = clock.count(ramp_s), clock.count(ramp_s + _PROOF_S)
         self._start_speed, self._damping_time = start_speed, clock.count(_DAMPING_S)
         self._damped_from: int | None = None  # beginning of the damping of all arms
@@ -78,10 +81,11 @@ class ModelWatch:
     def start_finding(self, qd: Array) -> Finding:
         """Return the finding that the fastest joint moves before control has ramped in."""
         i = int(np.argmax(np.abs(qd)))
+        unit = f"{self._units[i]}/s"
         sentence = (
-            f"it moves at {abs(qd[i]):.3g} rad/s or m/s under the torque that should hold "
-            f"it at rest; expected at most {self._start_speed:g} until control has ramped "
-            "in. Check signs, gravity compensation of the drives, payload and description."
+            f"it moves at {abs(qd[i]):.3g} {unit} under the torque that should hold it at rest; "
+            f"expected at most {self._start_speed:g} {unit} until control has ramped in. Check "
+            "signs, gravity compensation of the drives, payload and description."
         )
         return Finding(Cause.MODEL_WRONG, self._joints[i], sentence)
 
@@ -122,9 +126,10 @@ class ModelWatch:
             most = 1.0
         if not share[i] > most:
             return None
+        unit = f"{self._units[i]}/s"
         sentence = (
-            f"it moves at {abs(qd[i]):.3g} rad/s or m/s in the fallback, which damps it; "
-            f"expected at most {most * self._limit[i]:.3g}. Check the signs of "
+            f"it moves at {abs(qd[i]):.3g} {unit} in the fallback, which damps it; "
+            f"expected at most {most * self._limit[i]:.3g} {unit}. Check the signs of "
             "the torques."
         )
         return Finding(Cause.RUNAWAY, self._joints[i], sentence)

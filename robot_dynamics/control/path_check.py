@@ -20,7 +20,7 @@ from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
-from robot_dynamics.wording import apart
+from robot_dynamics.wording import EFFORT_UNITS, apart, outside
 
 SPACING_S = 0.01  # between the instants that are checked
 _RATE_SHARE = 0.5  # part of the torque rate that a reference alone may take
@@ -180,30 +180,27 @@ def _motion_problems(
     system: GraspSystem, safety: SafetySettings, motion: Rollout
 ) -> Iterator[PathProblem]:
     limits, names, times = system.limits, system.joint_names, motion.times
+    units = system.joint_units
     model, every = system.model, system.model.limits()
     slices = zip(model.v_slices, model.joint_names, strict=True)
     every_name = {at.start: name for at, name in slices}
     q, of_every = motion.at[:, system.every_q], system.every_v
+    turning = model.turning_freedoms[of_every]
     lower = every["lower"][of_every] + safety.position_margin
     upper = every["upper"][of_every] - safety.position_margin
     # Written so that a NaN counts as wrong.
     for i, j in _first(times, ~((q >= lower) & (q <= upper))):
-        missed = lower[j] if q[i, j] < lower[j] else upper[j]
-        at, _ = apart(q[i, j], missed, digits=4)
-        name = every_name[system.every_v[j]]
-        yield PathProblem(
-            times[i],
-            name,
-            f"joint {name!r} would be at {at}, expected {lower[j]:.4g} to {upper[j]:.4g}.",
-        )
+        name, unit = every_name[system.every_v[j]], "rad" if turning[j] else "m"
+        would = outside(q[i, j], lower[j], upper[j], unit)
+        yield PathProblem(times[i], name, f"joint {name!r} would be at {would}.")
     speed = limits["velocity"] * safety.velocity_fraction
     for i, j in _first(times, ~(np.abs(motion.qd) <= speed)):
         fastest, most = apart(float(np.max(np.abs(motion.qd[:, j]))), speed[j], digits=4)
         yield PathProblem(
             times[i],
             names[j],
-            f"joint {names[j]!r} would have to move at up to {fastest} rad/s or m/s, expected "
-            f"at most {most}.",
+            f"joint {names[j]!r} would have to move at up to {fastest} {units[j]}/s, expected "
+            f"at most {most} {units[j]}/s.",
         )
 
 
@@ -214,6 +211,7 @@ def _torque_problems(
     switched: NDArray[np.bool_] | None,
 ) -> Iterator[PathProblem]:
     names, times = system.joint_names, motion.times
+    units = [EFFORT_UNITS[unit] for unit in system.joint_units]
     effort = system.limits["effort"] * safety.effort_fraction
     lacking = ~(np.abs(motion.support) <= effort)
     for i, j in _first(times, lacking):
@@ -221,8 +219,8 @@ def _torque_problems(
         yield PathProblem(
             times[i],
             names[j],
-            f"joint {names[j]!r} would need {needed} N m to hold arm and object up, "
-            f"expected at most {most} N m: the object is too heavy there.",
+            f"joint {names[j]!r} would need {needed} {units[j]} to hold arm and object up, "
+            f"expected at most {most} {units[j]}: the object is too heavy there.",
         )
     task = ~(np.abs(motion.torque) <= effort) & ~lacking.any(axis=0)
     for i, j in _first(times, task):
@@ -231,8 +229,8 @@ def _torque_problems(
         yield PathProblem(
             times[i],
             names[j],
-            f"joint {names[j]!r} would need up to {needed} N m with squeeze and motion, "
-            f"expected at most {most} N m.",
+            f"joint {names[j]!r} would need up to {needed} {units[j]} with squeeze and motion, "
+            f"expected at most {most} {units[j]}.",
         )
     if len(times) > 1:
         # Support is held back unless the limit leaves room for corrections.
@@ -245,8 +243,8 @@ def _torque_problems(
             yield PathProblem(
                 times[i + 1],
                 names[j],
-                f"the torque of joint {names[j]!r} would change by up to {changed} N m/s, "
-                f"expected at most {most} N m/s.",
+                f"the torque of joint {names[j]!r} would change by up to {changed} {units[j]}/s, "
+                f"expected at most {most} {units[j]}/s.",
             )
 
 

@@ -70,6 +70,7 @@ class SafetyLayer(FaultLatch):
         proximity: Distances of links; they are not checked without.
         bodies: Limits of the wrench residual of each held body.
         soft_fingers: Names of the arms whose tilt on the object is limited.
+        units: Units of the joints' positions, "rad" or "m"; all of them turn by default.
     """
 
     def __init__(
@@ -89,16 +90,19 @@ class SafetyLayer(FaultLatch):
         proximity: Proximity | None = None,
         bodies: Sequence[WrenchResidual] = (),
         soft_fingers: Sequence[str] = (),
+        units: Sequence[str] = (),
     ) -> None:
         self.settings, self._clock = settings, clock
         self._joints = tuple(joint for joints in arms.values() for joint in joints)
         wrench_limits = settings.wrench_limit_nm, settings.wrench_limit_n
         self.arms = ArmStates(
             arms,
-            MeasurementCheck(arms, limits, wrench_count, wrench_limits),
+            MeasurementCheck(arms, limits, wrench_count, wrench_limits, units),
             rigid_object=rigid_object,
         )
-        self.model = ModelWatch(self._joints, limits["velocity"], clock, ramp_s, start_speed)
+        self.model = ModelWatch(
+            self._joints, limits["velocity"], clock, ramp_s, start_speed, units
+        )
         self.step_check = StepCheck(
             arms,
             limits["effort"],

@@ -14,6 +14,7 @@ from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import RobotDynamicsError, require_length
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import pose_of
+from robot_dynamics.wording import apart, outside
 
 
 class StartError(RobotDynamicsError):
@@ -100,22 +101,22 @@ def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Arr
                     f"{what} of joint {joint!r} is {value}; expected a finite number.",
                 )
         if not lower[i] <= q[i] <= upper[i]:
+            unit = system.joint_units[i]
             raise StartError(
                 joint,
                 float(q[i]),
                 float(lower[i] if q[i] < lower[i] else upper[i]),
-                f"joint {joint!r} is at {q[i]:.4g}; expected a position within its limits "
-                f"{lower[i]:.4g} to {upper[i]:.4g}.",
+                f"joint {joint!r} is at {outside(q[i], lower[i], upper[i], unit)}.",
             )
     fastest = int(np.argmax(np.abs(qd)))
     if abs(qd[fastest]) > settings.velocity_tolerance:
-        joint = system.joint_names[fastest]
+        joint, unit = system.joint_names[fastest], system.joint_units[fastest]
+        speed, most = apart(abs(qd[fastest]), settings.velocity_tolerance)
         raise NotAtRestError(
             joint,
             float(abs(qd[fastest])),
             settings.velocity_tolerance,
-            f"joint {joint!r} moves at {abs(qd[fastest]):.3g} rad/s or m/s; expected at most "
-            f"{settings.velocity_tolerance:g}.",
+            f"joint {joint!r} moves at {speed} {unit}/s; expected at most {most} {unit}/s.",
         )
 
 

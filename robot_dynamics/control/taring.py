@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import SafetyError
+from robot_dynamics.wording import apart
 
 _LEAST_SAMPLES = 20  # of each sensor, on the wall clock
 _STEADY_N = 1.0  # difference of the mean forces of both halves, above which something touches
@@ -54,9 +55,11 @@ class Taring:
         _, qd = loop.joint_states.state()
         fastest = int(np.argmax(np.abs(qd)))
         if abs(qd[fastest]) > self._tolerance:
+            unit = loop.system.joint_units[fastest]
+            speed, most = apart(abs(qd[fastest]), self._tolerance)
             raise SafetyError(
                 f"taring refused: joint {loop.system.joint_names[fastest]!r} moves at "
-                f"{abs(qd[fastest]):.3g} rad/s or m/s; expected at most {self._tolerance:g}."
+                f"{speed} {unit}/s; expected at most {most} {unit}/s."
             )
         for arm, stream in loop.wrenches.items():
             if stream.watch.stamp != self._stamps[arm]:
@@ -81,9 +84,10 @@ class Taring:
                 change = np.mean(samples[half:], axis=0) - np.mean(samples[:half], axis=0)
                 changed = float(np.linalg.norm(change[3:]))
                 if not changed <= _STEADY_N:
+                    found, most = apart(changed, _STEADY_N)
                     raise SafetyError(
                         f"taring refused: the force of {arm}/wrench has changed by "
-                        f"{changed:.3g} N; expected at most {_STEADY_N:g} N, with arms that "
+                        f"{found} N; expected at most {most} N, with arms that "
                         "nothing touches."
                     )
         mean = np.array([np.mean(samples, axis=0) for samples in self._samples.values()])

@@ -4,7 +4,12 @@
 
 from robot_dynamics.description.description import Description, Shape, Transmission
 from robot_dynamics.description.dh import DHRow, dh_mechanism
-from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis, Problem
+from robot_dynamics.description.diagnosis import (
+    DescriptionError,
+    DescriptionWarning,
+    Diagnosis,
+    Problem,
+)
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.loops import LoopFile, read_loops, write_loops
 from robot_dynamics.description.model_file import SavedModel, read_model, write_model
@@ -16,6 +21,7 @@ __all__ = [
     "DHRow",
     "Description",
     "DescriptionError",
+    "DescriptionWarning",
     "Diagnosis",
     "LoopFile",
     "Part",

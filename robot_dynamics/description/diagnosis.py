@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
 _MANY_NAMES = 300
+_MANY_WARNINGS = 3  # that a run shows of one description
 _MANY_LINES = 100
 _LONG_HINT = 300
+#: Of joints with an effort of zero, unless another file states the drives.
+NO_DRIVE = "the limit of effort is 0, the joint is taken to have no drive"
+NO_LIMIT = "the limit of effort is 0, it is taken as infinite"
 # A file with more errors than this is something else than it should be; the rest is not read.
 MOST_ERRORS = 1000
 
@@ -69,6 +74,10 @@ class DescriptionError(RobotDynamicsError):
 
     def __reduce__(self) -> tuple[type, tuple[tuple[Problem, ...]]]:
         return type(self), (self.problems,)
+
+
+class DescriptionWarning(UserWarning):
+    """A warning about a description that is used all the same, as by `rd.load`."""
 
 
 @dataclass
@@ -145,6 +154,34 @@ class Diagnosis:
                 message = f"has more than {MOST_ERRORS} errors, the rest of it was not read"
                 stop = Problem("error", problem.place, "", message)
                 raise DescriptionError([*self.problems, stop])
+
+    def issue_warnings(self, source: str, stacklevel: int = 1) -> None:
+        """Issue the first warnings, and how many more there are, as `DescriptionWarning`.
+
+        Python shows each once.
+
+        Args:
+            source: Name of the description, for the number of further ones.
+            stacklevel: As of `warnings.warn`: 1 for the caller.
+        """
+        sentences = [problem.sentence() for problem in self.warnings]
+        left = len(sentences) - _MANY_WARNINGS
+        if left > 0:
+            sentences[_MANY_WARNINGS:] = [
+                f"{source}: and {left} more; `robot_dynamics inspect` lists all of them."
+            ]
+        for sentence in sentences:
+            warnings.warn(sentence, DescriptionWarning, stacklevel + 1)
+
+    def with_drives(self, actuated: Iterable[str]) -> Diagnosis:
+        """Return the diagnosis if another file states the drives, instead of efforts of zero."""
+        driven = {f"joint {name!r}" for name in actuated}
+        kept = [
+            replace(problem, message=NO_LIMIT) if problem.message == NO_DRIVE else problem
+            for problem in self._problems
+            if problem.message != NO_DRIVE or problem.element in driven
+        ]
+        return Diagnosis(kept)
 
     def raise_if_refused(self, *, strict: bool = False) -> None:
         """Raise if there is an error, or with `strict` if there is any problem.

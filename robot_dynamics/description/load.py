@@ -25,19 +25,21 @@ from robot_dynamics.description.mechanism_checks import (
 )
 from robot_dynamics.description.model_file import SavedModel, read_model_node
 from robot_dynamics.description.motion_checks import check_motion
+from robot_dynamics.description.side_checks import check_sides
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism, read_urdf
 from robot_dynamics.description.urdf_objects import read_urdf_object
 from robot_dynamics.description.xacro_files import SUFFIX, expand_xacro
+from robot_dynamics.description.xml_source import CONVERTERS
 from robot_dynamics.description.yaml_document import YamlNode, read_yaml
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import LoopElement, Mechanism
 
 # Formats that are not supported, with hints.
 _NOT_READ = {
-    ".sdf": "convert it to URDF",
-    ".mjcf": "convert it to URDF",
-    ".usd": "convert it to URDF",
+    **dict.fromkeys((".sdf", ".world"), CONVERTERS["SDF"]),
+    **dict.fromkeys((".mjcf", ".mjb"), CONVERTERS["MJCF"]),
+    **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), CONVERTERS["USD"]),
     ".mcap": "`robot_dynamics view` shows recordings",
     ".npz": "`robot_dynamics view` shows recordings",
 }
@@ -95,9 +97,9 @@ def load_saved(
     Arguments and errors are as in `load_description`; other files contain neither.
     """
     if isinstance(path, (SavedModel, Description, Mechanism)):
-        return _closed_saved(_own(path, strict, locked), loops, strict)
+        return _closed_saved(_own(path, locked), loops, strict)
     if not isinstance(path, (str, Path)):
-        return _with_loops(read_urdf_object(path, strict=strict, locked=locked), loops, strict)
+        return _with_loops(read_urdf_object(path, locked=locked), loops, strict)
     suffix = "" if "<" in str(path) else Path(path).suffix.lower()
     if suffix in _NOT_READ:
         raise refused(path, f"{suffix} is not read, expected a URDF file", _NOT_READ[suffix])
@@ -108,20 +110,21 @@ def load_saved(
         file = locate(path)
         name = f"{file.name} (expanded)"
         description = replace(
-            read_urdf(text, strict=strict, locked=locked, source=name),
+            read_urdf(text, locked=locked, source=name),
             source=str(path),
             folder=str(file.parent),
         )
     elif suffix in _YAML:
-        return _closed_saved(_from_yaml(read_yaml(path), strict, locked), loops, strict)
+        return _closed_saved(_from_yaml(read_yaml(path), locked), loops, strict)
     else:
-        description = read_urdf(path, strict=strict, locked=locked)
+        description = read_urdf(path, locked=locked)
     return _with_loops(description, loops, strict)
 
 
 def _with_loops(description: Description, loops: str | Path | None, strict: bool) -> SavedModel:
     if loops is not None:
-        description = _closed(description, read_yaml(loops), strict)
+        description = _closed(description, read_yaml(loops))
+    description.diagnosis.raise_if_refused(strict=strict)
     return SavedModel(description)
 
 
@@ -130,23 +133,19 @@ def _closed_saved(saved: SavedModel, loops: str | Path | None, strict: bool) -> 
 
 
 def _own(
-    given: SavedModel | Description | Mechanism, strict: bool, locked: Mapping[str, float] | None
+    given: SavedModel | Description | Mechanism, locked: Mapping[str, float] | None
 ) -> SavedModel:
     """Return the description in an object of this package, with joints locked."""
     if isinstance(given, Mechanism):
         given = Description(given, source=f"<mechanism {given.name}>", places=Places(given.name))
     saved = given if isinstance(given, SavedModel) else SavedModel(given)
-    return _locked(saved, strict, locked)
-
-
-def _locked(saved: SavedModel, strict: bool, locked: Mapping[str, float] | None) -> SavedModel:
     description = saved.description
-    description.diagnosis.raise_if_refused(strict=strict)
+    description.diagnosis.raise_if_refused()
     mechanism = locked_mechanism(description.mechanism, locked or {})
     return replace(saved, description=replace(description, mechanism=mechanism))
 
 
-def _from_yaml(node: YamlNode, strict: bool, locked: Mapping[str, float] | None) -> SavedModel:
+def _from_yaml(node: YamlNode, locked: Mapping[str, float] | None) -> SavedModel:
     if "rows" in node and DH_KEY not in node:
         message = (
             "is a DH table that does not say its convention, expected dh: standard or modified"
@@ -159,9 +158,7 @@ def _from_yaml(node: YamlNode, strict: bool, locked: Mapping[str, float] | None)
         if "format" not in node and key in node:
             raise refused(node.place, f"this is a {kind}, expected a robot", hint)
     saved = SavedModel(read_dh(node)) if DH_KEY in node else read_model_node(node)
-    description = _checked(saved.description, locked or {})
-    description.diagnosis.raise_if_refused(strict=strict)
-    return replace(saved, description=description)
+    return replace(saved, description=_checked(saved.description, locked or {}))
 
 
 def _checked(description: Description, locked: Mapping[str, float]) -> Description:
@@ -179,6 +176,7 @@ def _checked(description: Description, locked: Mapping[str, float]) -> Descripti
         check_couplings(mechanism.couplings, places, diagnosis)
     if not diagnosis.error_count:
         check_units(mechanism, description.shapes, places, diagnosis)
+        check_sides(mechanism, places, diagnosis)
         mechanism = locked_mechanism(mechanism, locked)
         check_motion(mechanism, places, diagnosis)
     # Warnings that the file stores, or that its reader has given, are not repeated.
@@ -189,7 +187,7 @@ def _checked(description: Description, locked: Mapping[str, float]) -> Descripti
     return replace(description, mechanism=mechanism, diagnosis=diagnosis)
 
 
-def _closed(description: Description, node: YamlNode, strict: bool) -> Description:
+def _closed(description: Description, node: YamlNode) -> Description:
     """Return a description with the loop joints, gears and drives of a YAML document."""
     mechanism, diagnosis = description.mechanism, Diagnosis()
     taken = {element.name for element in _closing(mechanism)}
@@ -217,13 +215,14 @@ def _closed(description: Description, node: YamlNode, strict: bool) -> Descripti
     check_loop_units(added, places, diagnosis)
     if not diagnosis.error_count:
         check_couplings(mechanism.couplings, places, diagnosis)
-    diagnosis.raise_if_refused(strict=strict)
+    diagnosis.raise_if_refused()
+    known = description.diagnosis
     if actuated is not None:
-        mechanism = with_drives(mechanism, actuated)
+        mechanism, known = with_drives(mechanism, actuated), known.with_drives(actuated)
     return replace(
         description,
         mechanism=mechanism,
-        diagnosis=Diagnosis([*description.diagnosis.problems, *diagnosis.problems]),
+        diagnosis=Diagnosis([*known.problems, *diagnosis.problems]),
         actuated=description.actuated if actuated is None else actuated,
         places=places,
     )

@@ -35,7 +35,7 @@ from robot_dynamics.description.freedoms import UNLIMITED, check_freedoms, loop_
 from robot_dynamics.description.joint_names import PARAMETER_UNITS, known_type
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.yaml_document import YamlNode, decode, read_yaml
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model.builder import build
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import (
@@ -184,7 +184,7 @@ class _Document:
 
 def write_model(
     path: str | Path,
-    description: Description,
+    description: Description | Mechanism,
     *,
     gravity: Iterable[float] = GRAVITY,
     variable: Iterable[str] = (),
@@ -193,13 +193,21 @@ def write_model(
 
     Args:
         path: The file; JSON if its suffix is .json, YAML otherwise.
-        description: What is written; loops and couplings are part of its mechanism.
+        description: A description, or a mechanism alone; loops and couplings are part of it.
         gravity: Acceleration of gravity [m/s^2].
         variable: Names of bodies and loop joints that are parameters of compiled code.
 
     Raises:
         RobotDynamicsError: If a number is not finite that must be.
+        ArgumentError: If it is neither a description nor a mechanism.
     """
+    if isinstance(description, Mechanism):
+        description = Description(description, source=f"<mechanism {description.name}>")
+    elif not isinstance(description, Description):
+        raise ArgumentError(
+            f"{path}: {description!r:.60} cannot be written, expected a description, as "
+            "rd.load_description returns it, or a mechanism."
+        )
     content = _content(SavedModel(description, tuple(gravity), tuple(variable)))  # type: ignore[arg-type]
     try:
         if Path(path).suffix.lower() == ".json":

@@ -12,13 +12,14 @@ from typing import Any
 
 from robot_dynamics.description.coupling_checks import check_couplings
 from robot_dynamics.description.description import Description, Shape, Transmission
-from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.diagnosis import NO_DRIVE, NO_LIMIT, Diagnosis
 from robot_dynamics.description.files import locate, read_bytes, refused
 from robot_dynamics.description.inertia_checks import check_links, check_units
 from robot_dynamics.description.mechanism_checks import check_closures, check_numbers
 from robot_dynamics.description.meshes import Color
 from robot_dynamics.description.mimics import mimic_couplings, moved_by_others
 from robot_dynamics.description.motion_checks import check_motion
+from robot_dynamics.description.side_checks import check_sides
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.urdf_elements import (
     read_link,
@@ -290,6 +291,7 @@ class _Reader:
         if self.diagnosis.error_count:
             return None
         check_units(mechanism, self.shapes, self.places, self.diagnosis)
+        check_sides(mechanism, self.places, self.diagnosis)
         mechanism = locked_mechanism(mechanism, locked)
         check_motion(mechanism, self.places, self.diagnosis)
         return mechanism
@@ -303,10 +305,10 @@ class _Reader:
         stated = any(math.isfinite(j.limits_of_each[0].effort) for j in self.joints.values())
         for name, limit in self.effortless.items():
             if stated and name not in driven:
-                limit.warning("the limit of effort is 0, the joint is taken to have no drive")
+                limit.warning(NO_DRIVE)
                 self.joints[name] = replace(self.joints[name], active=False)
             else:
-                limit.warning("the limit of effort is 0, it is taken as infinite")
+                limit.warning(NO_LIMIT)
 
     def _is_complete(self) -> bool:
         """Return whether all links and joints could be read and have names of their own."""

@@ -65,9 +65,9 @@ def urdf_text(robot: Any) -> str:
         robot = inner
     if not (hasattr(robot, "links") and hasattr(robot, "joints")):
         raise RobotDynamicsError(
-            f"a {type(robot).__name__} cannot be read as a robot, expected a path, the text of a "
-            "URDF, an object of urdfpy, urchin or yourdfpy with links and joints, or a "
-            "description or mechanism of this package."
+            f"an object of type {type(robot).__name__} cannot be read as a robot, expected a "
+            "path, the text of a URDF, an object of urdfpy, urchin or yourdfpy with links and "
+            "joints, or a description or mechanism of this package."
         )
     root = etree.Element("robot", name=str(getattr(robot, "name", None) or "robot"))
     for link in _several(robot, "links"):

@@ -148,9 +148,16 @@ def _reason(message: str) -> str:
     return " ".join(message.split(", line")[0].split())
 
 
+#: Converters to URDF of formats that are not read.
+CONVERTERS = {
+    "MJCF": "convert it to URDF, for instance with `pip install mjcf-urdf-simple-converter`",
+    "SDF": "convert it to URDF, for instance with sdf2urdf of the ROS package sdformat_tools",
+    "USD": "convert it to URDF, for instance with usd_to_urdf of "
+    "`pip install nvidia-srl-usd-to-urdf`",
+}
 _OTHER = {
-    "sdf": "SDF is not read, convert it to URDF",
-    "mujoco": "MJCF is not read, convert it to URDF",
+    "sdf": f"SDF is not read, {CONVERTERS['SDF']}",
+    "mujoco": f"MJCF is not read, {CONVERTERS['MJCF']}",
     "html": "this is a web page, not the file itself",
 }
 

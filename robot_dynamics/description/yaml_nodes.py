@@ -34,6 +34,24 @@ _KNOWN: dict[str, bool | None] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 
+# Words of libyaml, and what they mean to a user.
+_PLAIN_WORDS = {
+    "expected ',' or ']'": "the [ of line {line} is not closed, expected , or ] before this place",
+    "expected ',' or '}'": "the {{ of line {line} is not closed, expected , or "
+    "}} before this place",
+    "mapping values are not allowed": "there is a second colon, or the indentation is deeper than "
+    "above; expected one key on a line, or its value in quotes",
+    "cannot start any token": "a value cannot begin with {sign}, expected it in quotes",
+    "scanning a quoted scalar": "the quote of line {line} is not closed",
+    "expected '-' indicator": "the list of line {line} ends here, expected another - of its "
+    "indentation, or a key of less",
+    "did not find expected key": "the indentation is none of the mapping of line {line}, expected "
+    "the same, or less for a key outside of it",
+    "unknown escape character": "a backslash in double quotes begins nothing that YAML knows, "
+    "expected two of them, or single quotes",
+    "expected node content": "{sign!r} is no value, expected one",
+    "could not find expected ':'": "the key of line {line} has no colon after it",
+}
 # The parser of libyaml where PyYAML was built with it: thirty times as fast.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -283,13 +301,21 @@ class _Composer:
         mark = error.problem_mark or error.context_mark
         if mark and "nesting depth" in (error.problem or ""):  # libyaml's own limit, a thousand
             return self._too_deep(mark.line + 1)
-        hint = ""
         lines = self.text.splitlines()
         if mark and mark.line < len(lines) and "\t" in lines[mark.line][: mark.column + 1]:
-            hint = "indent with spaces, not tabs"
-        context = f" {error.context}" if error.context else ""
-        message = f"is not YAML: {error.problem or 'cannot be read'}{context}"
-        return refused(f"{self.name}:{mark.line + 1 if mark else 1}", message, hint)
+            words = "the line is indented with tabs, expected spaces"
+        else:
+            words = f"{error.problem or 'cannot be read'} {error.context or ''}".strip()
+            begins = error.context_mark.line + 1 if error.context_mark else 1
+            for part, plain in _PLAIN_WORDS.items():
+                if part in words:
+                    words = plain.format(line=begins, sign=_sign(self.text, mark))
+        return self._refused(mark.line + 1 if mark else 1, f"is not YAML: {words}")
+
+
+def _sign(text: str, mark: yaml.Mark | None) -> str:
+    """Return the character at a mark."""
+    return text[mark.index : mark.index + 1] if mark else ""
 
 
 def _scalar(text: str) -> Any:

@@ -76,9 +76,9 @@ class Algorithm:
             if all(shape) or name not in _LEFT_OUT_IF_EMPTY
         }
 
-    def output_lengths(self, model: Model) -> dict[str, tuple[int, ...]]:
-        """Return the lengths of the outputs by name."""
-        has = lengths(model)
+    def output_lengths(self, model: Model, **more: int) -> dict[str, tuple[int, ...]]:
+        """Return the lengths of the outputs by name; `more` are lengths that no model has."""
+        has = {**lengths(model), **more}
         return {name: _resolved(shape, has) for name, shape in self.outputs.items()}
 
     def program(

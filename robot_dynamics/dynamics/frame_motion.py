@@ -137,7 +137,7 @@ BIAS_ACCELERATION = Algorithm(
     "q, qd -> a (6)",
 )
 FRAME_FORCES = Algorithm(
-    "frame_forces",
+    "external_forces",
     lambda model, q, wrench, parameters, link, axes: frame_forces(model, link, q, wrench, axes),
     "q, wrench -> tau (nv)",
 )

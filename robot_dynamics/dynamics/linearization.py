@@ -20,7 +20,8 @@ class Linearization(NamedTuple):
 
     Attributes:
         A: (2 m, 2 m).
-        B: (2 m, nv).
+        B: (2 m, nv), a column for each joint force in `tau`. Of the drives of the tree it is
+            `B[:, robot.model.active]`, of drives in loop joints `B @ robot.loop_drives(q)`.
         ydd: Accelerations of the independent coordinates at the state (m,).
         G: All small motions from the independent ones (nv, m): dq = G dy.
         P: Additional effect of position changes on velocities (nv, m): dqd = G dyd + P dy.

@@ -32,7 +32,7 @@ from robot_dynamics.model import (
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Transform
-from robot_dynamics.wording import apart
+from robot_dynamics.wording import outside
 
 _ROUNDING = 1e-4  # by which a posture, rounded to few digits, can exceed a limit [rad or m]
 
@@ -214,12 +214,8 @@ def _require_posture(system: GraspSystem) -> None:
     lower, upper = limits["lower"], limits["upper"]
     for i in np.flatnonzero(~((lower - _ROUNDING <= posture) & (posture <= upper + _ROUNDING))):
         name = system.joint_names[i]
-        kind = system.model.bodies[system.model.joint_index(name)].joint.type.name
-        at, _ = apart(posture[i], lower[i] if posture[i] < lower[i] else upper[i], digits=6)
-        raise RobotDynamicsError(
-            f"posture of joint {name!r} is {at}; expected {lower[i]:.6g} to "
-            f"{upper[i]:.6g} {'m' if kind == 'prismatic' else 'rad'}, its joint limits."
-        )
+        found = outside(posture[i], lower[i], upper[i], system.joint_units[i], digits=6)
+        raise RobotDynamicsError(f"posture of joint {name!r} is {found}.")
 
 
 def linkage_of(model: Model, path: Sequence[int], loops: Sequence[LoopJoint]) -> tuple[int, ...]:

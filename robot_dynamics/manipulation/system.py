@@ -235,6 +235,12 @@ class GraspSystem:
         return tuple(f"{name} of {arm.name}" for arm in self.arms[:-1] for name in TRANSMITTED)
 
     @cached_property
+    def joint_units(self) -> tuple[str, ...]:
+        """Units of the positions of the arm joints, "rad" or "m", arm by arm."""
+        turns = self.model.turning_freedoms[self.v_index]
+        return tuple("rad" if turning else "m" for turning in turns)
+
+    @cached_property
     def q_index(self) -> IntArray:
         """Indices of the arm joints in the model's positions, arm by arm."""
         return np.concatenate([arm.q_index for arm in self.arms])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError, several_names
 from robot_dynamics.model.connectivity import WORLD
 from robot_dynamics.model.couplings import Coupling, CouplingElement, require_terms
 from robot_dynamics.model.element_checks import require_possible
@@ -25,7 +25,7 @@ from robot_dynamics.model.elements import (
 )
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints import JointType, joint_type, reverse
-from robot_dynamics.model.model import Body, Link, Model
+from robot_dynamics.model.model import Body, Link, Model, gravity_vector
 from robot_dynamics.model.precision import placement_precision
 from robot_dynamics.model.spanning_tree import Arc
 from robot_dynamics.model.spanning_tree import spanning_tree as find_spanning_tree
@@ -140,7 +140,8 @@ def build(
     if spanning_tree is None:
         spanning_tree = DESCRIBED if _is_tree(root, elements, arcs) else MINIMUM_DEPTH
     if spanning_tree != DESCRIBED:
-        required = set(() if spanning_tree == MINIMUM_DEPTH else spanning_tree)
+        named = () if spanning_tree == MINIMUM_DEPTH else spanning_tree
+        required = set(several_names("spanning_tree", named))
         # A coupling relates positions, which only joints of the tree have.
         required |= {joint for coupling in mechanism.couplings for joint, _ in coupling.terms}
         # The inertia of rotors is part of the inertia matrix of the tree.
@@ -150,7 +151,7 @@ def build(
     bodies, links = _tree(mechanism.name, elements, root, arcs, length)
     closing = tuple(_loop_joint(arc, links, length) for arc in loops)
     known = [body.name for body in bodies] + [loop.name for loop in closing]
-    for name in (variable := frozenset(variable)):
+    for name in (variable := frozenset(several_names("variable", variable))):
         if name not in known:
             raise UnknownNameError("body or loop joint", name, known, mechanism.name)
     return Model(
@@ -158,7 +159,7 @@ def build(
         tuple(bodies),
         tuple(links[link.name] for link in mechanism.links),
         closing,
-        tuple(float(g) for g in gravity),  # type: ignore[arg-type]
+        gravity_vector(gravity),
         variable,
         tuple(_coupling(coupling, bodies) for coupling in mechanism.couplings),
         placement_precision(mechanism),

@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from robot_dynamics.model.couplings import Coupling
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints.base import JointType
 from robot_dynamics.spatial import Inertia, Scalar, Transform
+
+_Value = TypeVar("_Value")
 
 #: Properties of joints and their connection, which `Model.replace` keeps.
 _OF_STRUCTURE = (
@@ -389,9 +392,11 @@ class Model:
 
         Raises:
             UnknownNameError: If a name is neither a body nor a loop joint.
+            ArgumentError: If a value has the wrong type, shape or size.
         """
-        inertia = dict(inertia or {})
-        before, after = dict(predecessor_placement or {}), dict(successor_placement or {})
+        inertia = _by_name("inertia", inertia, Inertia)
+        before = _by_name("predecessor_placement", predecessor_placement, Transform)
+        after = _by_name("successor_placement", successor_placement, Transform)
         body_names, loop_names = [b.name for b in self.bodies], [lo.name for lo in self.loops]
         for name in inertia:
             if name not in body_names:
@@ -399,16 +404,9 @@ class Model:
         for name in (*before, *after):
             if name not in loop_names:
                 raise UnknownNameError("loop joint", name, loop_names, self.name)
-        new_gravity = self.gravity
-        if gravity is not None:
-            values = tuple(float(g) for g in gravity)
-            require_length("gravity", values, 3, "x, y, z in m/s^2")
-            if not np.isfinite(values).all():
-                raise ArgumentError(f"gravity {values} has entries that are not finite.")
-            new_gravity = values  # type: ignore[assignment]
         changed = replace(
             self,
-            gravity=new_gravity,
+            gravity=self.gravity if gravity is None else gravity_vector(gravity),
             joint_friction=self.joint_friction if joint_friction is None else joint_friction,
             bodies=tuple(replace(b, inertia=inertia.get(b.name, b.inertia)) for b in self.bodies),
             loops=tuple(
@@ -475,6 +473,38 @@ class Model:
             for c in self.couplings
         ]
         return json.dumps([bodies, loops, couplings, self.joint_friction]).encode()
+
+
+def gravity_vector(values: Iterable[float]) -> tuple[float, float, float]:
+    """Return the acceleration of gravity [m/s^2] as three numbers.
+
+    Raises:
+        ArgumentError: If it is anything else.
+    """
+    try:
+        numbers = tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"gravity is {values!r:.60}, expected three numbers, x, y, z in m/s^2."
+        ) from None
+    require_length("gravity", numbers, 3, "x, y, z in m/s^2")
+    if not np.isfinite(numbers).all():
+        raise ArgumentError(f"gravity {numbers} has entries that are not finite.")
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _by_name(argument: str, values: Mapping[str, _Value] | None, kind: type) -> dict[str, _Value]:
+    """Return new values by name, each of the kind that it replaces."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise ArgumentError(f"{argument} is {values!r:.60}, expected a mapping from names.")
+    for name, value in values.items():
+        if not isinstance(value, kind):
+            raise ArgumentError(
+                f"{argument} of {name!r} is {value!r:.60}, expected {kind.__name__}."
+            )
+    return dict(values)
 
 
 def _center(body: Body) -> list[float]:

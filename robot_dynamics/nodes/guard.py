@@ -412,6 +412,7 @@ class GuardLoop:
             period=period,
             clock=clock,
             rigid_object=system.object_joint is None,
+            units=system.joint_units,
         )
         self.joint_states = JointStates(
             system,

@@ -17,6 +17,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Protocol
@@ -26,6 +27,7 @@ from numpy.linalg import LinAlgError
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import ROSInterruptException
 from rclpy.executors import ExternalShutdownException
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -180,6 +182,7 @@ def run(
             args=None if arguments is None else list(arguments),
             signal_handler_options=SignalHandlerOptions.NO,
         )
+        warnings.showwarning = lambda message, *_: get_logger(name).warning(str(message))
         managed = create(reporter)
         _set_priority(managed.node)
         signals.starting = False

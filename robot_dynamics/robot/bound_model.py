@@ -4,21 +4,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.compile.errors import ShapeError
 from robot_dynamics.compile.gpu import GpuFunction
 from robot_dynamics.dynamics.algorithm import Algorithm, place
 from robot_dynamics.dynamics.jacobian import AXES
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotDynamicsError,
+    UnknownNameError,
+    require_length,
+)
 from robot_dynamics.model import Model
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot.long_trees import LongTree, is_long
 
 Function = Callable[..., Any]
+_DOUBLE = np.dtype(float)  # one object: comparing dtypes takes longer
 
 
 class Functions(dict[Any, Function]):
@@ -74,27 +81,77 @@ def leading_shape(values: Any) -> tuple[int, ...]:
     return np.shape(values)[:-1]
 
 
-class BoundModel:
-    """A model with its compiled functions: the base class of `Robot`.
+def vector_batch(function: str, name: str, values: Any, length: int) -> tuple[int, ...]:
+    """Return the leading shape of an argument (..., length) that no compiled function checks.
 
-    Attributes:
-        model: The mechanism as data.
+    Raises:
+        ArgumentError: If it has another shape, or is no numbers.
     """
+    if type(values) is np.ndarray and values.dtype is _DOUBLE and values.shape[-1:] == (length,):
+        return values.shape[:-1]
+    return batch_shape(function, {name: (length,)}, (values,))
+
+
+def each_output(out: tuple[Array, ...] | None, count: int) -> tuple[Array | None, ...]:
+    """Return the arrays to write several outputs to, None for each that is new."""
+    return (None,) * count if out is None else out
+
+
+def written(function: str, result: Array, out: Array | None) -> Array:
+    """Return a result, in the array of the caller if there is one.
+
+    Raises:
+        ArgumentError: If that array has another shape or type, or is read-only.
+    """
+    if out is None:
+        return result
+    _require_target(function, "out", out, result.shape)
+    out[...] = result
+    return out
+
+
+class BoundModel:
+    """A model with its compiled functions: the base class of `Robot`."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        if not isinstance(model, Model):
+            raise ArgumentError(
+                f"a robot is made of {model!r:.60}, expected a Model; rd.load reads a file, "
+                "Robot.from_mechanism takes a mechanism."
+            )
+        self._model = model
         self._functions = Functions(model)
+
+    @property
+    def model(self) -> Model:
+        """The mechanism as data; `replace` returns a robot with another."""
+        return self._model
 
     def __getstate__(self) -> dict[str, Model]:
         """Keep the model alone: machine code is found again in the cache."""
-        return {"model": self.model}
+        return {"model": self._model}
 
     def __setstate__(self, state: dict[str, Model]) -> None:
         self.__init__(state["model"])  # type: ignore[misc]
 
-    def _explained(self, error: Exception, algorithm: Algorithm, *arguments: Any) -> Exception:
+    def _explained(
+        self,
+        error: Exception,
+        algorithm: Algorithm,
+        *arguments: Any,
+        out: Any = None,
+        **names: object,
+    ) -> Exception:
         """Return the error of an argument of the wrong shape or type; else the error itself."""
-        return explained(error, algorithm.name, algorithm.input_lengths(self.model), arguments)
+        for name, value in names.items():
+            if not isinstance(value, str):
+                return ArgumentError(
+                    f"{algorithm.name}: {name} is {value!r:.60}, expected a name."
+                )
+        inputs, outputs = algorithm.input_lengths(self.model), {}
+        if out is not None:
+            outputs = algorithm.output_lengths(self.model)
+        return explained(error, algorithm.name, inputs, arguments, outputs, out)
 
 
 def explained(
@@ -102,6 +159,8 @@ def explained(
     function: str,
     lengths: Mapping[str, tuple[int, ...]],
     arguments: tuple[Any, ...],
+    outputs: Mapping[str, tuple[int, ...]],
+    out: Any = None,
 ) -> Exception:
     """Return the error of an argument of the wrong shape or type; else the error itself.
 
@@ -110,26 +169,79 @@ def explained(
         function: Name of the function, for the message.
         lengths: Lengths of its inputs by name.
         arguments: The inputs.
+        outputs: Lengths of its outputs by name.
+        out: Arrays that the outputs are written to, None if there are none.
     """
     if isinstance(error, RobotDynamicsError) and not isinstance(error, ShapeError):
         return error
+    try:
+        batch = batch_shape(function, lengths, arguments)
+        if out is not None:
+            _require_targets(function, out, [(*batch, *shape) for shape in outputs.values()])
+    except ArgumentError as found:
+        return found
+    return error
+
+
+def batch_shape(
+    function: str, lengths: Mapping[str, tuple[int, ...]], arguments: tuple[Any, ...]
+) -> tuple[int, ...]:
+    """Return the leading shape to which inputs broadcast.
+
+    Raises:
+        ArgumentError: If one has the wrong shape or type, or they do not broadcast.
+    """
     leading = {}
     for (name, shape), value in zip(lengths.items(), arguments, strict=False):
         expected = f"(..., {', '.join(map(str, shape))})"
         try:
-            found = np.asarray(value, dtype=float).shape
-        except (TypeError, ValueError):
-            return ArgumentError(
-                f"{function}: {name} is {value!r:.60}, expected numbers {expected}."
-            )
+            array = np.asarray(value)
+        except ValueError:  # lists of different lengths
+            array = np.array(None)
+        if not np.can_cast(array.dtype, float):
+            which = f"of {array.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.60}"
+            raise ArgumentError(f"{function}: {name} is {which}, expected numbers {expected}.")
+        found = array.shape
         if len(found) < len(shape) or found[len(found) - len(shape) :] != shape:
-            return ArgumentError(f"{function}: {name} has shape {found}, expected {expected}.")
+            raise ArgumentError(f"{function}: {name} has shape {found}, expected {expected}.")
         leading[name] = found[: len(found) - len(shape)]
     try:
-        np.broadcast_shapes(*leading.values())
+        return np.broadcast_shapes(*leading.values())
     except ValueError:
         shapes = ", ".join(f"{name} {shape}" for name, shape in leading.items())
-        return ArgumentError(
+        raise ArgumentError(
             f"{function}: leading shapes are {shapes}, expected shapes that broadcast."
+        ) from None
+
+
+def _require_targets(function: str, out: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Check the arrays that outputs are written to.
+
+    Raises:
+        ArgumentError: If there are too few or too many, or one cannot take its output.
+    """
+    if len(shapes) == 1:
+        given = out if isinstance(out, tuple) else (out,)
+    elif isinstance(out, tuple):
+        given = out
+    else:
+        raise ArgumentError(
+            f"{function}: out is {out!r:.60}, expected a tuple of {len(shapes)} arrays."
         )
-    return error
+    require_length(f"{function}: out", given, len(shapes), "an array for each result")
+    for number, (target, shape) in enumerate(zip(given, shapes, strict=True)):
+        if target is not None:
+            name = "out" if len(shapes) == 1 else f"out[{number}]"
+            _require_target(function, name, target, shape)
+
+
+def _require_target(function: str, name: str, out: Any, shape: tuple[int, ...]) -> None:
+    place = f"{function}: {name}"
+    if not isinstance(out, np.ndarray):
+        raise ArgumentError(f"{place} is {out!r:.60}, expected an array {shape}.")
+    if not np.can_cast(float, out.dtype, "same_kind"):
+        raise ArgumentError(f"{place} is of {out.dtype}, expected float64.")
+    if out.shape != shape:
+        raise ArgumentError(f"{place} has shape {out.shape}, expected {shape}.")
+    if not out.flags.writeable:
+        raise ArgumentError(f"{place} is read-only, expected an array that can be written to.")

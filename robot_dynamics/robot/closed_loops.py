@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from robot_dynamics.arrays import Array, Batch, Vector
-from robot_dynamics.dynamics.arguments import finite_vector, positive_number, several_names
+from robot_dynamics.dynamics.arguments import finite_vector, positive_number
 from robot_dynamics.dynamics.assembly import (
     Assembly,
     assemble,
@@ -45,9 +45,21 @@ from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constr
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
 from robot_dynamics.dynamics.scaling import model_length
 from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
-from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotDynamicsError,
+    UnknownNameError,
+    several_names,
+)
 from robot_dynamics.model.moved_inertia import joints_without_inertia
-from robot_dynamics.robot.bound_model import Function, leading_shape
+from robot_dynamics.robot.bound_model import (
+    Function,
+    batch_shape,
+    each_output,
+    leading_shape,
+    vector_batch,
+    written,
+)
 from robot_dynamics.robot.frames import FrameMotion
 
 #: H (..., nv, nv), C (..., nv), K (..., n^c, nv), k, position and velocity errors (..., n^c).
@@ -72,11 +84,9 @@ class ClosedLoops(FrameMotion):
             out: Six arrays that the results are written to.
         """
         try:
-            return self._functions[CONSTRAINT_TERMS](
-                q, qd, out=(None,) * 6 if out is None else out
-            )
+            return self._functions[CONSTRAINT_TERMS](q, qd, out=each_output(out, 6))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, CONSTRAINT_TERMS, q, qd) from None
+            raise self._explained(error, CONSTRAINT_TERMS, q, qd, out=out) from None
 
     def closure(self, q: Batch, out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
         """Return K (..., n^c, nv) and the gaps (..., n^c) of loops and couplings [rad or m].
@@ -91,18 +101,25 @@ class ClosedLoops(FrameMotion):
             raise self._explained(problem, CLOSURE, q) from None
         if out is None:
             return K, error
-        out[0][...], out[1][...] = K, error
+        if not isinstance(out, tuple) or len(out) != 2:
+            raise ArgumentError("closure: out is no pair, expected a tuple of 2 arrays.")
+        written("closure", K, out[0])
+        written("closure", error, out[1])
         return out
 
     @cached_property
     def _closure(self) -> Closure:
         if self.model.constraint_count == 0:
-            return lambda q: (np.zeros((0, self.model.nv)), np.zeros(0))
+            return self._no_closure
         constrained = self.model.constraint_count > len(self.model.couplings)
         of_loops = self._functions[CLOSURE] if constrained else None
         if of_loops is None or self.model.couplings:
             return closure_with_couplings(self.model, of_loops)
         return of_loops
+
+    def _no_closure(self, q: Batch) -> tuple[Array, Array]:
+        batch = vector_batch("closure", "q", q, self.model.nq)
+        return np.zeros((*batch, 0, self.model.nv)), np.zeros((*batch, 0))
 
     def closed_loop(
         self, q: Batch, qd: Batch, tau: Batch, out: tuple[Array, Array, Array] | None = None
@@ -119,11 +136,9 @@ class ClosedLoops(FrameMotion):
             out: Three arrays that the results are written to.
         """
         try:
-            return self._functions[CLOSED_LOOP](
-                q, qd, tau, out=(None, None, None) if out is None else out
-            )
+            return self._functions[CLOSED_LOOP](q, qd, tau, out=each_output(out, 3))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, CLOSED_LOOP, q, qd, tau) from None
+            raise self._explained(error, CLOSED_LOOP, q, qd, tau, out=out) from None
 
     def loop_drives(self, q: Batch, out: Array | None = None) -> Array:
         """Return B (..., nv, drives): drives in loop joints act like joint forces B u (8.28).
@@ -132,11 +147,13 @@ class ClosedLoops(FrameMotion):
         `forward_dynamics(q, qd, tau + B @ u)`.
         """
         if not self.model.loop_drives:
-            return np.zeros((*leading_shape(q), self.model.nv, 0))
+            return np.zeros(
+                (*vector_batch("loop_drives", "q", q, self.model.nq), self.model.nv, 0)
+            )
         try:
             return self._functions[LOOP_DRIVES](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, LOOP_DRIVES, q) from None
+            raise self._explained(error, LOOP_DRIVES, q, out=out) from None
 
     def loop_forces(
         self, q: Batch, qd: Batch, multipliers: Batch, efforts: Batch | None = None
@@ -153,11 +170,12 @@ class ClosedLoops(FrameMotion):
             multipliers: lambda (..., n^c), as `closed_loop` and `constrained_motion` return it.
             efforts: Of the drives in loop joints (..., drives) [N m or N]; zero by default.
         """
-        if not self.model.loops:
-            return np.zeros((*leading_shape(q), 0, 6))
         given = [q, qd, multipliers]
         if self.model.loop_drives:
             given.append(np.zeros(len(self.model.loop_drives)) if efforts is None else efforts)
+        if not self.model.loops:
+            lengths = LOOP_FORCES.input_lengths(self.model)
+            return np.zeros((*batch_shape(LOOP_FORCES.name, lengths, tuple(given)), 0, 6))
         try:
             return np.asarray(self._functions[LOOP_FORCES](*given))
         except (TypeError, ValueError) as error:
@@ -188,7 +206,7 @@ class ClosedLoops(FrameMotion):
             try:
                 return self._functions[TREE_FORWARD_DYNAMICS](q, qd, tau, out=out)
             except (TypeError, ValueError) as error:
-                raise self._explained(error, TREE_FORWARD_DYNAMICS, q, qd, tau) from None
+                raise self._explained(error, TREE_FORWARD_DYNAMICS, q, qd, tau, out=out) from None
         try:
             result: Array = solve(q, qd, tau)
         except (TypeError, ValueError) as error:
@@ -199,10 +217,7 @@ class ClosedLoops(FrameMotion):
             qdd = result[:-2]
         else:
             qdd = self._checked_motion(q, qd, tau, result, check)
-        if out is None:
-            return qdd
-        out[...] = qdd
-        return out
+        return qdd if out is None else written("forward_dynamics", qdd, out)
 
     @cached_property
     def _closed_forward_dynamics(self) -> Function | None:

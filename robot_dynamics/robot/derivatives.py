@@ -12,7 +12,7 @@ import numpy as np
 from robot_dynamics.arrays import Array, Batch, Vector
 from robot_dynamics.compile.program import Program
 from robot_dynamics.dynamics.algorithm import Algorithm
-from robot_dynamics.dynamics.arguments import finite_vector, several_names
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.consistency import require_closed_state
 from robot_dynamics.dynamics.controller_slopes import controller_forces, controller_slopes
 from robot_dynamics.dynamics.forward_derivatives import (
@@ -35,9 +35,14 @@ from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.residual import RESIDUAL_DERIVATIVES, VELOCITY_CONSTRAINT_DERIVATIVES
 from robot_dynamics.dynamics.solution import AUTO, solution
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotDynamicsError,
+    UnknownNameError,
+    several_names,
+)
 from robot_dynamics.model.moved_inertia import require_inertia
-from robot_dynamics.robot.bound_model import leading_shape
+from robot_dynamics.robot.bound_model import each_output, leading_shape
 from robot_dynamics.robot.regressors import Regressors
 
 Three = tuple[Array, Array, Array]
@@ -76,11 +81,9 @@ class Derivatives(Regressors):
         """
         algorithm = INVERSE_DYNAMICS_DERIVATIVES
         try:
-            return self._functions[algorithm](
-                q, qd, qdd, out=(None, None, None) if out is None else out
-            )
+            return self._functions[algorithm](q, qd, qdd, out=each_output(out, 3))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, algorithm, q, qd, qdd) from None
+            raise self._explained(error, algorithm, q, qd, qdd, out=out) from None
 
     def inverse_dynamics_jvp(
         self,
@@ -100,7 +103,7 @@ class Derivatives(Regressors):
         try:
             return self._functions[INVERSE_DYNAMICS_JVP](*given, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, INVERSE_DYNAMICS_JVP, *given) from None
+            raise self._explained(error, INVERSE_DYNAMICS_JVP, *given, out=out) from None
 
     def inverse_dynamics_vjp(
         self,
@@ -117,11 +120,9 @@ class Derivatives(Regressors):
         """
         given = (q, qd, qdd, weights)
         try:
-            return self._functions[INVERSE_DYNAMICS_VJP](
-                *given, out=(None, None, None) if out is None else out
-            )
+            return self._functions[INVERSE_DYNAMICS_VJP](*given, out=each_output(out, 3))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, INVERSE_DYNAMICS_VJP, *given) from None
+            raise self._explained(error, INVERSE_DYNAMICS_VJP, *given, out=out) from None
 
     def inverse_dynamics_hvp(
         self,
@@ -142,11 +143,9 @@ class Derivatives(Regressors):
         """
         given = (q, qd, qdd, weights, dq, dqd, dqdd)
         try:
-            return self._functions[INVERSE_DYNAMICS_HVP](
-                *given, out=(None, None, None) if out is None else out
-            )
+            return self._functions[INVERSE_DYNAMICS_HVP](*given, out=each_output(out, 3))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, INVERSE_DYNAMICS_HVP, *given) from None
+            raise self._explained(error, INVERSE_DYNAMICS_HVP, *given, out=out) from None
 
     def forward_dynamics_derivatives(
         self, q: Batch, qd: Batch, tau: Batch, *, check: bool = True
@@ -361,7 +360,9 @@ class Derivatives(Regressors):
     ) -> Linearization:
         """Return small motions near a state in independent coordinates, loops kept closed.
 
-        At any rank, with friction of the joints where the model has `joint_friction`.
+        At any rank, with friction of the joints where the model has `joint_friction`. B has a
+        column for each entry of `tau`; those of drives alone are `B[:, robot.model.active]`, and
+        `B @ robot.loop_drives(q)` for drives in loop joints.
 
         Args:
             q: Positions (nq,) that close the loops.

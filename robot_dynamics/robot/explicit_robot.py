@@ -28,7 +28,7 @@ from robot_dynamics.dynamics.explicit_form import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
-from robot_dynamics.robot.bound_model import explained
+from robot_dynamics.robot.bound_model import each_output, explained, vector_batch
 
 
 class ExplicitRobot:
@@ -38,7 +38,6 @@ class ExplicitRobot:
     as in `Robot`. Joint forces tau (..., nv) belong to the tree of the model, in its order.
 
     Attributes:
-        model: The mechanism as data.
         closure: Its closure functions, composed.
     """
 
@@ -48,7 +47,7 @@ class ExplicitRobot:
         functions: Iterable[ClosureFunction] = (),
         independent: Iterable[str] = (),
     ) -> None:
-        self.model = model
+        self._model = model
         self.closure = compose(model, functions, independent)
         self._compiled = cache(lambda algorithm: bind_explicit(self.closure, algorithm))
 
@@ -58,10 +57,15 @@ class ExplicitRobot:
     def __getstate__(self) -> dict[str, Any]:
         """Keep model and functions alone: machine code is found again in the cache."""
         independent = [c.name for c in self.closure.coordinates]
-        return {"model": self.model, "given": (self.closure.functions, independent)}
+        return {"model": self._model, "given": (self.closure.functions, independent)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["model"], *state["given"])  # type: ignore[misc]
+
+    @property
+    def model(self) -> Model:
+        """The mechanism as data."""
+        return self._model
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,57 +77,56 @@ class ExplicitRobot:
         try:
             return self._compiled(POSITIONS)(y, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, POSITIONS, y) from None
+            raise self._explained(error, POSITIONS, y, out=out) from None
 
     def motion(
         self, y: Batch, yd: Batch, ydd: Batch, out: tuple[Array, Array, Array] | None = None
     ) -> tuple[Array, Array, Array]:
         """Return q, qd and qdd of the tree: gamma, G yd, G ydd + g."""
         try:
-            return self._compiled(MOTION)(
-                y, yd, ydd, out=(None, None, None) if out is None else out
-            )
+            return self._compiled(MOTION)(y, yd, ydd, out=each_output(out, 3))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, MOTION, y, yd, ydd) from None
+            raise self._explained(error, MOTION, y, yd, ydd, out=out) from None
 
     def derivatives(
         self, y: Batch, yd: Batch, out: tuple[Array, Array, Array, Array] | None = None
     ) -> tuple[Array, Array, Array, Array]:
         """Return q, qd, G and g with qd = G yd and qdd = G ydd + g."""
         try:
-            return self._compiled(CLOSURE_DERIVATIVES)(
-                y, yd, out=(None, None, None, None) if out is None else out
-            )
+            return self._compiled(CLOSURE_DERIVATIVES)(y, yd, out=each_output(out, 4))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, CLOSURE_DERIVATIVES, y, yd) from None
+            raise self._explained(error, CLOSURE_DERIVATIVES, y, yd, out=out) from None
 
     def terms(
         self, y: Batch, yd: Batch, out: tuple[Array, Array] | None = None
     ) -> tuple[Array, Array]:
         """Return M and c of M ydd + c = G^T tau: G^T H G and G^T (C + H g)."""
         try:
-            return self._compiled(TERMS)(y, yd, out=(None, None) if out is None else out)
+            return self._compiled(TERMS)(y, yd, out=each_output(out, 2))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, TERMS, y, yd) from None
+            raise self._explained(error, TERMS, y, yd, out=out) from None
 
     def forward_dynamics(self, y: Batch, yd: Batch, tau: Batch, out: Array | None = None) -> Array:
         """Return ydd (8.45)."""
         try:
             return self._compiled(FORWARD_DYNAMICS)(y, yd, tau, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, FORWARD_DYNAMICS, y, yd, tau) from None
+            raise self._explained(error, FORWARD_DYNAMICS, y, yd, tau, out=out) from None
 
     def inverse_dynamics(self, y: Batch, yd: Batch, ydd: Batch, out: Array | None = None) -> Array:
         """Return G^T tau, the generalised forces that give ydd (8.62)."""
         try:
             return self._compiled(INVERSE_DYNAMICS)(y, yd, ydd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, INVERSE_DYNAMICS, y, yd, ydd) from None
+            raise self._explained(error, INVERSE_DYNAMICS, y, yd, ydd, out=out) from None
 
-    def _explained(self, error: Exception, algorithm: Algorithm, *arguments: Batch) -> Exception:
+    def _explained(
+        self, error: Exception, algorithm: Algorithm, *arguments: Batch, out: Any = None
+    ) -> Exception:
         """Return the error of an argument of the wrong shape or type; else the error itself."""
         lengths = explicit_lengths(self.closure, algorithm)
-        return explained(error, algorithm.name, lengths, arguments)
+        outputs = algorithm.output_lengths(self.model, dimension=self.closure.dimension)
+        return explained(error, algorithm.name, lengths, arguments, outputs, out)
 
     @overload
     def coordinates(self, q: Batch) -> Array: ...
@@ -147,16 +150,20 @@ class ExplicitRobot:
                 raise RobotDynamicsError(
                     f"{model.name}: coordinate {c.name!r} is no joint, positions do not tell it."
                 )
+        vector_batch("coordinates", "q", q, model.nq)
         bodies = [model.joint_index(c.name) for c in self.closure.coordinates]
         y = np.concatenate([np.asarray(q, float)[..., model.q_slices[i]] for i in bodies], -1)
         if qd is None:
             return y
+        vector_batch("coordinates", "qd", qd, model.nv)
         return y, np.concatenate(
             [np.asarray(qd, float)[..., model.v_slices[i]] for i in bodies], -1
         )
 
     def integrate(self, y: Vector, step: Vector) -> Array:
         """Return the coordinates reached from y (size,) by velocity times time (dimension,)."""
+        vector_batch("integrate", "y", y, self.closure.size)
+        vector_batch("integrate", "step", step, self.closure.dimension)
         at, by = np.asarray(y, dtype=float).tolist(), np.asarray(step, dtype=float).tolist()
         return np.array(self.closure.integrate(at, by), dtype=float)
 

@@ -26,9 +26,9 @@ from robot_dynamics.dynamics.inverse import JOINT_WRENCHES
 from robot_dynamics.dynamics.inverse_inertia import INVERSE_OPERATIONAL_INERTIA
 from robot_dynamics.dynamics.jacobian import AXES, LOCAL, Axes
 from robot_dynamics.dynamics.kinematics import LINK_POSES, POSE
-from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.errors import ArgumentError, UnknownNameError, several_names
 from robot_dynamics.model import WORLD
-from robot_dynamics.robot.bound_model import leading_shape
+from robot_dynamics.robot.bound_model import leading_shape, vector_batch, written
 from robot_dynamics.robot.tree_dynamics import TreeDynamics
 from robot_dynamics.spatial import Force
 
@@ -52,14 +52,14 @@ class FrameMotion(TreeDynamics):
         try:
             return self._functions[POSE, frame](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, POSE, q) from None
+            raise self._explained(error, POSE, q, out=out, frame=frame) from None
 
     def link_poses(self, q: Batch, out: Array | None = None) -> Array:
         """Return the poses (..., links, 4, 4) in the world, in the order of `model.links`."""
         try:
             return self._functions[LINK_POSES](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, LINK_POSES, q) from None
+            raise self._explained(error, LINK_POSES, q, out=out) from None
 
     def jacobian(
         self, frame: str, q: Batch, axes: Axes = LOCAL, out: Array | None = None
@@ -84,7 +84,7 @@ class FrameMotion(TreeDynamics):
         try:
             return self._functions[JACOBIAN, frame, axes](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, JACOBIAN, q) from None
+            raise self._explained(error, JACOBIAN, q, out=out, frame=frame, axes=axes) from None
 
     def velocity(
         self, frame: str, q: Batch, qd: Batch, axes: Axes = LOCAL, out: Array | None = None
@@ -104,7 +104,9 @@ class FrameMotion(TreeDynamics):
         try:
             return self._functions[VELOCITY, frame, axes](q, qd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, VELOCITY, q, qd) from None
+            raise self._explained(
+                error, VELOCITY, q, qd, out=out, frame=frame, axes=axes
+            ) from None
 
     def acceleration(
         self,
@@ -137,7 +139,9 @@ class FrameMotion(TreeDynamics):
         try:
             return self._functions[ACCELERATION, frame, axes, classical](q, qd, qdd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, ACCELERATION, q, qd, qdd) from None
+            raise self._explained(
+                error, ACCELERATION, q, qd, qdd, out=out, frame=frame, axes=axes
+            ) from None
 
     def bias_acceleration(
         self,
@@ -168,7 +172,9 @@ class FrameMotion(TreeDynamics):
         try:
             return self._functions[BIAS_ACCELERATION, frame, axes, classical](q, qd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, BIAS_ACCELERATION, q, qd) from None
+            raise self._explained(
+                error, BIAS_ACCELERATION, q, qd, out=out, frame=frame, axes=axes
+            ) from None
 
     def external_forces(
         self,
@@ -194,22 +200,20 @@ class FrameMotion(TreeDynamics):
             UnknownNameError: If there is no frame or no choice of axes of a name.
             ArgumentError: If `wrenches` is not a mapping from names to wrenches.
         """
-        if not isinstance(wrenches, Mapping):
-            raise ArgumentError(
-                f"wrenches are {wrenches!r:.60}, expected a mapping from frames to wrenches (6,)."
-            )
+        _require_mapping(wrenches)
         parts = []
         for name, given in wrenches.items():
-            forces, wrench = self._functions[FRAME_FORCES, name, axes], _wrench(name, given)
+            wrench = _wrench(name, given)
             try:
-                parts.append(forces(q, wrench))
+                parts.append(self._functions[FRAME_FORCES, name, axes](q, wrench))
             except (TypeError, ValueError) as error:
-                raise self._explained(error, FRAME_FORCES, q, wrench) from None
-        total = np.zeros((*leading_shape(q), self.model.nv)) if not parts else sum(parts)
-        if out is None:
-            return np.asarray(total)
-        out[...] = total
-        return out
+                raise self._explained(error, FRAME_FORCES, q, wrench, axes=axes) from None
+        if parts:
+            total = np.asarray(sum(parts))
+        else:
+            batch = vector_batch("external_forces", "q", q, self.model.nq)
+            total = np.zeros((*batch, self.model.nv))
+        return written("external_forces", total, out)
 
     def joint_wrenches(
         self, q: Batch, qd: Batch, qdd: Batch, wrenches: Mapping[str, Batch] | None = None
@@ -230,8 +234,10 @@ class FrameMotion(TreeDynamics):
             UnknownNameError: If there is no frame of a name.
             ArgumentError: If a wrench is not (..., 6), or leading shapes do not broadcast.
         """
+        wrenches = {} if wrenches is None else wrenches
+        _require_mapping(wrenches)
         on_bodies, shapes = [], [leading_shape(q)]
-        for name, given in (wrenches or {}).items():
+        for name, given in wrenches.items():
             frame, f = self.model.link(name), _wrench(name, given)
             shapes.append(f.shape[:-1])
             if frame.body != WORLD:
@@ -272,7 +278,7 @@ class FrameMotion(TreeDynamics):
             ArgumentError: If the frames cannot move independently in all directions: then only the
                 inverse exists; if there are none, or positions are not finite.
         """
-        names = (frames,) if isinstance(frames, str) else tuple(frames)
+        names = (frames,) if isinstance(frames, str) else several_names("frames", frames)
         if not names:
             raise ArgumentError("frames are none, expected names of frames.")
         if axes not in AXES:
@@ -341,6 +347,13 @@ class FrameMotion(TreeDynamics):
         bias = [self.bias_acceleration(frame, q, qd, "aligned", classical=True) for frame in both]
         rates = np.asarray(qd, dtype=float), *bias
         return cooperative_task(poses[0], poses[1], jacobians[0], jacobians[1], *rates)
+
+
+def _require_mapping(wrenches: object) -> None:
+    if not isinstance(wrenches, Mapping):
+        raise ArgumentError(
+            f"wrenches are {wrenches!r:.60}, expected a mapping from frames to wrenches (6,)."
+        )
 
 
 def _wrench(frame: str, values: object) -> Array:

@@ -22,6 +22,7 @@ from robot_dynamics.dynamics.regressor import (
     PAYLOAD_REGRESSOR,
 )
 from robot_dynamics.dynamics.scaling import coordinate_scales, model_length
+from robot_dynamics.robot.bound_model import each_output
 from robot_dynamics.robot.closed_loops import ClosedLoops
 
 
@@ -50,18 +51,16 @@ class Regressors(ClosedLoops):
         try:
             return self._functions[INVERSE_DYNAMICS_REGRESSOR](q, qd, qdd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, INVERSE_DYNAMICS_REGRESSOR, q, qd, qdd) from None
+            raise self._explained(error, INVERSE_DYNAMICS_REGRESSOR, q, qd, qdd, out=out) from None
 
     def energy_regressor(
         self, q: Batch, qd: Batch, out: tuple[Array, Array] | None = None
     ) -> tuple[Array, Array]:
         """Return the factors (..., 10 N) of the parameters in kinetic and potential energy."""
         try:
-            return self._functions[ENERGY_REGRESSOR](
-                q, qd, out=(None, None) if out is None else out
-            )
+            return self._functions[ENERGY_REGRESSOR](q, qd, out=each_output(out, 2))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, ENERGY_REGRESSOR, q, qd) from None
+            raise self._explained(error, ENERGY_REGRESSOR, q, qd, out=out) from None
 
     def payload_regressor(
         self, frame: str, q: Batch, qd: Batch, qdd: Batch, out: Array | None = None
@@ -82,7 +81,9 @@ class Regressors(ClosedLoops):
         try:
             return self._functions[PAYLOAD_REGRESSOR, frame](q, qd, qdd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, PAYLOAD_REGRESSOR, q, qd, qdd) from None
+            raise self._explained(
+                error, PAYLOAD_REGRESSOR, q, qd, qdd, out=out, frame=frame
+            ) from None
 
     def closed_loop_regressor(
         self, q: Vector, qd: Vector, qdd: Vector, coordinates: Sequence[str] | None = None

@@ -13,7 +13,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, Batch, Vector
 from robot_dynamics.compile.gpu import GpuFunction
-from robot_dynamics.dynamics.arguments import pose_matrix, several_names
+from robot_dynamics.dynamics.arguments import pose_matrix, require_text
 from robot_dynamics.dynamics.closed_loop import CLOSED_LOOP
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
@@ -21,7 +21,7 @@ from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
 from robot_dynamics.dynamics.inertial_parameters import inertias_of
 from robot_dynamics.dynamics.inverse import BIAS_FORCES, INVERSE_DYNAMICS
 from robot_dynamics.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
-from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.errors import ArgumentError, UnknownNameError, several_names
 from robot_dynamics.model import Link, Mechanism, build, transform_of
 from robot_dynamics.robot.derivatives import Derivatives
 from robot_dynamics.robot.explicit_robot import ExplicitRobot
@@ -57,9 +57,6 @@ class Robot(Derivatives):
     array that the result is written to, or a tuple of arrays. Compiled code releases the
     interpreter lock. NaN and infinity are handed on to the results unless an error is documented;
     NumPy warns of invalid operations as `numpy.errstate` says.
-
-    Attributes:
-        model: The mechanism as data.
     """
 
     @classmethod
@@ -136,6 +133,7 @@ class Robot(Derivatives):
             UnknownNameError: If there is no such link.
             ArgumentError: If the name is taken, or `pose` is no pose.
         """
+        require_text("name", name)
         carrier, links = self.model.link(link), self.model.links
         if any(other.name == name for other in links):
             raise ArgumentError(
@@ -323,6 +321,8 @@ def load(
 ) -> Robot:
     """Return the robot of a description file.
 
+    Its warnings are issued by `warnings.warn`, as `robot_dynamics.description.DescriptionWarning`.
+
     Args:
         path: A URDF, xacro or model file, a DH table, the text of a URDF, an object of urdfpy,
             urchin or yourdfpy, or a description, a saved model or a mechanism of this package
@@ -346,6 +346,7 @@ def load(
     from robot_dynamics.description.load import load_saved
 
     saved = load_saved(path, loops, strict=strict, locked=locked, arguments=arguments)
+    saved.description.diagnosis.issue_warnings(saved.description.source, stacklevel=2)
     return Robot.from_mechanism(
         saved.description.mechanism,
         gravity=saved.gravity if gravity is None else gravity,

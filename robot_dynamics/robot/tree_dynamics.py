@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from robot_dynamics.arrays import Array, Batch, Vector
-from robot_dynamics.dynamics.arguments import finite_vector, positive_number, several_names
+from robot_dynamics.dynamics.arguments import finite_vector, positive_number
 from robot_dynamics.dynamics.center_of_mass import (
     CENTER_OF_MASS,
     CENTER_OF_MASS_JACOBIAN,
@@ -28,8 +28,8 @@ from robot_dynamics.dynamics.momentum import (
     CENTROIDAL_MOMENTUM_MATRIX_RATE,
     MOMENTUM,
 )
-from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.robot.bound_model import BoundModel
+from robot_dynamics.errors import RobotDynamicsError, several_names
+from robot_dynamics.robot.bound_model import BoundModel, each_output, vector_batch
 
 
 class TreeDynamics(BoundModel):
@@ -51,7 +51,7 @@ class TreeDynamics(BoundModel):
         try:
             return self._functions[INVERSE_DYNAMICS](q, qd, qdd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, INVERSE_DYNAMICS, q, qd, qdd) from None
+            raise self._explained(error, INVERSE_DYNAMICS, q, qd, qdd, out=out) from None
 
     def tree_forward_dynamics(
         self, q: Batch, qd: Batch, tau: Batch, out: Array | None = None
@@ -64,14 +64,14 @@ class TreeDynamics(BoundModel):
         try:
             return self._functions[TREE_FORWARD_DYNAMICS](q, qd, tau, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, TREE_FORWARD_DYNAMICS, q, qd, tau) from None
+            raise self._explained(error, TREE_FORWARD_DYNAMICS, q, qd, tau, out=out) from None
 
     def bias_forces(self, q: Batch, qd: Batch, out: Array | None = None) -> Array:
         """Return C, the joint forces (..., nv) of zero acceleration [N m, N]."""
         try:
             return self._functions[BIAS_FORCES](q, qd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, BIAS_FORCES, q, qd) from None
+            raise self._explained(error, BIAS_FORCES, q, qd, out=out) from None
 
     def gravity(self, q: Batch, out: Array | None = None) -> Array:
         """Return the part (..., nv) of C that is due to gravity, without springs [N m, N].
@@ -81,7 +81,7 @@ class TreeDynamics(BoundModel):
         try:
             return self._functions[GRAVITY](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, GRAVITY, q) from None
+            raise self._explained(error, GRAVITY, q, out=out) from None
 
     def coriolis_matrix(self, q: Batch, qd: Batch, out: Array | None = None) -> Array:
         """Return C (..., nv, nv): Coriolis and centrifugal forces are C qd.
@@ -92,7 +92,7 @@ class TreeDynamics(BoundModel):
         try:
             return self._functions[CORIOLIS_MATRIX](q, qd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, CORIOLIS_MATRIX, q, qd) from None
+            raise self._explained(error, CORIOLIS_MATRIX, q, qd, out=out) from None
 
     def damping_forces(self, qd: Batch) -> Array:
         """Return the forces (..., nv) of the dampers of tree joints, to be added to `tau`.
@@ -104,7 +104,9 @@ class TreeDynamics(BoundModel):
         Args:
             qd: Velocities (..., nv).
         """
-        applied = 0.0 if self.model.joint_friction else -self.model.damping
+        model = self.model
+        vector_batch("damping_forces", "qd", qd, model.nv)
+        applied = 0.0 if model.joint_friction else -model.damping
         forces: Array = applied * np.asarray(qd, dtype=float)
         return forces
 
@@ -113,7 +115,7 @@ class TreeDynamics(BoundModel):
         try:
             return self._functions[INERTIA_MATRIX](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, INERTIA_MATRIX, q) from None
+            raise self._explained(error, INERTIA_MATRIX, q, out=out) from None
 
     def inverse_inertia_matrix(self, q: Batch, out: Array | None = None) -> Array:
         """Return the inverse joint-space inertia matrix (..., nv, nv), computed without H.
@@ -124,7 +126,7 @@ class TreeDynamics(BoundModel):
         try:
             return self._functions[INVERSE_INERTIA_MATRIX](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, INVERSE_INERTIA_MATRIX, q) from None
+            raise self._explained(error, INVERSE_INERTIA_MATRIX, q, out=out) from None
 
     def articulated_bodies(
         self, q: Batch, qd: Batch, tau: Batch, out: tuple[Array, Array] | None = None
@@ -139,11 +141,9 @@ class TreeDynamics(BoundModel):
             RobotDynamicsError: If nothing that a joint moves has inertia.
         """
         try:
-            return self._functions[ARTICULATED_BODIES](
-                q, qd, tau, out=(None, None) if out is None else out
-            )
+            return self._functions[ARTICULATED_BODIES](q, qd, tau, out=each_output(out, 2))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, ARTICULATED_BODIES, q, qd, tau) from None
+            raise self._explained(error, ARTICULATED_BODIES, q, qd, tau, out=out) from None
 
     def hybrid_dynamics(
         self, prescribed: Iterable[str]
@@ -169,7 +169,18 @@ class TreeDynamics(BoundModel):
                 f"{self.model.name} has loops or couplings, expected a tree; "
                 "closed_loop_inverse_dynamics finds efforts for a motion with loops."
             )
-        return self._functions.bound(HYBRID_DYNAMICS, joints)
+        function = self._functions.bound(HYBRID_DYNAMICS, joints)
+
+        def hybrid(
+            q: Batch, qd: Batch, tau: Batch, qdd: Batch, out: tuple[Array, Array] | None = None
+        ) -> tuple[Array, Array]:
+            try:
+                found: tuple[Array, Array] = function(q, qd, tau, qdd, out=each_output(out, 2))
+            except (TypeError, ValueError) as error:
+                raise self._explained(error, HYBRID_DYNAMICS, q, qd, tau, qdd, out=out) from None
+            return found
+
+        return hybrid
 
     def conditioning(self, q: Vector, *, length: float | None = None) -> Conditioning:
         """Return by how much accelerations magnify errors of forces (10.2).
@@ -197,16 +208,16 @@ class TreeDynamics(BoundModel):
     ) -> tuple[Array, Array]:
         """Return the kinetic energy, and the potential energy of gravity and springs (...) [J]."""
         try:
-            return self._functions[ENERGIES](q, qd, out=(None, None) if out is None else out)
+            return self._functions[ENERGIES](q, qd, out=each_output(out, 2))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, ENERGIES, q, qd) from None
+            raise self._explained(error, ENERGIES, q, qd, out=out) from None
 
     def momentum(self, q: Batch, qd: Batch, out: Array | None = None) -> Array:
         """Return the momentum (..., 6) in the world and about its origin [N m s, N s]."""
         try:
             return self._functions[MOMENTUM](q, qd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, MOMENTUM, q, qd) from None
+            raise self._explained(error, MOMENTUM, q, qd, out=out) from None
 
     def centroidal_momentum_matrix(self, q: Batch, out: Array | None = None) -> Array:
         """Return A (..., 6, nv): A qd is the momentum about the centre of mass, in world axes.
@@ -216,7 +227,7 @@ class TreeDynamics(BoundModel):
         try:
             return self._functions[CENTROIDAL_MOMENTUM_MATRIX](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, CENTROIDAL_MOMENTUM_MATRIX, q) from None
+            raise self._explained(error, CENTROIDAL_MOMENTUM_MATRIX, q, out=out) from None
 
     def centroidal_momentum_matrix_rate(
         self, q: Batch, qd: Batch, out: Array | None = None
@@ -225,7 +236,7 @@ class TreeDynamics(BoundModel):
         try:
             return self._functions[CENTROIDAL_MOMENTUM_MATRIX_RATE](q, qd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, CENTROIDAL_MOMENTUM_MATRIX_RATE, q, qd) from None
+            raise self._explained(error, CENTROIDAL_MOMENTUM_MATRIX_RATE, q, qd, out=out) from None
 
     @property
     def total_mass(self) -> float:
@@ -237,18 +248,18 @@ class TreeDynamics(BoundModel):
         try:
             return self._functions[CENTER_OF_MASS](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, CENTER_OF_MASS, q) from None
+            raise self._explained(error, CENTER_OF_MASS, q, out=out) from None
 
     def center_of_mass_velocity(self, q: Batch, qd: Batch, out: Array | None = None) -> Array:
         """Return the velocity (..., 3) of the centre of mass in the world [m/s]."""
         try:
             return self._functions[CENTER_OF_MASS_VELOCITY](q, qd, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, CENTER_OF_MASS_VELOCITY, q, qd) from None
+            raise self._explained(error, CENTER_OF_MASS_VELOCITY, q, qd, out=out) from None
 
     def center_of_mass_jacobian(self, q: Batch, out: Array | None = None) -> Array:
         """Return J (..., 3, nv): the velocity of the centre of mass is J qd."""
         try:
             return self._functions[CENTER_OF_MASS_JACOBIAN](q, out=out)
         except (TypeError, ValueError) as error:
-            raise self._explained(error, CENTER_OF_MASS_JACOBIAN, q) from None
+            raise self._explained(error, CENTER_OF_MASS_JACOBIAN, q, out=out) from None

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.wrist_sensors import ToolWeights
 from robot_dynamics.model import Model
-from robot_dynamics.simulation.arguments import checked_array, checked_wrenches
+from robot_dynamics.simulation.arguments import checked_wrenches
 from robot_dynamics.simulation.contact.contact_engine import ContactEngine
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.drives import drives_of
@@ -124,7 +125,7 @@ class Plant:
     def __init__(self, engine: Engine, model: Model, period: float, structure: bytes) -> None:
         self.engine, self.model, self.period = engine, model, period
         self._identity = PlantIdentity(structure, period, engine.contact_names)
-        self._torques: tuple[int, ...] = (model.nv,)
+        self._torques = model.nv
         self._tick, self._hash = 0, b""
 
     @property
@@ -159,7 +160,7 @@ class Plant:
             SimulationError: If the motion grows without bound.
         """
         pushes = None if wrenches is None else checked_wrenches(self.model, wrenches)
-        self._advance(checked_array("torque", torque, self._torques), pushes)
+        self._advance(finite_vector("torque", torque, self._torques).copy(), pushes)
         self._tick += 1
         return self._measurement()
 
@@ -246,7 +247,7 @@ class ScenePlant(Plant):
         made = self._engines[0][1]
         structure = repr((type(made).__name__, *system.model.joint_names)).encode()
         super().__init__(made, system.model, period, structure)
-        self._torques = (na,)
+        self._torques = na
         self.scene, self.system = scene, system
         self.drives = drives_of(system, settings)
         self._largest_torque = self.drives.effort[:na]

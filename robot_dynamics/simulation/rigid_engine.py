@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, call, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
@@ -29,7 +30,6 @@ from robot_dynamics.model import Model, pose_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import dot, norm, times
-from robot_dynamics.simulation.arguments import checked_array
 from robot_dynamics.simulation.closed_loop_step import (
     singular_step,
     step_derivative_program,
@@ -209,7 +209,7 @@ class RigidEngine(SceneEngine):
         n, q, qd = self.model.nv, self.q, self.qd
         na = len(self._system.joint_names)
         passive = np.zeros(len(self.drives.effort) - na)
-        torque = np.concatenate([checked_array("torque", torque, (na,)), passive])
+        torque = np.concatenate([finite_vector("torque", torque, na), passive])
         A, B = np.eye(2 * n), np.zeros((2 * n, len(torque)))
         for _ in range(self.substeps):
             one, by_torque = step_derivatives(self.model, self._step_derivative, q, qd, torque)

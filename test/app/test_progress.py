@@ -4,6 +4,7 @@
 
 import io
 import json
+import time
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_other_lines_are_no_events(line):
 
 
 def test_plain_lines():
-    """Where nobody watches there is a line at once, one a second, and the last one."""
+    """Where nobody watches there is a line at once, and the last one."""
     stream = io.StringIO()
     with display("box", stream) as show:
         for tick in range(1, 11):
@@ -48,6 +49,19 @@ def test_plain_lines():
     assert len(lines) == 2
     words = "servo error   0.250 mm  squeeze   12.5 N  torque  50 %"
     assert lines[-1] == f"box: 100 %    1.00 s  {words}"
+
+
+@pytest.mark.parametrize(("seconds", "lines"), [(9.9, 2), (10.1, 3)])
+def test_a_line_every_ten_seconds(monkeypatch, seconds, lines):
+    """Logs get a line at once, one after ten seconds at the earliest, and the last one."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    with display("box", stream) as show:
+        for tick, at in ((1, 100.0), (2, 100.0 + seconds), (10, 100.0 + seconds)):
+            now[0] = at
+            show(progress(tick))
+    assert len(stream.getvalue().splitlines()) == lines
 
 
 def test_bar():

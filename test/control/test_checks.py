@@ -58,8 +58,13 @@ def test_limits_are_named_with_the_joint():
     q, qd = np.array([0.0, 0.0, -1.1, 0.0]), np.array([0.0, 0.0, 0.0, 2.5])
     assert not check.passes(q, qd)
     found = [str(f) for f in check.findings()]
-    assert found[0].startswith("right_a: position -1.1 is beyond its limits -1, 1")
-    assert found[1].startswith("right_b: velocity 2.5 is beyond its limits -2, 2")
+    assert found[0].startswith("right_a: position is -1.1 rad, expected -1 to 1 rad")
+    assert found[1].startswith("right_b: velocity is 2.5 rad/s, expected -2 to 2 rad/s")
+    sliding = Measurements(ARMS, LIMITS, units=["rad", "rad", "m", "m"])
+    assert not sliding.passes(q, qd)
+    found = [str(f) for f in sliding.findings()]
+    assert found[0].startswith("right_a: position is -1.1 m, expected -1 to 1 m")
+    assert found[1].startswith("right_b: velocity is 2.5 m/s, expected -2 to 2 m/s")
 
 
 @pytest.mark.parametrize("what", ["q", "qd"])

@@ -189,13 +189,13 @@ JOINT = 4  # of 40 N m
     ("name", "value", "sentence"),
     [
         ("at", 2.8799, None),
-        ("at", 2.8801, "would be at 2.8801, expected -2.88 to 2.88"),
+        ("at", 2.8801, "would be at 2.8801 rad, expected -2.88 to 2.88 rad"),
         ("at", -2.8799, None),
-        ("at", -2.8801, "would be at -2.8801, expected -2.88 to 2.88"),
+        ("at", -2.8801, "would be at -2.8801 rad, expected -2.88 to 2.88 rad"),
         ("qd", 2.69, None),
         ("qd", -2.69, None),
-        ("qd", 2.71, "up to 2.71 rad/s or m/s, expected at most 2.7"),
-        ("qd", -2.71, "up to 2.71 rad/s or m/s, expected at most 2.7"),
+        ("qd", 2.71, "up to 2.71 rad/s, expected at most 2.7"),
+        ("qd", -2.71, "up to 2.71 rad/s, expected at most 2.7"),
         ("support", -37.9, None),
         ("support", -38.1, "would need 38.1 N m to hold arm and object up, expected at most 38"),
         ("torque", 37.9, None),
@@ -218,6 +218,25 @@ def test_limits_of_a_motion(rolled, name, value, sentence):
     (problem,) = caught.value.problems
     assert sentence in problem.sentence
     assert problem.time == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("qd", 2.71, "up to 2.71 m/s, expected at most 2.7 m/s"),
+        ("support", -38.1, "would need 38.1 N to hold arm and object up, expected at most 38 N"),
+        ("torque", 38.1, "up to 38.1 N with squeeze and motion, expected at most 38 N"),
+    ],
+)
+def test_units_of_a_sliding_joint(rolled, monkeypatch, name, value, sentence):
+    """Each joint has its own unit: metres and newtons where it slides."""
+    assert set(SYSTEM.joint_units) == {"rad"}
+    units = ["rad"] * len(SYSTEM.joint_names)
+    units[JOINT] = "m"
+    monkeypatch.setitem(vars(SYSTEM), "joint_units", tuple(units))
+    rolled[name][40, JOINT] = value
+    with pytest.raises(PreflightError, match=sentence):
+        check_rolled(torque_rate=np.inf)
 
 
 @pytest.mark.parametrize(("step", "refused"), [(4.95, False), (5.05, True)])

@@ -226,7 +226,8 @@ def test_a_refused_sample_is_a_lost_arm():
 
 
 @pytest.mark.parametrize(
-    ("q", "qd", "joint"), [(2.1, 0.0, "right_a: position 2.1"), (0.0, -3.1, "right_a: velocity")]
+    ("q", "qd", "joint"),
+    [(2.1, 0.0, "right_a: position is 2.1 rad"), (0.0, -3.1, "right_a: velocity")],
 )
 def test_positions_and_velocities_beyond_limits(q, qd, joint):
     """The configured fallback takes over and the joint is named."""

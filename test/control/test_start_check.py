@@ -75,7 +75,7 @@ def test_joints_that_move_or_are_beyond_limits_are_named(held):
     assert "moves at 0.5" in str(refused(held, qd))
     q = held.copy()
     q[9] = 3.0
-    assert "joint 'right_joint3' is at 3; expected a position within" in str(refused(q))
+    assert "joint 'right_joint3' is at 3 rad, expected" in str(refused(q))
     q[9] = np.nan
     assert "position of joint 'right_joint3' is nan" in str(refused(q))
 

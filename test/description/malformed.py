@@ -142,8 +142,8 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
         '<?xml version="1.0" encoding="ascii"?>\n<robot name="\u00e9"/>'.encode(), 2, "ascii",
     ),
     # something else
-    "sdf": (b"<sdf version='1.7'><model/></sdf>", 1, "SDF is not read, convert it"),
-    "mjcf": (b"<mujoco/>", 1, "MJCF is not read, convert it"),
+    "sdf": (b"<sdf version='1.7'><model/></sdf>", 1, "SDF is not read, .*with sdf2urdf"),
+    "mjcf": (b"<mujoco/>", 1, "MJCF is not read, .*simple-converter"),
     "a web page": (b"<html><body>404</body></html>", 1, "this is a web page"),
     "raw xacro": (
         b'<robot xmlns:xacro="http://x">\n<xacro:property name="m" value="1"/></robot>',
@@ -307,7 +307,7 @@ YAML: dict[str, tuple[bytes, int | str | None, str]] = {
         4, "expected a number in m/rad, not 'steep'",
     ),
     "control character": (_GOOD.replace("upper", "up\x07per").encode(), 4, "is not allowed"),
-    "tabs": (_GOOD.replace("  type", "\ttype").encode(), 3, "not tabs"),
+    "tabs": (_GOOD.replace("  type", "\ttype").encode(), 3, "indented with tabs"),
     "truncated": (_GOOD.encode()[:-10], "", "is not YAML"),
     "a list": (b"- loops\n", 1, "expected a mapping"),
     "two documents": ((_GOOD + "---\n" + _GOOD).encode(), 6, "second document"),

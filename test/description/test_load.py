@@ -155,3 +155,20 @@ def test_objects_of_this_package_are_loaded_as_their_files_are(tmp_path):
         load(read_urdf(ARM.replace('effort="4"', 'effort="0"')), strict=True)
     with pytest.raises(RobotDynamicsError, match=r"float.*URDF"):
         load(3.0)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "converter"),
+    [
+        (".sdf", "sdf2urdf"),
+        (".world", "sdf2urdf"),
+        (".mjcf", "mjcf-urdf-simple-converter"),
+        (".usd", "usd_to_urdf"),
+        (".usda", "usd_to_urdf"),
+        (".USDZ", "usd_to_urdf"),
+    ],
+)
+def test_formats_that_are_not_read_have_a_converter(suffix, converter):
+    """The message names the file, the format and a converter to URDF."""
+    with pytest.raises(DescriptionError, match=rf"^arm\{suffix}: \{suffix.lower()} .*{converter}"):
+        load_description(f"arm{suffix}")

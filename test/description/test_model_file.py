@@ -17,7 +17,7 @@ from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis, Pr
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.model_file import SavedModel, read_model, write_model
 from robot_dynamics.description.urdf import read_urdf
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import (
     CouplingElement,
     JointElement,
@@ -258,3 +258,16 @@ def test_joints_need_not_form_a_tree(tmp_path):
     write_model(tmp_path / "lost.yaml", Description(lost))
     with pytest.raises(DescriptionError, match=r"'a'.*'base'"):
         read_model(tmp_path / "lost.yaml")
+
+
+def test_a_mechanism_alone_is_written(tmp_path):
+    """A mechanism is written like a description of it; anything else is refused with the file."""
+    mechanism = random_tree(np.random.default_rng(2), ["revolute", "prismatic"])
+    write_model(tmp_path / "arm.yaml", mechanism, gravity=(0.0, 0.0, -1.0))
+    saved = read_model(tmp_path / "arm.yaml")
+    assert saved.description.mechanism == mechanism
+    assert saved.gravity == (0.0, 0.0, -1.0)
+    for wrong in (saved, "arm.urdf", None):
+        with pytest.raises(ArgumentError, match=r"other\.yaml: .*rd\.load_description"):
+            write_model(tmp_path / "other.yaml", wrong)
+    assert not (tmp_path / "other.yaml").exists()

@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose
 from robot_dynamics.dynamics.arguments import (
     finite_vector,
     positive_number,
-    several_names,
     size_number,
 )
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, several_names
 
 
 def test_sequences_and_single_numbers():
@@ -63,3 +62,6 @@ def test_a_string_is_no_list_of_names():
     assert several_names("drives", ["a", "b"]) == ("a", "b")
     with pytest.raises(ArgumentError, match="'crank'"):
         several_names("drives", "crank")
+    for wrong in (3, ["a", 3], None):
+        with pytest.raises(ArgumentError, match=r"^drives is .*list of names"):
+            several_names("drives", wrong)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of the dynamics against Pinocchio, differences and a pendulum's closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -166,6 +168,26 @@ def test_linearisation_of_closed_loops(mechanism, rng):
     assert_near(found.ydd, motion(x), 1e-8)
     by_tau = by_differences_of_vector(lambda t: robot.constrained_motion(q, qd, t).qdd[at], tau)
     assert_near(found.B[m:], by_tau, 1e-7)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_columns_of_drives(rng):
+    """Of a four-bar with a drive in its loop joint, by differences of the drives' efforts."""
+    mechanism = four_bar()
+    loops = tuple(replace(loop, active=True) for loop in mechanism.loops)
+    robot, q, qd, tau = closed_state(replace(mechanism, loops=loops), rng)
+    found = robot.linearize(q, qd, tau)
+    at = [robot.model.joint_names.index(name) for name in found.names]
+    loop_drives = robot.loop_drives(q)
+
+    def motion(u):
+        """Return ydd of the efforts of both drives."""
+        forces = tau + robot.model.active * u[0] + loop_drives @ u[1:]
+        return robot.constrained_motion(q, qd, forces).qdd[at]
+
+    columns = np.hstack([found.B[:, robot.model.active], found.B @ loop_drives])
+    assert columns.shape == (2 * len(at), 2)
+    assert_near(columns[len(at) :], by_differences_of_vector(motion, np.zeros(2)), 1e-7)
 
 
 def pendulum(kind="revolute", length=0.7, inertia=0.0):

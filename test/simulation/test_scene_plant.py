@@ -15,7 +15,6 @@ from support.mechanisms import two_arms, world_poses
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.arguments import checked_array
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import SimulationError
 from robot_dynamics.simulation.plant import ScenePlant
@@ -200,12 +199,16 @@ def test_torques_that_are_none_are_refused(torque, message):
     assert np.array_equal(simulated.step(np.zeros(14)).q, plant().step(np.zeros(14)).q)
 
 
-def test_checked_array_copies():
-    """The command is copied: who gave it may change it afterwards."""
-    given = np.ones(3)
-    taken = checked_array("torque", given, (3,))
-    given[:] = 7.0
-    assert_allclose(taken, 1.0)
+def test_commands_are_copied():
+    """With a delay the command acts later: who gave it may change it afterwards."""
+    results = []
+    for changed in (1.0, 7.0):
+        simulated, given = plant(replace(FREE, command_delay_periods=1)), np.ones(14)
+        simulated.step(given)
+        given[:] = changed
+        results.append(simulated.step(np.zeros(14)).qd)
+    assert np.array_equal(*results)
+    assert results[0].any()
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")

@@ -89,7 +89,7 @@ FAULTS = {
 _PAYLOAD = r"payload|its mass is|its centre of mass is"
 #: At the start wrong positions are out of limits, or not at the grasp.
 _REFUSED = (
-    r"start refused: .*(is at .* expected a position within its limits|from its grasp"
+    r"start refused: .*(is at .* expected|from its grasp"
     r"|from where it is to start)"
 )
 

@@ -25,8 +25,13 @@ from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
 from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml
-from robot_dynamics.dynamics.arguments import several_names, whole_number
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.dynamics.arguments import whole_number
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotDynamicsError,
+    UnknownNameError,
+    several_names,
+)
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.settings import PlantSettings
 

@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.frames import link_poses_at_zero
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model
@@ -37,6 +41,8 @@ _MOST_LOOPS = 6  # that are named when they cannot be closed
 ASSIGNED = ":="
 # More sentences of a kind than this are counted, not printed; --json has them all.
 _MOST = 100
+_MOST_TOOLS = 12
+_ALONG = 1e-6  # less than one: component of a direction that counts as an axis
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,10 @@ class Inspection:
             result["links"] = [
                 {"name": link.name, "mass_kg": float(link.mass)} for link in mechanism.links
             ]
+            result["ends"] = [
+                {"name": name, "pose_at_zero": pose.tolist()}
+                for name, pose in _tools(mechanism).items()
+            ]
             result["joints"] = [_joint_as_json(joint) for joint in mechanism.joints]
             result["loops"] = [
                 {"name": loop.name, "type": loop.type, "links": [loop.predecessor, loop.successor]}
@@ -114,6 +124,7 @@ class Inspection:
             f"{counted(len(moving), 'movable joint')}, {total_mass(mechanism):.4g} kg"
         )
         yield from _tree(mechanism)
+        yield from _tool_lines(mechanism)
         for loop in mechanism.loops:
             yield f"  loop {loop.name} ({loop.type}): {loop.predecessor} to {loop.successor}"
         for coupling in mechanism.couplings:
@@ -260,6 +271,40 @@ def _tree(mechanism: Mechanism) -> Iterator[str]:
         carried = f"  <- {_joint_text(carrier)}" if carrier else ""
         yield f"{'  ' * (depth + 1)}{link}  [{mass}]{carried}"
         pending += [(joint.child, joint, depth + 1) for joint in reversed(children[link])]
+
+
+def _tools(mechanism: Mechanism) -> dict[str, Array]:
+    """Return the links that carry nothing, with their poses (4, 4) in the root's frame.
+
+    Every joint is at its zero.
+    """
+    joints = mechanism.joints
+    carried, carriers = {joint.child for joint in joints}, {joint.parent for joint in joints}
+    names = [link.name for link in mechanism.links]
+    poses = link_poses_at_zero(names, joints)
+    return {name: poses[name] for name in names if name in poses and name in carried - carriers}
+
+
+def _tool_lines(mechanism: Mechanism) -> Iterator[str]:
+    """Yield where the links that carry nothing are, and the directions of their axes."""
+    tools = _tools(mechanism)
+    if tools:
+        yield f"  ends of the tree in {mechanism.root}, every joint at zero:"
+    for name, at in list(tools.items())[:_MOST_TOOLS]:
+        place = " ".join(f"{value + 0.0:.4g}" for value in np.round(at[:3, 3], 6))
+        axes = ", ".join(f"{axis} {_direction(at[:3, i])}" for i, axis in enumerate("xyz"))
+        yield f"    {name}: at {place} m; {axes}"
+    left = len(tools) - _MOST_TOOLS
+    if left > 0:
+        yield f"    and {left} more; --json lists all of them"
+
+
+def _direction(vector: Array) -> str:
+    """Return a direction in words: "along -y", or its components."""
+    largest = int(np.argmax(np.abs(vector)))
+    if abs(vector[largest]) > 1.0 - _ALONG:
+        return f"along {'-' if vector[largest] < 0.0 else '+'}{'xyz'[largest]}"
+    return f"along ({', '.join(f'{value + 0.0:.3g}' for value in np.round(vector, 6))})"
 
 
 def _joint_text(joint: JointElement) -> str:

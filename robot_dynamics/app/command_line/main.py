@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn, TextIO, get_args
 
 from robot_dynamics.app.command_line.arguments import (
     add_json,
@@ -91,6 +91,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
             # Numbers that grow without bound end in an error message; suppress NumPy's warnings
             # before it.
             warnings.simplefilter("ignore", RuntimeWarning)
+            warnings.showwarning = _show_warning
             place = getattr(options, "json", None)
             with json_alone(place if isinstance(place, Path) else None):
                 return run(options)
@@ -101,7 +102,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
         _discard_output()
         return BAD_RUN
     except RobotDynamicsError as error:
-        _complain(error)
+        _complain(error, getattr(options, "verbose", True))
         return int(getattr(error, "exit_status", BAD_INPUT))
     except OSError as error:  # as a full disk
         _discard_output()
@@ -218,6 +219,11 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         type=positive,
         metavar="S",
         help="simulated seconds; beyond the reference the object is held at its end",
+    )
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="list all problems of a reference that is refused, not the first alone",
     )
     parser.add_argument(
         "--allow-code",
@@ -571,12 +577,26 @@ def _scenario(options: argparse.Namespace) -> Any:
     return scenario
 
 
-def _complain(error: RobotDynamicsError) -> None:
-    """Print an error, each line with the program's name."""
+def _complain(error: RobotDynamicsError, verbose: bool) -> None:
+    """Print an error, each line with the program's name; all problems if `verbose`."""
     for line in getattr(error, "details", ()):
         print(f"  | {line}", file=sys.stderr)
-    for line in [*str(error).splitlines(), *getattr(error, "others", ())]:
+    others: Sequence[str] = getattr(error, "others", ())
+    if others and not verbose:
+        others = ["--verbose lists all problems."]
+    for line in [*str(error).splitlines(), *others]:
         print(f"robot_dynamics: {line}", file=sys.stderr)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"robot_dynamics: warning: {message}", file=sys.stderr)
 
 
 def _discard_output() -> None:

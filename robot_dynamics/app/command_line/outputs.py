@@ -85,7 +85,8 @@ class RunOutputs:
             self._remove_folders()
             if kind is KeyboardInterrupt and wanted and not self._writing:
                 print(
-                    "robot_dynamics: nothing was written: the run had not ended.", file=sys.stderr
+                    "robot_dynamics: nothing was written: no control period had ended.",
+                    file=sys.stderr,
                 )
 
     def _remove_folders(self) -> None:

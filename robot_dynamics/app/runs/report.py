@@ -358,10 +358,10 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
             )
             if report.get(name)
         )
-        yield (
-            f"  slip           foreseen {f('slip_warning_lead_s')} s before it began"
-            + (f"; {slid} at most" if slid else "")
-        )
+        late = report["slip_warning_lead_s"] < 0.0
+        when = "noticed {} s after" if late else "foreseen {} s before"
+        when = when.format(f("slip_warning_lead_s", -1.0 if late else 1.0))
+        yield f"  slip           {when} it began" + (f"; {slid} at most" if slid else "")
     yield f"  joints         {f('joint_motion_max')} rad or m from where they started at most"
     yield (
         f"  torques        {f('torque_fraction_of_limit_max', 100.0)} % of the limit at most, "

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from robot_dynamics.simulation.settings import EngineName
+from robot_dynamics.wording import apart
 
 
 def _threshold(unit: str) -> Any:
@@ -162,7 +163,8 @@ def failures(
         elif value is None:
             sentences.append(f"{label} could not be computed; expected {_side(lower)} {bound:g}.")
         elif not (value >= bound if lower else value <= bound):  # also for what is no number
-            sentences.append(f"{label} is {value:.4g}, expected {_side(lower)} {bound:g}.")
+            found, limit = apart(value, bound, digits=4)
+            sentences.append(f"{label} is {found}, expected {_side(lower)} {limit}.")
     for reason, names in missing.items():
         sentences.append(f"{', '.join(names)} could not be computed: {reason}.")
     return sentences

@@ -14,6 +14,7 @@ from scipy.linalg import block_diag
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
+from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.orientations import rotation_of_rpy
@@ -93,7 +94,7 @@ def build_system(
 
 def _grasp_system(cell: CellSettings, link_mass_scale: float, *, any_posture: bool) -> GraspSystem:
     second = cell.object.joint
-    held = [load_description(one.urdf) for one in (cell.object, second) if one is not None]
+    held = [_loaded(one.urdf) for one in (cell.object, second) if one is not None]
     held_links = [one.mechanism.root for one in held]
     # At the origin: a floating part's positions are relative to its placement.
     floating = [Part(one, carrier="floating") for one in held]
@@ -391,7 +392,7 @@ def placed_robots(cell: CellSettings) -> list[Part]:
     """
     return [
         Part(
-            load_description(robot.urdf, locked=robot.locked),
+            _loaded(robot.urdf, robot.locked),
             prefix=robot.prefix,
             xyz=robot.xyz,
             rpy=robot.rpy,
@@ -400,13 +401,19 @@ def placed_robots(cell: CellSettings) -> list[Part]:
     ]
 
 
+def _loaded(urdf: str, locked: Mapping[str, float] | None = None) -> Description:
+    description = load_description(urdf, locked=locked)
+    description.diagnosis.issue_warnings(description.source)
+    return description
+
+
 def joint_order(system: JointedObjectSystem) -> np.ndarray:
     """Return indices of the joints, arm after arm, in the system's vectors."""
     return np.concatenate([part.v_index for part in system.parts])
 
 
 def _object_part(urdf: str) -> LinkElement:
-    links: Iterable[LinkElement] = load_description(urdf).mechanism.links
+    links: Iterable[LinkElement] = _loaded(urdf).mechanism.links
     only, *others = links
     if others:
         raise RobotDynamicsError(

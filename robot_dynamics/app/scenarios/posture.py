@@ -26,6 +26,7 @@ from robot_dynamics.control.hybrid.contact_damping import SingularArmError
 from robot_dynamics.control.path_check import PathCheck, PreflightError
 from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.dynamics.assembly import Gap
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.assembly import ReachError, closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
@@ -37,6 +38,7 @@ _NEARBY = 0.3  # of starts from the best so far, each joint [rad or m]
 # Values at which a margin counts as full: distance from joint limits [rad or m], between links
 # [m], and smallest pivot of an arm over the least allowed one.
 _LIMIT, _DISTANCE, _PIVOT = 0.3, 0.2, 1e3
+_LEVER = 0.1  # m: a gap turned by an angle counts like that at this distance
 _DIGITS = 6  # of postures in files; the start is solved for from there
 
 
@@ -101,6 +103,36 @@ class Posture:
         )
 
 
+@dataclass
+class Reach:
+    """Starts from which an arm reached its grasp.
+
+    Attributes:
+        count: Number of these starts.
+        nearest: The smallest gap of the others; None without one.
+    """
+
+    count: int = 0
+    nearest: Gap | None = None
+
+    def note(self, gap: Gap | None) -> None:
+        """Take note of the gap that remains after a start; None if the arm reached its grasp."""
+        if gap is None:
+            self.count += 1
+        elif self.nearest is None or _size(gap) < _size(self.nearest):
+            self.nearest = gap
+
+    def words(self, arm: str, tried: int) -> str:
+        """Return how often an arm reached its grasp, and by how much it missed it at best."""
+        if self.count or self.nearest is None:
+            return f"arm {arm!r} reaches its grasp in {self.count} of {tried} starts"
+        return f"arm {arm!r} in none, at best {self.nearest} away"
+
+
+def _size(gap: Gap) -> float:
+    return gap.position + _LEVER * gap.rotation
+
+
 def find_posture(
     scenario: Scenario,
     *,
@@ -139,6 +171,7 @@ def find_posture(
     terms, rng = Robot(system.model).constraint_terms, np.random.default_rng(seed)
     best: tuple[dict[str, float], Array] | None = None
     reached, good, tried, reasons = 0, 0, 0, Counter[str]()
+    reaches = {arm.name: Reach() for arm in system.arms}
     near: Array | None = None  # the best so far, of each arm
     ways = np.full(len(system.arms), -1.0)  # how far it leads each along the path [s]
     try:
@@ -150,6 +183,8 @@ def find_posture(
                 q = closed_configuration(system, scenario.object_pose, guess, terms=terms)
                 q = q[system.q_index]
                 reached += 1
+                for reach in reaches.values():
+                    reach.count += 1
                 if law is None:  # what it takes from the posture of the file is not there yet
                     own = _with_joints(scenario, _joints(system, q))
                     law = cast(PlannedLaw, make_law(own))  # as all are that hold an object
@@ -159,7 +194,8 @@ def find_posture(
                     best, near = (margins, q), q
                 ways[:] = math.inf
             except ReachError as error:
-                reasons[f"arm {error.arm!r} does not reach its grasp"] += 1
+                for name, reach in reaches.items():
+                    reach.note(error.gaps.get(name))
             except (np.linalg.LinAlgError, SingularArmError):
                 reasons["an arm is at a singularity"] += 1
             except PreflightError as error:
@@ -178,7 +214,7 @@ def find_posture(
         if best is None:
             raise
     if best is None:
-        raise PostureError(_why(scenario, tried, reached, reasons))
+        raise PostureError(_why(scenario, tried, reached, reasons, reaches))
     return Posture(_joints(system, best[1]), best[0], (tried, reached, good))
 
 
@@ -243,17 +279,33 @@ def _margins(check: PathCheck, safety: SafetySettings) -> dict[str, float]:
     }
 
 
-def _why(scenario: Scenario, tried: int, reached: int, reasons: Counter[str]) -> str:
+def _why(
+    scenario: Scenario,
+    tried: int,
+    reached: int,
+    reasons: Counter[str],
+    reaches: Mapping[str, Reach],
+) -> str:
     """Return what kept starts from being postures, in a sentence."""
-    reason, count = reasons.most_common(1)[0]
-    if reached:  # the grasps are within reach: what happens on the path says more
-        late = Counter({r: n for r, n in reasons.items() if "does not reach its grasp" not in r})
-        reason, count = late.most_common(1)[0]
-    return (
+    none = (
         f"{scenario.name}: none of {tried} starts leads to a posture, {reached} of them reached "
-        f"the grasps; {count} times: {reason.rstrip('.')}; expected grasps and a path that the "
-        "arms can follow."
+        "the grasps"
     )
+    if reasons and (reached or all(reach.count for reach in reaches.values())):
+        # The grasps are within reach: what happens on the path says more.
+        reason, count = reasons.most_common(1)[0]
+        return (
+            f"{none}; {count} times: {reason.rstrip('.')}; expected grasps and a path that the "
+            "arms can follow."
+        )
+    each = ", ".join(reach.words(name, tried) for name, reach in reaches.items())
+    far = [name for name, reach in reaches.items() if not reach.count]
+    if far:
+        names = " and ".join(map(repr, far))
+        needed = f"the object, or the base of {names}, moved or turned by at least that much"
+    else:
+        needed = "more starts, because all arms never reached theirs at once"
+    return f"{none}: {each}; expected {needed}."
 
 
 _POSTURE = re.compile(r"(\bposture:\s*)\[[^\]]*\]")

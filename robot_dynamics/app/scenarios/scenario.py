@@ -8,11 +8,11 @@ import dataclasses
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import yaml
@@ -306,14 +306,17 @@ def load_scenario(
     Raises:
         DescriptionError: If the file, one that it extends, or an override is refused; with every
             problem and its place.
-        UnknownNameError: If there is neither such a file nor a shipped scenario of this name.
+        UnknownNameError: If there is neither such a file nor a shipped scenario of this name, or
+            no such plant.
     """
+    if plant is not None and plant not in get_args(EngineName):
+        raise UnknownNameError("plant", plant, get_args(EngineName))
     if isinstance(name, Scenario):
         scenario = name.changed(overrides)
     else:
         document = with_overrides(read_yaml(find_scenario(name)), overrides)
         scenario = _anchored(decode(Scenario, document))
-    return scenario.changed([f"plant.engine={plant}"]) if plant else scenario
+    return scenario.changed([f"plant.engine={plant}"]) if plant is not None else scenario
 
 
 def scenario_of_text(text: str, name: str = "<text>") -> Scenario:
@@ -422,6 +425,11 @@ def with_overrides(document: YamlNode, overrides: Iterable[str]) -> YamlNode:
     if isinstance(overrides, str):
         raise ArgumentError(
             f"overrides are the text {overrides!r}; expected a list of such texts."
+        )
+    if isinstance(overrides, Mapping):
+        texts = [f"{key}={value}" for key, value in overrides.items()]
+        raise ArgumentError(
+            f"overrides are a mapping, expected a list of texts, {texts[:1]} and so on."
         )
     texts = list(overrides) if isinstance(overrides, Iterable) else None
     if texts is None or not all(isinstance(text, str) for text in texts):

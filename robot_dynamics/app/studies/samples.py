@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
@@ -23,6 +24,7 @@ from time import monotonic
 from typing import Any, TextIO
 
 from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.description.diagnosis import DescriptionWarning
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.threads import ONE_THREAD
 
@@ -293,6 +295,7 @@ _work_here: _Work  # in a process that runs samples
 def _begin_process(path: str) -> None:
     global _work_here
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore", DescriptionWarning)  # the study's own process has shown it
     _work_here = pickle.loads(Path(path).read_bytes())
 
 

@@ -56,6 +56,7 @@ from robot_dynamics.manipulation.hybrid import (
     HybridSystem,
 )
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.wording import EFFORT_UNITS
 
 
 class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesObject):
@@ -297,9 +298,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         now = torques(step.reference[self.internal_columns]) / effort
         if not wanted[worst] <= effort[worst] * max(1.0, now.max()):
             most, joint = effort[worst], self.system.joint_names[worst]
+            unit = EFFORT_UNITS[self.system.joint_units[worst]]
             raise ArgumentError(
-                f"an internal force that needs {wanted[worst]:.3g} N m or N at joint {joint!r}; "
-                f"expected one that needs at most {most:.3g}."
+                f"an internal force that needs {wanted[worst]:.3g} {unit} at joint {joint!r}; "
+                f"expected one that needs at most {most:.3g} {unit}."
             )
         return forces
 

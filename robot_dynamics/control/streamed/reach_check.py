@@ -17,6 +17,7 @@ from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.wording import outside
 
 _SPACING_S = 0.05  # between points that are looked at, or more on a long path
 _FEWEST, _MOST = 8, 200
@@ -89,10 +90,8 @@ class ReachCheck:
         beyond = ~((q >= self._lower) & (q <= self._upper))
         if beyond.any():
             j = int(np.argmax(beyond))
-            raise TrajectoryError(
-                f"{when}joint {system.joint_names[j]!r} would be at {q[j]:.4g}, expected "
-                f"{self._lower[j]:.4g} to {self._upper[j]:.4g}."
-            )
+            would = outside(q[j], self._lower[j], self._upper[j], system.joint_units[j])
+            raise TrajectoryError(f"{when}joint {system.joint_names[j]!r} would be at {would}.")
         fast = ~(np.abs(qd) <= self._speed)
         if fast.any():
             j = int(np.argmax(fast))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _RANK = 1e-9
+_LEAST_SHARE = 1e-8  # of the load
 
 
 def equal_shares(count: int) -> list[float]:
@@ -53,25 +54,26 @@ def shares_metric(contacts: Sequence[Contact], shares: Sequence[float], length: 
 
     Each contact's wrench is moved to the middle of all contacts and weighted by the inverse of its
     share. Rigid contacts take exactly their shares of any wrench. Other contacts, which cannot
-    exert every wrench, take them as nearly as they can.
+    exert every wrench, take them as nearly as they can. A share of 0 counts as 1e-8, so that its
+    contact takes the wrenches that the others cannot exert.
 
     Args:
         contacts: The contacts.
-        shares: Positive load shares with sum 1.
+        shares: Load shares with sum 1, none of them negative.
         length: Length [m] at which a moment counts like a force.
 
     Raises:
-        ArgumentError: If a share is not positive, or the sum or the number of shares is wrong.
+        ArgumentError: If a share is negative, or the sum or the number of shares is wrong.
     """
     if (
         len(shares) != len(contacts)
         or abs(sum(shares) - 1.0) > 1e-9
-        or not all(share > 0.0 for share in shares)
+        or not all(share >= 0.0 for share in shares)
     ):
         raise ArgumentError(
             f"the load shares are {[float(f'{share:.4g}') for share in shares]} with sum "
-            f"{sum(shares):.10g}; expected {len(contacts)} positive shares, one for each contact, "
-            "with sum 1."
+            f"{sum(shares):.10g}; expected {len(contacts)} shares, one for each contact, none "
+            "negative, with sum 1."
         )
     wrenches = at_middle(contacts)
     scale = np.array([1.0 / length] * 3 + [1.0] * 3)
@@ -80,7 +82,7 @@ def shares_metric(contacts: Sequence[Contact], shares: Sequence[float], length: 
     for wrench, share in zip(wrenches, shares, strict=True):
         at = slice(start, start + wrench.shape[1])
         scaled = scale[:, None] * wrench
-        Q[at, at] = scaled.T @ scaled / share
+        Q[at, at] = scaled.T @ scaled / max(share, _LEAST_SHARE)
         start = at.stop
     return Q
 

@@ -5,6 +5,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -444,7 +445,7 @@ def test_a_run_that_fails_leaves_no_empty_folder(tmp_path, capsys):
     """Folders that were made are taken away again; those that were there stay."""
     with pytest.raises(KeyboardInterrupt), RunOutputs(tmp_path / "a", None, None):
         raise KeyboardInterrupt
-    assert capsys.readouterr().err.endswith("nothing was written: the run had not ended.\n")
+    assert capsys.readouterr().err.endswith("nothing was written: no control period had ended.\n")
     with pytest.raises(ZeroDivisionError), RunOutputs(tmp_path / "a" / "b", None, None):
         raise ZeroDivisionError
     assert not (tmp_path / "a").exists()
@@ -594,3 +595,15 @@ def test_schema(capsys):
     assert "cell" in json.loads(capsys.readouterr().out)["properties"]
     assert main(["schema", "--format", "markdown"]) == 0
     assert capsys.readouterr().out.startswith("# Scenario files")
+
+
+def test_the_first_problem_of_a_reference_stands_alone(capsys):
+    """One problem and the number of others; --verbose lists each of them."""
+    assert main([*SHORT, "--set", "cell.object.mass=60"]) == 2
+    first, how = capsys.readouterr().err.splitlines()[-2:]
+    assert "would need" in first
+    more = int(re.search(r"\(and (\d+) more problems\)", first)[1])
+    assert "--verbose" in how
+    assert main([*SHORT, "--set", "cell.object.mass=60", "--verbose"]) == 2
+    found = [line for line in capsys.readouterr().err.splitlines() if "also at" in line]
+    assert len(found) == more

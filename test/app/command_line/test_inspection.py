@@ -49,7 +49,28 @@ def test_tree(arm):
     assert (
         lines[2] == "    tip  [2 kg]  <- turn (revolute) -1 to 2 rad, at most 30 N m and 4 rad/s"
     )
-    assert lines[3] == "  q: turn"
+    assert lines[3:5] == [
+        "  ends of the tree in base, every joint at zero:",
+        "    tip: at 0 0 0 m; x along +x, y along +y, z along +z",
+    ]
+    assert lines[5] == "  q: turn"
+
+
+def test_axes_of_the_ends(tmp_path):
+    """A tool half a metre up, turned by 90 degrees about y: its z axis is along x."""
+    tool = (
+        '<link name="tool"/><joint name="mount" type="fixed"><parent link="tip"/>'
+        '<child link="tool"/><origin xyz="0 -0.25 0.5" rpy="0 1.57079632679 0"/></joint></robot>'
+    )
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM.replace("</robot>", tool))
+    found = inspect_file(path)
+    assert "    tool: at 0 -0.25 0.5 m; x along -z, y along +y, z along +x" in found.lines()
+    (end,) = found.as_json()["ends"]
+    assert end["name"] == "tool"
+    np.testing.assert_allclose(np.array(end["pose_at_zero"])[:3, 2], [1, 0, 0], atol=1e-9)
+    path.write_text(ARM.replace("</robot>", tool.replace("1.57079632679", "0.6")))
+    assert any("z along (0.565, 0, 0.825)" in line for line in inspect_file(path).lines())
 
 
 def test_json(arm):

@@ -161,7 +161,7 @@ def test_before_the_first_period_there_is_nothing_to_keep(nodes, tmp_path, capsy
     place = tmp_path / "run"
     with interrupted_when((folder / "controller runs").exists):
         assert main(["demo", "gravity", "--output", str(place)]) == INTERRUPTED
-    assert "nothing was written: the run had not ended." in capsys.readouterr().err
+    assert "nothing was written: no control period had ended." in capsys.readouterr().err
     assert not place.exists()
     assert_gone(folder)
 

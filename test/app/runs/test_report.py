@@ -406,6 +406,8 @@ def test_a_run_on_surfaces(run):
     )
     assert "; control added 24.3 N at most" in text
     assert "foreseen 0.56 s before it began; 66.4 mm on surfaces at most" in text
+    late = "\n".join(summary(run.report | figures | {"slip_warning_lead_s": -0.106}))
+    assert "noticed 0.106 s after it began; 66.4 mm" in late
     assert "limit of stability" not in text  # without a servo
     assert "limit of stability" in "\n".join(summary(run.report))
     assert "on surfaces" not in "\n".join(summary(run.report))

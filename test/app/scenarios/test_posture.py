@@ -130,14 +130,32 @@ def test_springs_of_the_first_posture_are_a_reason():
 def test_the_error_names_the_limiting_factor(capsys):
     """An object out of reach; arms that hold nothing; arms with internal chains."""
     far = wiped("tray", "cell.object.xyz=[3.0, 0.0, 0.75]")
-    with pytest.raises(PostureError, match=r"none of 2 starts .* does not reach its grasp"):
+    with pytest.raises(
+        PostureError, match=r"none of 2 starts .*'left' in none, .*'right' in none"
+    ):
         find_posture(far, starts=2)
     with pytest.raises(ArgumentError, match="holds no object"):
         find_posture(load_scenario("gravity"), starts=1)
     with pytest.raises(RobotDynamicsError, match="'left_pin'"):
         find_posture(load_scenario("parallelogram_arms"), starts=1)
     assert main(["posture", "tray", "--starts", "1", "--set", "cell.object.xyz=[3, 0, 1]"]) == 1
-    assert "does not reach its grasp" in capsys.readouterr().err
+    assert re.search(r"arm '\w+' in none, at best [\d.]+ m", capsys.readouterr().err)
+
+
+def test_the_arm_that_does_not_reach_is_named():
+    """The right arm's base is 2 m too far away: the left one reaches, the right one does not."""
+    apart = wiped("three_arms", "cell.robots[1].xyz=[4.0, 0.0, 0.0]")
+    names = [arm.name for arm in apart.cell.arms]
+    with pytest.raises(PostureError) as refused:
+        find_posture(apart, starts=20)
+    text = str(refused.value)
+    assert "0 of them reached" in text
+    reaching = re.findall(r"arm '(\w+)' reaches its grasp in (\d+) of 20", text)
+    assert [name for name, _ in reaching] == [names[0], names[2]]
+    assert all(int(count) > 0 for _, count in reaching)
+    missed = re.search(rf"arm '{names[1]}' in none, at best ([\d.]+) m", text)
+    assert 1.0 < float(missed[1]) < 4.0
+    assert f"base of '{names[1]}'" in text
 
 
 def test_an_interrupted_search_returns_what_it_has():

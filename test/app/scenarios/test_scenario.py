@@ -204,7 +204,10 @@ def test_true_arms_may_be_heavier(scenario):
         ("cell.object.urdf=nix.urdf", "nix.urdf: there is no such file, expected a URDF"),
         ("cell.arms.0.tool=left_tol", "unknown link 'left_tol'; did you mean 'left_tool'"),
         ("cell.arms.0.posture=[0]", "posture of arm 'left' has 1 entries, expected 7"),
-        ("cell.arms.0.posture.1=-69", "posture of joint 'left_joint2' is -69; expected -"),
+        (
+            "cell.arms.0.posture.1=-69",
+            "posture of joint 'left_joint2' is -69 rad, expected -2.1 to",
+        ),
         ("cell.arms.1.name=left", "each with its own name"),
         ("cell.object.rpy=[0, -180, 0]", "rpy[1]: expected at least -6.2832 rad, not -180; -180 "),
         ("control.law=hold.Hold", "gravity, MODULE:NAME, FILE.py:NAME"),

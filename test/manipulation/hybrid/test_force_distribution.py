@@ -100,3 +100,18 @@ def test_grasps_without_closure_have_none():
     """Two points cannot be given a load about their line."""
     with pytest.raises(RobotDynamicsError, match="the rotation about"):
         ForceDistribution.of_contacts(held_by(facing("frictional point")))
+
+
+@pytest.mark.parametrize("contacts", GRASPS)
+def test_a_share_of_zero_bears_nothing_that_others_can(contacts):
+    """Rigid contacts: the first takes the whole load; others take what it cannot exert."""
+    system = held_by(contacts, center=(0.02, -0.01, 0.03))
+    k = len(system.contacts)
+    found = ForceDistribution.of_contacts(system, [1.0, *[0.0] * (k - 1)])
+    wrench = np.random.default_rng(0).normal(size=(20, 6))
+    forces = found.contact_forces(wrench, np.zeros((20, len(found.names))))
+    assert_allclose(forces @ system.constant_wrench_map.T, wrench, atol=1e-9)
+    if contacts is GRASPS[0]:
+        assert_allclose(forces[:, 6:], 0.0, atol=1e-6)
+    with pytest.raises(ArgumentError, match=r"load shares are \[1\.1, -0\.1"):
+        ForceDistribution.of_contacts(system, [1.1, -0.1, 0.0][:k])
