@@ -680,8 +680,9 @@ class ControlLoop:
             self._looked = tick
             self._look_for_still_arms(q, step)
         self._last_step = step
-        if self._oscillations is not None and ramped and safety.law_runs:
-            self._look_for_oscillations(now, self._oscillations, q, step)
+        watch = self._oscillations
+        if watch is not None and tick % watch.every == 0 and ramped and safety.law_runs:
+            self._look_for_oscillations(now, watch, q, step)
         if intake is not None and safety.law_runs and not safety.reference_held:
             intake.advance(self.clock.seconds(now), tick, q, step)
         return step, torque

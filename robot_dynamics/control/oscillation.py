@@ -21,12 +21,13 @@ from robot_dynamics.control.settings import ControlSettings
 
 WINDOW_S = 1.5  # in which oscillations are looked for
 WINDOWS = 3  # one after the other with an oscillation that does not decay
+LOOK_S = 6e-3  # between two looks at the joints: in every period they would cost a tenth of it
 LEAST = 2e-3  # peak to peak that counts [rad or m]; encoders are better than a tenth of it
 _CROSSINGS = 6  # of the mean in a window; slow motion has fewer
 _HYSTERESIS = 0.25  # of the amplitude
 _LASTING = 0.8  # amplitude over the first one's that is no decay
 _AT_REST = 1e-9  # of a reference [rad/s, m/s, rad/s^2, m/s^2]
-_SLOW = 0.8  # of the control rate; samples at less are named
+_SLOW = 0.8  # of the rate of looks, and of control; samples at less are named
 LOWEST = 0.5  # of the bandwidths, at which lowering ends
 
 
@@ -40,7 +41,8 @@ class Oscillation(NamedTuple):
         hz: Its frequency [Hz].
         object_m: Peak to peak of the object's position, in the direction in which it moves most
             [m].
-        rates: Part of the control periods in which an arm had a new sample (k,).
+        rates: Part of the control periods in which an arm had a new sample (k,); 1 if nearly each
+            look saw one.
     """
 
     joint: int
@@ -55,6 +57,7 @@ class OscillationWatch:
     """Finds oscillations of the arm joints while the reference is at rest.
 
     Attributes:
+        every: Number of control periods after which to look again.
         quiet: Whether the last window had no oscillation, or the reference moves.
 
     Args:
@@ -63,8 +66,9 @@ class OscillationWatch:
     """
 
     def __init__(self, slices: Sequence[slice], period: float) -> None:
-        self._slices, self._period = tuple(slices), period
-        self._q = np.zeros((max(2, round(WINDOW_S / period)), slices[-1].stop))
+        self.every = max(1, int(LOOK_S / period * (1.0 + 1e-9)))
+        self._slices, self._period = tuple(slices), self.every * period
+        self._q = np.zeros((max(2, round(WINDOW_S / self._period)), slices[-1].stop))
         self._x = np.zeros((len(self._q), 3))
         self.quiet = True
         self.begin()
@@ -115,13 +119,14 @@ class OscillationWatch:
             return None
         worst = int(np.argmax(np.where(oscillates, size, 0.0)))
         changed = np.diff(self._q, axis=0) != 0.0
+        new = np.array([changed[:, own].any(axis=1).mean() for own in self._slices])
         return Oscillation(
             int(candidates[worst]),
             int(oscillates.sum()) - 1,
             float(size[worst]),
             float(crossings[worst] / (2.0 * len(x) * self._period)),
             float(np.ptp(_detrended(self._x), axis=0).max()),
-            np.array([changed[:, own].any(axis=1).mean() for own in self._slices]),
+            np.where(new < _SLOW, new / self.every, 1.0),
         )
 
 
