@@ -630,17 +630,17 @@ def test_another_limit_for_silence(measured):
 def test_control_waits_for_every_arm(clocked, measured):
     """A sample is used once, and those of both arms together."""
     names = list(clocked.system.joint_names)
-    assert not clocked.joint_states.all_newer
+    assert not clocked.joint_states.ready
     feed(clocked, measured, 0)
-    assert clocked.joint_states.all_newer
+    assert clocked.joint_states.ready
     clocked.cycle(0, 0)
-    assert not clocked.joint_states.all_newer
+    assert not clocked.joint_states.ready
     own = [names[:7], measured.q[:7], measured.qd[:7]]
     clocked.joint_states.take("joint_states", PERIOD_NS, *own, PERIOD_NS)
-    assert not clocked.joint_states.all_newer
+    assert not clocked.joint_states.ready
     own = [names[7:], measured.q[7:], measured.qd[7:]]
     clocked.joint_states.take("joint_states", PERIOD_NS, *own, PERIOD_NS)
-    assert clocked.joint_states.all_newer
+    assert clocked.joint_states.ready
 
 
 def test_without_wrist_sensors_the_force_is_fed_forward(measured):

@@ -397,7 +397,7 @@ def test_a_start_waits_for_arms_to_come_to_rest(make):
     preparation._asked_at -= PATIENCE_S
     tick = bench.arms.tick
     bench.live_until(lambda: bench.arms.tick > tick + 3)
-    with pytest.raises(NotYetError, match=r"moves at 0\.3 rad/s .* waited for \d+ s\."):
+    with pytest.raises(NotYetError, match=r"moves at 0\.3 rad/s; .* waited for \d+ s\."):
         preparation.poll()
 
 

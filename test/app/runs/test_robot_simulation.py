@@ -143,7 +143,7 @@ def test_a_step_too_long_for_friction_is_shortened_or_refused():
     ("torque", "wrenches", "words"),
     [
         (np.zeros(3), None, r"torque has shape \(3,\), expected \(2,\)"),
-        ("one", None, "torque is 'one', expected numbers"),
+        ("one", None, "torque is 'one', expected 2 numbers"),
         ([np.nan, 0.0], None, "torque has entries that are not finite"),
         ([0.0, 0.0], {"b": [1.0]}, "the wrench on 'b' has shape"),
         ([0.0, 0.0], {"c": [0.0] * 6}, "'c'"),
