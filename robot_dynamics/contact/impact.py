@@ -10,7 +10,7 @@ rates of gaps, phi' = T^T qd, follow one of the laws
 - Poisson, kinetic: compression by impulses `lambda_c` until `phi' >= 0`, then restitution by
   `e lambda_c`, and by more at contacts that would close again;
 - Stronge, energetic, for one contact: the work of the normal force in restitution is `e^2` times
-the work in compression,
+  the work in compression,
 
 which agree for one contact without friction. Rigid-body models have no unique result if several
 contacts close at once (Newton's cradle). The laws return the result of one impact at all contacts

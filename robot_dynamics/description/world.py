@@ -56,7 +56,7 @@ class Part:
 def place(parts: Iterable[Part], name: str = "world") -> Description:
     """Return several descriptions placed in one world, whose root link is called "world".
 
-    The joint that carries a part is called "world_to_" followed by the name of its root link. Loop
+    The joint that carries a part is called `world_to_` followed by the name of its root link. Loop
     joints, gears, shapes, mimics, transmissions, drives, warnings and places are those of the
     parts, with their names in the world.
 
