@@ -92,6 +92,7 @@ class ControlLoop:
     """A control law, the safety layer before and after it, and the samples that both work on.
 
     The constructor compiles everything that a fault needs, before arms move.
+    It has 31 attributes, because samples, law, safety and the parts that watch them meet here.
 
     Attributes:
         law: Computes the torques, or observes for a user-defined controller.
