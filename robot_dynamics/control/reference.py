@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import radians
+from math import radians, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -40,6 +40,8 @@ TIME_LAWS = {
     "quintic": Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0]),
     "septic": Polynomial([0.0, 0.0, 0.0, 0.0, 35.0, -84.0, 70.0, -20.0]),
 }
+#: Largest rate and acceleration of the quintic, of a motion by 1 in a time of 1.
+PEAK_RATE, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / sqrt(3.0)
 POSE, TWIST, ACCELERATION, FORCE = slice(0, 7), slice(7, 13), slice(13, 19), slice(19, None)
 SQUEEZE = 3  # of `manipulation.grasp_map.TRANSMITTED`, the internal force of laws without contacts
 

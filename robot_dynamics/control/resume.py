@@ -21,7 +21,14 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.halt import at_pace
 from robot_dynamics.control.path_check import path_times
-from robot_dynamics.control.reference import FORCE, POSE, HasRows, plan_reference
+from robot_dynamics.control.reference import (
+    FORCE,
+    PEAK_ACCELERATION,
+    PEAK_RATE,
+    POSE,
+    HasRows,
+    plan_reference,
+)
 from robot_dynamics.control.rotation_path import axis_and_angle, conjugate, product
 from robot_dynamics.control.settings import (
     ReferenceSettings,
@@ -36,7 +43,6 @@ from robot_dynamics.errors import RobotDynamicsError
 #: the plan; or from there back to the beginning of the plan.
 Way = Literal["start", "resume", "put_down"]
 
-_FASTEST, _STRONGEST = 15.0 / 8.0, 10.0 / sqrt(3.0)  # of the quintic s(u): largest s' and s''
 _EASE_S = 0.4  # time in which the plan is taken up from rest; half of it is gone through on it
 # Plan time gone through, over that time: its rate rises smoothly from 0 to 1.
 _PROGRESS = Polynomial([0.0, 0.0, 0.0, 1.0, -0.5])
@@ -187,4 +193,4 @@ class _AtPace:
 
 def _duration(distance: float, velocity: float, acceleration: float) -> float:
     """Return the time of a motion from rest to rest within a speed and an acceleration [s]."""
-    return max(distance * _FASTEST / velocity, sqrt(distance * _STRONGEST / acceleration))
+    return max(distance * PEAK_RATE / velocity, sqrt(distance * PEAK_ACCELERATION / acceleration))

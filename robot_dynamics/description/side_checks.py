@@ -13,7 +13,7 @@ import numpy as np
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
-from robot_dynamics.wording import counted
+from robot_dynamics.wording import EFFORT_UNITS, counted
 
 _ALIKE = 0.2  # relative difference that is still the same on both sides
 _NOTHING = 1e-9  # kg, m, kg m^2: smaller numbers count as zero
@@ -88,7 +88,7 @@ def _of_links(left: LinkElement, right: LinkElement) -> Iterator[_Pair]:
 
 
 def _of_joints(left: JointElement, right: JointElement) -> Iterator[_Pair]:
-    unit, force = ("m", "N") if left.type == "prismatic" else ("rad", "N m")
+    unit = "m" if left.type == "prismatic" else "rad"
     one, other = left.limits_of_each[0], right.limits_of_each[0]
     yield (
         "distance from the parent",
@@ -96,6 +96,6 @@ def _of_joints(left: JointElement, right: JointElement) -> Iterator[_Pair]:
         float(np.linalg.norm(left.placement[:3, 3])),
         float(np.linalg.norm(right.placement[:3, 3])),
     )
-    yield "limit of effort", force, one.effort, other.effort
+    yield "limit of effort", EFFORT_UNITS[unit], one.effort, other.effort
     yield "limit of velocity", f"{unit}/s", one.velocity, other.velocity
     yield "range", unit, one.upper - one.lower, other.upper - other.lower

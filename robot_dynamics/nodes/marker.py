@@ -37,6 +37,7 @@ from robot_dynamics.app.recordings.bags.messages import quaternion_of, vector_of
 from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND
+from robot_dynamics.control.reference import PEAK_RATE
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import ReferenceWriter, write_pose, write_time
 from robot_dynamics.nodes.parameters import Entry, declare, help_text
@@ -51,7 +52,6 @@ _UPDATES = QoSProfile(depth=100)  # reliable and volatile, as RViz requests
 _PICTURE_S = 0.1  # time between updates of the marker's pose
 _LATE_S = 1.0  # time after the end of a path from which the marker follows the reference
 _MOVED = 1e-3  # least change of pose that updates the marker [m or a quaternion's element]
-_PEAK = 1.875  # largest speed of a quintic from rest to rest, relative to its mean
 _SHORTEST_S = 1.0  # shortest duration of a path
 _REST = np.zeros(6)
 # RViz moves along, and turns about, the x axis of a control: x, y and z of the object.
@@ -158,7 +158,7 @@ class ObjectMarker:
             return
         goal[3:] /= length
         turned = Rotation.from_quat(goal[3:]) * Rotation.from_quat(start[3:]).inv()
-        duration = _PEAK * max(
+        duration = PEAK_RATE * max(
             float(np.linalg.norm(goal[:3] - start[:3])) / self._speed,
             float(turned.magnitude()) / self._angular_speed,
         )

@@ -177,7 +177,7 @@ def explained(
     try:
         batch = batch_shape(function, lengths, arguments)
         if out is not None:
-            _require_targets(function, out, [(*batch, *shape) for shape in outputs.values()])
+            require_targets(function, out, [(*batch, *shape) for shape in outputs.values()])
     except ArgumentError as found:
         return found
     return error
@@ -214,7 +214,7 @@ def batch_shape(
         ) from None
 
 
-def _require_targets(function: str, out: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+def require_targets(function: str, out: Any, shapes: Sequence[tuple[int, ...]]) -> None:
     """Check the arrays that outputs are written to.
 
     Raises:

@@ -46,7 +46,6 @@ from robot_dynamics.dynamics.redundant import ConstrainedMotion
 from robot_dynamics.dynamics.scaling import model_length
 from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
 from robot_dynamics.errors import (
-    ArgumentError,
     RobotDynamicsError,
     UnknownNameError,
     several_names,
@@ -57,6 +56,7 @@ from robot_dynamics.robot.bound_model import (
     batch_shape,
     each_output,
     leading_shape,
+    require_targets,
     vector_batch,
     written,
 )
@@ -101,11 +101,8 @@ class ClosedLoops(FrameMotion):
             raise self._explained(problem, CLOSURE, q) from None
         if out is None:
             return K, error
-        if not isinstance(out, tuple) or len(out) != 2:
-            raise ArgumentError("closure: out is no pair, expected a tuple of 2 arrays.")
-        written("closure", K, out[0])
-        written("closure", error, out[1])
-        return out
+        require_targets(CLOSURE.name, out, [K.shape, error.shape])
+        return written(CLOSURE.name, K, out[0]), written(CLOSURE.name, error, out[1])
 
     @cached_property
     def _closure(self) -> Closure:

@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.errors import RobotDynamicsError
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ class HasContacts(Protocol):
 class SticksJoints(Protocol):
     """An engine whose arm joints can be stuck."""
 
-    def stick(self, joints: NDArray[np.bool_]) -> None:
+    def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck in the next control periods, and no others."""
 
 

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
@@ -194,7 +193,7 @@ class MujocoEngine(SceneEngine):
         if self._joint is not None:
             self._joint.read(data)
 
-    def stick(self, joints: NDArray[np.bool_]) -> None:
+    def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`: by dry friction without end."""
         _, at = self._driven_at
         self._model.dof_solref[at, 0] = _STEPS_PER_TIME_CONSTANT * self._model.opt.timestep

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.wrist_sensors import ToolWeights
@@ -44,7 +44,6 @@ from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.sensors import Measurement, Sensors
 from robot_dynamics.simulation.settings import PayloadSettings, PlantSettings
 
-Mask = NDArray[np.bool_]
 EngineMaker = Callable[[Scene, Array, float, PlantSettings], SceneEngine]
 
 
@@ -242,9 +241,9 @@ class ScenePlant(Plant):
                 own = replace(scene, system=with_payloads(system, carried)) if carried else scene
                 engines[carried] = engine(own, self._start, period, settings)
                 engines[carried].begin()  # it has all its parts from then on
-        #: Each from its control period on: it goes on from the state of the one before.
-        self._engines = [(tick, engines[carried]) for tick, carried in schedule]
-        made = self._engines[0][1]
+        #: By the control period from which on each takes over the state of the one before.
+        self._engines = {tick: engines[carried] for tick, carried in schedule}
+        made = self._engines[0]
         structure = repr((type(made).__name__, *system.model.joint_names)).encode()
         super().__init__(made, system.model, period, structure)
         self._torques = na
@@ -280,7 +279,7 @@ class ScenePlant(Plant):
         Args:
             seed: Of the sensors' noise from now on; the one of the settings by default.
         """
-        self.engine = self._engines[0][1]
+        self.engine = self._engines[0]
         self._torque = np.zeros(self._torques)
         # One entry for each period from a measurement until its torque acts; None at first.
         self._delayed: deque[Array | None] = deque([None] * self._delay_periods)
@@ -326,7 +325,7 @@ class ScenePlant(Plant):
                 limited = np.concatenate([limited, self._passive_torque])
             super()._advance(limited, wrenches)
         self.faults.move(self._tick + 1)
-        after = self._engine_at(self._tick + 1)
+        after = self._engines.get(self._tick + 1, self.engine)
         if after is not self.engine:
             after.restore(self.engine.save())
             self.engine = after
@@ -338,7 +337,7 @@ class ScenePlant(Plant):
 
     def _engine_at(self, tick: int) -> SceneEngine:
         """Return the engine that moves the scene in a control period."""
-        return next(engine for begin, engine in reversed(self._engines) if begin <= tick)
+        return next(engine for begin, engine in reversed(self._engines.items()) if begin <= tick)
 
     def _stuck_joints(self) -> Mask:
         """Return which arm joints are stuck in this control period (na,)."""

@@ -93,6 +93,49 @@ def test_noise_is_no_oscillation():
     assert watched(lambda t: 1e-4 * random.standard_normal(4))[0] is None
 
 
+@pytest.mark.parametrize(("ripple", "found"), [(0.1245, False), (0.1265, True)])
+def test_a_ripple_counts_from_an_eighth_of_the_whole_motion_on(ripple, found):
+    """Five waves and two spikes in a window, without mean and trend."""
+    count = round(WINDOW_S / (3 * PERIOD))
+
+    def motion(t):
+        k = round(t / (3 * PERIOD)) % count
+        spike = {count // 2 - 1: 0.5, count // 2: -0.5}
+        wave = ripple * np.cos(2.0 * np.pi * 5.0 * (k - 0.5 * (count - 1)) / count)
+        return [0.3, 0.1 * spike.get(k, wave), 0.0, 0.0]
+
+    assert (watched(motion)[0] is not None) is found
+
+
+def test_the_largest_motion_of_the_object_is_named():
+    """Of the three directions."""
+    watch, found = OscillationWatch(ARMS, PERIOD), None
+    for i in range(0, round(PATIENCE_S / PERIOD), watch.every):
+        t = i * PERIOD
+        pose, middle = np.zeros(7), 0.5 * (WINDOW_S - watch.every * PERIOD)  # no trend about it
+        pose[:3] = np.array([5e-4, 1.5e-3, 1e-4]) * np.cos(8.0 * np.pi * (t - middle))
+        step = replace(AT_REST, pose=pose)
+        found = found or watch.look(np.array(wave(0.01, 4.0)(t)), step)
+    assert found is not None
+    assert found.object_m == pytest.approx(3e-3, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("period", "every"),
+    [(2e-3, 3), (2e-3 * (1.0 + 5e-7), 2), (3e-4, 20), (3.03e-3, 1), (0.01, 1)],
+)
+def test_looks_are_at_most_six_milliseconds_apart(period, every):
+    """Or a control period that is longer; rounding of a quotient makes none shorter."""
+    assert OscillationWatch(ARMS, period).every == every
+
+
+@pytest.mark.parametrize(("share", "lower"), [(0.303, 0.1515), (0.297, 0.0)])
+def test_a_small_share_of_friction_is_left_out_at_once(share, lower):
+    """Up to 0.3 of it; more is halved."""
+    control = ControlSettings(friction=FrictionSettings(share=share))
+    assert lowered(control, control)[0].friction.share == pytest.approx(lower)
+
+
 def test_a_reference_that_moves_is_followed():
     """Joints may go to and fro with it."""
     row = np.zeros(25)

@@ -69,6 +69,8 @@ TESTS = {
     "control/admittance.py": ["control/test_admittance.py"],
     "control/admittance_program.py": ["control/test_admittance.py"],
     "control/settled.py": ["control/test_settled.py"],
+    "control/oscillation.py": ["control/test_oscillation.py"],
+    "control/resume.py": ["control/test_resume.py"],
     "control/hybrid/slip_monitor.py": [
         "control/hybrid/test_slip_monitor.py",
         "control/hybrid/test_slip_warning_filter.py",

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
@@ -99,7 +98,7 @@ class ContactEngine(SceneEngine):
             raise grew_without_bound(end, f"a velocity of {steps.fastest:.3g} m/s or rad/s")
         self._forces = forces
 
-    def stick(self, joints: NDArray[np.bool_]) -> None:
+    def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`."""
         braked = np.where(joints, _BRAKES, self._damping[: len(joints)])
         self.stepping.damping[self._driven[: len(joints)]] = braked

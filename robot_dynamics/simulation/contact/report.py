@@ -37,9 +37,10 @@ class ContactReport(NamedTuple):
         state: Its mode.
         point: Its position in the world (3,) [m].
         axes: Tangents and normal in the world, as rows (3, 3).
-        force: Force along these axes (3,) [N]; mean over the control period, impacts included.
-        moment: Moment about the point along these axes (3,) [N m], likewise; of a pad in the last
-            time step.
+        force: Force along these axes (3,) [N]: mean over the control period, impacts included; in
+            MuJoCo at the end of the period.
+        moment: Moment about the point along these axes (3,) [N m], as the force; of a pad in the
+            last time step.
         slip: Velocity of the object relative to the arm or the world, along the tangents (2,)
             [m/s].
         spin: Relative angular velocity about the normal [rad/s].
