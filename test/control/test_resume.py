@@ -118,6 +118,49 @@ def test_rest_of_a_resumed_plan(backwards):
     assert long == ([] if backwards else [pytest.approx(0.7)])
 
 
+@pytest.mark.parametrize(("backwards", "end"), [(False, PLAN.duration), (True, 0.0)])
+def test_a_resumed_plan_lasts_until_the_end_of_the_plan(backwards, end):
+    """To the millisecond, on the way back until its beginning."""
+    resumed = Resumed(PLAN, displaced(2.5, [0.0, 0.0, 0.02]), 2.5, SETTINGS, backwards=backwards)
+    assert resumed.path_time(resumed.duration) == pytest.approx(end, abs=1e-9)
+    before = resumed.path_time(resumed.duration - 1e-3)
+    assert abs(before - end) == pytest.approx(1e-3)
+
+
+def test_a_pause_of_the_plan_is_rest_of_the_resumed_one():
+    """From the settling time after its begin until its end, if it lasts so long."""
+    resumed = Resumed(PLAN, displaced(1.2, [0.0, 0.0, 0.02]), 1.2, SETTINGS)
+    begin, end = resumed.settled_intervals(0.3)[0]
+    assert resumed.path_time(begin - 0.3) == pytest.approx(2.0)
+    assert resumed.path_time(end) == pytest.approx(3.0)
+    assert resumed.settled_intervals(0.999)[0][1] == end
+    assert end not in [one[1] for one in resumed.settled_intervals(1.001)]
+
+
+class Places:
+    """An object that is somewhere for a second, and then turned elsewhere."""
+
+    def __init__(self, away, angle):
+        self.poses = np.array([[away, 0, 0, 0, 0, 0, 1.0], [0.0, 0, 0, *self.turned(angle)]])
+
+    @staticmethod
+    def turned(angle):
+        return Rotation.from_rotvec([angle, 0.0, 0.0]).as_quat()
+
+    def rows(self, times):
+        later = (np.asarray(times) > 1.0).astype(int)
+        return np.hstack([self.poses[later], np.zeros((len(later), 18))])
+
+
+@pytest.mark.parametrize(("turned", "later"), [(10.198, True), (10.202, False)])
+def test_places_are_alike_up_to_a_fifth_of_a_tolerance(turned, later):
+    """Distances and angles in parts of theirs: one place is 10 tolerances of the position away."""
+    start = StartSettings()
+    body = Places(10.0 * start.position_tolerance_m, turned * start.rotation_tolerance_rad)
+    found = nearest_time([body], 2.0, np.array([[0, 0, 0, 0, 0, 0, 1.0]]), start, near=2.0)
+    assert (found > 1.0) is later
+
+
 @pytest.mark.parametrize(("near", "expected"), [(0.0, 2.0), (2.4, 2.4), (4.0, 3.0)])
 def test_where_the_object_pauses_the_time_of_the_stop_decides(near, expected):
     """The earliest instant by default, else that of the stop or the nearest one to it."""
