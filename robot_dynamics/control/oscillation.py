@@ -146,7 +146,7 @@ def _crossings(x: Array, hysteresis: float) -> int:
 def sentence(
     found: Oscillation, joints: Sequence[str], arms: Sequence[str], control: ControlSettings
 ) -> str:
-    """Return what oscillates, and the likely reasons.
+    """Return a sentence about an oscillation and its likely reasons.
 
     Args:
         found: The oscillation.

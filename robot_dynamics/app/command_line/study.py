@@ -27,7 +27,7 @@ def add_study(commands: Any) -> None:
         "study",
         type=place,
         metavar="STUDY",
-        help="what varies: a YAML file, or a name of a shipped study (lift, fold, wipe, "
+        help="a YAML file of values to vary, or a name of a shipped study (lift, fold, wipe, "
         "delay_bandwidth, fold_bandwidth, wipe_bandwidth, wipe_stiffness)",
     )
     parser.add_argument(
