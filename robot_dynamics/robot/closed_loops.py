@@ -102,7 +102,9 @@ class ClosedLoops(FrameMotion):
         if out is None:
             return K, error
         require_targets(CLOSURE.name, out, [K.shape, error.shape])
-        return written(CLOSURE.name, K, out[0]), written(CLOSURE.name, error, out[1])
+        written(CLOSURE.name, K, out[0])
+        written(CLOSURE.name, error, out[1])
+        return out
 
     @cached_property
     def _closure(self) -> Closure:
