@@ -65,6 +65,10 @@ class Engine(ABC):
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return true positions and velocities of the measured joints, and wrenches (k, 6)."""
 
+    def contacts(self) -> tuple[ContactReport, ...]:
+        """Return a report of each contact: arms, points, environment joints; none if all hold."""
+        return ()
+
     @abstractmethod
     def save(self) -> tuple[Any, ...]:
         """Return copies of all variables that the next period depends on."""
@@ -95,14 +99,6 @@ class SceneEngine(Engine):
 
         In the order of the system's `passive_joint_names`; empty if all joints have drives.
         """
-
-
-@runtime_checkable
-class HasContacts(Protocol):
-    """An engine with contacts that may slip or open."""
-
-    def contacts(self) -> tuple[ContactReport, ...]:
-        """Return a report of each contact: arms, points, environment joints."""
 
 
 @runtime_checkable

@@ -30,7 +30,6 @@ from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
     Engine,
-    HasContacts,
     SceneEngine,
     SticksJoints,
     Truth,
@@ -165,7 +164,7 @@ class Plant:
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return a report of each contact: arms, points, environment joints; none if all hold."""
-        return self.engine.contacts() if isinstance(self.engine, HasContacts) else ()
+        return self.engine.contacts()
 
     @property
     def state(self) -> PlantState:

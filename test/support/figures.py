@@ -19,7 +19,7 @@ from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.report import report_of
 
 #: Figures of the control gains and of the computer, which are not computed from columns.
-PASSED_ON = ("delay_margin_s", "wall_time_s", "start_to_first_torque_s")
+PASSED_ON = ("delay_margin_s", "wall_time_s", "plant_step_median_us", "start_to_first_torque_s")
 #: Figures that no value in a column changes.
 CONSTANT = ("ticks", "period_s", "duration_s", "real_time_factor", "command_delay_s")
 _OFTEN_ZERO = ("object_blocked_error_max_deg", "internal_moment_error_settled_nm")

@@ -210,8 +210,9 @@ class PlantRecorder:
 
         Args:
             last: Whether to return the last row alone.
-            metadata: `wall_time_s` (duration of the run), `plant_state_hash`, and further facts
-                about the run (JSON values).
+            metadata: `wall_time_s` (duration of the run), `plant_step_median_us` (duration of a
+                period of the plant), `plant_state_hash`, and further facts about the run (JSON
+                values).
         """
         columns = self.recorder.recording({}, last=last).columns
         if self._contacts is not None:
@@ -440,8 +441,7 @@ class ContactRecorder:
         self._holding = dict(holding or {})
         self._soft_fingers = [list(arms).index(name) for name in soft_fingers]
         self._period = period
-        self._grasp_slip = np.zeros(len(arms))
-        self._surface_slip = np.zeros(len(surfaces))
+        self._grasp_slip, self._surface_slip = [0.0] * len(arms), [0.0] * len(surfaces)
 
     @property
     def columns(self) -> dict[str, int]:
@@ -472,45 +472,40 @@ class ContactRecorder:
         Args:
             contacts: Reports of the plant: arms, points on surfaces, hinges and lines.
         """
-        by_name: dict[str, Array] = {}
+        k, period = len(self._cones), self._period
         wrenches: list[Array] = []
-        force, moving = np.zeros(len(self._surfaces)), np.zeros(len(self._surfaces))
-        for i, contact in enumerate(contacts):
-            speed = math.hypot(*contact.slip)
-            if i < len(self._cones):
-                if contact.state in (ContactMode.SLIDING, ContactMode.OPEN):
-                    self._grasp_slip[i] += self._period * speed
-                wrenches += [contact.moment, contact.force]
-                continue
-            at = self._surfaces[contact.name]
-            if contact.name in self._holding:
-                force[at] = math.hypot(*contact.force)
-                by_name[contact.name] = -np.concatenate([contact.moment, contact.force])
-                continue
-            force[at] += contact.force[2]
-            if contact.state is ContactMode.SLIDING:
-                moving[at] = max(moving[at], speed)
-        self._surface_slip += self._period * moving
-        every = {
-            "contact_wrench": np.concatenate(wrenches),
-            "grasp_slip": self._grasp_slip.copy(),
-            "contact_force": force,
-            "surface_slip": self._surface_slip.copy(),
-            "holding_force": np.array(
-                [
-                    sign * by_name[name][component]
-                    for name, of_one in self._holding.items()
-                    for component, sign in of_one
-                ]
-            ),
-            "grasp_tilt": np.array(
-                [
-                    0.0 if contacts[i].state is ContactMode.OPEN else contacts[i].tilt
-                    for i in self._soft_fingers
-                ]
-            ),
-        }
-        return tuple(every[name] for name in self.columns)
+        for i, contact in enumerate(contacts[:k]):
+            if contact.state in (ContactMode.SLIDING, ContactMode.OPEN):
+                self._grasp_slip[i] += period * math.hypot(*contact.slip.tolist())
+            wrenches += contact.moment, contact.force
+        found = [np.concatenate(wrenches), np.array(self._grasp_slip)]
+        by_name: dict[str, list[float]] = {}
+        if self._surfaces:
+            force, moving = [0.0] * len(self._surfaces), [0.0] * len(self._surfaces)
+            for contact in contacts[k:]:
+                at = self._surfaces[contact.name]
+                if contact.name in self._holding:
+                    force[at] = math.hypot(*contact.force.tolist())
+                    by_name[contact.name] = [*contact.moment.tolist(), *contact.force.tolist()]
+                    continue
+                force[at] += float(contact.force[2])
+                if contact.state is ContactMode.SLIDING:
+                    moving[at] = max(moving[at], math.hypot(*contact.slip.tolist()))
+            for at, speed in enumerate(moving):
+                self._surface_slip[at] += period * speed
+            found += np.array(force), np.array(self._surface_slip)
+        if self._holding:
+            rows = [
+                -sign * by_name[name][component]
+                for name, of_one in self._holding.items()
+                for component, sign in of_one
+            ]
+            found.append(np.array(rows))
+        if self._soft_fingers:
+            seen = [contacts[i] for i in self._soft_fingers]
+            tilts = [0.0 if one.state is ContactMode.OPEN else one.tilt for one in seen]
+            found.append(np.array(tilts))
+        return tuple(found)
 
 
 def unbounded_drives(system: GraspSystem) -> list[str]:

@@ -55,6 +55,7 @@ _REQUIRED = (
 OF_COMPUTER = (
     "control_step_median_us",
     "control_step_p99_us",
+    "plant_step_median_us",
     "wall_time_s",
     "real_time_factor",
     "start_to_first_torque_s",
@@ -181,6 +182,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "motion_scale_min": smallest(recording["control_scales"][:, 1]),
         "control_step_median_us": _quantile(recording["step_time"], 0.5),
         "control_step_p99_us": _quantile(recording["step_time"], 0.99),
+        "plant_step_median_us": recording.metadata.get("plant_step_median_us"),
         "wall_time_s": wall,
         "real_time_factor": count * period / wall if wall else None,
         "command_delay_s": recording.get("plant_delay_periods") * period,
@@ -371,9 +373,11 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         tilted = f"; tilted by {f('grasp_tilt_max_deg')} degrees at most"
         tilted = tilted if f.has("grasp_tilt_max_deg") else ""
         yield f"  grasps         closed to {f('closure_error_max')} m and rad{tilted}"
+    plant = f", the plant {f('plant_step_median_us')} us" if f.has("plant_step_median_us") else ""
     yield (
-        f"  control step   {f('control_step_median_us')} us, 99 % within "
-        f"{f('control_step_p99_us')} us; {f('real_time_factor')} times as fast as real time"
+        f"  speed          {f('real_time_factor')} times real time; in each {f('period_s', 1e3)} ms "
+        f"control takes {f('control_step_median_us')} us, 99 % within "
+        f"{f('control_step_p99_us')} us{plant}"
     )
     if report.get("delay_margin_s") is not None:  # without a servo there is none
         yield (

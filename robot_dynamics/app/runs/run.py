@@ -206,6 +206,7 @@ def simulate(
     else:
         last = loop.begin_law(measurement.q, measurement.qd)
     sent = np.zeros(len(measurement.q))
+    plant_steps: list[float] = []
     update = loop.update if safety else loop.update_unchecked
     clock = time.perf_counter
     first_torque = clock() - started
@@ -230,7 +231,9 @@ def simulate(
                     return seen.finish(last=True).merged(done.finish(start_tick, last=True))
 
                 wrenches = watch(tick * control.period, latest)
+            stepped = clock()
             measurement = simulated.step(sent, wrenches)
+            plant_steps.append(clock() - stepped)
             if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
                 progress(progress_of(tick, ticks, control.period, step, running))
     except KeyboardInterrupt as error:
@@ -245,9 +248,11 @@ def simulate(
         if not done.recorder.count:
             raise interrupt
         more["interrupted_s"] = done.recorder.count * control.period
-    recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
-        done.finish(start_tick, **more)
-    )
+    recording = seen.finish(
+        wall_time_s=wall,
+        plant_step_median_us=1e6 * float(np.median(plant_steps)) if plant_steps else None,
+        plant_state_hash=simulated.state_hash(),
+    ).merged(done.finish(start_tick, **more))
     recording.metadata["law_warnings"].extend(
         f"at {time * control.period:g} s: {sentence}"
         for time, sentence in (*loop.safety.warnings, *loop.warnings)

@@ -71,6 +71,7 @@ class ContactEngine(SceneEngine):
         self.stepping.friction_velocity[0] = drives.friction_velocity
         self.robot = Robot(scene.model)
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
+        self._now = ObservedContacts(self.stepping.terms)
 
     def begin(self) -> None:
         """Return to the start, at rest."""
@@ -132,7 +133,7 @@ class ContactEngine(SceneEngine):
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
         system, steps = self.scene.system, self.stepping
-        self._now = ObservedContacts(self.stepping.terms, steps.q, steps.v, steps.pads)
+        self._now.look(steps.q, steps.v, steps.pads)
         self._wrenches = self._now.wrenches(self._forces)
         return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
 
@@ -187,8 +188,7 @@ class ContactEngine(SceneEngine):
         wrenches = (self.scene.grasp_map.distribution @ C[self.scene.system.object_v]).reshape(
             -1, 6
         )
-        seen = ObservedContacts(self.stepping.terms, self._start, self.stepping.v)
-        return seen.forces(wrenches)
+        return self._now.look(self._start, self.stepping.v).forces(wrenches)
 
 
 def _substeps(settings: PlantSettings, period: float) -> int:

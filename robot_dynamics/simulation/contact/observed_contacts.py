@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from robot_dynamics.arrays import Array
@@ -13,30 +15,77 @@ from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 
 
+class _ArmContact(NamedTuple):
+    """Constants of an arm's contact.
+
+    Attributes:
+        name: Name of the arm.
+        opens: Index of the contact among those that open; None if it holds.
+        rows: Its rows among all.
+        S: Directions of a contact that holds (6, d).
+        spin: Moment about the normal over the force along the row of the spin [m].
+        axes: Axes of its frame in the object (3, 3).
+        at: Origin of its frame in the object (3,).
+        finger: Origin of its frame in the tool (3,).
+        normal: z axis of its frame in the tool (3,).
+    """
+
+    name: str
+    opens: int | None
+    rows: slice
+    S: Array
+    spin: float
+    axes: Array
+    at: Array
+    finger: Array
+    normal: Array
+
+
 class ObservedContacts:
     """The contacts of a scene at one state: wrenches at the wrists, gaps and reports.
 
     Args:
         layout: Terms of the scene.
-        q: Positions (nq,).
-        v: Velocities (nv,).
-        pads: Moments of the pads on the object (p, 2) [N m]; zero by default.
+
+    Attributes:
+        object_twist: Angular and linear velocity of the object's origin in world axes (6,).
     """
 
-    def __init__(self, layout: SceneTerms, q: Array, v: Array, pads: Array | None = None) -> None:
-        self._layout, self._terms = layout, layout.at(q, v)
-        #: Moments about x and y by each arm that pushes with a pad, by its place among those.
-        self._pads: dict[int, Array] = {}
-        if pads is not None:
-            self._pads = {
-                c: own.copy() for (c, _), own in zip(layout.scene.pads, pads, strict=True)
-            }
-        scene = layout.scene
-        pose = self._terms.q[scene.system.object_q]
+    def __init__(self, layout: SceneTerms) -> None:
+        self._layout, scene = layout, layout.scene
+        self._terms, model = layout.output(), scene.model
+        self._q, self._v = np.zeros(model.nq), np.zeros(model.nv)
+        self._find_terms = layout.bind_at(self._q, self._v, self._terms)
+        self._arms = _arm_contacts(layout)
+        self._padded = {c: p for p, (c, _) in enumerate(scene.pads)}
+        rotational = [
+            [row.rotational for loop in model.loops for row in loop.type.rows],
+            [False] * len(model.couplings),
+            *(
+                (np.abs(scene.contacts[i].contact.directions[:3]).max(axis=0) > 0.5).tolist()
+                for i in scene.holding
+            ),
+        ]
+        self._turned = np.array([flag for flags in rotational for flag in flags], dtype=bool)
+        self._no_pads = np.zeros((len(scene.pads), 2))
+
+    def look(self, q: Array, v: Array, pads: Array | None = None) -> ObservedContacts:
+        """Observe a state, which replaces the one before.
+
+        Args:
+            q: Positions (nq,).
+            v: Velocities (nv,).
+            pads: Moments of the pads on the object (p, 2) [N m]; zero by default.
+        """
+        self._q[:], self._v[:] = q, v
+        self._find_terms()
+        #: Moments about x and y by each arm that pushes with a pad.
+        self._pads = (self._no_pads if pads is None else pads).tolist()
+        system = self._layout.scene.system
+        pose, own = self._terms.q[system.object_q], v[system.object_v]
         self._R, self._x = rotation_of_quaternion(pose[3:].tolist()), pose[:3]
-        own = v[scene.system.object_v]
-        #: Angular and linear velocity of the object's origin in world axes (6,).
         self.object_twist = np.concatenate([self._R @ own[:3], self._R @ own[3:]])
+        return self
 
     def wrenches(self, forces: Array) -> Array:
         """Return the wrenches of the arms on the object in the frames of their tools (k, 6).
@@ -44,12 +93,13 @@ class ObservedContacts:
         Args:
             forces: Along all rows (b + w c,).
         """
-        scene = self._layout.scene
-        result = np.empty((len(scene.contacts), 6))
-        for i, at_contact in enumerate(self._along_axes(forces)):
-            turn, point = self._terms.turns[i], scene.finger_frames[i][:3, 3]
+        result = np.empty((len(self._arms), 6))
+        for i, (arm, at_contact) in enumerate(
+            zip(self._arms, self._along_axes(forces), strict=True)
+        ):
+            turn = self._terms.turns[i]
             moment, force = turn @ at_contact[:3], turn @ at_contact[3:]
-            result[i, :3], result[i, 3:] = moment + np.cross(point, force), force
+            result[i, :3], result[i, 3:] = moment + _cross(arm.finger, force), force
         return result
 
     def forces(self, wrenches: Array) -> Array:
@@ -57,37 +107,24 @@ class ObservedContacts:
 
         Components that a contact cannot exert are left out; the inverse of `wrenches`.
         """
-        scene, layout = self._layout.scene, self._layout
+        layout = self._layout
         forces = np.zeros(layout.holding + layout.width * layout.opening)
-        at = scene.model.constraint_count
-        for i, contact in enumerate(scene.contacts):
-            turn, point = self._terms.turns[i], scene.finger_frames[i][:3, 3]
+        for i, arm in enumerate(self._arms):
+            turn = self._terms.turns[i]
             force = turn.T @ wrenches[i, 3:]
-            moment = turn.T @ (wrenches[i, :3] - np.cross(point, wrenches[i, 3:]))
-            if i in scene.holding:
-                S = contact.contact.directions
-                forces[at : at + S.shape[1]] = np.linalg.lstsq(
-                    S, np.concatenate([moment, force]), rcond=None
+            moment = turn.T @ (wrenches[i, :3] - _cross(arm.finger, wrenches[i, 3:]))
+            if arm.opens is None:
+                forces[arm.rows] = np.linalg.lstsq(
+                    arm.S, np.concatenate([moment, force]), rcond=None
                 )[0]
-                at += S.shape[1]
             elif force[2] > 0.0:
-                rows = self._slice(scene.pushing.index(i))
-                forces[rows][:3] = force[2], force[0], force[1]
+                forces[arm.rows][:3] = force[2], force[0], force[1]
         return forces
 
     def openings(self) -> tuple[float, float]:
         """Return the largest opening of bilateral contacts [m], [rad]."""
-        scene, error = self._layout.scene, self._terms.error
-        rotational = [
-            [row.rotational for loop in scene.model.loops for row in loop.type.rows],
-            [False] * len(scene.model.couplings),
-            *(
-                (np.abs(scene.contacts[i].contact.directions[:3]).max(axis=0) > 0.5).tolist()
-                for i in scene.holding
-            ),
-        ]
-        turned = np.array([flag for flags in rotational for flag in flags], dtype=bool)
-        sizes = np.abs(error)
+        sizes = np.abs(self._terms.error)
+        turned = self._turned
         return float(sizes[~turned].max(initial=0.0)), float(sizes[turned].max(initial=0.0))
 
     def reports(self, forces: Array, motion: TimeStepping) -> tuple[ContactReport, ...]:
@@ -100,27 +137,22 @@ class ObservedContacts:
             motion: Contact modes, and the resistance of hinges and lines.
         """
         scene, layout, terms = self._layout.scene, self._layout, self._terms
-        wrenches = self._along_axes(forces)
         found: list[ContactReport] = []
-        for i, contact in enumerate(scene.contacts):
-            pose = contact.contact.pose
-            axes = (self._R @ pose[:3, :3]).T
-            moment, force = wrenches[i][:3], wrenches[i][3:]
-            name = scene.system.arms[i].name
-            if i in scene.holding:
-                report = held(name, self._place(pose), axes, force, moment)
-            else:
-                c = scene.pushing.index(i)
-                place = -terms.places[c]  # of the finger, in the contact's frame
-                point = self._x + self._R @ (pose[:3, :3] @ place + pose[:3, 3])
-                z = terms.turns[i].T @ scene.finger_frames[i][:3, 2]
-                report = motion.report(c, terms, point, axes, force, moment)
-                report = report._replace(tilt=tilt_of(z))
-            found.append(report)
+        for i, (arm, wrench) in enumerate(
+            zip(self._arms, self._along_axes(forces), strict=True)
+        ):
+            axes, moment, force = (self._R @ arm.axes).T, wrench[:3], wrench[3:]
+            if arm.opens is None:
+                found.append(held(arm.name, self._place(arm.at), axes, force, moment))
+                continue
+            place = -terms.places[arm.opens]  # of the finger, in the contact's frame
+            point = self._place(arm.axes @ place + arm.at)
+            report = motion.report(arm.opens, terms, point, axes, force, moment)
+            found.append(report._replace(tilt=tilt_of(terms.turns[i].T @ arm.normal)))
         for c in range(len(scene.pushing), layout.opening):
-            rows = forces[self._slice(c)]
-            force = np.array([rows[1], rows[2], rows[0]])
-            place, axes = terms.places[c], terms.axes[c]
+            normal, *tangential = forces[_rows_of(layout, c)][:3].tolist()
+            force = np.array([*tangential, normal])
+            place, axes = terms.places[c].copy(), terms.axes[c].copy()
             found.append(motion.report(c, terms, place, axes, force, np.zeros(3)))
         resisted = iter(motion.resisted)
         for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
@@ -128,32 +160,52 @@ class ObservedContacts:
             if one.resists:
                 wrench[one.free] = next(resisted)
             axes = one.frame[:3, :3].T
-            found.append(held(one.name, self._place(one.part), axes, wrench[3:], wrench[:3]))
+            found.append(held(one.name, self._place(one.part[:3, 3]), axes, wrench[3:], wrench[:3]))
         return tuple(found)
 
-    def _place(self, pose: Array) -> Array:
-        """Return the position (3,) in the world of the origin of a frame (4, 4) in the object."""
-        return np.asarray(self._x + self._R @ pose[:3, 3])
+    def _place(self, at: Array) -> Array:
+        """Return the position (3,) in the world of a point of the object."""
+        return np.asarray(self._x + self._R @ at)
 
     def _along_axes(self, forces: Array) -> list[Array]:
         """Return for each arm [moment; force] (6,) on the object, in the contact's axes."""
-        scene = self._layout.scene
-        at = scene.model.constraint_count
         found = []
-        for i, contact in enumerate(scene.contacts):
-            if i in scene.holding:
-                S = contact.contact.directions
-                found.append(S @ forces[at : at + S.shape[1]])
-                at += S.shape[1]
-            else:
-                c = scene.pushing.index(i)
-                rows, cone = forces[self._slice(c)], contact.friction
-                scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
-                spin = rows[3] * scale if scale else 0.0
-                m_x, m_y = self._pads.get(c, (0.0, 0.0))
-                found.append(np.array([m_x, m_y, spin, rows[1], rows[2], rows[0]]))
+        for arm in self._arms:
+            if arm.opens is None:
+                found.append(arm.S @ forces[arm.rows])
+                continue
+            normal, x, y, *spin = forces[arm.rows].tolist()
+            moment = spin[0] * arm.spin if arm.spin else 0.0
+            pad = self._padded.get(arm.opens)
+            about = (0.0, 0.0) if pad is None else self._pads[pad]
+            found.append(np.array([*about, moment, x, y, normal]))
         return found
 
-    def _slice(self, c: int) -> slice:
-        start = self._layout.holding + c * self._layout.width
-        return slice(start, start + self._layout.width)
+
+def _rows_of(layout: SceneTerms, c: int) -> slice:
+    """Return the rows of a contact that opens."""
+    start = layout.holding + c * layout.width
+    return slice(start, start + layout.width)
+
+
+def _arm_contacts(layout: SceneTerms) -> list[_ArmContact]:
+    scene = layout.scene
+    found, at = [], scene.model.constraint_count
+    for i, (arm, contact) in enumerate(zip(scene.system.arms, scene.contacts, strict=True)):
+        pose, finger, S = contact.contact.pose, scene.finger_frames[i], contact.contact.directions
+        opens, rows, spin = None, slice(at, at + S.shape[1]), 0.0
+        if i in scene.holding:
+            at = rows.stop
+        else:
+            opens, cone = scene.pushing.index(i), contact.friction
+            rows = _rows_of(layout, opens)
+            spin = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
+        places = pose[:3, :3], pose[:3, 3], finger[:3, 3], finger[:3, 2]
+        found.append(_ArmContact(arm.name, opens, rows, S, spin, *places))
+    return found
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Return a x b (3,), many times as fast as `np.cross`."""
+    (x, y, z), (u, v, w) = a.tolist(), b.tolist()
+    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])

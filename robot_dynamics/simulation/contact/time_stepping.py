@@ -494,7 +494,7 @@ class TimeStepping:
     ) -> ContactReport:
         """Return the report of a contact that can open, at the terms of a state."""
         name, _, cone = self.scene.touches[c]
-        rates = terms.before[self._normals[c] :][: self._rows.width]
+        rates = terms.before[self._normals[c] :][: self._rows.width].copy()
         scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
         state = ContactMode.OPEN
         if self.pressed[c]:

@@ -31,6 +31,7 @@ FIGURES = {
     "closure_error_max",
     "control_step_median_us",
     "control_step_p99_us",
+    "plant_step_median_us",
     "real_time_factor",
     "torque_fraction_of_limit_max",
     "state_hash",
@@ -308,6 +309,20 @@ def test_digits_of_figures(run, value, text):
     """Three of them, without a power of ten where that is shorter."""
     lines = "\n".join(summary(run.report | {"control_step_p99_us": value}))
     assert f"99 % within {text} us" in lines
+
+
+def test_speed_is_one_line(run):
+    """Times real time, and the time of control and plant in a period; of nodes only control's."""
+    figures = {"real_time_factor": 6.0, "control_step_median_us": 90.0}
+    figures |= {"control_step_p99_us": 120.0, "plant_step_median_us": 210.0}
+    (line,) = (one for one in summary(run.report | figures) if one.startswith("  speed "))
+    assert all(part in line for part in ("6 times", "2 ms", "90 us", "120 us", "plant 210 us"))
+    (line,) = (
+        one
+        for one in summary(run.report | figures | {"plant_step_median_us": None})
+        if one.startswith("  speed ")
+    )
+    assert "plant" not in line
 
 
 def test_how_long_a_run_has_to_be(recording):

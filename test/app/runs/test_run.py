@@ -97,6 +97,7 @@ def test_length(scenario):
     assert run.report["duration_s"] == pytest.approx(SHORT)
     assert run.report["real_time_factor"] == pytest.approx(SHORT / run.report["wall_time_s"])
     assert run.report["start_to_first_torque_s"] > 0.0
+    assert 0.0 < run.report["plant_step_median_us"] < 1e6 * run.report["wall_time_s"]
 
 
 @pytest.mark.parametrize("duration", [0.0, -1.0, np.nan, np.inf, 1e9])

@@ -49,7 +49,7 @@ def held(kind, gravity=GRAVITY, link=BODY, part=PART):
 
 def exerted(motion, q):
     """Return the wrench on the body, moment first, in world axes about its part."""
-    (report,) = ObservedContacts(motion.terms, q, motion.v).reports(motion.state.force, motion)
+    (report,) = ObservedContacts(motion.terms).look(q, motion.v).reports(motion.state.force, motion)
     assert report.state is ContactMode.HELD
     return np.concatenate([report.axes.T @ report.moment, report.axes.T @ report.force])
 
@@ -176,7 +176,7 @@ def test_energy_and_momentum(kind):
     assert abs(motion.books.holding) < 1e-9
     motion.correct()
     # Corrected, it is closed to rounding.
-    seen = ObservedContacts(motion.terms, motion.q, motion.v)
+    seen = ObservedContacts(motion.terms).look(motion.q, motion.v)
     assert max(seen.openings()) < 1e-12
 
 
@@ -241,7 +241,7 @@ def test_a_door_strikes_its_stop(place, restitution):
     rest, impulse = np.zeros(6), np.zeros(6)
     while not motion.impacts.any():
         motion.advance(STEP, rest)
-    of_stop, of_hinge = ObservedContacts(motion.terms, motion.q, motion.v).reports(
+    of_stop, of_hinge = ObservedContacts(motion.terms).look(motion.q, motion.v).reports(
         motion.state.impulse, motion
     )
     impulse = of_hinge.axes.T @ of_hinge.force
@@ -284,7 +284,7 @@ def test_two_arms_measure_what_the_closed_loop_engine_says(kind):
     motion.start(cell.start, v)
     motion.advance(1e-9, tau)
     multipliers = truth.multipliers[-environment_joint.rows :]
-    seen = ObservedContacts(motion.terms, motion.q, motion.v)
+    seen = ObservedContacts(motion.terms).look(motion.q, motion.v)
     reports = seen.reports(motion.state.force, motion)
     assert [one.name for one in reports] == ["arm0", "arm1", "far", "door"]
     found = np.concatenate([reports[-1].moment, reports[-1].force])

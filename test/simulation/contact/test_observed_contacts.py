@@ -42,7 +42,7 @@ def test_wrenches_make_the_joint_forces(mixed):
     scene, motion = mixed
     rng = np.random.default_rng(0)
     forces = rng.normal(size=len(motion.state.force))
-    seen = ObservedContacts(motion.terms, CELL.start, np.zeros(len(motion.v)))
+    seen = ObservedContacts(motion.terms).look(CELL.start, np.zeros(len(motion.v)))
     wrenches = seen.wrenches(forces)
     poses = world_poses(scene.model, CELL.start)
     frame = poses[BOX.name]
@@ -63,12 +63,12 @@ def test_openings_tell_distances_from_angles(mixed):
     scene, motion = mixed
     q = CELL.start.copy()
     q[scene.system.object_q.start] += 1e-3
-    position, rotation = ObservedContacts(motion.terms, q, np.zeros(len(motion.v))).openings()
+    position, rotation = ObservedContacts(motion.terms).look(q, np.zeros(len(motion.v))).openings()
     assert_allclose((position, rotation), (1e-3, 0.0), atol=1e-12)
     v = np.zeros(len(motion.v))
     v[scene.system.object_v.start] = 2e-3
     turned = motion.terms.move(CELL.start, v)
-    position, rotation = ObservedContacts(motion.terms, turned, v).openings()
+    position, rotation = ObservedContacts(motion.terms).look(turned, v).openings()
     assert_allclose(rotation, 2e-3, rtol=1e-6)
 
 
@@ -82,7 +82,7 @@ def test_reports_of_a_block_that_slides():
     motion = TimeStepping(scene)
     motion.start(np.array([0, 0, 0.05, 0, 0, 0, 1.0]), np.array([0, 0, 0, 0.5, 0, 0]))
     run(motion, 0.01)
-    now = ObservedContacts(motion.terms, motion.q, motion.v)
+    now = ObservedContacts(motion.terms).look(motion.q, motion.v)
     reports = now.reports(motion.state.force, motion)
     assert [r.name for r in reports] == ["floor"] * 4
     assert {r.state for r in reports} == {ContactMode.SLIDING}
@@ -102,7 +102,7 @@ def test_reports_of_fingers():
     force = np.zeros(8)
     force[scene.system.v_index] = 40.0
     run(motion, 0.01, force=force)
-    now = ObservedContacts(motion.terms, motion.q, motion.v)
+    now = ObservedContacts(motion.terms).look(motion.q, motion.v)
     for report, grasp in zip(
         now.reports(motion.state.force, motion), scene.system.grasps, strict=True
     ):
