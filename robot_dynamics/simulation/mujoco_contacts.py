@@ -70,8 +70,11 @@ class MujocoContacts:
 
     def stepped(self) -> None:
         """Count who has come anew after a step of the engine."""
-        geoms = self._data.contact.geom[self._data.contact.dist < 0.0].ravel().tolist()
-        pressed = {self._surface_of[geom] for geom in geoms if geom in self._surface_of}
+        pressed: set[str] = set()
+        if self._data.ncon:
+            contact = self._data.contact
+            geoms = contact.geom[contact.dist < 0.0].ravel().tolist()
+            pressed = {self._surface_of[geom] for geom in geoms if geom in self._surface_of}
         for name in pressed - self._pressed:
             self._impacts[name] += 1
         self._pressed = pressed

@@ -77,6 +77,9 @@ class MujocoEngine(SceneEngine):
         xml = mujoco_xml(scene, self._start, step, _STEPS_PER_TIME_CONSTANT * step)
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
         self._data: Any = self._mujoco.MjData(self._model)
+        # Views of MuJoCo's memory, which stays where it is.
+        self._qpos, self._qvel = self._data.qpos, self._data.qvel
+        self._applied, self._sensors = self._data.qfrc_applied, self._data.sensordata
         self._driven_at = addresses(self._model, system.joint_names)
         names = (*system.joint_names, *system.passive_joint_names)
         _, self._friction_at = addresses(self._model, names)
@@ -164,13 +167,15 @@ class MujocoEngine(SceneEngine):
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
         """Advance by one control period; see `Engine.run`."""
         data, drives, rigid = self._data, self.drives, self.scene.rigid
+        qvel, applied, at = self._qvel, self._applied, self._friction_at
+        least = drives.friction_velocity**2
         if wrenches:
-            torque = torque + self._push(wrenches)[self._friction_at]
+            torque = torque + self._push(wrenches)[at]
         for _ in range(self.substeps):
-            rate = data.qvel[self._friction_at]
-            smooth = rate / np.sqrt(rate**2 + drives.friction_velocity**2)
+            rate = qvel[at]
+            smooth = rate / np.sqrt(rate**2 + least)
             friction = drives.damping * rate + drives.friction * smooth
-            data.qfrc_applied[self._friction_at] = torque - friction
+            applied[at] = torque - friction
             if not rigid:
                 self._pads.apply(self._felt)
             self._mujoco.mj_step(self._model, data)
@@ -238,12 +243,12 @@ class MujocoEngine(SceneEngine):
 
     def state(self) -> tuple[Array, Array]:
         """Return all positions and velocities, as MuJoCo orders them."""
-        return self._data.qpos, self._data.qvel
+        return self._qpos, self._qvel
 
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
-        data, (q_at, v_at) = self._data, self._driven_at
-        return data.qpos[q_at].copy(), data.qvel[v_at].copy(), self._wrenches.copy()
+        q_at, v_at = self._driven_at
+        return self._qpos[q_at], self._qvel[v_at], self._wrenches.copy()
 
     def _free_body(self, index: int) -> tuple[slice, slice]:
         """Return the indices of a free body in qpos and qvel."""
@@ -264,9 +269,9 @@ class MujocoEngine(SceneEngine):
 
     def _motion_of(self, q: slice, v: slice) -> tuple[Array, Array]:
         """Return pose (7,) and twist (6,) in the world of a body at indices of qpos and qvel."""
-        x, y, z, qw, qx, qy, qz = self._data.qpos[q].tolist()
+        x, y, z, qw, qx, qy, qz = self._qpos[q].tolist()
         rotation = rotation_of_quaternion((qx, qy, qz, qw))
-        velocity = self._data.qvel[v]  # linear in the world, angular in the body
+        velocity = self._qvel[v]  # linear in the world, angular in the body
         twist = np.concatenate([rotation @ velocity[3:], velocity[:3]])
         return np.array([x, y, z, qx, qy, qz, qw]), twist
 
@@ -275,7 +280,7 @@ class MujocoEngine(SceneEngine):
         if not self._bodies:
             return np.zeros((len(self.system.arms), 6))
         # From the child, which is the tool's frame, to its parent: the arm on the object.
-        return np.asarray(self._data.sensordata[self._sensor_at])
+        return np.asarray(self._sensors[self._sensor_at])
 
     def _resting_wrenches(self) -> Array:
         """Return the wrenches (k, 6) of arms on brakes: the load shared, or each arm's part."""

@@ -117,22 +117,21 @@ class InternalChoice:
         """
         if step.fits:
             return None
-        planned, correction_limit = row[self._own], CorrectionLimit(row[self._own], self._most)
+        planned, wrench = row[self._own], step.outputs.desired_wrench
         least, most = step.torque_range
         bounds = InternalForceBounds(step.internal_force_torques, -effort - least, effort - most)
-        found = self._squeeze.in_loop(
-            step.outputs.desired_wrench, planned + self.added, bounds, correction_limit
-        )
+        correction_limit = CorrectionLimit(planned, self._most)
+        found = self._squeeze.in_loop(wrench, planned + self.added, bounds, correction_limit)
         if found is None:
             return None
         change = found - planned - self.added
-        part = self._squeeze.part_within(np.zeros_like(change), change, self._change)
+        part = min(1.0, self._change / max(self._squeeze.size(change), _NONE))
         added = self.added + part * change
         # Cones are convex: if contacts hold with two internal forces, they hold between them.
         self.added = (
             added
             if part == 1.0
-            else self._within_cones(step.outputs.desired_wrench, planned, added)
+            else self._within_cones(wrench, planned, added)
         )
         return self._with_added(row)
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compile.routine import Matrix, Vector, routine
 from robot_dynamics.dynamics.quadratic_program import nearest_within
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.closure import contact_planes, deepest
@@ -76,9 +78,9 @@ class InternalForceBounds(NamedTuple):
         upper: (n,); infinity for drives without a limit.
     """
 
-    grip: Array
-    lower: Array
-    upper: Array
+    grip: Matrix
+    lower: Vector
+    upper: Vector
 
 
 class CorrectionLimit(NamedTuple):
@@ -161,8 +163,8 @@ class Squeeze:
         self._bounds, self._owners = planes.lower, planes.contact
         self.slips = bool(len(self._owners))
         self._none = np.full(len(planes.lower), np.inf)
-        # A correction limit bounds the components as well.
-        self._with_components = np.vstack([self._rows, self._components])
+        # By the number of drives, and whether the size of corrections is limited.
+        self._programs: dict[tuple[int, bool], _BoundedProgram] = {}
 
     def at(
         self,
@@ -246,22 +248,28 @@ class Squeeze:
         torque_bounds: InternalForceBounds | None,
         correction_limit: CorrectionLimit | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return rows, lower and upper bounds of the quadratic program."""
-        rows, lowers, uppers = self._rows, [lower], [self._none]
+        """Return rows, lower and upper bounds of the quadratic program; the next call changes them.
+
+        Rows are those of the cones, of limited components, and of the drives.
+        """
+        drives = 0 if torque_bounds is None else len(torque_bounds.grip)
+        which = drives, correction_limit is not None
+        within = self._programs.get(which)
+        if within is None:
+            fixed = self._rows
+            if correction_limit is not None:
+                fixed = np.vstack([fixed, self._components])
+            within = self._programs[which] = _BoundedProgram(fixed, self._to_internal, drives)
+        cones = len(lower)
+        within.lower[:cones] = lower
         if correction_limit is not None:
             around = self._scaled @ correction_limit.around
-            rows = self._with_components
-            lowers.append(around - correction_limit.most)
-            uppers.append(around + correction_limit.most)
+            own = slice(cones, cones + len(around))
+            within.lower[own] = around - correction_limit.most
+            within.upper[own] = around + correction_limit.most
         if torque_bounds is not None:
-            # Rows are scaled to size one by themselves: a drive can be without limits.
-            grip = torque_bounds.grip @ self._to_internal
-            sizes = np.sqrt(np.einsum("ij,ij->i", grip, grip))
-            sizes[sizes == 0.0] = 1.0
-            rows = np.concatenate([rows, grip / sizes[:, None]])
-            lowers.append(torque_bounds.lower / sizes)
-            uppers.append(torque_bounds.upper / sizes)
-        return rows, np.concatenate(lowers), np.concatenate(uppers)
+            within.bound_drives(torque_bounds)
+        return within.rows, within.lower, within.upper
 
     def over(
         self,
@@ -353,6 +361,58 @@ class Squeeze:
             f"{margin} N{where}, with the wrench {load.tolist()} [moment; force] on the object; "
             f"expected {least} N.",
         )
+
+
+class _BoundedProgram:
+    """Rows and bounds of a quadratic program with torque bounds, in arrays that stay.
+
+    Args:
+        fixed: First rows (r, m).
+        to_internal: From the unknowns to internal forces (m, m).
+        drives: Number of drives, n.
+
+    Attributes:
+        rows: First rows, and those of the drives (r + n, m).
+        lower: Their lower bounds; of first rows minus infinity until they are set.
+        upper: Their upper bounds; of first rows infinity until they are set.
+    """
+
+    def __init__(self, fixed: Array, to_internal: Array, drives: int) -> None:
+        m, first = len(to_internal), len(fixed)
+        self.rows = np.vstack([fixed, np.zeros((drives, m))])
+        self.lower, self.upper = np.full(first + drives, -np.inf), np.full(first + drives, np.inf)
+        self._given = InternalForceBounds(np.zeros((drives, m)), np.zeros(drives), np.zeros(drives))
+        self._write = write_drive_rows.bind(
+            self._given, np.ascontiguousarray(to_internal), first, self.rows, self.lower, self.upper
+        )
+
+    def bound_drives(self, bounds: InternalForceBounds) -> None:
+        """Write rows and bounds of the drives."""
+        for own, given in zip(self._given, bounds, strict=True):
+            own[:] = given
+        self._write()
+
+
+@routine
+def write_drive_rows(
+    bounds: InternalForceBounds, to_internal: Matrix, first: int, rows: Matrix, lower: Vector,
+    upper: Vector,
+) -> None:  # fmt: skip
+    """Write rows of drives, scaled to size one by themselves: a drive can be without limits."""
+    m = len(to_internal)
+    for i in range(len(bounds.lower)):
+        size = 0.0
+        for j in range(m):
+            x = 0.0
+            for k in range(m):
+                x += bounds.grip[i, k] * to_internal[k, j]
+            rows[first + i, j] = x
+            size += x * x
+        size = sqrt(size) if size > 0.0 else 1.0
+        for j in range(m):
+            rows[first + i, j] = rows[first + i, j] / size
+        lower[first + i] = bounds.lower[i] / size
+        upper[first + i] = bounds.upper[i] / size
 
 
 def contact_margins(contacts: Sequence[Contact], forces: ArrayLike) -> Array:

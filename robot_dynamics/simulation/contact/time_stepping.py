@@ -129,7 +129,7 @@ class TimeStepping:
         if self._padded.size or self.terms.resisting:
             self._held = self.terms.groups.of_velocity[self.terms.scene.system.object_v][0]
         # Compile all functions of such a step.
-        self._plain = not self._padded.size and not self.terms.resisting
+        self._plain = not self.terms.resisting
         self._correction = PositionCorrection(
             self.terms, self._terms, state, self.laws, self._rows, self._trial, self._energy
         )
@@ -286,10 +286,13 @@ class TimeStepping:
         while taken < count:
             # A step that was divided is likely to be followed by another one.
             if self._plain and self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
-                # Find contact points of shapes before each step.
-                most = 1 if self.scene.shapes else min(count - taken, _AT_ONCE)
+                # Find contact points of shapes, and forces on pads, before each step.
+                one = self.scene.shapes or self._padded.size
+                most = 1 if one else min(count - taken, _AT_ONCE)
                 trial.most[0] = most
+                self._press_pads()
                 if ordinary := self._ordinary_steps():
+                    self._take_pads(h)
                     self._trusted, self._stepped = 2.0 * h, True
                     taken += ordinary
                 if ordinary == most:
@@ -409,8 +412,7 @@ class TimeStepping:
     def _attempt(self, h: float) -> float:
         """Try a step of length h, or a shorter one; return its length."""
         state, trial = self.state, self._trial
-        if trial.pressing.size:
-            trial.pressing[:] = state.force[self._padded]
+        self._press_pads()
         if trial.resisting.size:
             trial.resisting[:] = self._rub(state.rates + h * state.gaining)
         for passes in range(self._passes, -1, -1):
@@ -426,6 +428,19 @@ class TimeStepping:
             trial.resisting[:] = rub
         return length
 
+    def _press_pads(self) -> None:
+        """Take the normal forces of pads from the last step."""
+        if self._padded.size:
+            self._trial.pressing[:] = self.state.force[self._padded]
+
+    def _take_pads(self, h: float) -> None:
+        """Take moments and work of pads from the step of length h that was tried."""
+        if self._padded.size:
+            terms, state = self._terms, self.state
+            state.pads[:] = terms.pads
+            mean = 0.5 * (terms.start + self._trial.end)
+            state.totals[self._held, 2] += h * float(terms.pad_force @ mean)
+
     def _rub(self, rates: Array) -> Array:
         """Return the resistance of hinges and lines over their rates (r,)."""
         pairs = zip(self.terms.resisting, rates.tolist(), strict=True)
@@ -434,12 +449,9 @@ class TimeStepping:
     def _accept(self, h: float, *, smooth: bool) -> None:
         """Accept the step that was tried."""
         terms, state, trial = self._terms, self.state, self._trial
-        mean = 0.5 * (terms.start + trial.end)
-        if self._padded.size:
-            state.pads[:] = terms.pads
-            state.totals[self._held, 2] += h * float(terms.pad_force @ mean)
+        self._take_pads(h)
         if state.rates.size:
-            along = terms.along
+            along, mean = terms.along, 0.5 * (terms.start + trial.end)
             state.rates[:] = along @ trial.end
             state.gaining[:] = along @ (trial.end - terms.start) / h
             state.resisted[:] = -trial.resisting * state.rates
