@@ -8,7 +8,6 @@ share its reciprocal, and signs that no sum has absorbed return to their nodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from robot_dynamics.compile.graph import (
@@ -175,14 +174,13 @@ def drop_unused(
     for index, node in enumerate(nodes):
         if needed[index]:
             number[index] = len(kept)
-            kept.append(renumbered(node, number))
+            kept.append(_renumbered(node, number))
     return tuple(kept), tuple(
         number[value] if isinstance(value, int) else value for value in results
     )
 
 
-def renumbered(node: Node, number: Sequence[int] | Mapping[int, int]) -> Node:
-    """Return a node with the numbers of its operands replaced."""
+def _renumbered(node: Node, number: list[int]) -> Node:
     operation, left, right = node
     if operation in BINARY:
         return Node(operation, number[left], number[right])

@@ -7,15 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile import Program, load_kernel
+from robot_dynamics.compile import load_kernel
 from robot_dynamics.compile.own_parameters import OwnParameters
-from robot_dynamics.compile.reevaluation import reevaluated
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law_inputs import Layout, law_constants
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram
@@ -33,17 +31,13 @@ class TunedKernel(NamedTuple):
     Attributes:
         gains: The gains.
         block: Parameters of the kernel.
-        step: Function from the inputs of `HybridLawProgram` to torque, memory, outputs and what
-            `again` needs.
-        again: Function from a row with another internal force, and the last result of `step`, to
-            torque, memory and outputs.
+        step: Function from the inputs of `HybridLawProgram` to torque, memory and outputs.
         effort: Largest torques of the arm joints (na,).
     """
 
     gains: HybridGains
     block: Array
-    step: Callable[..., tuple[Array, Array, Array, Array]]
-    again: Callable[[Array, Array], tuple[Array, Array, Array]]
+    step: Callable[..., tuple[Array, Array, Array]]
     effort: Array
 
 
@@ -79,16 +73,7 @@ class LawKernel:
             traced = program.trace()
             key, build = traced.fingerprint, lambda: traced
         self._source = b"hybrid_law\0" + key, build
-        row = self.layout.reference
-        own, compared = row["internal"], row["compared_internal"]
-        changing = (*range(own.start, own.stop), *range(compared.start, compared.stop))
-
-        @cache
-        def parts() -> tuple[Program, Program]:
-            return reevaluated(build(), "reference", changing)
-
-        self._kernel = load_kernel(b"hybrid_law_step\0" + key, lambda: parts()[0], lanes=1)
-        self._again = load_kernel(b"hybrid_law_again\0" + key, lambda: parts()[1], lanes=1)
+        self._kernel = load_kernel(*self._source, lanes=1)
         self._constants = law_constants(self.system, distribution, holding)
 
     def with_holding(self, holding: Array) -> LawKernel:
@@ -102,13 +87,11 @@ class LawKernel:
         """Return the kernel with gains, and with the parameters that a derived law adds."""
         parts = [pack(self.system.arms), gains.pack(), self._constants, *more]
         block = np.concatenate(parts)
-        step, again = self._kernel.bind(block), self._again.bind(block)
-        return TunedKernel(gains, block, step, again, gains.effort[self.order])
+        return TunedKernel(gains, block, self._kernel.bind(block), gains.effort[self.order])
 
     def with_block(self, tuned: TunedKernel, block: Array) -> TunedKernel:
         """Return a tuned kernel with another block of parameters."""
-        step, again = self._kernel.bind(block), self._again.bind(block)
-        return tuned._replace(block=block, step=step, again=again)
+        return tuned._replace(block=block, step=self._kernel.bind(block))
 
     def batch(self, blocks: Array) -> OwnParameters:
         """Return the kernel of cells with a block each (N, parameters)."""
@@ -161,7 +144,7 @@ class LawKernel:
             memory[..., joints] = positions[..., passive]
             q, qd = positions[..., system.q_index], rates[..., system.v_index]
             more = (row[..., : TWIST.stop],) if senses else ()
-            torque, after, seen, _ = law(q, qd, no_wrenches, blind, given, memory, 1.0, *more)
+            torque, after, seen = law(q, qd, no_wrenches, blind, given, memory, 1.0, *more)
             support, tilt = seen[..., support_at], seen[..., tilt_at]
             return LawParts(torque, support, after[..., acceleration], seen[..., pivot], tilt)
 

@@ -128,8 +128,7 @@ class RunningKernel:
         effort = self.tuned.effort
         other = choice.row_within(row, step, effort) if ramp == 1.0 else None
         if other is not None:
-            found = self.tuned.again(other, self._kept)
-            step = HybridStep(*found, other, self._kernel.layout, self._kernel.no_force)
+            step = self.evaluate(q, qd, wrenches, other, memory, ramp)
             step.internal_force_adapted = True
         choice.remember(step, effort)
         step.reference, step.added_internal_force = row, choice.added
@@ -144,7 +143,7 @@ class RunningKernel:
             wrenches, sensors = sensed.no_wrenches, sensed.without_wrenches
         else:
             sensors = sensed.with_wrenches
-        torque, after, values, self._kept = self.tuned.step(
+        torque, after, values = self.tuned.step(
             q, qd, wrenches, sensors, row, memory, ramp, *sensed.more
         )
         return HybridStep(torque, after, values, row, kernel.layout, kernel.no_force)
