@@ -106,10 +106,8 @@ class ContactEngine(SceneEngine):
 
     def _lost(self, end: float) -> SimulationError | None:
         """Return the error of a contact whose gap is not a number, if there is one."""
-        if not np.isfinite(self.stepping.q).all():
-            return None
         for name, gap in self.stepping.lost():
-            if np.isnan(gap):
+            if np.isnan(gap) and np.isfinite(self.stepping.q).all():
                 return SimulationError(
                     f"the gap of contact {name!r} is not a number before {end:g} s; expected a "
                     "surface that is finite wherever the object gets."

@@ -24,8 +24,6 @@ class _ArmContact(NamedTuple):
         rows: Its rows among all.
         S: Directions of a contact that holds (6, d).
         spin: Moment about the normal over the force along the row of the spin [m].
-        axes: Axes of its frame in the object (3, 3).
-        at: Origin of its frame in the object (3,).
         finger: Origin of its frame in the tool (3,).
         normal: z axis of its frame in the tool (3,).
     """
@@ -35,8 +33,6 @@ class _ArmContact(NamedTuple):
     rows: slice
     S: Array
     spin: float
-    axes: Array
-    at: Array
     finger: Array
     normal: Array
 
@@ -57,6 +53,10 @@ class ObservedContacts:
         self._q, self._v = np.zeros(model.nq), np.zeros(model.nv)
         self._find_terms = layout.bind_at(self._q, self._v, self._terms)
         self._arms = _arm_contacts(layout)
+        # Frames of the arms' contacts in the object.
+        poses = np.array([one.contact.pose for one in scene.contacts]).reshape(-1, 4, 4)
+        self._axes, self._local = poses[:, :3, :3].copy(), poses[:, :3, 3].copy()
+        self._pushing = [*scene.pushing]
         self._padded = {c: p for p, (c, _) in enumerate(scene.pads)}
         rotational = [
             [row.rotational for loop in model.loops for row in loop.type.rows],
@@ -137,35 +137,40 @@ class ObservedContacts:
             motion: Contact modes, and the resistance of hinges and lines.
         """
         scene, layout, terms = self._layout.scene, self._layout, self._terms
-        found: list[ContactReport] = []
-        for i, (arm, wrench) in enumerate(
-            zip(self._arms, self._along_axes(forces), strict=True)
-        ):
-            axes, moment, force = (self._R @ arm.axes).T, wrench[:3], wrench[3:]
-            if arm.opens is None:
-                found.append(held(arm.name, self._place(arm.at), axes, force, moment))
-                continue
-            place = -terms.places[arm.opens]  # of the finger, in the contact's frame
-            point = self._place(arm.axes @ place + arm.at)
-            report = motion.report(arm.opens, terms, point, axes, force, moment)
-            found.append(report._replace(tilt=tilt_of(terms.turns[i].T @ arm.normal)))
-        for c in range(len(scene.pushing), layout.opening):
-            normal, *tangential = forces[_rows_of(layout, c)][:3].tolist()
-            force = np.array([*tangential, normal])
-            place, axes = terms.places[c].copy(), terms.axes[c].copy()
-            found.append(motion.report(c, terms, place, axes, force, np.zeros(3)))
+        wrenches, arms = self._along_axes(forces), self._arms
+        local, pushing = self._local, len(self._pushing)
+        if pushing:  # places of fingers, in the contacts' frames
+            local, opens = local.copy(), self._pushing
+            local[opens] -= (self._axes[opens] @ terms.places[:pushing, :, None])[..., 0]
+        points = self._x + local @ self._R.T
+        axes = (self._R @ self._axes).transpose(0, 2, 1)
+        along = forces[layout.holding :].reshape(-1, layout.width)[pushing:, [1, 2, 0]]
+        touching = motion.reports(
+            terms,
+            [*points[self._pushing], *terms.places[pushing:].copy()],
+            [*axes[self._pushing], *terms.axes[pushing:].copy()],
+            [*(wrenches[i][3:] for i in self._pushing), *along],
+            [*(wrenches[i][:3] for i in self._pushing), *np.zeros_like(along)],
+            [
+                *(tilt_of(terms.turns[i].T @ arms[i].normal) for i in self._pushing),
+                *[0.0] * len(along),
+            ],
+        )
+        found = [
+            held(arm.name, points[i], axes[i], wrenches[i][3:], wrenches[i][:3])
+            if arm.opens is None
+            else touching[arm.opens]
+            for i, arm in enumerate(arms)
+        ]
+        found += touching[pushing:]
         resisted = iter(motion.resisted)
         for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
             wrench = one.wrench(forces[own])
             if one.resists:
                 wrench[one.free] = next(resisted)
-            axes = one.frame[:3, :3].T
-            found.append(held(one.name, self._place(one.part[:3, 3]), axes, wrench[3:], wrench[:3]))
+            place = np.asarray(self._x + self._R @ one.part[:3, 3])
+            found.append(held(one.name, place, one.frame[:3, :3].T, wrench[3:], wrench[:3]))
         return tuple(found)
-
-    def _place(self, at: Array) -> Array:
-        """Return the position (3,) in the world of a point of the object."""
-        return np.asarray(self._x + self._R @ at)
 
     def _along_axes(self, forces: Array) -> list[Array]:
         """Return for each arm [moment; force] (6,) on the object, in the contact's axes."""
@@ -192,7 +197,7 @@ def _arm_contacts(layout: SceneTerms) -> list[_ArmContact]:
     scene = layout.scene
     found, at = [], scene.model.constraint_count
     for i, (arm, contact) in enumerate(zip(scene.system.arms, scene.contacts, strict=True)):
-        pose, finger, S = contact.contact.pose, scene.finger_frames[i], contact.contact.directions
+        finger, S = scene.finger_frames[i], contact.contact.directions
         opens, rows, spin = None, slice(at, at + S.shape[1]), 0.0
         if i in scene.holding:
             at = rows.stop
@@ -200,8 +205,7 @@ def _arm_contacts(layout: SceneTerms) -> list[_ArmContact]:
             opens, cone = scene.pushing.index(i), contact.friction
             rows = _rows_of(layout, opens)
             spin = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
-        places = pose[:3, :3], pose[:3, 3], finger[:3, 3], finger[:3, 2]
-        found.append(_ArmContact(arm.name, opens, rows, S, spin, *places))
+        found.append(_ArmContact(arm.name, opens, rows, S, spin, finger[:3, 3], finger[:3, 2]))
     return found
 
 

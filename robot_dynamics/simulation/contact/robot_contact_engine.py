@@ -204,8 +204,8 @@ class RobotContactEngine(Engine):
         with np.errstate(all="ignore"):  # `_warn` has reported what is not finite
             terms = layout.at(stepping.q, stepping.v, stepping.near)
         forces = self._forces[layout.holding :].reshape(-1, layout.width)[:, [1, 2, 0]]
-        of_each = zip(terms.places, terms.axes, forces, strict=True)
-        return tuple(stepping.report(c, terms, *own, np.zeros(3)) for c, own in enumerate(of_each))
+        moments, tilts = np.zeros_like(forces), [0.0] * len(forces)
+        return tuple(stepping.reports(terms, terms.places, terms.axes, forces, moments, tilts))
 
     def books(self) -> EnergyBooks:
         """Return the energy balance since the start."""

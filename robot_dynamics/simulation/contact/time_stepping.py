@@ -11,6 +11,7 @@ for them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -501,29 +502,36 @@ class TimeStepping:
         friction = self.laws.friction[touching]
         return residuals(after[rows], solver.P[rows], friction, b, w, self._cone)
 
-    def report(
-        self, c: int, terms: StepTerms, point: Array, axes: Array, force: Array, moment: Array
-    ) -> ContactReport:
-        """Return the report of a contact that can open, at the terms of a state."""
-        name, _, cone = self.scene.touches[c]
-        rates = terms.before[self._normals[c] :][: self._rows.width].copy()
-        scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
-        state = ContactMode.OPEN
-        if self.pressed[c]:
-            state = ContactMode.SLIDING if self.slipping[c] else ContactMode.STICKING
-        return ContactReport(
-            name=name,
-            state=state,
-            point=point,
-            axes=axes,
-            force=force,
-            moment=moment,
-            slip=rates[1:3],
-            spin=float(rates[3] / scale) if scale else 0.0,
-            gap=float(terms.gaps[c]),
-            cone=cone,
-            impacts=int(self.impacts[c]),
-        )
+    def reports(
+        self,
+        terms: StepTerms,
+        points: Sequence[Array],
+        axes: Sequence[Array],
+        forces: Sequence[Array],
+        moments: Sequence[Array],
+        tilts: Sequence[float],
+    ) -> list[ContactReport]:
+        """Return the reports of all contacts that can open, at the terms of a state."""
+        b, w = self._rows
+        rates = terms.before[b:].reshape(-1, w)
+        spins = rates[:, 3].tolist() if w > 3 else [0.0] * len(rates)
+        found = []
+        for (name, _, cone), point, own, force, moment, tilt, slip, spin, gap, *how in zip(
+            self.scene.touches, points, axes, forces, moments, tilts, rates[:, 1:3].copy(),
+            spins, terms.gaps.tolist(), self.impacts.tolist(), self.pressed.tolist(),
+            self.slipping.tolist(), strict=True,
+        ):  # fmt: skip
+            impacts, pressed, slips = how
+            state = ContactMode.OPEN
+            if pressed:
+                state = ContactMode.SLIDING if slips else ContactMode.STICKING
+            spin = spin / (cone.torsion / cone.friction) if cone.torsion > 0.0 else 0.0
+            found.append(
+                ContactReport(
+                    name, state, point, own, force, moment, slip, spin, gap, cone, impacts, tilt
+                )
+            )
+        return found
 
     @property
     def books(self) -> EnergyBooks:
