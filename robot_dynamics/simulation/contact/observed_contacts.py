@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record, routine, zeros
 from robot_dynamics.description.orientations import rotation_of_quaternion
+from robot_dynamics.simulation.contact.contact_arrays import Rows
 from robot_dynamics.simulation.contact.report import ContactReport, held, tilt_of
-from robot_dynamics.simulation.contact.terms import SceneTerms
+from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 
 
@@ -37,6 +39,14 @@ class _ArmContact(NamedTuple):
     normal: Array
 
 
+class _Shown(NamedTuple):
+    """What is told of contacts: those that open, then arms that hold (n)."""
+
+    points: Matrix  #: Their positions in the world (n, 3).
+    axes: Tensor  #: Their tangents and normals in the world, as rows (n, 3, 3).
+    forces: Matrix  #: Of those that open along the axes (c, 3).
+
+
 class ObservedContacts:
     """The contacts of a scene at one state: wrenches at the wrists, gaps and reports.
 
@@ -53,10 +63,16 @@ class ObservedContacts:
         self._q, self._v = np.zeros(model.nq), np.zeros(model.nv)
         self._find_terms = layout.bind_at(self._q, self._v, self._terms)
         self._arms = _arm_contacts(layout)
-        # Frames of the arms' contacts in the object.
-        poses = np.array([one.contact.pose for one in scene.contacts]).reshape(-1, 4, 4)
-        self._axes, self._local = poses[:, :3, :3].copy(), poses[:, :3, 3].copy()
-        self._pushing = [*scene.pushing]
+        poses = [scene.contacts[i].contact.pose for i in (*scene.pushing, *scene.holding)]
+        frames = np.array(poses).reshape(-1, 4, 4)
+        count, self._forces = layout.opening + len(scene.holding), np.zeros(len(self._terms.before))
+        self._shown = new_record(
+            _Shown, points=(count, 3), axes=(count, 3, 3), forces=(layout.opening, 3)
+        )
+        self._show = show_contacts.bind(
+            self._terms, frames, scene.system.object_q.start, len(scene.pushing),
+            Rows(layout.holding, layout.width), self._forces, self._shown,
+        )  # fmt: skip
         self._padded = {c: p for p, (c, _) in enumerate(scene.pads)}
         rotational = [
             [row.rotational for loop in model.loops for row in loop.type.rows],
@@ -138,31 +154,26 @@ class ObservedContacts:
         """
         scene, layout, terms = self._layout.scene, self._layout, self._terms
         wrenches, arms = self._along_axes(forces), self._arms
-        local, pushing = self._local, len(self._pushing)
-        if pushing:  # places of fingers, in the contacts' frames
-            local, opens = local.copy(), self._pushing
-            local[opens] -= (self._axes[opens] @ terms.places[:pushing, :, None])[..., 0]
-        points = self._x + local @ self._R.T
-        axes = (self._R @ self._axes).transpose(0, 2, 1)
-        along = forces[layout.holding :].reshape(-1, layout.width)[pushing:, [1, 2, 0]]
+        self._forces[:] = forces
+        self._show()
+        points, axes, along = (array.copy() for array in self._shown)
+        c, pushing = layout.opening, [wrenches[i] for i in scene.pushing]
+        tilts = [tilt_of(terms.turns[i].T @ arms[i].normal) for i in scene.pushing]
+        rest = c - len(pushing)
         touching = motion.reports(
             terms,
-            [*points[self._pushing], *terms.places[pushing:].copy()],
-            [*axes[self._pushing], *terms.axes[pushing:].copy()],
-            [*(wrenches[i][3:] for i in self._pushing), *along],
-            [*(wrenches[i][:3] for i in self._pushing), *np.zeros_like(along)],
-            [
-                *(tilt_of(terms.turns[i].T @ arms[i].normal) for i in self._pushing),
-                *[0.0] * len(along),
-            ],
+            points[:c],
+            axes[:c],
+            [*(one[3:] for one in pushing), *along[len(pushing) :]],
+            [*(one[:3] for one in pushing), *np.zeros((rest, 3))],
+            [*tilts, *[0.0] * rest],
         )
-        found = [
-            held(arm.name, points[i], axes[i], wrenches[i][3:], wrenches[i][:3])
-            if arm.opens is None
-            else touching[arm.opens]
-            for i, arm in enumerate(arms)
-        ]
-        found += touching[pushing:]
+        holding = {
+            i: held(arms[i].name, points[n], axes[n], wrenches[i][3:], wrenches[i][:3])
+            for n, i in enumerate(scene.holding, c)
+        }
+        found = [holding.get(i) or touching[arm.opens or 0] for i, arm in enumerate(arms)]
+        found += touching[len(pushing) :]
         resisted = iter(motion.resisted)
         for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
             wrench = one.wrench(forces[own])
@@ -185,6 +196,60 @@ class ObservedContacts:
             about = (0.0, 0.0) if pad is None else self._pads[pad]
             found.append(np.array([*about, moment, x, y, normal]))
         return found
+
+
+@routine
+def show_contacts(
+    terms: StepTerms, frames: Tensor, object_q: int, pushing: int, rows: Rows, forces: Vector,
+    shown: _Shown,
+) -> None:  # fmt: skip
+    """Write places, axes and forces of contacts.
+
+    Args:
+        terms: At the state.
+        frames: Of the arms' contacts in the object (k, 4, 4): of those that push, then the others.
+        object_q: Index of the object's position.
+        pushing: Number of arms that push.
+        rows: Of contacts.
+        forces: Along all rows.
+        shown: Is written.
+    """
+    q, axes, points, contacts = terms.q, shown.axes, shown.points, len(shown.forces)
+    R = zeros(3, 3)
+    x, y, z = q[object_q + 3], q[object_q + 4], q[object_q + 5]
+    w = q[object_q + 6]
+    part = 2.0 / (x * x + y * y + z * z + w * w)
+    R[0, 0], R[0, 1] = 1.0 - part * (y * y + z * z), part * (x * y - w * z)
+    R[0, 2] = part * (x * z + w * y)
+    R[1, 0], R[1, 1] = part * (x * y + w * z), 1.0 - part * (x * x + z * z)
+    R[1, 2], R[2, 0] = part * (y * z - w * x), part * (x * z - w * y)
+    R[2, 1], R[2, 2] = part * (y * z + w * x), 1.0 - part * (x * x + y * y)
+    for n in range(len(points)):
+        if n >= pushing and n < contacts:
+            for i in range(3):
+                points[n, i] = terms.places[n, i]
+                for j in range(3):
+                    axes[n, i, j] = terms.axes[n, i, j]
+            continue
+        arm = n if n < pushing else n - contacts + pushing
+        for i in range(3):
+            points[n, i] = q[object_q + i]
+        for k in range(3):
+            at = frames[arm, k, 3]  # in the object
+            for j in range(3 if n < pushing else 0):
+                at -= frames[arm, k, j] * terms.places[n, j]
+            for i in range(3):
+                points[n, i] += R[i, k] * at
+        for i in range(3):
+            for j in range(3):
+                along = 0.0
+                for k in range(3):
+                    along += R[j, k] * frames[arm, k, i]
+                axes[n, i, j] = along
+    for n in range(contacts):
+        first = rows.holding + n * rows.width
+        shown.forces[n, 0], shown.forces[n, 1] = forces[first + 1], forces[first + 2]
+        shown.forces[n, 2] = forces[first]
 
 
 def _rows_of(layout: SceneTerms, c: int) -> slice:
