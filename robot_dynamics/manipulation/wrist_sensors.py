@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, cross
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import pose_of
@@ -113,5 +113,5 @@ class ToolWeights:
         at = self._system.positions(q)
         for i, tool, mass, center in self._carried:
             force = -mass * self._pose(tool, at)[:3, :3].T @ self._gravity
-            found[i] = [*np.cross(center, force), *force]
+            found[i] = [*cross(center, force), *force]
         return found

@@ -18,14 +18,13 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics import spatial
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, cross, length
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import (
     ContactMode,
     ContactReport,
-    friction_used,
     held,
     tilt_of,
 )
@@ -71,7 +70,7 @@ class MujocoContacts:
     def stepped(self) -> None:
         """Count who has come anew after a step of the engine."""
         pressed: set[str] = set()
-        if self._data.ncon:
+        if self._surface_of and self._data.ncon:
             contact = self._data.contact
             geoms = contact.geom[contact.dist < 0.0].ravel().tolist()
             pressed = {self._surface_of[geom] for geom in geoms if geom in self._surface_of}
@@ -93,7 +92,7 @@ class MujocoContacts:
             turn, at = data.xmat[tool].reshape(3, 3), finger[:3, 3]
             point = data.xpos[tool] + turn @ at
             axes = (R @ contact.contact.pose[:3, :3]).T
-            moment, force = wrenches[i, :3] - np.cross(at, wrenches[i, 3:]), wrenches[i, 3:]
+            moment, force = wrenches[i, :3] - cross(at, wrenches[i, 3:]), wrenches[i, 3:]
             if i in scene.holding:
                 # In the finger's own axes: the two are the same while it holds.
                 own = finger[:3, :3].T
@@ -104,7 +103,7 @@ class MujocoContacts:
             place = axes @ (point - data.xpos[self._object]) - (
                 contact.contact.pose[:3, :3].T @ contact.contact.pose[:3, 3]
             )
-            used = float(contact.friction.used(np.concatenate([moment, force])))
+            used = contact.friction.used_by_one([*moment.tolist(), *force.tolist()])
             tilt = tilt_of(axes @ turn @ finger[:3, 2])
             pressed = force[2] > 0.0
             found.append(
@@ -134,7 +133,7 @@ class MujocoContacts:
             force = np.array([wrench[1], sign * wrench[2], wrench[0]])
             rates = self._velocity(self._object, one.pos)
             cone = self._cones[name]
-            used = float(friction_used(cone, np.concatenate([np.zeros(3), force])))
+            used = cone.used_by_one([0.0, 0.0, 0.0, *force.tolist()])
             found.append(
                 ContactReport(
                     name, _state(force[2] > 0.0, used), one.pos.copy(), axes, force, np.zeros(3),
@@ -158,7 +157,7 @@ class MujocoContacts:
         result = np.zeros(6)
         kind = self._engine.mjtObj.mjOBJ_XBODY
         self._engine.mj_objectVelocity(self._model, self._data, kind, body, result, 0)
-        result[3:] += np.cross(result[:3], point - self._data.xpos[body])
+        result[3:] += cross(result[:3], point - self._data.xpos[body])
         return result
 
 
@@ -316,6 +315,7 @@ class MujocoEnvironmentJoints:
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
         self._data, self._environment_joints = data, scene.environment_joints
+        self._sensors = data.sensordata  # a view, as of the engine
         self._body = model.body(scene.model.bodies[scene.system.object_body].name).id
         first = int(model.jnt_qposadr[model.body_jntadr[self._body]])
         self._object_q = slice(first, first + 7)
@@ -346,9 +346,12 @@ class MujocoEnvironmentJoints:
 
     def stepped(self) -> None:
         """Look at the forces after a step of the engine."""
-        data = self._data
+        if not self._at:
+            return
+        data, sensors = self._data, self._sensors
         for total, starts in zip(self._sum, self._at, strict=True):
-            total += np.concatenate([data.sensordata[at : at + 3] for at in starts])
+            for half, at in enumerate(starts):
+                total[3 * half : 3 * half + 3] += sensors[at : at + 3]
         if self._resisting:
             for row in np.flatnonzero(data.efc_type == self._of_tendons):
                 i = self._resisting[int(data.efc_id[row])]
@@ -367,6 +370,8 @@ class MujocoEnvironmentJoints:
 
     def take(self) -> None:
         """Set the forces of a control period to the mean over its steps."""
+        if not self._at:
+            return
         steps = max(self._count, 1)
         self._wrenches, self._resisted = self._sum / steps, self._resisted_sum / steps
         self._sum, self._resisted_sum = np.zeros_like(self._sum), np.zeros_like(self._resisted_sum)
@@ -381,8 +386,8 @@ class MujocoEnvironmentJoints:
                 position = max(position, float(np.hypot(*off[:2])))
                 continue
             turned = self._data.xmat[self._body].reshape(3, 3) @ one.part[:3, 2]
-            tilt = float(np.linalg.norm(np.cross(turned, one.frame[:3, 2])))
-            position, rotation = max(position, float(np.linalg.norm(off))), max(rotation, tilt)
+            tilt = length(cross(turned, one.frame[:3, 2]))
+            position, rotation = max(position, length(off)), max(rotation, tilt)
         return position, rotation
 
     def reports(self) -> list[ContactReport]:
@@ -394,7 +399,7 @@ class MujocoEnvironmentJoints:
             axes, point = one.frame[:3, :3].T, self._place(one)
             # As at a wrist, what the base's parent exerts; about the part, where it is now.
             about = wrench.copy()
-            about[:3] -= np.cross(axes @ (point - one.frame[:3, 3]), wrench[3:])
+            about[:3] -= cross(axes @ (point - one.frame[:3, 3]), wrench[3:])
             exerted = np.zeros(6)
             exerted[list(one.components)] = about[list(one.components)]
             exerted[one.free] = resisted

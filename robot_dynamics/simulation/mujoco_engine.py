@@ -9,15 +9,17 @@ the internal force can follow.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, Mask
+from robot_dynamics.arrays import Array, Mask, cross, length
+from robot_dynamics.compile import load_kernel, trace
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
+from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import SceneEngine, Truth, copied, restore
@@ -84,6 +86,8 @@ class MujocoEngine(SceneEngine):
         names = (*system.joint_names, *system.passive_joint_names)
         _, self._friction_at = addresses(self._model, names)
         self._passive_at = addresses(self._model, system.passive_joint_names)
+        self._torque, self._pushed = np.zeros(len(names)), np.zeros(self._model.nv)
+        self._drive = self._driving()
         joints = [
             (body.joint.name, at.start)
             for body, at in zip(system.model.bodies, system.model.q_slices, strict=True)
@@ -166,16 +170,13 @@ class MujocoEngine(SceneEngine):
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
         """Advance by one control period; see `Engine.run`."""
-        data, drives, rigid = self._data, self.drives, self.scene.rigid
-        qvel, applied, at = self._qvel, self._applied, self._friction_at
-        least = drives.friction_velocity**2
+        data, rigid = self._data, self.scene.rigid
         if wrenches:
-            torque = torque + self._push(wrenches)[at]
+            self._pushed[:] = self._push(wrenches)
+            torque = torque + self._pushed[self._friction_at]
+        self._torque[:] = torque
         for _ in range(self.substeps):
-            rate = qvel[at]
-            smooth = rate / np.sqrt(rate**2 + least)
-            friction = drives.damping * rate + drives.friction * smooth
-            applied[at] = torque - friction
+            self._drive()
             if not rigid:
                 self._pads.apply(self._felt)
             self._mujoco.mj_step(self._model, data)
@@ -188,7 +189,7 @@ class MujocoEngine(SceneEngine):
         # mj_step leaves sensors and poses at the start of its last step.
         self._mujoco.mj_forward(self._model, data)
         if wrenches:  # sensors have felt them
-            data.qfrc_applied[:] = 0.0
+            self._applied[:] = self._pushed[:] = 0.0
         if rigid:
             self._wrenches = self._felt_wrenches()
         else:
@@ -198,6 +199,33 @@ class MujocoEngine(SceneEngine):
         if self._joint is not None:
             self._joint.read(data)
 
+    def _driving(self) -> Callable[[], Any]:
+        """Return a function that applies torques, friction of the joints and external forces.
+
+        Products are outputs, so that none is fused: the result has the bits of separate
+        operations.
+        """
+        drives, at, nv = self.drives, self._friction_at.tolist(), int(self._model.nv)
+        n = len(at)
+
+        def run(qvel: Any, torque: Any, pushed: Any, block: Any) -> dict[str, Any]:
+            damping, friction, least = block[:n], block[n : 2 * n], block[2 * n]
+            applied, products = list(pushed), []
+            for i, j in enumerate(at):
+                rate = qvel[j]
+                square, damped = rate * rate, damping[i] * rate
+                rubbed = friction[i] * (rate / sqrt(square + least))
+                applied[j] = torque[i] - (damped + rubbed)
+                products += [square, damped, rubbed]
+            return {"applied": applied, "products": products}
+
+        inputs = {"qvel": nv, "torque": n, "pushed": nv}
+        program = trace(run, "mujoco_drives", inputs, 2 * n + 1)
+        kernel = load_kernel(b"mujoco_drives\0" + program.fingerprint, lambda: program, lanes=1)
+        block = [*drives.damping, *drives.friction, drives.friction_velocity**2]
+        given = [self._qvel, self._torque, self._pushed]
+        return kernel.bind_arrays(block, given, [self._applied, np.zeros(3 * n)])
+
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`: by dry friction without end."""
         _, at = self._driven_at
@@ -206,7 +234,7 @@ class MujocoEngine(SceneEngine):
         self._model.dof_frictionloss[at] = np.where(joints, UNBOUNDED, 0.0)
 
     def _push(self, wrenches: Mapping[str, Array]) -> Array:
-        """Apply external wrenches, and return their joint forces (nv,)."""
+        """Return the joint forces (nv,) of external wrenches."""
         data, forces = self._data, np.zeros(self._model.nv)
         for name, wrench in wrenches.items():
             link = self.system.model.link(name)
@@ -216,7 +244,6 @@ class MujocoEngine(SceneEngine):
             self._mujoco.mj_applyFT(
                 self._model, data, wrench[3:], wrench[:3], origin, body, forces
             )
-        data.qfrc_applied[:] = forces
         return forces
 
     def save(self) -> tuple[Any, ...]:
@@ -338,16 +365,16 @@ class _MujocoObjectJoint:
         """Return its opening [m], [rad]."""
         apart, _ = _gap(data, *self._sites)
         axes = (data.site_xmat[site].reshape(3, 3)[:, 2] for site in self._sites)
-        return apart, float(np.linalg.norm(np.cross(*axes))) if self._hinge else 0.0
+        return apart, length(cross(*axes)) if self._hinge else 0.0
 
 
 def _gap(data: Any, one: int, other: int) -> tuple[float, float]:
     """Return distance [m] and angle [rad] between two sites."""
-    turn = data.site_xmat[one].reshape(3, 3).T @ data.site_xmat[other].reshape(3, 3)
+    turns, places = data.site_xmat, data.site_xpos
+    turn = turns[one].reshape(3, 3).T @ turns[other].reshape(3, 3)
     skew = 0.5 * (turn - turn.T)
     sine = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
-    distance = data.site_xpos[one] - data.site_xpos[other]
-    return float(np.linalg.norm(distance)), float(np.linalg.norm(sine))
+    return length(places[one] - places[other]), length(sine)
 
 
 def _import_mujoco() -> Any:

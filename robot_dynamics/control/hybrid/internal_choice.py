@@ -128,11 +128,7 @@ class InternalChoice:
         part = min(1.0, self._change / max(self._squeeze.size(change), _NONE))
         added = self.added + part * change
         # Cones are convex: if contacts hold with two internal forces, they hold between them.
-        self.added = (
-            added
-            if part == 1.0
-            else self._within_cones(wrench, planned, added)
-        )
+        self.added = added if part == 1.0 else self._within_cones(wrench, planned, added)
         return self._with_added(row)
 
     def remember(self, step: HybridStep, effort: Array) -> None:

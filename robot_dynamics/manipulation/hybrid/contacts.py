@@ -119,6 +119,15 @@ class FrictionCone:
         slipping = np.where((normal > 0.0) & (t <= _NONE), 0.0, np.inf)
         return np.asarray(np.divide(t, limit, out=slipping, where=(limit > 0.0) & (t > _NONE)))
 
+    def used_by_one(self, wrench: Sequence[float]) -> float:
+        """Return `used` of one wrench (6,), fast enough for every control period."""
+        _, _, moment, f_x, f_y, normal = wrench
+        t = math.hypot(f_x, f_y, self.friction / self.torsion * moment if self.torsion else 0.0)
+        limit = self.friction * max(normal, 0.0)
+        if limit > 0.0 and t > _NONE:
+            return t / limit
+        return 0.0 if normal > 0.0 and t <= _NONE else math.inf
+
     def facets(self, margin: float = 0.0, sides: int = SIDES) -> Facets:
         """Return planes inside the cone, at least `margin` [N] from its surface.
 

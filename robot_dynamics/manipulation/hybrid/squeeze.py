@@ -381,9 +381,16 @@ class _BoundedProgram:
         m, first = len(to_internal), len(fixed)
         self.rows = np.vstack([fixed, np.zeros((drives, m))])
         self.lower, self.upper = np.full(first + drives, -np.inf), np.full(first + drives, np.inf)
-        self._given = InternalForceBounds(np.zeros((drives, m)), np.zeros(drives), np.zeros(drives))
+        self._given = InternalForceBounds(
+            np.zeros((drives, m)), np.zeros(drives), np.zeros(drives)
+        )
         self._write = write_drive_rows.bind(
-            self._given, np.ascontiguousarray(to_internal), first, self.rows, self.lower, self.upper
+            self._given,
+            np.ascontiguousarray(to_internal),
+            first,
+            self.rows,
+            self.lower,
+            self.upper,
         )
 
     def bound_drives(self, bounds: InternalForceBounds) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, cross
 from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record, routine, zeros
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.simulation.contact.contact_arrays import Rows
@@ -65,7 +65,10 @@ class ObservedContacts:
         self._arms = _arm_contacts(layout)
         poses = [scene.contacts[i].contact.pose for i in (*scene.pushing, *scene.holding)]
         frames = np.array(poses).reshape(-1, 4, 4)
-        count, self._forces = layout.opening + len(scene.holding), np.zeros(len(self._terms.before))
+        count, self._forces = (
+            layout.opening + len(scene.holding),
+            np.zeros(len(self._terms.before)),
+        )
         self._shown = new_record(
             _Shown, points=(count, 3), axes=(count, 3, 3), forces=(layout.opening, 3)
         )
@@ -115,7 +118,7 @@ class ObservedContacts:
         ):
             turn = self._terms.turns[i]
             moment, force = turn @ at_contact[:3], turn @ at_contact[3:]
-            result[i, :3], result[i, 3:] = moment + _cross(arm.finger, force), force
+            result[i, :3], result[i, 3:] = moment + cross(arm.finger, force), force
         return result
 
     def forces(self, wrenches: Array) -> Array:
@@ -128,7 +131,7 @@ class ObservedContacts:
         for i, arm in enumerate(self._arms):
             turn = self._terms.turns[i]
             force = turn.T @ wrenches[i, 3:]
-            moment = turn.T @ (wrenches[i, :3] - _cross(arm.finger, wrenches[i, 3:]))
+            moment = turn.T @ (wrenches[i, :3] - cross(arm.finger, wrenches[i, 3:]))
             if arm.opens is None:
                 forces[arm.rows] = np.linalg.lstsq(
                     arm.S, np.concatenate([moment, force]), rcond=None
@@ -272,9 +275,3 @@ def _arm_contacts(layout: SceneTerms) -> list[_ArmContact]:
             spin = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
         found.append(_ArmContact(arm.name, opens, rows, S, spin, finger[:3, 3], finger[:3, 2]))
     return found
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Return a x b (3,), many times as fast as `np.cross`."""
-    (x, y, z), (u, v, w) = a.tolist(), b.tolist()
-    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])

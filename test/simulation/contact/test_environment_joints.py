@@ -49,7 +49,9 @@ def held(kind, gravity=GRAVITY, link=BODY, part=PART):
 
 def exerted(motion, q):
     """Return the wrench on the body, moment first, in world axes about its part."""
-    (report,) = ObservedContacts(motion.terms).look(q, motion.v).reports(motion.state.force, motion)
+    (report,) = (
+        ObservedContacts(motion.terms).look(q, motion.v).reports(motion.state.force, motion)
+    )
     assert report.state is ContactMode.HELD
     return np.concatenate([report.axes.T @ report.moment, report.axes.T @ report.force])
 
@@ -241,8 +243,10 @@ def test_a_door_strikes_its_stop(place, restitution):
     rest, impulse = np.zeros(6), np.zeros(6)
     while not motion.impacts.any():
         motion.advance(STEP, rest)
-    of_stop, of_hinge = ObservedContacts(motion.terms).look(motion.q, motion.v).reports(
-        motion.state.impulse, motion
+    of_stop, of_hinge = (
+        ObservedContacts(motion.terms)
+        .look(motion.q, motion.v)
+        .reports(motion.state.impulse, motion)
     )
     impulse = of_hinge.axes.T @ of_hinge.force
     assert_allclose(motion.v[2], -restitution * omega, atol=1e-8)
