@@ -52,6 +52,11 @@ class MujocoContacts:
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
         self._engine, self._model, self._data, self._scene = engine, model, data, scene
+        self._xpos, self._xmat = data.xpos, data.xmat  # views, as of the engine
+        self._kind = engine.mjtObj.mjOBJ_XBODY
+        # Origins of the arms' contacts, in their own axes.
+        poses = [one.contact.pose for one in scene.contacts]
+        self._origins = [pose[:3, :3].T @ pose[:3, 3] for pose in poses]
         self._tools = [model.body(f"{arm.name}_tool_frame").id for arm in scene.system.arms]
         self._object = model.body(scene.model.bodies[scene.system.object_body].name).id
         self._surface_of = {
@@ -84,13 +89,13 @@ class MujocoContacts:
         Args:
             wrenches: Wrenches by the arms on the object, in tool frames (k, 6).
         """
-        scene, data = self._scene, self._data
-        R = data.xmat[self._object].reshape(3, 3)
+        scene, xpos, xmat = self._scene, self._xpos, self._xmat
+        R = xmat[self._object].reshape(3, 3)
         found = []
         for i, (arm, contact) in enumerate(zip(scene.system.arms, scene.contacts, strict=True)):
             finger, tool = scene.finger_frames[i], self._tools[i]
-            turn, at = data.xmat[tool].reshape(3, 3), finger[:3, 3]
-            point = data.xpos[tool] + turn @ at
+            turn, at = xmat[tool].reshape(3, 3), finger[:3, 3]
+            point = xpos[tool] + turn @ at
             axes = (R @ contact.contact.pose[:3, :3]).T
             moment, force = wrenches[i, :3] - cross(at, wrenches[i, 3:]), wrenches[i, 3:]
             if i in scene.holding:
@@ -100,9 +105,7 @@ class MujocoContacts:
                 continue
             force, moment = axes @ turn @ force, axes @ turn @ moment
             rates = self._velocity(self._object, point) - self._velocity(tool, point)
-            place = axes @ (point - data.xpos[self._object]) - (
-                contact.contact.pose[:3, :3].T @ contact.contact.pose[:3, 3]
-            )
+            place = axes @ (point - xpos[self._object]) - self._origins[i]
             used = contact.friction.used_by_one([*moment.tolist(), *force.tolist()])
             tilt = tilt_of(axes @ turn @ finger[:3, 2])
             pressed = force[2] > 0.0
@@ -155,9 +158,8 @@ class MujocoContacts:
     def _velocity(self, body: int, point: Array) -> Array:
         """Return angular and linear velocity (6,) in world axes of a body's point."""
         result = np.zeros(6)
-        kind = self._engine.mjtObj.mjOBJ_XBODY
-        self._engine.mj_objectVelocity(self._model, self._data, kind, body, result, 0)
-        result[3:] += cross(result[:3], point - self._data.xpos[body])
+        self._engine.mj_objectVelocity(self._model, self._data, self._kind, body, result, 0)
+        result[3:] += cross(result[:3], point - self._xpos[body])
         return result
 
 

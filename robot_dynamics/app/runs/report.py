@@ -373,10 +373,11 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         tilted = f"; tilted by {f('grasp_tilt_max_deg')} degrees at most"
         tilted = tilted if f.has("grasp_tilt_max_deg") else ""
         yield f"  grasps         closed to {f('closure_error_max')} m and rad{tilted}"
-    plant = f", the plant {f('plant_step_median_us')} us" if f.has("plant_step_median_us") else ""
+    timed = f.has("plant_step_median_us")
+    plant = f", the plant {f('plant_step_median_us')} us" if timed else ""
     yield (
-        f"  speed          {f('real_time_factor')} times real time; in each {f('period_s', 1e3)} ms "
-        f"control takes {f('control_step_median_us')} us, 99 % within "
+        f"  speed          {f('real_time_factor')} times real time; in each "
+        f"{f('period_s', 1e3)} ms control takes {f('control_step_median_us')} us, 99 % within "
         f"{f('control_step_p99_us')} us{plant}"
     )
     if report.get("delay_margin_s") is not None:  # without a servo there is none

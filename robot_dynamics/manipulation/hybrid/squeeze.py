@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile.routine import Matrix, Vector, routine
+from robot_dynamics.compile.routine import Matrix, Vector, new_record, routine
 from robot_dynamics.dynamics.quadratic_program import nearest_within
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.closure import contact_planes, deepest
@@ -248,9 +248,10 @@ class Squeeze:
         torque_bounds: InternalForceBounds | None,
         correction_limit: CorrectionLimit | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return rows, lower and upper bounds of the quadratic program; the next call changes them.
+        """Return rows, lower and upper bounds of the quadratic program.
 
-        Rows are those of the cones, of limited components, and of the drives.
+        Rows are those of the cones, of limited components, and of the drives; the next call
+        changes them.
         """
         drives = 0 if torque_bounds is None else len(torque_bounds.grip)
         which = drives, correction_limit is not None
@@ -380,17 +381,11 @@ class _BoundedProgram:
     def __init__(self, fixed: Array, to_internal: Array, drives: int) -> None:
         m, first = len(to_internal), len(fixed)
         self.rows = np.vstack([fixed, np.zeros((drives, m))])
-        self.lower, self.upper = np.full(first + drives, -np.inf), np.full(first + drives, np.inf)
-        self._given = InternalForceBounds(
-            np.zeros((drives, m)), np.zeros(drives), np.zeros(drives)
-        )
+        self.upper = np.full(len(self.rows), np.inf)
+        self.lower = -self.upper
+        self._given = new_record(InternalForceBounds, grip=(drives, m), lower=drives, upper=drives)
         self._write = write_drive_rows.bind(
-            self._given,
-            np.ascontiguousarray(to_internal),
-            first,
-            self.rows,
-            self.lower,
-            self.upper,
+            self._given, to_internal.copy(), first, self.rows, self.lower, self.upper
         )
 
     def bound_drives(self, bounds: InternalForceBounds) -> None:

@@ -65,10 +65,8 @@ class ObservedContacts:
         self._arms = _arm_contacts(layout)
         poses = [scene.contacts[i].contact.pose for i in (*scene.pushing, *scene.holding)]
         frames = np.array(poses).reshape(-1, 4, 4)
-        count, self._forces = (
-            layout.opening + len(scene.holding),
-            np.zeros(len(self._terms.before)),
-        )
+        count = layout.opening + len(scene.holding)
+        self._forces = np.zeros(len(self._terms.before))
         self._shown = new_record(
             _Shown, points=(count, 3), axes=(count, 3, 3), forces=(layout.opening, 3)
         )
