@@ -41,15 +41,15 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
     Raises:
         RobotDynamicsError: If there is no solver, or it gave up.
     """
-    count, goals = rows.shape[1], len(goal)
-    slope = np.zeros(count)
-    slope[:goals] = -goal
+    count, goals, slope = rows.shape[1], len(goal), -goal
+    if goals < count:
+        slope = np.concatenate([slope, np.zeros(count - goals)])
     # Entries without cost make the problem semidefinite: it needs proximal iterations.
     found = _minimum(
         "bounds on efforts and forces",
         _hessian(count, goals).copy(), slope, rows, lower, upper, -1.0 if goals < count else 0.0,
     )  # fmt: skip
-    return None if found is None else found.x
+    return None if found is None else found[0]
 
 
 class Minimum(NamedTuple):
@@ -87,12 +87,14 @@ def minimum_within(P: Array, p: Array, rows: Array, lower: Array, upper: Array) 
     except np.linalg.LinAlgError:
         proximal = _PROXIMAL
     what = "quadratic programs of contact forces"
-    return _minimum(what, np.array(P), np.array(p), rows, lower, upper, proximal)
+    found = _minimum(what, np.array(P), np.array(p), rows, lower, upper, proximal)
+    return None if found is None else Minimum(*found)
 
 
 def _minimum(
     what: str, P: Array, p: Array, rows: Array, lower: Array, upper: Array, proximal: float
-) -> Minimum | None:
+) -> tuple[Array, Array] | None:
+    """Return minimiser and multipliers."""
     x, _, flag, info = _solver(what)(
         P, p, np.ascontiguousarray(rows), upper, lower,
         np.zeros(len(rows), dtype=np.int32),
@@ -105,7 +107,7 @@ def _minimum(
             f"the quadratic program of {len(p)} unknowns and {len(rows)} bounds was not solved "
             f"(DAQP's exit flag {flag})."
         )
-    return Minimum(np.array(x, dtype=float), np.array(info["lam"], dtype=float))
+    return x, info["lam"]
 
 
 @cache

@@ -15,10 +15,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compile.routine import Vector, routine
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import HasRows
@@ -29,6 +31,14 @@ from robot_dynamics.manipulation.hybrid.squeeze import CorrectionLimit, Internal
 _RELEASE_S = 0.3  # time constant with which a correction that is not needed decays
 _CHANGE_S = 0.1  # time of a correction of the largest size for the sake of torque limits
 _NONE = 1e-9  # corrections below this are zero [N]
+
+
+class _Torques(NamedTuple):
+    """Torques of a step with some internal force."""
+
+    values: Vector  #: `HybridStep.values`.
+    effort: Vector  #: Largest torques (na,).
+    force: Vector  #: The internal force (m,).
 
 
 class InternalChoice:
@@ -54,6 +64,7 @@ class InternalChoice:
         self._keep, self._late = math.exp(-period / _RELEASE_S), late
         # The correction is zero most of the time; identity with this array shows it.
         self._nothing = none = np.zeros(self._own.stop - self._own.start)
+        self._torques: _Torques | None = None
         # Load the solver now, not when a contact slips.
         squeeze.in_loop(
             np.zeros(6), none, InternalForceBounds(none[None], np.full(1, -1.0), np.full(1, 1.0))
@@ -147,12 +158,20 @@ class InternalChoice:
         if self.added is self._nothing:
             return self.added
         decayed = self._keep * self.added
-        if self._last is not None:
-            step, effort = self._last
-            torques = step.torque_range + step.internal_force_torques @ (planned + decayed)
-            if not (abs(torques) <= effort).all():
-                return self.added
+        if self._last is not None and not self._fits(*self._last, planned + decayed):
+            return self.added
         return decayed if self._squeeze.size(decayed) > _NONE else self._nothing
+
+    def _fits(self, step: HybridStep, effort: Array, internal_force: Array) -> bool:
+        """Return whether efforts (na,) do not scale the task of a step with an internal force."""
+        if self._torques is None or len(self._torques.values) != len(step.values):
+            arrays = step.values, effort, internal_force
+            self._torques = _Torques(*(np.zeros(len(one)) for one in arrays))
+            at = step.at["torque_range"].start, step.at["internal_force_torques"].start
+            self._are_within = are_within.bind(self._torques, *at)
+        given = self._torques
+        given.values[:], given.effort[:], given.force[:] = step.values, effort, internal_force
+        return bool(self._are_within())
 
     def _within_cones(self, wrench: Array, planned: Array, target: Array) -> Array:
         """Return the correction nearest to a target with which contacts can exert a wrench."""
@@ -180,6 +199,21 @@ class InternalChoice:
         row[self._own] += self.added
         row[self._compared] += self._before[0]
         return row
+
+
+@routine
+def are_within(given: _Torques, torque_range: int, internal_force_torques: int) -> bool:
+    """Return whether all torques are within efforts; the numbers are places among the values."""
+    values, effort, force = given.values, given.effort, given.force
+    joints, m = len(effort), len(force)
+    for i in range(joints):
+        x = 0.0
+        for k in range(m):
+            x += values[internal_force_torques + m * i + k] * force[k]
+        for first in range(torque_range + i, torque_range + 2 * joints, joints):
+            if not abs(values[first] + x) <= effort[i]:
+                return False
+    return True
 
 
 def holding_force(plan: HasRows, system: HybridSystem, at: Mapping[str, slice]) -> Array:

@@ -78,9 +78,9 @@ class InternalForceBounds(NamedTuple):
         upper: (n,); infinity for drives without a limit.
     """
 
-    grip: Matrix
-    lower: Vector
-    upper: Vector
+    grip: Array
+    lower: Array
+    upper: Array
 
 
 class CorrectionLimit(NamedTuple):
@@ -165,6 +165,8 @@ class Squeeze:
         self._none = np.full(len(planes.lower), np.inf)
         # By the number of drives, and whether the size of corrections is limited.
         self._programs: dict[tuple[int, bool], _BoundedProgram] = {}
+        self._sized = np.zeros(scaled.shape[1])
+        self._size = largest_component.bind(np.ascontiguousarray(scaled), self._sized)
 
     def at(
         self,
@@ -228,7 +230,8 @@ class Squeeze:
 
         Components are in the contacts' axes, moments divided by the length.
         """
-        return max(map(abs, (self._scaled @ internal_force).tolist()), default=0.0)
+        self._sized[:] = internal_force
+        return float(self._size())
 
     def part_within(self, start: Array, change: Array, most: float) -> float:
         """Return the largest fraction, up to 1, of a change that stays within a size.
@@ -257,19 +260,10 @@ class Squeeze:
         which = drives, correction_limit is not None
         within = self._programs.get(which)
         if within is None:
-            fixed = self._rows
-            if correction_limit is not None:
-                fixed = np.vstack([fixed, self._components])
-            within = self._programs[which] = _BoundedProgram(fixed, self._to_internal, drives)
-        cones = len(lower)
-        within.lower[:cones] = lower
-        if correction_limit is not None:
-            around = self._scaled @ correction_limit.around
-            own = slice(cones, cones + len(around))
-            within.lower[own] = around - correction_limit.most
-            within.upper[own] = around + correction_limit.most
-        if torque_bounds is not None:
-            within.bound_drives(torque_bounds)
+            scaled = self._scaled if correction_limit is not None else self._scaled[:0]
+            within = _BoundedProgram(self._rows, scaled, self._to_internal, drives)
+            self._programs[which] = within
+        within.write(lower, torque_bounds, correction_limit)
         return within.rows, within.lower, within.upper
 
     def over(
@@ -364,57 +358,102 @@ class Squeeze:
         )
 
 
+class _Bounds(NamedTuple):
+    """Given bounds of a quadratic program."""
+
+    around: Vector  #: Internal force from which corrections count (m,).
+    most: Vector  #: Their largest component (1,) [N].
+    grip: Matrix  #: Torques of each internal force (n, m).
+    lower: Vector  #: Bounds of the drives (n,).
+    upper: Vector
+
+
 class _BoundedProgram:
-    """Rows and bounds of a quadratic program with torque bounds, in arrays that stay.
+    """Rows and bounds of a quadratic program, in arrays that stay.
 
     Args:
-        fixed: First rows (r, m).
+        cones: Rows of the cones (c, m).
+        scaled: From internal forces to limited components of contact forces (d, m).
         to_internal: From the unknowns to internal forces (m, m).
         drives: Number of drives, n.
 
     Attributes:
-        rows: First rows, and those of the drives (r + n, m).
-        lower: Their lower bounds; of first rows minus infinity until they are set.
-        upper: Their upper bounds; of first rows infinity until they are set.
+        rows: Of cones, components and drives (c + d + n, m).
+        lower: Their lower bounds.
+        upper: Their upper bounds; infinite of cones.
     """
 
-    def __init__(self, fixed: Array, to_internal: Array, drives: int) -> None:
-        m, first = len(to_internal), len(fixed)
-        self.rows = np.vstack([fixed, np.zeros((drives, m))])
+    def __init__(self, cones: Array, scaled: Array, to_internal: Array, drives: int) -> None:
+        m = len(to_internal)
+        self.rows = np.vstack([cones, scaled @ to_internal, np.zeros((drives, m))])
         self.upper = np.full(len(self.rows), np.inf)
         self.lower = -self.upper
-        self._given = new_record(InternalForceBounds, grip=(drives, m), lower=drives, upper=drives)
-        self._write = write_drive_rows.bind(
-            self._given, to_internal.copy(), first, self.rows, self.lower, self.upper
+        self._cones = self.lower[: len(cones)]
+        self._given = new_record(
+            _Bounds, around=m, most=1, grip=(drives, m), lower=drives, upper=drives
         )
+        self._write = write_bounds.bind(
+            self._given, np.ascontiguousarray(scaled), to_internal.copy(), self.rows, self.lower,
+            self.upper,
+        )  # fmt: skip
 
-    def bound_drives(self, bounds: InternalForceBounds) -> None:
-        """Write rows and bounds of the drives."""
-        for own, given in zip(self._given, bounds, strict=True):
-            own[:] = given
+    def write(
+        self,
+        cones: Array,
+        torque_bounds: InternalForceBounds | None,
+        correction_limit: CorrectionLimit | None,
+    ) -> None:
+        """Write rows of the drives, and all bounds; `cones` are the lower ones of the cones."""
+        self._cones[:], given = cones, self._given
+        if correction_limit is not None:
+            given.around[:], given.most[0] = correction_limit
+        if torque_bounds is not None:
+            given.grip[:], given.lower[:], given.upper[:] = torque_bounds
         self._write()
 
 
 @routine
-def write_drive_rows(
-    bounds: InternalForceBounds, to_internal: Matrix, first: int, rows: Matrix, lower: Vector,
+def write_bounds(
+    given: _Bounds, scaled: Matrix, to_internal: Matrix, rows: Matrix, lower: Vector,
     upper: Vector,
 ) -> None:  # fmt: skip
-    """Write rows of drives, scaled to size one by themselves: a drive can be without limits."""
-    m = len(to_internal)
-    for i in range(len(bounds.lower)):
+    """Write bounds of components, and rows and bounds of drives after them.
+
+    Rows of drives are scaled to size one by themselves: a drive can be without limits.
+    """
+    m, drives = len(to_internal), len(given.lower)
+    first = len(rows) - drives - len(scaled)
+    for i in range(len(scaled)):
+        x = 0.0
+        for k in range(m):
+            x += scaled[i, k] * given.around[k]
+        lower[first + i], upper[first + i] = x - given.most[0], x + given.most[0]
+    first = len(rows) - drives
+    for i in range(drives):
         size = 0.0
         for j in range(m):
             x = 0.0
             for k in range(m):
-                x += bounds.grip[i, k] * to_internal[k, j]
+                x += given.grip[i, k] * to_internal[k, j]
             rows[first + i, j] = x
             size += x * x
         size = sqrt(size) if size > 0.0 else 1.0
         for j in range(m):
             rows[first + i, j] = rows[first + i, j] / size
-        lower[first + i] = bounds.lower[i] / size
-        upper[first + i] = bounds.upper[i] / size
+        lower[first + i] = given.lower[i] / size
+        upper[first + i] = given.upper[i] / size
+
+
+@routine
+def largest_component(scaled: Matrix, internal_force: Vector) -> float:
+    """Return the largest component of the contact forces of an internal force (m,)."""
+    largest = 0.0
+    for i in range(len(scaled)):
+        x = 0.0
+        for k in range(len(internal_force)):
+            x += scaled[i, k] * internal_force[k]
+        largest = max(largest, abs(x))
+    return largest
 
 
 def contact_margins(contacts: Sequence[Contact], forces: ArrayLike) -> Array:
