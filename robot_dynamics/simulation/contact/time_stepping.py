@@ -11,7 +11,7 @@ for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from math import ceil
 from typing import NamedTuple
 
@@ -505,11 +505,11 @@ class TimeStepping:
     def reports(
         self,
         terms: StepTerms,
-        points: Sequence[Array],
-        axes: Sequence[Array],
-        forces: Sequence[Array],
-        moments: Sequence[Array],
-        tilts: Sequence[float],
+        points: Iterable[Array],
+        axes: Iterable[Array],
+        forces: Iterable[Array],
+        moments: Iterable[Array],
+        tilts: Iterable[float],
     ) -> list[ContactReport]:
         """Return the reports of all contacts that can open, at the terms of a state."""
         b, w = self._rows
