@@ -76,6 +76,18 @@ def test_the_distance_of_one_wrench_is_that_of_many(limits):
         assert np.isnan(limits.distance_of_one(odd.tolist())) == np.isnan(limits.distance(odd))
 
 
+@pytest.mark.parametrize("cone", [POINT, FINGER, FrictionCone(0.0)])
+def test_the_used_friction_of_one_wrench_is_that_of_many(cone):
+    """Also without a normal force, and without a tangential one."""
+    given = wrenches(300, seed=5)
+    given[:100, 5] = np.abs(given[:100, 5])
+    given[:10, [2, 3, 4]] = 0.0
+    given[90:110, 5] = 0.0
+    given[105] = 0.0
+    found = [cone.used_by_one(row) for row in given.tolist()]
+    assert_allclose(found, cone.used(given), rtol=1e-14)
+
+
 @pytest.mark.parametrize(("cone", "sides"), [(POINT, 8), (POINT, 16), (FINGER, 8), (FINGER, 16)])
 def test_planes_are_inside_and_give_away_what_they_say(cone, sides):
     """What they admit has the margin; what they refuse has no friction left beyond their error."""
