@@ -33,7 +33,7 @@ def watched(motion, seconds=PATIENCE_S, step=AT_REST):
     watch = OscillationWatch(ARMS, PERIOD)
     found = None
     for i in range(0, round(seconds / PERIOD), watch.every):
-        found = found or watch.look(np.array(motion(i * PERIOD)), step)
+        found = found or watch.look(i, np.array(motion(i * PERIOD)), step)
     return found, watch
 
 
@@ -115,7 +115,7 @@ def test_the_largest_motion_of_the_object_is_named():
         pose, middle = np.zeros(7), 0.5 * (WINDOW_S - watch.every * PERIOD)  # no trend about it
         pose[:3] = np.array([5e-4, 1.5e-3, 1e-4]) * np.cos(8.0 * np.pi * (t - middle))
         step = replace(AT_REST, pose=pose)
-        found = found or watch.look(np.array(wave(0.01, 4.0)(t)), step)
+        found = found or watch.look(i, np.array(wave(0.01, 4.0)(t)), step)
     assert found is not None
     assert found.object_m == pytest.approx(3e-3, rel=0.02)
 
