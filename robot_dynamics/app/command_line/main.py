@@ -36,7 +36,7 @@ from robot_dynamics.app.output_files import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
-from robot_dynamics.simulation.settings import EngineName
+from robot_dynamics.simulation import EngineName
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _ENDING = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C; SIGHUP: a terminal was lost
