@@ -19,6 +19,7 @@ from robot_dynamics.control.oscillation import (
     lowered,
     sentence,
 )
+from robot_dynamics.control.reference import TWIST
 from robot_dynamics.control.settings import ControlSettings, FrictionSettings
 from robot_dynamics.resources import resolve_package_uri
 
@@ -127,6 +128,15 @@ def test_the_largest_motion_of_the_object_is_named():
 def test_looks_are_at_most_six_milliseconds_apart(period, every):
     """Or a control period that is longer; rounding of a quotient makes none shorter."""
     assert OscillationWatch(ARMS, period).every == every
+
+
+@pytest.mark.parametrize(("speed", "looks"), [(1.1e-9, 10), (0.9e-9, 1)])
+def test_looks_are_rare_while_the_reference_moves(speed, looks):
+    """Ten times as far apart."""
+    watch, step = OscillationWatch(ARMS, PERIOD), replace(AT_REST, reference=np.zeros(25))
+    step.reference[TWIST.start] = speed
+    watch.look(7, np.zeros(4), step)
+    assert watch.due == 7 + looks * watch.every
 
 
 @pytest.mark.parametrize(("share", "lower"), [(0.303, 0.1515), (0.297, 0.0)])
