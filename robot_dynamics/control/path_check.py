@@ -15,6 +15,7 @@ from robot_dynamics.control.link_distance import Closest, LinkDistances
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rollout import Rollout, UnlimitedLaw, rollout
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.dynamics.position_limits import PositionLimits
 from robot_dynamics.errors import RobotDynamicsError, require_length
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.hybrid import Contact
@@ -193,6 +194,13 @@ def _motion_problems(
         name, unit = every_name[system.every_v[j]], "rad" if turning[j] else "m"
         would = outside(q[i, j], lower[j], upper[j], unit)
         yield PathProblem(times[i], name, f"joint {name!r} would be at {would}.")
+    limits_of_loops = PositionLimits(model)
+    at = limits_of_loops.loop_values(motion.at)
+    for one, x in zip(limits_of_loops.of_loops, at.T, strict=True):
+        low, high = one.lower + safety.position_margin, one.upper - safety.position_margin
+        for i, _ in _first(times, ~((x >= low) & (x <= high))[:, None]):
+            would = outside(x[i], low, high, one.unit)
+            yield PathProblem(times[i], one.name, f"joint {one.name!r} would be at {would}.")
     speed = limits["velocity"] * safety.velocity_fraction
     for i, j in _first(times, ~(np.abs(motion.qd) <= speed)):
         fastest, most = apart(float(np.max(np.abs(motion.qd[:, j]))), speed[j], digits=4)

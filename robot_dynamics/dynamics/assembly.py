@@ -59,7 +59,8 @@ class AssemblyError(RobotDynamicsError):
 
     Attributes:
         gaps: Closure errors of the best configuration found, by loop joint.
-        gap: The largest of them as one distance [m], rotations at the declared length.
+        gap: The largest of them as one distance [m], rotations at the declared length; distances
+            of loop joints from their limits count as well.
         q: Positions (nq,) of that configuration; the guess if links are too short, because then
             there is no search.
     """
@@ -314,10 +315,12 @@ def _failure(
     _, error = search.closure(q)
     gaps = loop_gaps(model, error * model.holonomic)
     held = " and what is held" if not np.all(search.free) else ""
+    words = search.limits.faults(q, search.goal)
+    if not words or opening(model, error, search.length) > search.goal:
+        words.insert(0, gaps_in_words(gaps, search.goal, "stays open by"))
     return AssemblyError(
-        f"{place}: no configuration that closes all loops was found from {tried}: "
-        + gaps_in_words(gaps, search.goal, "stays open by")
-        + f"; expected one within reach, joint limits{held}.",
+        f"{place}: no configuration that closes all loops within joint limits was found from "
+        f"{tried}: {', '.join(words)}; expected one within reach, joint limits{held}.",
         gaps,
         gap,
         q,
