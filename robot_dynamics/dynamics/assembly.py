@@ -319,8 +319,8 @@ def _failure(
     if not words or opening(model, error, search.length) > search.goal:
         words.insert(0, gaps_in_words(gaps, search.goal, "stays open by"))
     return AssemblyError(
-        f"{place}: no configuration that closes all loops within joint limits was found from "
-        f"{tried}: {', '.join(words)}; expected one within reach, joint limits{held}.",
+        f"{place}: no configuration that closes all loops was found from {tried}: "
+        f"{', '.join(words)}; expected one within reach, joint limits{held}.",
         gaps,
         gap,
         q,

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support import linkage_arms
 from support.free_space import free_space_law
 from two_arms import BOX, two_arms
 
@@ -21,9 +22,11 @@ from robot_dynamics.control.settings import (
     SegmentSettings,
     TurnSettings,
 )
+from robot_dynamics.dynamics.position_limits import PositionLimits
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
+from robot_dynamics.model import Limits, LinkElement, pose
 from robot_dynamics.robot import Robot
 
 SYSTEM = two_arms()
@@ -308,3 +311,41 @@ def test_the_tilt_of_a_soft_finger_is_limited():
     )
     assert "at most 5 degrees" in str(refused(LIFT, contacts=palms(8.0), tilt_limit_deg=5.0))
     check(LIFT, contacts=palms(12.0), tilt_limit_deg=np.inf)
+
+
+def test_a_loop_joint_of_an_arm_beyond_its_limit(monkeypatch):
+    """The pin of a five-bar linkage has no drive and closes the loop; its limits count as well."""
+    plain = linkage_arms.five_bar_arm
+    monkeypatch.setattr(
+        linkage_arms, "five_bar_arm", lambda *args: plain(*args, closure="revolute")
+    )
+    box = LinkElement("box", 1.0, inertia=0.03 * np.eye(3))
+    cell = linkage_arms.linkage_cell(1, box, [pose((-0.15, 0.0, 0.0))])
+    system, start = cell.system, cell.start
+    model = system.model
+
+    def limited(lower, upper):
+        """Return the system with limits of the pin."""
+        loops = [
+            replace(loop, limits=Limits(lower, upper)) if loop.name == "arm0_pin" else loop
+            for loop in model.loops
+        ]
+        return replace(system, model=replace(model, loops=tuple(loops)))
+
+    path = ReferenceSettings((SegmentSettings(1.0, move=(0.0, 0.0, 0.1)),))
+    at = PositionLimits(limited(-3.0, 3.0).model)
+    q = start[system.q_index]
+
+    def checked(system):
+        return free_space_law(system, path, start[system.object_q]).checked_path(q)
+
+    left = checked(system)
+    pins = at.loop_values(left.rollout.at)[:, 0]
+    low, high = float(pins.min()), float(pins.max())
+    margin = SafetySettings().position_margin
+    assert high - low > 0.01
+    checked(limited(low - margin - 1e-6, high + margin + 1e-6))
+    for limits in ((low - margin + 1e-3, 3.0), (-3.0, high + margin - 1e-3)):
+        with pytest.raises(PreflightError, match=r"joint 'arm0_pin' would be at .* rad") as caught:
+            checked(limited(*limits))
+        assert [p.joint for p in caught.value.problems] == ["arm0_pin"]
