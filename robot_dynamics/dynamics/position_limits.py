@@ -13,18 +13,20 @@ half a turn of the middle of its range; with a single limit the range ends `WIDE
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.kinematics import joint_transforms
-from robot_dynamics.dynamics.loop_frames import LoopFrame, loop_frames
+from robot_dynamics.dynamics.loop_frames import loop_frames
 from robot_dynamics.model import Joint, LoopJoint, Model
-from robot_dynamics.model.parameters import parameters_of
+from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Force, Scalar, Transform
 from robot_dynamics.wording import outside
 
@@ -144,11 +146,10 @@ class PositionLimits:
             np.array([i for at in each for i in range(at.start, at.stop)], dtype=np.intp)
             for each in (zip(*plain, strict=True) if plain else ((), ()))
         )
-        loops = [loop for loop in model.loops if enforced and loop.bounded]
+        loops = model.loops if enforced else ()
         self.of_loops = [one for loop in loops for one in bounded_coordinates(loop)]
         self._lowest = np.array([one.lower for one in self.of_loops])
         self._highest = np.array([one.upper for one in self.of_loops])
-        self._looped = replace(model, loops=tuple(loops))
 
     def values(self, q: Array) -> Array:
         """Return the coordinates of the tree (nv,) that may be bounded, of positions (nq,)."""
@@ -204,39 +205,28 @@ class PositionLimits:
 
     def loop_values(self, q: Array) -> Array:
         """Return the bounded coordinates of loop joints (..., m) at positions (..., nq)."""
-        if not self.of_loops:
-            return np.zeros((*q.shape[:-1], 0))
-        found = [one.of_placement(frame.placement) for one, frame in self._at(q)]
-        return np.stack(np.broadcast_arrays(*found), axis=-1)
+        return self._of_loops(q)[0]
 
     def loop_rates(self, q: Array) -> Array:
-        """Return the rates (m, nv) of the bounded coordinates of loop joints.
+        """Return the rates (..., m, nv) of the bounded coordinates of loop joints.
 
         They are exact where the loops are closed.
         """
-        rows = np.zeros((len(self.of_loops), self.model.nv))
-        for row, (one, frame) in zip(rows, self._at(q), strict=True):
-            for index, value in frame.joint_forces(one.slope(frame.placement)).items():
-                row[index] = value
-        return rows
+        return self._of_loops(q)[1]
 
     def excess(self, q: Array) -> tuple[Array, Array]:
         """Return how far loop joints are beyond their bounds (m,), and the rates (m, nv) of that.
 
         Both are zero within the bounds.
         """
-        values = self.loop_values(q)
+        values, rates = self._of_loops(q)
         beyond = values - np.clip(values, self._lowest, self._highest)
-        rates = self.loop_rates(q) if beyond.any() else np.zeros((len(values), self.model.nv))
         return beyond, np.where(beyond[:, None] != 0.0, rates, 0.0)
 
     def loop_barriers(self, q: Array, step: Array) -> Array:
         """Return rows (n, nv) of the bounds of loop joints that a step (nv,) would cross."""
-        values = self.loop_values(q)
+        values, rates = self._of_loops(q)
         low, high = values <= self._lowest + _REACHED, values >= self._highest - _REACHED
-        if not (low | high).any():
-            return np.zeros((0, self.model.nv))
-        rates = self.loop_rates(q)
         change = rates @ step
         return np.asarray(rates[(low & (change < 0.0)) | (high & (change > 0.0))])
 
@@ -250,9 +240,43 @@ class PositionLimits:
             if wrong
         ]
 
-    def _at(self, q: Array) -> list[tuple[BoundedCoordinate, LoopFrame]]:
-        """Return the bounded coordinates of loop joints, each with its joint's frame."""
-        model, at = self._looped, q.tolist() if q.ndim == 1 else list(np.moveaxis(q, -1, 0))
-        frames = loop_frames(model, joint_transforms(model, at), parameters_of(model), at)
-        of = {frame.joint.name: frame for frame in frames}
-        return [(one, of[one.joint.name]) for one in self.of_loops]
+    @cached_property
+    def _of_loops(self) -> Callable[[Array], tuple[Array, Array]]:
+        """The compiled `loop_coordinates` of the model."""
+        if not self.of_loops:
+            nv = self.model.nv
+            return lambda q: (np.zeros((*q.shape[:-1], 0)), np.zeros((*q.shape[:-1], 0, nv)))
+        bounds = [
+            (self.model.loops.index(one.joint), one.freedom, one.lower, one.upper)
+            for one in self.of_loops
+            if isinstance(one.joint, LoopJoint)
+        ]
+        return LOOP_COORDINATES.bind(self.model, tuple(bounds))
+
+
+def loop_coordinates(
+    model: Model,
+    q: Sequence[Scalar],
+    parameters: Parameters,
+    bounds: Sequence[tuple[int, int, float, float]],
+) -> tuple[list[Scalar], list[list[Scalar]]]:
+    """Return coordinates (m,) of loop joints and their rates (m, nv), exact in closed loops.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        parameters: The placements of the loop joints.
+        bounds: For each coordinate the index of its loop joint, that of its freedom, and limits.
+    """
+    frames = list(loop_frames(model, joint_transforms(model, q), parameters, q))
+    values: list[Scalar] = []
+    rates: list[list[Scalar]] = []
+    for loop, freedom, lower, upper in bounds:
+        one, X = BoundedCoordinate(model.loops[loop], freedom, lower, upper), frames[loop].placement
+        values.append(one.of_placement(X))
+        own = frames[loop].joint_forces(one.slope(X))
+        rates.append([own.get(i, 0.0) for i in range(model.nv)])
+    return values, rates
+
+
+LOOP_COORDINATES = Algorithm("loop_coordinates", loop_coordinates, "q -> x (m), rates (m, nv)")
