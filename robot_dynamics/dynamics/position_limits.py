@@ -146,8 +146,10 @@ class PositionLimits:
             np.array([i for at in each for i in range(at.start, at.stop)], dtype=np.intp)
             for each in (zip(*plain, strict=True) if plain else ((), ()))
         )
-        loops = model.loops if enforced else ()
-        self.of_loops = [one for loop in loops for one in bounded_coordinates(loop)]
+        loops = enumerate(model.loops if enforced else ())
+        found = [(i, one) for i, loop in loops for one in bounded_coordinates(loop)]
+        self.of_loops = [one for _, one in found]
+        self._bounds = tuple((i, one.freedom, one.lower, one.upper) for i, one in found)
         self._lowest = np.array([one.lower for one in self.of_loops])
         self._highest = np.array([one.upper for one in self.of_loops])
 
@@ -246,12 +248,7 @@ class PositionLimits:
         if not self.of_loops:
             nv = self.model.nv
             return lambda q: (np.zeros((*q.shape[:-1], 0)), np.zeros((*q.shape[:-1], 0, nv)))
-        bounds = [
-            (self.model.loops.index(one.joint), one.freedom, one.lower, one.upper)
-            for one in self.of_loops
-            if isinstance(one.joint, LoopJoint)
-        ]
-        return LOOP_COORDINATES.bind(self.model, tuple(bounds))
+        return LOOP_COORDINATES.bind(self.model, self._bounds)
 
 
 def loop_coordinates(
