@@ -41,7 +41,7 @@ from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.dynamics.position_limits import BoundedCoordinate, bounded_coordinates
 from robot_dynamics.errors import ArgumentError, UnknownNameError, sentence_of
 from robot_dynamics.manipulation.hybrid import FrictionCone
-from robot_dynamics.model import WORLD, LoopJoint, Model
+from robot_dynamics.model import WORLD, Joint, LoopJoint, Model
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.derivatives import directional_derivative, gradient
 from robot_dynamics.scalar.functions import absolute, sqrt
@@ -261,7 +261,7 @@ def joint_limits(robot: Robot, restitution: float = 0.0) -> tuple[Inequality, ..
     if not isinstance(robot, Robot):
         raise ArgumentError(f"robot is {robot!r:.60}, expected a Robot.")
     model = robot.model
-    joints = [*(body.joint for body in model.bodies), *model.loops]
+    joints: list[Joint | LoopJoint] = [*(body.joint for body in model.bodies), *model.loops]
     found: list[Inequality] = []
     for one in (one for joint in joints for one in bounded_coordinates(joint)):
         if one.doubt:

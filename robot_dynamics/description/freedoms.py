@@ -20,7 +20,7 @@ UNLIMITED = Limits()
 
 
 def loop_types(entry: Any) -> tuple[str, ...]:
-    """Return the types of a loop joint: without constraints it needs a force or a position limit."""
+    """Return the types of a loop joint: without constraints it needs a force or a limit."""
     acts = any(_stated(getattr(entry, name)) for name in FORCES) or bounded(entry.limits)
     return (*loop_joint_names(), *(("floating",) if acts else ()))
 

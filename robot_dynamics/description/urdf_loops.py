@@ -10,7 +10,10 @@
     <constraint name type><parent link/><parent_origin/><parent_axis xyz/>
         <child link/><child_origin/><child_axis xyz/></constraint>        (proposed for urdfdom)
 
-each with a `<limit>` as in a joint, and gears, `<coupling name><predecessor link/><successor link/><ratio value/></coupling>` (URDF+).
+each with a `<limit>` as in a joint, and gears,
+
+    <coupling name><predecessor link/><successor link/><ratio value/></coupling>           (URDF+)
+
 Poses are those of the loop joint's frame in the named link. The z axis of that frame is the joint
 axis, after `<axis>` has been turned into it. A child without an orientation has the orientation it
 has with every joint of the tree at zero.

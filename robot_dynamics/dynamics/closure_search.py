@@ -64,7 +64,9 @@ class ClosureSearch:
         self.rows = constraint_scales(model, length) * model.holonomic
         self.columns = coordinate_scales(model, length)
         self.limits = PositionLimits(model, limits)
-        self._of_loops = np.array([length if c.unit == "rad" else 1.0 for c in self.limits.of_loops])
+        self._of_loops = np.array(
+            [length if c.unit == "rad" else 1.0 for c in self.limits.of_loops]
+        )
         self._end = monotonic() + seconds
 
     @property

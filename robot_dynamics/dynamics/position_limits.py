@@ -32,7 +32,9 @@ from robot_dynamics.wording import outside
 
 #: Widest range of an angle of a loop joint [rad]: a turn less some room behind both limits.
 WIDEST = 6.2
-_REACHED = 1e-9  # from a limit of a loop joint [rad or m]: steps do not end on it to the last digit
+_REACHED = (
+    1e-9  # from a limit of a loop joint [rad or m]: steps do not end on it to the last digit
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,9 @@ class BoundedCoordinate:
             return ""
         if kind.nq != kind.nv:  # a rotation vector, which changes its sign at half a turn
             limits = self.joint.of_each_freedom(self.joint.limits)
-            ends = [(one.lower, one.upper) for one, t in zip(limits, kind.turning, strict=True) if t]
+            ends = [
+                (one.lower, one.upper) for one, t in zip(limits, kind.turning, strict=True) if t
+            ]
             corner = math.hypot(*(max(-lower, upper) for lower, upper in ends))
             opposite = all(lower == -upper for lower, upper in ends)
             return "" if opposite or corner < 0.5 * WIDEST else "the same limit on both sides"
@@ -269,7 +273,10 @@ def loop_coordinates(
     values: list[Scalar] = []
     rates: list[list[Scalar]] = []
     for loop, freedom, lower, upper in bounds:
-        one, X = BoundedCoordinate(model.loops[loop], freedom, lower, upper), frames[loop].placement
+        one, X = (
+            BoundedCoordinate(model.loops[loop], freedom, lower, upper),
+            frames[loop].placement,
+        )
         values.append(one.of_placement(X))
         own = frames[loop].joint_forces(one.slope(X))
         rates.append([own.get(i, 0.0) for i in range(model.nv)])

@@ -198,7 +198,7 @@ def test_a_slug_falls_on_its_limit_and_bounces(loop):
 
 
 def equivalent(kind, several):
-    """Return a body on a joint of several freedoms, or on a chain of joints of one freedom each."""
+    """Return a body on a joint of several freedoms, or on a chain of simple joints."""
     rng = np.random.default_rng(5)
     body, at = random_link(rng, "body"), random_pose(rng)
     chain = {
@@ -265,7 +265,9 @@ def test_the_tighter_limit_of_geared_joints_counts(first, second, ratio, end):
     robot = gripper(first, second, ratio)
     limits = joint_limits(robot)
     push = np.array([-40.0, 0.0])
-    motion = rd.integrate(robot, np.zeros(2), np.zeros(2), 0.5, tau=push, contacts=limits, step=0.01)
+    motion = rd.integrate(
+        robot, np.zeros(2), np.zeros(2), 0.5, tau=push, contacts=limits, step=0.01
+    )
     assert_allclose(motion.q[-1], [end, ratio * end], atol=1e-8)
     sim = rd.Simulation(robot, contacts=limits, q=np.zeros(2))
     for _ in range(250):

@@ -471,7 +471,9 @@ def test_another_assembly_mode_is_found_within_limits_of_a_loop_joint():
 def test_a_loop_joint_out_of_its_limits_is_named():
     """If the loop closes only beyond the limits of its joint, the error gives angle and limits."""
     robot = limited_four_bar(*TREES[0])
-    with pytest.raises(AssemblyError, match=r"'pin' is at -?\d.* rad, expected -0.96 to -0.56 rad"):
+    with pytest.raises(
+        AssemblyError, match=r"'pin' is at -?\d.* rad, expected -0.96 to -0.56 rad"
+    ):
         robot.assemble([2.0, -1.0, 1.0], held={"j1": 2.0}, restarts=3)
     with pytest.raises(AssemblyError):  # the same with the pin in the tree
         limited_four_bar(*TREES[1]).assemble([2.0, -1.0, -0.7], held={"j1": 2.0}, restarts=3)

@@ -264,15 +264,13 @@ def five_bar(*tree):
         JointElement("j2", "revolute", "base", "a2", pose((0.4, 0, 0))),
         JointElement("k2", "revolute", "a2", "b2", pose((0.3, 0, 0))),
         JointElement("weld", "fixed", "b2", "tip", pose((0.4, 0, 0))),
-        JointElement(
-            "pin", "revolute", "b1", "tip", pose((0.4, 0, 0)), limits=Limits(0.6, 1.3)
-        ),
+        JointElement("pin", "revolute", "b1", "tip", pose((0.4, 0, 0)), limits=Limits(0.6, 1.3)),
     )
     return Robot.from_mechanism(Mechanism("five_bar", links, joints), spanning_tree=tree)
 
 
 def test_the_nearest_point_within_the_limit_of_a_loop_joint():
-    """A tip out of reach is as near in every spanning tree, where a search finds nothing nearer."""
+    """A tip out of reach is as near in every spanning tree, and a search finds nothing nearer."""
     target = np.array([0.28, 0.52, 0.0])
     errors = []
     for tree in (("j1", "k1", "j2", "k2"), ("j1", "k1", "pin", "k2")):
