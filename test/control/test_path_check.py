@@ -9,11 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support import linkage_arms
 from support.free_space import free_space_law
+from support.linkage_arms import linkage_cell
 from two_arms import BOX, two_arms
 
 from robot_dynamics.control import path_check
+from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.path_check import PreflightError, path_times
 from robot_dynamics.control.settings import (
     ForceStepSettings,
@@ -22,6 +23,8 @@ from robot_dynamics.control.settings import (
     SegmentSettings,
     TurnSettings,
 )
+from robot_dynamics.control.streamed.reach_check import ReachCheck
+from robot_dynamics.control.streamed.trajectory import ObjectTrajectory, TrajectoryError
 from robot_dynamics.dynamics.position_limits import PositionLimits
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
@@ -313,39 +316,44 @@ def test_the_tilt_of_a_soft_finger_is_limited():
     check(LIFT, contacts=palms(12.0), tilt_limit_deg=np.inf)
 
 
-def test_a_loop_joint_of_an_arm_beyond_its_limit(monkeypatch):
-    """The pin of a five-bar linkage has no drive and closes the loop; its limits count as well."""
-    plain = linkage_arms.five_bar_arm
-    monkeypatch.setattr(
-        linkage_arms, "five_bar_arm", lambda *args: plain(*args, closure="revolute")
-    )
+def pinned(lower, upper):
+    """Return an arm with a five-bar linkage, whose pin has limits, and its start."""
     box = LinkElement("box", 1.0, inertia=0.03 * np.eye(3))
-    cell = linkage_arms.linkage_cell(1, box, [pose((-0.15, 0.0, 0.0))])
-    system, start = cell.system, cell.start
-    model = system.model
+    pin = {"closure": "revolute", "limits": Limits(lower, upper)}
+    return linkage_cell(1, box, [pose((-0.15, 0.0, 0.0))], **pin)[:2]
 
-    def limited(lower, upper):
-        """Return the system with limits of the pin."""
-        loops = [
-            replace(loop, limits=Limits(lower, upper)) if loop.name == "arm0_pin" else loop
-            for loop in model.loops
-        ]
-        return replace(system, model=replace(model, loops=tuple(loops)))
 
-    path = ReferenceSettings((SegmentSettings(2.0, move=(0.0, 0.0, 0.02)),))
-    at = PositionLimits(limited(-3.0, 3.0).model)
-    q = start[system.q_index]
+def test_a_loop_joint_of_an_arm_beyond_its_limit():
+    """A pin that closes the linkage of an arm keeps its limits, in plans and streamed paths."""
+    plan = ReferenceSettings((SegmentSettings(2.0, move=(0.0, 0.0, 0.02)),))
+    settings = SafetySettings()
+    margin = settings.position_margin
 
-    def checked(system):
-        return free_space_law(system, path, start[system.object_q]).checked_path(q)
+    def checked(system, start):
+        law = free_space_law(system, plan, start[system.object_q])
+        return law.checked_path(start[system.q_index])
 
-    left = checked(system)
-    pins = at.loop_values(left.rollout.at)[:, 0]
+    def streamed(system, start):
+        q, at = start[system.q_index], start[system.object_q]
+        end = at + np.array([0.0, 0.0, 0.02, 0, 0, 0, 0])
+        proximity = Proximity(system, settings)
+        proximity.begin(q, at)
+        path = ObjectTrajectory([0.0, 2.0], [at, end])
+        terms = Robot(system.model).constraint_terms
+        ReachCheck(system, settings, terms, proximity, [path], q).advance(1000)
+
+    system, start = pinned(-3.0, 3.0)
+    motion = checked(system, start).rollout
+    pins = PositionLimits(system.model).loop_values(motion.at)[:, 0]
     low, high = float(pins.min()), float(pins.max())
-    margin = SafetySettings().position_margin
     assert high - low > 5e-3
-    checked(limited(low - margin - 1e-6, high + margin + 1e-6))
+    within = pinned(low - margin - 1e-4, high + margin + 1e-4)
+    checked(*within)
+    streamed(*within)
     for limits in ((low - margin + 1e-3, 3.0), (-3.0, high + margin - 1e-3)):
+        beyond = pinned(*limits)
         with pytest.raises(PreflightError, match=r"joint 'arm0_pin' would be at .* rad") as caught:
-            checked(limited(*limits))
+            checked(*beyond)
         assert [p.joint for p in caught.value.problems] == ["arm0_pin"]
+        with pytest.raises(TrajectoryError, match=r"joint 'arm0_pin' would be at .* rad"):
+            streamed(*beyond)
