@@ -32,9 +32,8 @@ from robot_dynamics.wording import outside
 
 #: Widest range of an angle of a loop joint [rad]: a turn less some room behind both limits.
 WIDEST = 6.2
-_REACHED = (
-    1e-9  # from a limit of a loop joint [rad or m]: steps do not end on it to the last digit
-)
+# Distance from a limit of a loop joint that is reached [rad or m]: steps end on it to rounding.
+_REACHED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -71,11 +70,9 @@ class BoundedCoordinate:
             return ""
         if kind.nq != kind.nv:  # a rotation vector, which changes its sign at half a turn
             limits = self.joint.of_each_freedom(self.joint.limits)
-            ends = [
-                (one.lower, one.upper) for one, t in zip(limits, kind.turning, strict=True) if t
-            ]
-            corner = math.hypot(*(max(-lower, upper) for lower, upper in ends))
-            opposite = all(lower == -upper for lower, upper in ends)
+            turns = [one for one, turn in zip(limits, kind.turning, strict=True) if turn]
+            corner = math.hypot(*(max(-one.lower, one.upper) for one in turns))
+            opposite = all(one.lower == -one.upper for one in turns)
             return "" if opposite or corner < 0.5 * WIDEST else "the same limit on both sides"
         if isinstance(self.joint, Joint):
             return ""
@@ -273,12 +270,10 @@ def loop_coordinates(
     values: list[Scalar] = []
     rates: list[list[Scalar]] = []
     for loop, freedom, lower, upper in bounds:
-        one, X = (
-            BoundedCoordinate(model.loops[loop], freedom, lower, upper),
-            frames[loop].placement,
-        )
-        values.append(one.of_placement(X))
-        own = frames[loop].joint_forces(one.slope(X))
+        frame = frames[loop]
+        one = BoundedCoordinate(frame.joint, freedom, lower, upper)
+        values.append(one.of_placement(frame.placement))
+        own = frame.joint_forces(one.slope(frame.placement))
         rates.append([own.get(i, 0.0) for i in range(model.nv)])
     return values, rates
 
