@@ -139,9 +139,7 @@ class Routine(Source):
         cache.store(entry, metadata, code)
         return metadata, code
 
-    def _used(
-        self, parameters: Sequence[tuple[str, str]], arguments: Sequence[Any]
-    ) -> list[Any]:
+    def _used(self, parameters: Sequence[tuple[str, str]], arguments: Sequence[Any]) -> list[Any]:
         """Return arguments, of records the fields that are used."""
         code = self.function.__code__
         names = code.co_varnames[: code.co_argcount]

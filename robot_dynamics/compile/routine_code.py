@@ -218,21 +218,22 @@ class _Body:
         first, *rest = name.split(".")
         path = ".".join([self._short.get(first, first), *rest])
         at, *fields = path.split(".")
-        record = self._records.get(at)
+        record: Any = self._records.get(at)
         if record is None or path in self.parameters:
             return path
-        for k, field in enumerate(fields):
+        kind = ""
+        for field in fields:
+            if record is None:
+                return path
             if field not in fields_of(record):
                 raise CompilerError(
                     f"{self._of.__name__}: {record.__name__} has no field {field!r}, expected one "
                     f"of {', '.join(fields_of(record))}."
                 )
             kind, record = kind_of(record, field), class_of(record, field)
-            if record is None and k == len(fields) - 1:
-                self._declare(path, kind)
-            elif record is None:
-                return path
-        if record is not None:
+        if record is None:
+            self._declare(path, kind)
+        else:
             self._records[path] = record
         return path
 
@@ -533,8 +534,8 @@ class _Body:
         indices: list[ast.expr] = []
         name = self._path(_name(node))
         if isinstance(node, ast.Subscript):
-            name, at = self._path(_name(node.value)), node.slice
-            indices = at.elts if isinstance(at, ast.Tuple) else [at]
+            name, inside = self._path(_name(node.value)), node.slice
+            indices = inside.elts if isinstance(inside, ast.Tuple) else [inside]
         if name not in self._arrays:
             self._refuse(node)
         element, lengths, pointer = self._arrays[name]

@@ -158,7 +158,8 @@ def move_patches(step: Step) -> None:
         if laws.damping[i] > 0.0:
             depth = max(-0.5 * h * after[n] - terms.gaps[i], 0.0) if within[i] else 0.0
             # The body may leave its patch, but not go through it.
-            rest = 0.0 if contacts.pressed[i] else springs.left[i] * springs.left[i] * surfaces.patch[i]
+            rest = springs.left[i] * springs.left[i] * surfaces.patch[i]
+            rest = 0.0 if contacts.pressed[i] else rest
             surfaces.patch[i] = max(depth, rest if rest > _FLAT else 0.0)
         if laws.gives[i]:
             K, D = laws.shear_stiffness[g], laws.shear_damping[g]

@@ -135,7 +135,8 @@ class ContactEngine(SceneEngine):
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
         system, steps = self.scene.system, self.stepping
-        self._now = ObservedContacts(self.stepping.terms, steps.q, steps.v, steps.state.contacts.pads)
+        pads = steps.state.contacts.pads
+        self._now = ObservedContacts(steps.terms, steps.q, steps.v, pads)
         self._wrenches = self._now.wrenches(self._forces)
         return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
 

@@ -15,7 +15,16 @@ from __future__ import annotations
 
 from math import sqrt
 
-from robot_dynamics.compile.routine import Call, Indices, Mask, Matrix, Record, Vector, routine, zeros
+from robot_dynamics.compile.routine import (
+    Call,
+    Indices,
+    Mask,
+    Matrix,
+    Record,
+    Vector,
+    routine,
+    zeros,
+)
 from robot_dynamics.simulation.contact.contact_arrays import EnergyAccount, Step
 from robot_dynamics.simulation.contact.groups import Groups
 

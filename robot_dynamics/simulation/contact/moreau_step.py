@@ -150,9 +150,10 @@ def begin_step(step: Step) -> bool:
     """
     terms, laws, problem = step.terms, step.laws, step.problem
     contacts, turning, start = step.state.contacts, step.state.turning, step.trial.start
-    before, pressed, leaving, fresh = terms.before, contacts.pressed, turning.leaving, turning.fresh
-    bending, offset, gaps, c = turning.bending, start.offset, start.gaps, problem.c
-    h, touching, holding, width = step.trial.h, problem.touching, step.rows.holding, step.rows.width
+    before, pressed = terms.before, contacts.pressed
+    leaving, bending, fresh = turning.leaving, turning.bending, turning.fresh
+    offset, gaps, c, touching = start.offset, start.gaps, problem.c, problem.touching
+    holding, width, h = step.rows.holding, step.rows.width, step.trial.h
     arrives = False
     for i in range(len(c)):
         offset[i] = before[i] if i < holding else 0.0
@@ -218,8 +219,8 @@ def end_step(step: Step) -> None:
     """Write velocities at the end, how far it is from what was foreseen, and what closes when."""
     terms, rows, start = step.terms, step.rows, step.trial.start
     foreseen, pressed = step.state.prediction.foreseen, step.state.contacts.pressed
-    v, gaps, end, after = terms.start, start.gaps, step.trial.end.v, step.trial.end.rows
-    h, P, fastest, astray, closing = step.trial.h, step.problem.P, 0.0, 0.0, step.trial.h
+    v, gaps, ended, h, P = terms.start, start.gaps, step.trial.end, step.trial.h, step.problem.P
+    end, after, fastest, astray, closing = ended.v, ended.rows, 0.0, 0.0, h
     for k in range(len(v)):
         end[k] = terms.free[k]
     for i in range(len(P)):
@@ -244,19 +245,20 @@ def end_step(step: Step) -> None:
             root = sqrt(max(u0 * u0 - 2.0 * (u1 - u0) / h * gaps[i], 0.0))
             if root > u0:
                 closing = min(closing, 2.0 * gaps[i] / (root - u0))
-    step.trial.end.fastest, step.trial.end.astray, step.trial.end.closing = fastest, astray, closing
+    ended.fastest, ended.astray, ended.closing = fastest, astray, closing
 
 
 @routine
 def take_step(step: Step) -> None:
     """Record a step, and update the state for the next step."""
-    terms, laws, groups, trial, problem = step.terms, step.laws, step.groups, step.trial, step.problem
+    terms, laws, groups, trial = step.terms, step.laws, step.groups, step.trial
     contacts, turning, account = step.state.contacts, step.state.turning, step.state.account
     prediction, applied, offset = step.state.prediction, trial.applied, trial.start.offset
+    problem = step.problem
     v, before, pressed, slipping = terms.start, terms.before, contacts.pressed, contacts.slipping
     of_velocity, joins, pushed, P = groups.of_velocity, groups.joins, trial.end.pushed, problem.P
-    end, after, pushes, width = trial.end.v, trial.end.rows, problem.pressed, step.rows.width
-    h = trial.h
+    end, after, pushes, h = trial.end.v, trial.end.rows, problem.pressed, trial.h
+    holding, width = step.rows.holding, step.rows.width
     for k in range(len(v)):
         mean = 0.5 * h * (v[k] + end[k])
         account.drives[of_velocity[k]] += applied.force[k] * mean
@@ -282,7 +284,7 @@ def take_step(step: Step) -> None:
         if pushes[joins[j, 0]] or pressed[joins[j, 0]]:
             pushed[joins[j, 1]], pushed[joins[j, 2]] = True, True
     for i in range(len(pushes)):
-        n = step.rows.holding + i * width
+        n = holding + i * width
         if pushes[i] or pressed[i]:
             pushed[groups.of_row[n]] = True
         if pushes[i] != pressed[i]:

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from robot_dynamics.compile.routine import Mask, Record, Vector, routine, zeros
 from robot_dynamics.contact.dense import factorise_symmetric, larger, product, substitute_symmetric
 from robot_dynamics.simulation.contact.contact_arrays import SLOW, STILL_CLOSED, Step
@@ -103,7 +101,7 @@ class PositionCorrection:
 
 @routine
 def open_by(part: float, step: Step, correction: Correction) -> None:
-    """Write the gaps of rows after a part of a step from its middle, the rows, and the largest gap.
+    """Write the gaps of rows a part of a step after its middle, the rows, and the largest gap.
 
     They are holding rows and, with `everything`, contacts that push or stick. Gaps in the middle
     of the step, where the terms are, are at most as large.
