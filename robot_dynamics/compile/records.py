@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -35,9 +36,10 @@ ARRAYS: dict[str, tuple[str, Any, int]] = {
 }
 #: LLVM's types of numbers that are handed over by value.
 NUMBERS = {"float": "double", "int": "i64", "bool": "i1"}
+_IN_C: dict[str, Any] = {"float": ctypes.c_double, "int": ctypes.c_int64, "bool": ctypes.c_bool}
 
 
-class Record:
+class Record(ctypes.Structure):
     """Arrays and numbers that routines read and write by name.
 
         class Trial(Record):
@@ -47,56 +49,49 @@ class Record:
         trial = Trial(h=1e-3, end=nv)
         trial.h = 0.5 * trial.h
 
-    Every field is memory of its own, also a number, which is an array without dimensions: so it
-    stays where compiled code finds it, and an assignment writes it in place. Fields of N records
-    may lie in arrays (N, ...): `Trial(h=lengths[i, ...], end=ends[i])` is the i-th of them.
+    Numbers are side by side in memory, as in a structure of C, where compiled code finds them.
+    Arrays are places of their own: `Trial(end=ends[i])` is one of N records whose arrays are rows
+    of arrays (N, ...). They are written to, `trial.end[:] = v`, and not replaced.
 
     Args:
-        fields: Arrays, or their shapes for arrays of zeros; numbers, zero by default, or their
-            memory; other records.
-
-    Attributes:
-        memory: Its arrays and numbers by their names.
+        fields: Arrays, or their shapes for arrays of zeros; numbers, zero by default; other
+            records.
     """
 
-    memory: dict[str, NDArray[Any]]
-
-    def __init_subclass__(cls) -> None:
-        for name, kind in cls.__annotations__.items():
-            if kind in NUMBERS:
-                setattr(cls, name, property(_reader(name)))
+    def __new__(cls, **_: Any) -> Record:
+        """Return a record with memory for its numbers."""
+        if "_fields_" not in vars(cls):
+            numbers = [
+                (name, kind) for name, kind in cls.__annotations__.items() if kind in NUMBERS
+            ]
+            cls._fields_ = [(name, _IN_C[kind]) for name, kind in numbers]
+        return super().__new__(cls)
 
     def __init__(self, **fields: Any) -> None:
-        memory: dict[str, NDArray[Any]] = {}
-        vars(self)["memory"] = memory
         for name in type(self).__annotations__:
             kind, given = kind_of(type(self), name), fields.pop(name, ())
-            if kind not in ARRAYS:
-                vars(self)[name] = given
-                continue
-            element = ARRAYS[kind][1]
-            if kind.endswith("memory"):
-                own = given if isinstance(given, np.ndarray) else np.array(given or 0, element)
-                memory[name] = own
+            if kind.endswith("in memory"):
+                setattr(self, name, given or 0)
+            elif kind in ARRAYS and not isinstance(given, np.ndarray):
+                vars(self)[name] = np.zeros(given, ARRAYS[kind][1])
             else:
-                own = given if isinstance(given, np.ndarray) else np.zeros(given, element)
-                memory[name] = vars(self)[name] = own
+                vars(self)[name] = given
         if fields:
             raise TypeError(f"{type(self).__name__} has no field {next(iter(fields))!r}.")
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.memory[name][...] = value
+    def place(self, name: str) -> NDArray[Any]:
+        """Return the memory of a number as an array without dimensions."""
+        element = ARRAYS[kind_of(type(self), name)][1]
+        return np.ndarray((), element, memoryview(self), getattr(type(self), name).offset)
 
     def arrays(self) -> Iterator[NDArray[Any]]:
-        """Yield the memory of all its fields, and of those of its records."""
-        yield from self.memory.values()
+        """Yield the memory of all its fields, numbers as bytes, and of those of its records."""
+        yield np.ndarray(ctypes.sizeof(self), np.uint8, memoryview(self))
         for field in vars(self).values():
             if isinstance(field, Record):
                 yield from field.arrays()
-
-
-def _reader(name: str) -> Callable[[Record], Any]:
-    return lambda record: record.memory[name].item()
+            elif isinstance(field, np.ndarray):
+                yield field
 
 
 def new_record(of: Callable[..., Fields], **fields: Any) -> Fields:
@@ -133,6 +128,6 @@ def class_of(record: Any, field: str) -> Any:
 def field_of(record: Any, path: list[str]) -> Any:
     """Return a field of a record, by the names that lead to it; a `Record`'s number as memory."""
     for name in path:
-        memory = record.memory if isinstance(record, Record) else {}
-        record = memory[name] if name in memory else getattr(record, name)
+        in_memory = isinstance(record, Record) and name not in vars(record)
+        record = record.place(name) if in_memory else getattr(record, name)
     return record

@@ -125,6 +125,7 @@ class TimeStepping:
         )  # fmt: skip
         self._normals = b + w * np.arange(c)
         self._padded = self._normals[[c for c, _ in scene.pads]]
+        self._plain = not scene.pads and not self.terms.resisting
         self._coulomb = np.array([one.friction for one in self.terms.resisting])
         self._any_soft = bool(laws.elastic.any() or laws.gives.any())
         self._left_of = np.nan  # the step that `left` of springs is of
@@ -183,7 +184,7 @@ class TimeStepping:
             rub=rub.bind(self.friction, state, applied),
             terms=layout.bind(
                 state.q, state.v, state.prediction.foreseen, applied.force, applied.drag,
-                trial.memory["h"], *more, out=step.terms,
+                trial.place("h"), *more, out=step.terms,
             ),
             begin=begin_step.bind(step),
             give_way=give_way.bind(step) if soft else nothing.bind(),
@@ -191,7 +192,7 @@ class TimeStepping:
             end=end_step.bind(step),
             follow_laws=follow_laws.bind(step) if laws.elastic.any() else nothing.bind(),
             coast=layout.bind_coast(
-                step.terms.q, trial.end.v, trial.memory["half"], state.q, state.v
+                step.terms.q, trial.end.v, trial.place("half"), state.q, state.v
             ),
             take=take_step.bind(step),
             move_patches=move_patches.bind(step) if soft else nothing.bind(),
@@ -281,10 +282,9 @@ class TimeStepping:
         """
         trial, taken = self.step.trial, 0
         trial.applied.force[:], trial.whole = force, (h := period / count)
-        plain = not self._padded.size and not self.terms.resisting
         while taken < count:
             # A step that was divided is likely to be followed by another one.
-            if plain and self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
+            if self._plain and self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
                 # Find contact points of shapes before each step.
                 most = 1 if self.scene.shapes else min(count - taken, _AT_ONCE)
                 trial.most = most
@@ -362,8 +362,9 @@ class TimeStepping:
 
         Impacts are included.
         """
-        forces = self.state.contacts.impulse / period
-        self.state.contacts.impulse[:] = 0.0
+        impulse = self.state.contacts.impulse
+        forces = impulse / period
+        impulse[:] = 0.0
         return forces
 
     def correct(self) -> None:
@@ -396,12 +397,11 @@ class TimeStepping:
 
     def _prepare(self, h: float) -> float:
         """Prepare the inputs of compiled steps of length h; return h, or a shorter length."""
-        laws, springs = self.step.laws, self.step.trial.springs
-        h = self.terms.look(self.q, self.v, h, self.state.contacts.near)
-        self.step.trial.h = h
+        trial = self.step.trial
+        trial.h = h = self.terms.look(self.q, self.v, h, self.state.contacts.near)
         if self._any_soft and h != self._left_of:
-            one = np.ones(len(springs.left))
-            springs.left[:] = relaxed(laws.stiffness, laws.damping, one, 0.5 * h)
+            laws, left = self.step.laws, trial.springs.left
+            left[:] = relaxed(laws.stiffness, laws.damping, np.ones(len(left)), 0.5 * h)
             self._left_of = h
         return h
 
