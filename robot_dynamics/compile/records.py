@@ -22,7 +22,7 @@ Table = NDArray[np.int64]
 Fields = TypeVar("Fields")
 
 #: Of each kind of array its element's type in LLVM and in NumPy, and its number of dimensions.
-#: Numbers of a `Record` are arrays without dimensions.
+#: Numbers of a `MutableRecord` are arrays without dimensions.
 ARRAYS: dict[str, tuple[str, Any, int]] = {
     "Vector": ("double", np.float64, 1),
     "Matrix": ("double", np.float64, 2),
@@ -39,10 +39,10 @@ NUMBERS = {"float": "double", "int": "i64", "bool": "i1"}
 _IN_C: dict[str, Any] = {"float": ctypes.c_double, "int": ctypes.c_int64, "bool": ctypes.c_bool}
 
 
-class Record(ctypes.Structure):
+class MutableRecord(ctypes.Structure):
     """Arrays and numbers that routines read and write by name.
 
-        class Trial(Record):
+        class Trial(MutableRecord):
             h: float  #: Length of the step [s].
             end: Vector  #: Velocities at its end (nv,).
 
@@ -58,7 +58,7 @@ class Record(ctypes.Structure):
             records.
     """
 
-    def __new__(cls, **_: Any) -> Record:
+    def __new__(cls, **_: Any) -> MutableRecord:
         """Return a record with memory for its numbers."""
         if "_fields_" not in vars(cls):
             numbers = [
@@ -88,7 +88,7 @@ class Record(ctypes.Structure):
         """Yield the memory of all its fields, numbers as bytes, and of those of its records."""
         yield np.ndarray(ctypes.sizeof(self), np.uint8, memoryview(self))
         for field in vars(self).values():
-            if isinstance(field, Record):
+            if isinstance(field, MutableRecord):
                 yield from field.arrays()
             elif isinstance(field, np.ndarray):
                 yield field
@@ -105,7 +105,7 @@ def new_record(of: Callable[..., Fields], **fields: Any) -> Fields:
 
 def fields_of(kind: Any) -> tuple[str, ...]:
     """Return the names of the fields of a record's class; none of anything else."""
-    if isinstance(kind, type) and issubclass(kind, Record):
+    if isinstance(kind, type) and issubclass(kind, MutableRecord):
         return tuple(kind.__annotations__)
     return tuple(getattr(kind, "_fields", ()))
 
@@ -114,7 +114,7 @@ def kind_of(record: Any, field: str) -> str:
     """Return the kind of a field as it is written; of a number also whether it is in memory."""
     kind = record.__annotations__[field]
     written = str(getattr(kind, "__forward_arg__", kind))
-    if written in NUMBERS and issubclass(record, Record):
+    if written in NUMBERS and issubclass(record, MutableRecord):
         return f"{written} in memory"
     return written
 
@@ -126,8 +126,8 @@ def class_of(record: Any, field: str) -> Any:
 
 
 def field_of(record: Any, path: list[str]) -> Any:
-    """Return a field of a record, by the names that lead to it; a `Record`'s number as memory."""
+    """Return a field of a record, by the names that lead to it; a number in memory as an array."""
     for name in path:
-        in_memory = isinstance(record, Record) and name not in vars(record)
+        in_memory = isinstance(record, MutableRecord) and name not in vars(record)
         record = record.place(name) if in_memory else getattr(record, name)
     return record

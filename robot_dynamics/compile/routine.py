@@ -15,20 +15,22 @@ routine:
 The length of the code depends on the source and not on the sizes of arrays. Without a code
 generator the function runs as Python.
 
-Supported are numbers, truth values, elements of arrays, `+ - * / // %`, comparisons, `and`, `or`,
-`not`, `x if c else y`, `if`, `while`, `for` over `range`, `break`, `continue`, `return`, `len`,
-`abs`, `min` and `max` of two, `sqrt`, `float`, `int`, constants of the module, calls of other
-routines but not of itself, and outside loops `x = zeros(n)` or `zeros(n, m)` for local arrays.
-Indices are not checked and count from the front, `//` and `%` are for numbers that are not
-negative, and a division by zero is infinite. Arrays that are written to must not overlap with
-others.
+Supported are numbers, truth values, elements of arrays, `+ - * / // %` and unary `-`, comparisons
+of two, `and`, `or`, `not`, `x if c else y`; assignments, also `a, b = x, y` and `+=`; `if`,
+`while`, `for` over `range`, `break`, `continue`, `pass`, `return`; `len`, `x.shape[0]`, `abs`,
+`min` and `max` of two, `sqrt`, `float`, `int`, constants of the module; calls of other routines,
+but not of itself; and outside loops `x = zeros(n)` or `zeros(n, m)` for local arrays. A variable
+keeps the type of its first value, and `abs` returns a floating-point number. Indices are not
+checked and count from the front, `//` and `%` are for whole numbers that are not negative, a step
+of `range` that is not a constant is positive, and a division by zero is infinite. Arrays that are
+written to must not overlap with others.
 
 Arrays, numbers, calls and records that belong together are a record, whose fields are named as in
 `state.pressed[i]`, `step.trial.h` or `len(step.gaps)`. A parameter is a record if its annotation
 is one of two kinds of classes. Fields of a NamedTuple stay as they are when a routine is bound:
-arrays as places, numbers as values. Numbers of a `Record` are in memory, which a routine reads and
-writes: `trial.h = 0.5 * trial.h`. Routines hand records on as a whole, and only used fields count.
-Outside loops `x = state.pressed` and `trial = step.trial` are shorter names.
+arrays as places, numbers as values. Numbers of a `MutableRecord` are in memory, which a routine
+reads and writes: `trial.h = 0.5 * trial.h`. Routines hand records on as a whole, and only used
+fields count. Outside loops `x = state.pressed` and `trial = step.trial` are shorter names.
 
 Routines and kernels that are bound to their arrays (`Kernel.bind_arrays`) are passed to another
 routine as a `Call`, which it calls without arguments: separately compiled steps run one after the
@@ -57,7 +59,7 @@ from robot_dynamics.compile.records import (
     Indices,
     Mask,
     Matrix,
-    Record,
+    MutableRecord,
     Table,
     Tensor,
     Vector,
@@ -71,7 +73,7 @@ __all__ = [
     "Indices",
     "Mask",
     "Matrix",
-    "Record",
+    "MutableRecord",
     "Routine",
     "Table",
     "Tensor",

@@ -338,6 +338,8 @@ class _Body:
             self._label(after)
 
     def _While(self, node: ast.While) -> None:
+        if node.orelse:
+            self._refuse(node)
         head, body, after = (self._writer.new_label(x) for x in ("head", "body", "after"))
         self._jump(head)
         self._label(head)
@@ -349,7 +351,7 @@ class _Body:
 
     def _For(self, node: ast.For) -> None:
         call: Any = node.iter
-        if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "range":
+        if node.orelse or getattr(getattr(call, "func", None), "id", "") != "range":
             self._refuse(node)
         name = getattr(node.target, "id", "")
         ends = [self._as("i64", self._value(a)) for a in call.args]

@@ -22,7 +22,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.compile.routine import Call, Mask, Matrix, Record, Vector, routine
+from robot_dynamics.compile.routine import Call, Mask, Matrix, MutableRecord, Vector, routine
 from robot_dynamics.contact.equations import (
     NoContactForces,
     contact_equations,
@@ -73,7 +73,7 @@ class ContactState(NamedTuple):
     zero: float
 
 
-class _Accelerations(Record):
+class _Accelerations(MutableRecord):
     """Forces and accelerations of a state, beside its contact problem."""
 
     free: Vector  #: Accelerations without contact forces (nv,).

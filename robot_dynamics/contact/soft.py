@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile.routine import Matrix, Record, Vector, routine
+from robot_dynamics.compile.routine import Matrix, MutableRecord, Vector, routine
 
 
 def normal_force(stiffness: ArrayLike, damping: ArrayLike, depth: Array, rate: Array) -> Array:
@@ -73,7 +73,7 @@ def friction_force(
     return force, -(stiffness * x + force) / damping  # (11.77)
 
 
-class Springs(Record):
+class ContactSprings(MutableRecord):
     """Laws of elastic contacts in a step, along their normals, and their surfaces."""
 
     K: Vector  #: Stiffness (c,) [N/m].
@@ -94,17 +94,17 @@ class Springs(Record):
     missed: bool  #: Whether impulses miss the laws.
 
 
-def springs_of(contacts: int, giving: int) -> Springs:
+def springs_of(contacts: int, giving: int) -> ContactSprings:
     """Return laws for c contacts, of which e give way along their surfaces."""
     c = contacts
-    return Springs(
+    return ContactSprings(
         K=c, D=c, most=c, held=c, loss=c, least=c, start=c, u=c, low=c, high=c, left=c,
         shear=(giving, 2),
     )  # fmt: skip
 
 
 @routine
-def normal_impulse(springs: Springs, i: int, end: float, h: float) -> float:
+def normal_impulse(springs: ContactSprings, i: int, end: float, h: float) -> float:
     """Return the impulse [N s] of a contact along its normal in a step; zero instead of negative.
 
     With w = max(d, least) and V = K w^2 / 2, from d0 to d1 by the mean velocity, P = h (V1 - V0) /
@@ -129,7 +129,7 @@ def normal_impulse(springs: Springs, i: int, end: float, h: float) -> float:
 
 
 @routine
-def normal_slope(springs: Springs, i: int, end: float, h: float) -> float:
+def normal_slope(springs: ContactSprings, i: int, end: float, h: float) -> float:
     """Return the slope of `normal_impulse` by the rate at the end of the step [kg]."""
     K, least, start = springs.K[i], springs.least[i], springs.start[i]
     first, last = max(start, least), max(end, least)

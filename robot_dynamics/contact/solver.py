@@ -54,7 +54,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.compile.routine import (
     Mask,
     Matrix,
-    Record,
+    MutableRecord,
     Vector,
     new_record,
     routine,
@@ -211,7 +211,7 @@ def pyramid_impulses(
     return np.concatenate([-start - into @ P, P])
 
 
-class LawError(Record):
+class LawError(MutableRecord):
     """How far impulses are from meeting the laws of contact."""
 
     part: float  #: In parts of the largest impulse.

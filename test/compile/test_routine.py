@@ -20,7 +20,7 @@ from robot_dynamics.compile.routine import (
     Indices,
     Mask,
     Matrix,
-    Record,
+    MutableRecord,
     Routine,
     Tensor,
     Vector,
@@ -280,7 +280,7 @@ def test_fields_that_a_record_lacks():
         greedy(cart(4))
 
 
-class Wheel(Record):
+class Wheel(MutableRecord):
     """Numbers of each kind that a routine changes, and an array."""
 
     angle: float
@@ -476,3 +476,13 @@ def test_unsupported_code_is_refused_by_name():
         CompilerError, match=r"chained: a routine cannot have 'x\[0\] = x\[1\] = 1.0'"
     ):
         chained(np.zeros(2))
+
+    @routine
+    def otherwise(x: Vector) -> None:
+        for i in range(len(x)):
+            x[i] = 0.0
+        else:
+            x[0] = 1.0
+
+    with pytest.raises(CompilerError, match="otherwise: a routine cannot have 'for i in range"):
+        otherwise(np.zeros(2))

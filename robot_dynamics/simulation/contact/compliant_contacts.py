@@ -18,7 +18,7 @@ from math import sqrt
 from robot_dynamics.compile.routine import routine
 from robot_dynamics.contact.dense import along_row, product
 from robot_dynamics.contact.soft import displaced, normal_impulse, normal_slope, tangential_slope
-from robot_dynamics.simulation.contact.contact_arrays import Step
+from robot_dynamics.simulation.contact.contact_arrays import StepRecords
 
 # Compliance of elastic contacts along the face, as a share of the mobility over a step. Corners of
 # a face that tilts slightly in its springs would otherwise push against one another without bound.
@@ -35,7 +35,7 @@ _TINY, _INFINITE = 1e-300, float("inf")
 
 
 @routine
-def give_way(step: Step) -> None:
+def give_way(step: StepRecords) -> None:
     """Write the rows of soft contacts, u + (P - start) / slope = 0 where they push, and `shear`.
 
     If rows turn, the velocities at the end of the last step and at the start of this one have
@@ -95,7 +95,7 @@ def give_way(step: Step) -> None:
 
 
 @routine
-def press(step: Step, i: int, n: int, u: float) -> None:
+def press(step: StepRecords, i: int, n: int, u: float) -> None:
     """Write the normal row n of contact i, its law linearised at the velocity u at the end."""
     h, problem, springs = step.trial.h, step.problem, step.trial.springs
     springs.u[i] = u
@@ -110,7 +110,7 @@ def press(step: Step, i: int, n: int, u: float) -> None:
 
 
 @routine
-def follow_laws(step: Step) -> None:
+def follow_laws(step: StepRecords) -> None:
     """Linearise laws of elastic contacts again at the end of a step, if impulses P violate them.
 
     `missed` states whether they do; `error` is at least the violation, as a share of the largest.
@@ -148,7 +148,7 @@ def follow_laws(step: Step) -> None:
 
 
 @routine
-def move_patches(step: Step) -> None:
+def move_patches(step: StepRecords) -> None:
     """Move patches over a step together with the touching bodies; see `give_way`."""
     terms, laws, rows, springs = step.terms, step.laws, step.rows, step.trial.springs
     contacts, surfaces, after = step.state.contacts, step.state.surfaces, step.trial.end.rows

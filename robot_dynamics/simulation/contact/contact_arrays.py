@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compile.routine import Indices, Mask, Matrix, Record, Vector
+from robot_dynamics.compile.routine import Indices, Mask, Matrix, MutableRecord, Vector
 from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
 from robot_dynamics.contact.shapes import SeenPoint
-from robot_dynamics.contact.soft import Springs, springs_of
+from robot_dynamics.contact.soft import ContactSprings, springs_of
 from robot_dynamics.contact.solver import ContactProblem, LawError
 from robot_dynamics.model import WORLD
 from robot_dynamics.simulation.contact.groups import Groups
@@ -109,7 +109,7 @@ def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
     return point.radius == 0.0 and point.shape is None
 
 
-class ContactMemory(Record):
+class ContactMemory(MutableRecord):
     """Contacts from step to step."""
 
     force: Vector  #: At all rows over the last step (m,) [N].
@@ -126,7 +126,7 @@ class ContactMemory(Record):
     pads: Matrix
 
 
-class RowMotion(Record):
+class RowMotion(MutableRecord):
     """How rows turned and swung in the last step, for laws in the mean of the next one."""
 
     leaving: Vector  #: Velocities of rows at its end (m,) [m/s].
@@ -136,7 +136,7 @@ class RowMotion(Record):
     swing: Vector  #: By how much its u- was off that of the step before (m,) [m/s].
 
 
-class Prediction(Record):
+class Prediction(MutableRecord):
     """Acceleration predicted for the next step, from which its bias forces follow."""
 
     acceleration: Vector  #: Of the last step (nv,) [m/s^2, rad/s^2].
@@ -144,7 +144,7 @@ class Prediction(Record):
     known: Mask  #: Whether it says anything (nv,).
 
 
-class SoftSurfaces(Record):
+class SoftSurfaces(MutableRecord):
     """Surfaces that contacts press in and shear."""
 
     patch: Vector  #: How deep those with a damper still are (c,) [m].
@@ -152,7 +152,7 @@ class SoftSurfaces(Record):
     sheared: Matrix  #: Tangential displacement (e, 3) [m], in the coordinates of their bodies.
 
 
-class Resistance(Record):
+class Resistance(MutableRecord):
     """Hinges and lines that resist over the last step."""
 
     resisted: Vector  #: On the object along their freedoms (r,) [N m or N].
@@ -160,7 +160,7 @@ class Resistance(Record):
     gaining: Vector  #: By how much these change (r,) [rad/s^2 or m/s^2].
 
 
-class EnergyAccount(Record):
+class EnergyAccount(MutableRecord):
     """Work since the start, and energy and momentum of groups at the last energy balance."""
 
     work: Vector  #: Twice the work on each row since the start (m,) [J].
@@ -177,7 +177,7 @@ class EnergyAccount(Record):
     momentum: Matrix
 
 
-class StepState(Record):
+class StepState(MutableRecord):
     """Variables from step to step, on which the next step depends."""
 
     q: Vector  #: Positions (nq,).
@@ -201,7 +201,7 @@ class StepState(Record):
         self.turning.fresh = True
 
 
-class AppliedForces(Record):
+class AppliedForces(MutableRecord):
     """Forces of a step without those of contacts."""
 
     force: Vector  #: On the joints (nv,) [N m or N].
@@ -210,7 +210,7 @@ class AppliedForces(Record):
     pressing: Vector  #: Normal forces of pads (p,) [N].
 
 
-class StepStart(Record):
+class StepStart(MutableRecord):
     """Contacts at the start of a step."""
 
     gaps: Vector  #: (c,) [m].
@@ -219,7 +219,7 @@ class StepStart(Record):
     offset: Vector  #: s of the laws of u+ + s (m,) [m/s].
 
 
-class StepEnd(Record):
+class StepEnd(MutableRecord):
     """The end of a step with the impulses that were found."""
 
     v: Vector  #: Velocities (nv,) [m/s, rad/s].
@@ -231,7 +231,7 @@ class StepEnd(Record):
     lost: bool  #: Whether contacts could not push.
 
 
-class Trial(Record):
+class StepTrial(MutableRecord):
     """A step that is tried, written anew each time."""
 
     h: float  #: Its length [s].
@@ -241,11 +241,11 @@ class Trial(Record):
     smooth: bool  #: Whether nothing happened within the whole step before.
     applied: AppliedForces
     start: StepStart
-    springs: Springs
+    springs: ContactSprings
     end: StepEnd
 
 
-class Step(NamedTuple):
+class StepRecords(NamedTuple):
     """The records of a step."""
 
     terms: StepTerms
@@ -253,11 +253,11 @@ class Step(NamedTuple):
     laws: ContactLaws
     rows: Rows
     groups: Groups
-    trial: Trial
+    trial: StepTrial
     problem: ContactProblem
 
 
-def step_of(scene_terms: SceneTerms, terms: StepTerms, problem: ContactProblem) -> Step:
+def step_of(scene_terms: SceneTerms, terms: StepTerms, problem: ContactProblem) -> StepRecords:
     """Return the records of a scene's steps.
 
     Args:
@@ -287,10 +287,10 @@ def step_of(scene_terms: SceneTerms, terms: StepTerms, problem: ContactProblem) 
         ),
         error=LawError(),
     )  # fmt: skip
-    trial = Trial(
+    trial = StepTrial(
         applied=AppliedForces(force=nv, drag=nv, resisting=r, pressing=p),
         start=StepStart(gaps=c, within=c, arriving=c, offset=m),
         springs=springs_of(c, e),
         end=StepEnd(v=nv, rows=m, pushed=g),
     )
-    return Step(terms, state, laws, rows, scene_terms.groups, trial, problem)
+    return StepRecords(terms, state, laws, rows, scene_terms.groups, trial, problem)

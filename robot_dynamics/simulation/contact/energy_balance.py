@@ -20,12 +20,12 @@ from robot_dynamics.compile.routine import (
     Indices,
     Mask,
     Matrix,
-    Record,
+    MutableRecord,
     Vector,
     routine,
     zeros,
 )
-from robot_dynamics.simulation.contact.contact_arrays import EnergyAccount, Step
+from robot_dynamics.simulation.contact.contact_arrays import EnergyAccount, StepRecords
 from robot_dynamics.simulation.contact.groups import Groups
 
 _MOST_TAKEN = 1e-2  # part of the kinetic energy that a period's error may cost, or be
@@ -34,7 +34,7 @@ _UNKNOWN = float("nan")
 _ROUNDING = 1e-10  # part of it that is none, where bodies move as one
 
 
-class Balance(Record):
+class Balance(MutableRecord):
     """Energy and momentum of groups, and the factors of motion of their islands."""
 
     kinetic: Vector  #: Kinetic energy (g,) [J].
@@ -53,7 +53,9 @@ class Balance(Record):
 
 
 @routine
-def balance_energy(find_energy: Call, find_momentum: Call, step: Step, balance: Balance) -> None:
+def balance_energy(
+    find_energy: Call, find_momentum: Call, step: StepRecords, balance: Balance
+) -> None:
     """Correct the motion of islands by the energy error of all steps since the last call.
 
     The error is the growth of energy, including that of elastic contacts, beyond the work of

@@ -25,7 +25,7 @@ from robot_dynamics.compile.routine import (
     Call,
     Indices,
     Matrix,
-    Record,
+    MutableRecord,
     Tensor,
     Vector,
     routine,
@@ -60,7 +60,7 @@ _ALONG = 0.999  # cosine between normals that are of one face
 _NEAR = 1e-6
 
 
-class FoundPoints(Record):
+class FoundPoints(MutableRecord):
     """Points that MuJoCo found, those of a pair one after the other."""
 
     count: int
@@ -70,7 +70,7 @@ class FoundPoints(Record):
     axes: Matrix  #: Normal and tangents of each (n, 9).
 
 
-class MidStep(Record):
+class MidStep(MutableRecord):
     """The step in whose middle solids are placed."""
 
     q: Vector  #: Positions at its start (nq,).

@@ -7,9 +7,9 @@ from __future__ import annotations
 from math import sqrt
 from typing import NamedTuple
 
-from robot_dynamics.compile.routine import Call, Record, Vector, routine
+from robot_dynamics.compile.routine import Call, MutableRecord, Vector, routine
 from robot_dynamics.contact.dense import along_row, larger
-from robot_dynamics.contact.soft import Springs
+from robot_dynamics.contact.soft import ContactSprings
 from robot_dynamics.simulation.contact.contact_arrays import (
     CLOSED,
     DEEP,
@@ -18,9 +18,9 @@ from robot_dynamics.simulation.contact.contact_arrays import (
     SLOW,
     STILL_CLOSED,
     AppliedForces,
-    Step,
+    StepRecords,
     StepState,
-    Trial,
+    StepTrial,
 )
 
 #: Distance [m, rad] of a step's end from the state of its bias forces at which the step is
@@ -40,7 +40,7 @@ def nothing() -> None:
     """Do nothing, for steps without this part."""
 
 
-class JointFriction(Record):
+class JointFriction(MutableRecord):
     """Friction of joints."""
 
     damping: Vector  #: Over their velocities (nv,) [N m s/rad or N s/m].
@@ -76,7 +76,7 @@ def rub(friction: JointFriction, state: StepState, applied: AppliedForces) -> No
 
 
 @routine
-def attempt_step(parts: StepParts, springs: Springs) -> None:
+def attempt_step(parts: StepParts, springs: ContactSprings) -> None:
     """Find impulses, and velocities at the end of a step, that satisfy the laws.
 
     Laws of springs are solved by Newton's method, within bounds if it oscillates.
@@ -95,7 +95,7 @@ def attempt_step(parts: StepParts, springs: Springs) -> None:
 
 
 @routine
-def ordinary_steps(attempt: Call, accept: Call, trial: Trial) -> int:
+def ordinary_steps(attempt: Call, accept: Call, trial: StepTrial) -> int:
     """Take steps until one needs to be shorter, or something arrives or closes in it.
 
     Return their number.
@@ -114,7 +114,7 @@ def ordinary_steps(attempt: Call, accept: Call, trial: Trial) -> int:
 
 
 @routine
-def accept_step(parts: StepParts, step: Step) -> None:
+def accept_step(parts: StepParts, step: StepRecords) -> None:
     """Go on to the end of the step that was tried."""
     gap, places, shown = step.terms.gaps, step.terms.places, step.laws.shown
     trial, near, error = step.trial, step.state.contacts.near, step.state.error
@@ -135,7 +135,7 @@ def accept_step(parts: StepParts, step: Step) -> None:
 
 
 @routine
-def begin_step(step: Step) -> bool:
+def begin_step(step: StepRecords) -> bool:
     """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
 
     Return whether anything arrives.
@@ -215,7 +215,7 @@ def begin_step(step: Step) -> bool:
 
 
 @routine
-def end_step(step: Step) -> None:
+def end_step(step: StepRecords) -> None:
     """Write velocities at the end, how far it is from what was foreseen, and what closes when."""
     terms, rows, start = step.terms, step.rows, step.trial.start
     foreseen, pressed = step.state.prediction.foreseen, step.state.contacts.pressed
@@ -249,7 +249,7 @@ def end_step(step: Step) -> None:
 
 
 @routine
-def take_step(step: Step) -> None:
+def take_step(step: StepRecords) -> None:
     """Record a step, and update the state for the next step."""
     terms, laws, groups, trial = step.terms, step.laws, step.groups, step.trial
     contacts, turning, account = step.state.contacts, step.state.turning, step.state.account

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from robot_dynamics.compile.routine import Mask, Record, Vector, routine, zeros
+from robot_dynamics.compile.routine import Mask, MutableRecord, Vector, routine, zeros
 from robot_dynamics.contact.dense import factorise_symmetric, larger, product, substitute_symmetric
-from robot_dynamics.simulation.contact.contact_arrays import SLOW, STILL_CLOSED, Step
+from robot_dynamics.simulation.contact.contact_arrays import SLOW, STILL_CLOSED, StepRecords
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 
 _LARGE_CORRECTION = 1e-6  # [m or rad]
@@ -18,7 +18,7 @@ _WEAK_SHIFT = 1e-6  # of the diagonal, for rows that nearly depend on one anothe
 _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 
 
-class Correction(Record):
+class Correction(MutableRecord):
     """Correction of positions."""
 
     error: Vector  #: What rows are open by (m,) [m or rad].
@@ -37,7 +37,7 @@ class PositionCorrection:
         look: Finds open contacts at the end of the tried step.
     """
 
-    def __init__(self, layout: SceneTerms, step: Step, energy: Callable[[], float]) -> None:
+    def __init__(self, layout: SceneTerms, step: StepRecords, energy: Callable[[], float]) -> None:
         """Take the terms of a scene, the records of a step, and its potential energy [J]."""
         state, m, nv = step.state, len(step.trial.end.rows), len(step.state.v)
         self.record = record = Correction(error=m, part=m, everything=True, move=nv)
@@ -100,7 +100,7 @@ class PositionCorrection:
 
 
 @routine
-def open_by(part: float, step: Step, correction: Correction) -> None:
+def open_by(part: float, step: StepRecords, correction: Correction) -> None:
     """Write the gaps of rows a part of a step after its middle, the rows, and the largest gap.
 
     They are holding rows and, with `everything`, contacts that push or stick. Gaps in the middle

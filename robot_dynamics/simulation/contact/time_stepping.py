@@ -79,7 +79,7 @@ class SavedMotion(NamedTuple):
     energy: Array  #: Of groups, without that of elastic contacts (g,) [J].
 
 
-class _Parts(NamedTuple):
+class CompiledStep(NamedTuple):
     """Compiled parts that are called from Python."""
 
     terms_here: Call  #: Terms of the state.
@@ -205,7 +205,7 @@ class TimeStepping:
             find_momentum = layout.bind_momentum(
                 state.q, state.v, balance.momentum, balance.wholes
             )
-        self._parts = _Parts(
+        self._parts = CompiledStep(
             terms_here=layout.bind_at(state.q, state.v, step.terms),
             begin=parts.begin,
             attempt=attempt,

@@ -17,7 +17,7 @@ from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import PointContact, vertices
 from robot_dynamics.contact.shapes import ShapeContact, Solid
 from robot_dynamics.contact.soft import (
-    Springs,
+    ContactSprings,
     displaced,
     friction_force,
     normal_force,
@@ -36,11 +36,11 @@ from robot_dynamics.simulation.contact.contact_arrays import (
     ContactMemory,
     Rows,
     SoftSurfaces,
-    Step,
     StepEnd,
+    StepRecords,
     StepStart,
     StepState,
-    Trial,
+    StepTrial,
 )
 from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.contact.terms import StepTerms
@@ -84,7 +84,7 @@ def law(start, least=0.0, damping=0.0, loss=0.0, most=np.inf, held=0.0):
     """Return the law of one contact that begins a step at a depth; see `normal_impulse`."""
     each = {"K": K, "D": damping, "most": most, "held": held, "loss": loss, "least": least}
     each |= {"start": start, "u": 0.0, "low": 0.0, "high": 0.0}
-    return Springs(**{name: np.array([value]) for name, value in each.items()})
+    return ContactSprings(**{name: np.array([value]) for name, value in each.items()})
 
 
 @pytest.mark.book("K5")
@@ -143,9 +143,9 @@ def test_a_grazing_contact_does_not_spoil_other_rows():
     compliance, c, on = np.zeros(3), np.zeros(3), np.ones(1, dtype=bool)
     u = 2.0 * (start - 1e-17) / h
     step = only(
-        Step,
+        StepRecords,
         terms=only(StepTerms, before=rates, after=rates),
-        trial=Trial(h=h, start=StepStart(within=np.ones(1, dtype=bool)), springs=law(start)),
+        trial=StepTrial(h=h, start=StepStart(within=np.ones(1, dtype=bool)), springs=law(start)),
         problem=only(ContactProblem, compliance=compliance, c=c, touching=on),
     )
     press(step, 0, 0, u)
@@ -489,7 +489,7 @@ def test_patches_relax_unless_the_body_is_deeper():
     patch = np.array([1e-3, 1e-3, 1e-14])
     gap, no, none = np.array([1.0, -0.8e-3, 1.0]), np.zeros(3, dtype=bool), np.zeros(0)
     step = only(
-        Step,
+        StepRecords,
         terms=only(StepTerms, gaps=gap, patches=np.zeros((0, 2, 3))),
         state=StepState(
             contacts=ContactMemory(pressed=no, force=9),
@@ -499,10 +499,10 @@ def test_patches_relax_unless_the_body_is_deeper():
             ContactLaws, damping=np.full(3, D), gives=no, shear_stiffness=none, shear_damping=none
         ),
         rows=Rows(0, 3),
-        trial=Trial(
+        trial=StepTrial(
             h=1e-3,
             start=StepStart(within=~no),
-            springs=Springs(left=np.full(3, 0.5), shear=(0, 2)),
+            springs=ContactSprings(left=np.full(3, 0.5), shear=(0, 2)),
             end=StepEnd(rows=9),
         ),
     )
