@@ -110,7 +110,7 @@ def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
 
 
 class ContactMemory(MutableRecord):
-    """Contacts from step to step."""
+    """Forces and modes of the contacts, and where they stick."""
 
     force: Vector  #: At all rows over the last step (m,) [N].
     impulse: Vector  #: At all rows since forces were taken, impacts included (m,) [N s].
@@ -127,7 +127,7 @@ class ContactMemory(MutableRecord):
 
 
 class RowMotion(MutableRecord):
-    """How rows turned and swung in the last step, for laws in the mean of the next one."""
+    """How rows turned and swung in the last step: laws in the mean of the next one need it."""
 
     leaving: Vector  #: Velocities of rows at its end (m,) [m/s].
     slowing: Vector  #: By how much slip changed within it (c,) [m/s].
@@ -137,15 +137,15 @@ class RowMotion(MutableRecord):
 
 
 class Prediction(MutableRecord):
-    """Acceleration predicted for the next step, from which its bias forces follow."""
+    """Acceleration of a step and its prediction, with which bias forces are evaluated."""
 
     acceleration: Vector  #: Of the last step (nv,) [m/s^2, rad/s^2].
-    foreseen: Vector  #: What it says of that of the next step (nv,), likewise.
-    known: Mask  #: Whether it says anything (nv,).
+    foreseen: Vector  #: Of the next step, as predicted (nv,) [m/s^2, rad/s^2].
+    known: Mask  #: Whether it is predicted (nv,).
 
 
 class SoftSurfaces(MutableRecord):
-    """Surfaces that contacts press in and shear."""
+    """Patches of soft surfaces."""
 
     patch: Vector  #: How deep those with a damper still are (c,) [m].
     used: Vector  #: K as steps resolve it, kept while something is stored (c,) [N/m].
@@ -153,7 +153,7 @@ class SoftSurfaces(MutableRecord):
 
 
 class Resistance(MutableRecord):
-    """Hinges and lines that resist over the last step."""
+    """Resistance of hinges and lines over the last step."""
 
     resisted: Vector  #: On the object along their freedoms (r,) [N m or N].
     rates: Vector  #: Of these freedoms at its end (r,) [rad/s or m/s].
