@@ -251,14 +251,17 @@ def end_step(step: StepRecords) -> None:
 @routine
 def take_step(step: StepRecords) -> None:
     """Record a step, and update the state for the next step."""
-    terms, laws, groups, trial = step.terms, step.laws, step.groups, step.trial
-    contacts, turning, account = step.state.contacts, step.state.turning, step.state.account
-    prediction, applied, offset = step.state.prediction, trial.applied, trial.start.offset
-    problem = step.problem
-    v, before, pressed, slipping = terms.start, terms.before, contacts.pressed, contacts.slipping
-    of_velocity, joins, pushed, P = groups.of_velocity, groups.joins, trial.end.pushed, problem.P
-    end, after, pushes, h = trial.end.v, trial.end.rows, problem.pressed, trial.h
-    holding, width = step.rows.holding, step.rows.width
+    add_work(step)
+    mark_pushed(step)
+    foresee(step, remember_contacts(step))
+
+
+@routine
+def add_work(step: StepRecords) -> None:
+    """Add work and momentum of a step to the energy account."""
+    terms, groups, trial, account = step.terms, step.groups, step.trial, step.state.account
+    v, before, end, after = terms.start, terms.before, trial.end.v, trial.end.rows
+    h, applied, P, of_velocity = trial.h, trial.applied, step.problem.P, groups.of_velocity
     for k in range(len(v)):
         mean = 0.5 * h * (v[k] + end[k])
         account.drives[of_velocity[k]] += applied.force[k] * mean
@@ -271,6 +274,35 @@ def take_step(step: StepRecords) -> None:
             account.given[g, j] += h * groups.weight[g, j]
     for i in range(len(P)):
         account.work[i] += P[i] * (before[i] + after[i])
+
+
+@routine
+def mark_pushed(step: StepRecords) -> None:
+    """Mark the groups that a contact pushes in a step, or pushed in the one before."""
+    groups, pushed, pushes = step.groups, step.trial.end.pushed, step.problem.pressed
+    joins, pressed = groups.joins, step.state.contacts.pressed
+    for g in range(len(pushed)):
+        pushed[g] = False
+    for j in range(len(joins)):
+        if pushes[joins[j, 0]] or pressed[joins[j, 0]]:
+            pushed[joins[j, 1]], pushed[joins[j, 2]] = True, True
+    for i in range(len(pushes)):
+        if pushes[i] or pressed[i]:
+            pushed[groups.of_row[step.rows.holding + i * step.rows.width]] = True
+
+
+@routine
+def remember_contacts(step: StepRecords) -> bool:
+    """Write forces, modes and places of contacts, and how rows moved, for the next step.
+
+    Return whether nothing changed in the step.
+    """
+    terms, laws, trial, problem = step.terms, step.laws, step.trial, step.problem
+    contacts, turning, account = step.state.contacts, step.state.turning, step.state.account
+    before, pressed, slipping = terms.before, contacts.pressed, contacts.slipping
+    after, pushes, offset, P = trial.end.rows, problem.pressed, trial.start.offset, problem.P
+    h, holding, width = trial.h, step.rows.holding, step.rows.width
+    for i in range(len(P)):
         contacts.force[i] = P[i] / h
         contacts.impulse[i] += P[i]
         turning.leaving[i] = after[i]
@@ -278,15 +310,8 @@ def take_step(step: StepRecords) -> None:
         turning.bending[i] = offset[i] / h
     turning.fresh = False
     same = trial.smooth
-    for g in range(len(pushed)):
-        pushed[g] = False
-    for j in range(len(joins)):
-        if pushes[joins[j, 0]] or pressed[joins[j, 0]]:
-            pushed[joins[j, 1]], pushed[joins[j, 2]] = True, True
     for i in range(len(pushes)):
         n = holding + i * width
-        if pushes[i] or pressed[i]:
-            pushed[groups.of_row[n]] = True
         if pushes[i] != pressed[i]:
             same = False
         if laws.elastic[i] and pushes[i] and not pressed[i] and before[n] < -SLOW:
@@ -310,14 +335,24 @@ def take_step(step: StepRecords) -> None:
             for k in range(3):
                 contacts.anchors[i, k] = terms.places[i, k]
         contacts.anchored[i] = sticking
-    # For the next step's bias forces, unless contacts have just changed: then none is known of
-    # what they push. What moves freely goes on, also where a step is shorter for others.
+    return same
+
+
+@routine
+def foresee(step: StepRecords, same: bool) -> None:
+    """Predict accelerations of the next step, for its bias forces.
+
+    If contacts have just changed, none is known of the groups that they push. Groups that move
+    freely go on, also if a step is shorter for others.
+    """
+    v, end, of_velocity = step.terms.start, step.trial.end, step.groups.of_velocity
+    prediction, smooth, h = step.state.prediction, step.trial.smooth, step.trial.h
     for k in range(len(v)):
-        steady = same or not pushed[of_velocity[k]]
-        now = (end[k] - v[k]) / h if steady else 0.0
+        steady = same or not end.pushed[of_velocity[k]]
+        now = (end.v[k] - v[k]) / h if steady else 0.0
         prediction.foreseen[k] = (
             2.0 * now - prediction.acceleration[k]
-            if trial.smooth and steady and prediction.known[k]
+            if smooth and steady and prediction.known[k]
             else now
         )
         prediction.acceleration[k] = now
