@@ -105,9 +105,17 @@ class Routine(Source):
         """
         if interpretation_forced() or find_host() is None:
             return partial(self.function, *arguments)
-        entry, machine, parameters = self._compiled
-        used = [_entered(given) for given in self._used(parameters, arguments)]
-        table = self._table(parameters, used)
+        entry, machine, parameters, places = self._compiled
+        count = self.function.__code__.co_argcount
+        if len(arguments) != count:
+            raise CompilerError(
+                f"{self.__name__}: got {len(arguments)} arguments, expected {count}."
+            )
+        given = (field_of(arguments[at], path) if path else arguments[at] for at, path in places)
+        used = [*map(_entered, given)]
+        words = self.words(parameters, used)
+        content = struct.pack(f"{len(words)}q", *words)
+        table = (ctypes.c_int64 * len(words)).from_buffer_copy(content)
         address = ctypes.addressof(table)
         bound = partial(entry, address)
         bound.kept = (table, used, machine)  # type: ignore[attr-defined]
@@ -115,14 +123,20 @@ class Routine(Source):
         return bound
 
     @cached_property
-    def _compiled(self) -> tuple[Any, Any, list[tuple[str, str]]]:
-        """The compiled function, its machine code, and its parameters."""
+    def _compiled(self) -> tuple[Any, Any, list[tuple[str, str]], list[tuple[int, list[str]]]]:
+        """The compiled function, its machine code, its parameters and their places in arguments.
+
+        A place is the index of an argument, and the names that lead to a field of a record.
+        """
         host = find_host()
         assert host is not None
         metadata, code = self._loaded(host)
         machine = load_object(code, host)
         entry = ctypes.CFUNCTYPE(_RESULTS[metadata["result"]], ctypes.c_void_p)(machine.address)
-        return entry, machine, metadata["parameters"]
+        parameters, names = metadata["parameters"], self.function.__code__.co_varnames
+        paths = [name.split(".") for name, _ in parameters]
+        places = [(names.index(first), rest) for first, *rest in paths]
+        return entry, machine, parameters, places
 
     def _loaded(self, host: Host) -> tuple[dict[str, Any], bytes]:
         """Return parameters and machine code, from the cache if they are there."""
@@ -141,20 +155,8 @@ class Routine(Source):
         cache.store(entry, metadata, code)
         return metadata, code
 
-    def _used(self, parameters: Sequence[tuple[str, str]], arguments: Sequence[Any]) -> list[Any]:
-        """Return arguments, of records the fields that are used."""
-        code = self.function.__code__
-        names = code.co_varnames[: code.co_argcount]
-        if len(arguments) != len(names):
-            raise CompilerError(
-                f"{self.__name__}: got {len(arguments)} arguments, expected {len(names)}."
-            )
-        given = dict(zip(names, arguments, strict=True))
-        paths = [name.split(".") for name, _ in parameters]
-        return [field_of(given[first], rest) for first, *rest in paths]
-
-    def _table(self, parameters: Sequence[tuple[str, str]], arguments: Sequence[Any]) -> Any:
-        """Return addresses and lengths of arrays, and numbers, as the entry reads them."""
+    def words(self, parameters: Sequence[tuple[str, str]], arguments: Sequence[Any]) -> list[int]:
+        """Return addresses and lengths of arrays, and numbers, as machine code reads them."""
         words: list[int] = []
         for (name, kind), given in zip(parameters, arguments, strict=True):
             if kind == "Call":
@@ -178,8 +180,7 @@ class Routine(Source):
                 words += struct.unpack("<q", struct.pack("<d", given))
             else:
                 words.append(int(given))
-        content = struct.pack(f"{len(words)}q", *words)
-        return (ctypes.c_int64 * len(words)).from_buffer_copy(content)
+        return words
 
 
 def _entered(given: Any) -> Any:

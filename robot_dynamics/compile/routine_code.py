@@ -92,11 +92,11 @@ def code_of(entry: Source) -> tuple[str, list[tuple[str, str]], str]:
     Raises:
         CompilerError: If the function is not supported.
     """
-    functions: dict[Source, _Body | None] = {}
-    body, writer = _compiled(entry, functions), Writer()
+    functions, body = functions_of(entry)
+    writer = Writer()
     words, at = [], 0
     for kind in body.parameters.values():
-        for of in _types(kind):
+        for of in types_of(kind):
             words.append(f"{of} {writer.load(of, writer.offset('%table', 8 * at))}")
             at += 1
     call = f"call {body.result} @{entry.__name__}({', '.join(words)})"
@@ -107,16 +107,22 @@ def code_of(entry: Source) -> tuple[str, list[tuple[str, str]], str]:
         writer.do(f"ret {body.result} {writer.emit(call)}")
     text = "\n".join(
         [
-            "declare double @llvm.sqrt.f64(double)",
-            "declare double @llvm.fabs.f64(double)",
-            _HEAP,
-            *(each.text for each in functions.values() if each is not None),
+            functions,
             f"define {body.result} @{ENTRY}(ptr %table) {{\nentry:",
             *writer.lines,
             f"}}\ndefine void @{PREPARE}(ptr %a, ptr %b, ptr %c) {{\n  ret void\n}}\n",
         ]
     )
     return text, list(body.parameters.items()), body.result
+
+
+def functions_of(entry: Source) -> tuple[str, _Body]:
+    """Return a routine and all that it calls as text, with declarations, and its own body."""
+    functions: dict[Source, _Body | None] = {}
+    body = _compiled(entry, functions)
+    sqrt, fabs = (f"declare double @llvm.{name}.f64(double)" for name in ("sqrt", "fabs"))
+    texts = [each.text for each in functions.values() if each is not None]
+    return "\n".join([sqrt, fabs, _HEAP, *texts]), body
 
 
 def _compiled(of: Source, functions: dict[Source, _Body | None]) -> _Body:
@@ -130,7 +136,7 @@ def _compiled(of: Source, functions: dict[Source, _Body | None]) -> _Body:
     return found
 
 
-def _types(kind: str) -> list[str]:
+def types_of(kind: str) -> list[str]:
     """Return LLVM's types of the arguments of a parameter."""
     if kind == "Call":
         return ["ptr"] * CALL_WORDS
