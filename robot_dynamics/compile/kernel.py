@@ -238,7 +238,9 @@ def compile_program(program: Program, lanes: int | None = None) -> Kernel:
         return Kernel.from_object(_object_code(program, width, host), host)
 
 
-def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
+def load_kernel(
+    key: bytes, build: Callable[[], Program], lanes: int | None = None, quick: bool = False
+) -> Kernel:
     """Return a kernel from the cache on disk, or compile and store it.
 
     Args:
@@ -247,11 +249,13 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
             here.
         build: Makes the program; called only if it is not in the cache.
         lanes: As for `compile_program`.
+        quick: Compile in a third of the time, for functions that are seldom called: they take two
+            to three times as long. Results are the same.
 
     Returns:
         The kernel. An unusable cache only costs time.
     """
-    host = _usable_host()
+    host = _usable_host(quick)
     if host is None:
         return Kernel.interpreted(build())
     width = _width(lanes, host)
@@ -282,7 +286,9 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
     return kernel
 
 
-def shared_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
+def shared_kernel(
+    key: bytes, build: Callable[[], Program], lanes: int | None = None, quick: bool = False
+) -> Kernel:
     """Return the kernel of `load_kernel`; the last ones are kept in memory.
 
     Kernels have no state: models of one structure bind their numbers to the same kernel.
@@ -291,14 +297,15 @@ def shared_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = 
         key: As for `load_kernel`, as are the others.
         build: Makes the program.
         lanes: The lanes of its code.
+        quick: Whether to compile quickly.
     """
-    host, folder = _usable_host(), cache.folder_of_kernels()
+    host, folder = _usable_host(quick), cache.folder_of_kernels()
     if host is None or folder is None:
-        return load_kernel(key, build, lanes)
+        return load_kernel(key, build, lanes, quick)
     place = (key, host, _width(lanes, host), folder, most_operations())
     with _sharing:
         kernel = _shared.pop(place, None)
-    kernel = kernel or load_kernel(key, build, lanes)
+    kernel = kernel or load_kernel(key, build, lanes, quick)
     with _sharing:
         _shared[place] = kernel  # as the last one used
         while len(_shared) > _MOST_SHARED:
@@ -306,8 +313,9 @@ def shared_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = 
     return kernel
 
 
-def _usable_host() -> Host | None:
-    return None if interpretation_forced() else find_host()
+def _usable_host(quick: bool = False) -> Host | None:
+    host = None if interpretation_forced() else find_host()
+    return host._replace(opt_level=0) if host and quick else host
 
 
 def _is_too_large(program: Program) -> bool:

@@ -117,7 +117,7 @@ class MachineCode:
         for name, address in _library_functions().items():
             builder.import_symbol(name, address)
         try:
-            linker = _linker(host)
+            linker = _linker(host.triple, host.cpu, host.features)
             self._library = builder.link(linker, f"kernel{next(_numbers)}")
             self._linker = linker  # which must outlive the library
         except RuntimeError as error:
@@ -131,7 +131,7 @@ _loaded: WeakValueDictionary[bytes, MachineCode] = WeakValueDictionary()
 
 
 @lru_cache(maxsize=1)
-def _linker(host: Host) -> Any:
+def _linker(triple: str, cpu: str, features: str) -> Any:
     """Return the linker that all object code is loaded by.
 
     It puts code and constants into one stretch of memory, which small position-independent code
@@ -140,8 +140,7 @@ def _linker(host: Host) -> Any:
     from llvmlite import binding
 
     return binding.create_lljit_compiler(
-        machine_child.target_machine(host.triple, host.cpu, host.features, host.opt_level),
-        use_jit_link=True,
+        machine_child.target_machine(triple, cpu, features, opt_level=0), use_jit_link=True
     )
 
 

@@ -25,6 +25,9 @@ def _initialize() -> None:
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    # Without optimisation LLVM selects instructions in a way that hands back what it does not know,
+    # such as fused products, and then takes twice as long.
+    binding.set_option("", "-fast-isel=false")
 
 
 def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> Any:

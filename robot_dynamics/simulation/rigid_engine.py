@@ -22,6 +22,7 @@ from robot_dynamics.compile import Program, call, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
+from robot_dynamics.dynamics.inverse import BIAS_FORCES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
@@ -318,7 +319,7 @@ class RigidEngine(SceneEngine):
         system, result = self._system, np.zeros(self.model.constraint_count)
         if not self.scene.holds_object:
             return result
-        bias = self.robot.bias_forces(self.q, self.qd)
+        bias = BIAS_FORCES.bind(self.model, lanes=1, quick=True)(self.q, self.qd)
         own = result[self._wrench_rows]
         if system.object_loop_joint is None:
             own[:] = self.scene.grasp_map.distribution @ bias[system.object_v]
