@@ -25,8 +25,8 @@ def _initialize() -> None:
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    # Without optimisation LLVM selects instructions in a way that hands back what it does not know,
-    # such as fused products, and then takes twice as long.
+    # Without optimisation, LLVM selects instructions by a method that does not know fused products
+    # and hands them to the other one: together they take twice as long.
     binding.set_option("", "-fast-isel=false")
 
 

@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.robot.bound_model import Functions
+from robot_dynamics.robot.bound_model import quick_constraint_terms
 from robot_dynamics.spatial import Inertia
 
 
@@ -19,8 +18,7 @@ class ArmModel:
     """Arms of a grasp system without the object.
 
     Attributes:
-        terms: The constraint terms of the system's model, as of `Robot.constraint_terms`; compiled
-            quickly, since only the fallback and checks before a motion call them.
+        terms: `Robot.constraint_terms` of the system's model.
 
     Args:
         system: Arms and object.
@@ -28,7 +26,7 @@ class ArmModel:
 
     def __init__(self, system: GraspSystem) -> None:
         self._system = system
-        self.terms = Functions(system.model).bound(CONSTRAINT_TERMS, lanes=1, quick=True)
+        self.terms = quick_constraint_terms(system.model)
         # One evaluation gives both, and callers need both at the same positions.
         self._at: Array | None = None
         self._found: tuple[Array, Array] = (np.zeros((0, 0)), np.zeros(0))
