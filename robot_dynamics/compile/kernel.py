@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,13 +53,13 @@ class ObjectCode(NamedTuple):
         lanes: The lanes that the code has.
         prepared: The length of the block of prepared values; -1 if the loop reads the parameter
             block itself.
-        content: The object code.
+        objects: The object code, of several parts if the program is long.
     """
 
     ports: Ports
     lanes: int
     prepared: int
-    content: bytes
+    objects: list[bytes]
 
 
 class Kernel:
@@ -97,7 +98,7 @@ class Kernel:
             CompilerError: If the code cannot be loaded.
         """
         ports = code.ports
-        machine = load_object(code.content, host)
+        machine = load_object(code.objects, host)
         prepare = _preparation(machine, code.prepared)
         if can_be_ufunc(ports) and ufuncs_work():
             bind: Callable[..., Any] = UfuncTemplate(ports, machine.address, machine).bind
@@ -265,7 +266,9 @@ def load_kernel(
         metadata, content = found
         try:
             ports, prepared = Ports.from_metadata(metadata["ports"]), int(metadata["prepared"])
-            code = ObjectCode(ports, int(metadata["lanes"]), prepared, content)
+            ends = list(accumulate(metadata["sizes"], initial=0))
+            objects = [content[start:end] for start, end in pairwise(ends)]
+            code = ObjectCode(ports, int(metadata["lanes"]), prepared, objects)
             return Kernel.from_object(code, host)
         except (CompilerError, KeyError, TypeError, ValueError) as error:
             _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
@@ -281,8 +284,9 @@ def load_kernel(
         "ports": code.ports.as_metadata(),
         "lanes": code.lanes,
         "prepared": code.prepared,
+        "sizes": [len(part) for part in code.objects],
     }
-    cache.store(entry, metadata, code.content)
+    cache.store(entry, metadata, b"".join(code.objects))
     return kernel
 
 

@@ -155,7 +155,7 @@ class Routine:
             return partial(self.function, *arguments)
         if self._entry is None:
             self._definition = Definition(self)
-            self._machine = load_object(self._object(host), host)
+            self._machine = load_object([self._object(host)], host)
             result = _RESULTS[self._definition.result]
             self._entry = ctypes.CFUNCTYPE(result, ctypes.c_void_p)(self._machine.address)
         arguments = tuple(map(_entered, self._definition.flat(arguments, getattr)))
