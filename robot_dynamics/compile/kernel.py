@@ -7,8 +7,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -26,7 +29,12 @@ from robot_dynamics.compile.host import (
     interpretation_forced,
     most_operations,
 )
-from robot_dynamics.compile.machine import MachineCode, compile_object, load_object
+from robot_dynamics.compile.machine import (
+    MachineCode,
+    compile_object,
+    expected_seconds,
+    load_object,
+)
 from robot_dynamics.compile.plain_function import (
     MachineLoop,
     interpreted_function,
@@ -235,8 +243,8 @@ def compile_program(program: Program, lanes: int | None = None) -> Kernel:
     width = _width(lanes, host)
     if _is_too_large(program):
         return Kernel.interpreted(program)
-    with _announced([program.name]):
-        return Kernel.from_object(_object_code(program, width, host), host)
+    with _announced(Compilation(program.name)) as progress:
+        return Kernel.from_object(_object_code(program, width, host, progress), host)
 
 
 def load_kernel(
@@ -272,13 +280,12 @@ def load_kernel(
             return Kernel.from_object(code, host)
         except (CompilerError, KeyError, TypeError, ValueError) as error:
             _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
-    stages = ["the equations"]
-    with _announced(stages):
+    with _announced(Compilation("the equations")) as progress:
         program = build()
         if _is_too_large(program):
             return Kernel.interpreted(program)
-        stages.append(f"{program.name}, {program.size} operations")
-        code = _object_code(program, width, host)
+        progress.name = f"{program.name}, {program.size} operations"
+        code = _object_code(program, width, host, progress)
     kernel = Kernel.from_object(code, host)
     metadata = {
         "ports": code.ports.as_metadata(),
@@ -337,25 +344,40 @@ def _is_too_large(program: Program) -> bool:
     return True
 
 
-@contextlib.contextmanager
-def _announced(stages: list[str]) -> Iterator[None]:
-    """Report after a second, and then every ten, that a program is being compiled.
+@dataclass
+class Compilation:
+    """Progress of a compilation.
 
-    Args:
-        stages: Names of programs, of which the last is being compiled.
+    Attributes:
+        name: What is being compiled.
+        end: `time.monotonic()` at which it is expected to end; None before LLVM begins.
     """
+
+    name: str
+    end: float | None = None
+
+    def sentence(self, seconds: int) -> str:
+        """Return the progress after some seconds; an expectation that has passed is left out."""
+        left = 0.0 if self.end is None else self.end - time.monotonic()
+        rest = f", about {math.ceil(left)} s left" if left > 0.0 else ""
+        return f"Compiling {self.name} ({seconds} s so far{rest}) ..."
+
+
+@contextlib.contextmanager
+def _announced(progress: Compilation) -> Iterator[Compilation]:
+    """Report after a second, and then every ten, that a program is being compiled."""
     done = threading.Event()
 
     def say() -> None:
         seconds = 1
         while not done.wait(1.0 if seconds == 1 else 10.0):
-            _logger.warning("Compiling %s (%d s so far) ...", stages[-1], seconds)
+            _logger.warning("%s", progress.sentence(seconds))
             seconds += 10 if seconds > 1 else 9
 
     thread = threading.Thread(target=say, name="compilation", daemon=True)
     thread.start()
     try:
-        yield
+        yield progress
     finally:
         done.set()
         thread.join()
@@ -369,11 +391,12 @@ def _width(lanes: int | None, host: Host) -> int:
     return lanes
 
 
-def _object_code(program: Program, width: int, host: Host) -> ObjectCode:
+def _object_code(program: Program, width: int, host: Host, progress: Compilation) -> ObjectCode:
     with without_collection():
         parts = prepare(program)
         text, lanes = emit_module(parts, width, host.fma, host.lanes)
     prepared = -1 if parts.preparation is None else parts.remainder.parameters
+    progress.end = time.monotonic() + expected_seconds(text, host)
     return ObjectCode(program.ports, lanes, prepared, compile_object(text, host))
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -25,6 +26,10 @@ from robot_dynamics.compile.host import Host
 
 # Modules with longer texts take LLVM half a second or more.
 _LONG = 500_000  # characters
+# LLVM's time for a character [s] at first; then the one of the last long module, by optimisation
+# level.
+_PACE = 1e-6
+_pace: dict[int, float] = {}
 # Run it by its path: as a module it would import the whole package.
 _RUN = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
 
@@ -44,12 +49,20 @@ def compile_object(text: str, host: Host) -> list[bytes]:
     target = (host.triple, host.cpu, host.features, host.opt_level)
     try:
         if len(text) > _LONG:
-            codes = _of_children(divided(text, _parts(text)), target)
+            begin, parts = time.monotonic(), divided(text, _parts(text))
+            codes = _of_children(parts, target)
             if codes is not None:
+                took = time.monotonic() - begin
+                _pace[host.opt_level] = took * len(parts) / len(text)
                 return codes
         return [machine_child.object_code(text, *target)]
     except RuntimeError as error:
         raise CompilerError(f"LLVM refused the generated code: {error}") from error
+
+
+def expected_seconds(text: str, host: Host) -> float:
+    """Return how long LLVM is expected to take for a module [s]: as the last long one took."""
+    return len(text) / _parts(text) * _pace.get(host.opt_level, _PACE)
 
 
 def _parts(text: str) -> int:

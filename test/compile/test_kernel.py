@@ -436,3 +436,12 @@ def test_a_long_compilation_is_announced(program, monkeypatch, caplog):
     monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", "0")
     load_kernel(b"slow", lambda: program)
     assert f"Compiling {program.name}, {program.size} operations (1 s so far)" in caplog.text
+
+
+def test_the_time_left_is_announced(monkeypatch):
+    """As long as it is expected to be some, from when LLVM begins."""
+    monkeypatch.setattr(kernel_module.time, "monotonic", lambda: 100.0)
+    left = {None: "", 103.2: ", about 4 s left", 100.5: ", about 1 s left", 100.0: "", 90.0: ""}
+    for end, words in left.items():
+        found = kernel_module.Compilation("f", end).sentence(11)
+        assert found == f"Compiling f (11 s so far{words}) ..."

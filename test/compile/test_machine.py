@@ -18,7 +18,13 @@ from robot_dynamics.compile import machine
 from robot_dynamics.compile.emission import ENTRY, PREPARE
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import find_host
-from robot_dynamics.compile.machine import MachineCode, compile_object, divided, load_object
+from robot_dynamics.compile.machine import (
+    MachineCode,
+    compile_object,
+    divided,
+    expected_seconds,
+    load_object,
+)
 
 pytestmark = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
 
@@ -116,6 +122,22 @@ def test_functions_of_divided_modules_call_each_other(monkeypatch, count):
     if count > 1:
         with pytest.raises(CompilerError, match="could not be loaded"):
             MachineCode(objects[1:], find_host())
+
+
+def test_the_pace_of_a_long_module_is_expected_of_the_next(monkeypatch):
+    """Twice the text is expected to take twice as long as the last one took."""
+    monkeypatch.setattr(machine, "_LONG", 1)
+    monkeypatch.setattr(machine, "_pace", {})
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda process: {0})
+    times = iter([10.0, 13.0])
+    monkeypatch.setattr(machine.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(machine, "_of_children", lambda texts, target: [b""])
+    host = find_host()
+    assert expected_seconds("x" * 2_000_000, host) == pytest.approx(2.0)
+    compile_object(CALLS, host)
+    assert expected_seconds(2 * CALLS, host) == pytest.approx(6.0)
+    other = host._replace(opt_level=3 - host.opt_level)
+    assert expected_seconds("x" * 2_000_000, other) == pytest.approx(2.0)
 
 
 # LLVM, in a process of its own, that reads the module and never ends.
