@@ -259,7 +259,7 @@ def load_kernel(
         build: Makes the program; called only if it is not in the cache.
         lanes: As for `compile_program`.
         quick: Compile in a third of the time, for functions that are seldom called: they take two
-            to three times as long. Results are the same.
+            to five times as long. Results are the same.
 
     Returns:
         The kernel. An unusable cache only costs time.

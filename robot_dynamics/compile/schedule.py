@@ -119,10 +119,7 @@ def order_of_evaluation(
     ]
     if len(recorded) < _LARGE:
         return recorded
-    needs = [
-        () if node.operation == CONSTANT else _needs(program, fused, together, index)
-        for index, node in enumerate(program.nodes)
-    ]
+    needs = _all_needs(program, fused, together)
     depth_first = _depth_first(program, needs)
     return min(recorded, depth_first, key=lambda order: _distance_cost(needs, order))
 
@@ -142,6 +139,13 @@ def _needs(
         return operands(node)
     other = node.right if product == node.left else node.left
     return (*operands(program.nodes[product]), other)
+
+
+def _all_needs(
+    program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """Return what each node is computed from; see `_needs`."""
+    return [_needs(program, fused, together, index) for index in range(len(program.nodes))]
 
 
 def _depth_first(program: Program, needs: list[tuple[int, ...]]) -> list[int]:

@@ -445,3 +445,22 @@ def test_the_time_left_is_announced(monkeypatch):
     for end, words in left.items():
         found = kernel_module.Compilation("f", end).sentence(11)
         assert found == f"Compiling f (11 s so far{words}) ..."
+
+
+@needs_machine_code
+def test_quick_code_gives_the_same_results(program, monkeypatch):
+    """It is made without optimisation, kept apart from the other, and computes the same bits."""
+    levels = []
+    whole = kernel_module.compile_object
+    monkeypatch.setattr(
+        kernel_module,
+        "compile_object",
+        lambda text, host: levels.append(host.opt_level) or whole(text, host),
+    )
+    kernels = [load_kernel(b"key", lambda: program, quick=quick) for quick in (False, True) * 2]
+    assert levels == [1, 0]
+    inputs = [np.random.default_rng(3).normal(size=(9, *x)) for x in program.inputs.values()]
+    found = [kernel.bind(PARAMETERS)(*inputs) for kernel in kernels]
+    for other in found[1:]:
+        for one, value in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, value)
