@@ -77,8 +77,8 @@ def most_operations() -> int:
 def requested_opt_level() -> int:
     """Return the optimisation level of the environment variable ROBOT_DYNAMICS_OPT_LEVEL.
 
-    With 0 compilation takes less than half as long, and the code two to five times as long: for
-    code that is not called often.
+    With 0 compilation takes a third of the time, and the code two to five times as long: for code
+    that is not called often.
     """
     text = os.environ.get("ROBOT_DYNAMICS_OPT_LEVEL", "")
     if text in ("0", "1", "2", "3"):

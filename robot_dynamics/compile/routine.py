@@ -131,7 +131,7 @@ class Routine(Source):
         host = find_host()
         assert host is not None
         metadata, code = self._loaded(host)
-        machine = load_object(code, host)
+        machine = load_object([code], host)
         entry = ctypes.CFUNCTYPE(_RESULTS[metadata["result"]], ctypes.c_void_p)(machine.address)
         parameters, names = metadata["parameters"], self.function.__code__.co_varnames
         paths = [name.split(".") for name, _ in parameters]

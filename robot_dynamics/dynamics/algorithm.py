@@ -139,6 +139,7 @@ class Algorithm:
         variant: str | None = None,
         lanes: int | None = None,
         more: Sequence[float] = (),
+        quick: bool = False,
     ) -> Callable[..., Any]:
         """Return the compiled function of a model, with the model's current parameters.
 
@@ -150,11 +151,14 @@ class Algorithm:
             lanes: States at a time in a batch; None for as many as suit the processor, 1 for
                 scalar code.
             more: Parameters that follow the model's in its block.
+            quick: Whether to compile quickly, see `compile.load_kernel`.
         """
         frames = [(link.body, link.placement) for link in self.frames(model)]
         told = repr(options) if variant is None else variant
         key = f"{self.name}\0{told}\0{frames}\0".encode() + model.structure_key
-        kernel = shared_kernel(key, lambda: self.program(model, *options, more=len(more)), lanes)
+        kernel = shared_kernel(
+            key, lambda: self.program(model, *options, more=len(more)), lanes, quick
+        )
         function: Callable[..., Any] = kernel.bind([*pack(model), *more])
         return function
 

@@ -13,6 +13,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.compile.errors import ShapeError
 from robot_dynamics.compile.gpu import GpuFunction
 from robot_dynamics.dynamics.algorithm import Algorithm, place
+from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
 from robot_dynamics.dynamics.jacobian import AXES
 from robot_dynamics.errors import (
     ArgumentError,
@@ -74,6 +75,11 @@ class Functions(dict[Any, Function]):
         needed = algorithm.needs_inertia
         if needed == "always" or (needed == "without loops" and not constrained):
             require_inertia(self._model)
+
+
+def quick_constraint_terms(model: Model) -> Function:
+    """Return `Robot.constraint_terms` of a model, compiled quickly: for starts and stops."""
+    return Functions(model).bound(CONSTRAINT_TERMS, lanes=1, quick=True)
 
 
 def leading_shape(values: Any) -> tuple[int, ...]:
