@@ -132,6 +132,11 @@ class Routine:
         return ast.parse(textwrap.dedent(inspect.getsource(self.function))).body[0]
 
     @cached_property
+    def definition(self) -> Definition:
+        """Its parameters and statements."""
+        return Definition(self)
+
+    @cached_property
     def mentioned(self) -> list[ast.Attribute | ast.Call]:
         """Fields and calls in it."""
         return [x for x in ast.walk(self.tree) if isinstance(x, ast.Attribute | ast.Call)]
@@ -154,22 +159,23 @@ class Routine:
         if host is None:
             return partial(self.function, *arguments)
         if self._entry is None:
-            self._definition = Definition(self)
-            self._machine = load_object(self._object(host), host)
-            result = _RESULTS[self._definition.result]
+            self._machine = load_object(self.object(host, "routine", lambda: _module(self)), host)
+            result = _RESULTS[self.definition.result]
             self._entry = ctypes.CFUNCTYPE(result, ctypes.c_void_p)(self._machine.address)
-        arguments = tuple(map(_entered, self._definition.flat(arguments, getattr)))
-        table = self._table(arguments)
+        arguments = tuple(map(_entered, self.definition.flat(arguments, getattr)))
+        words = self.words(self.definition.parameters, arguments)
+        content = struct.pack(f"{len(words)}q", *words)
+        table = (ctypes.c_int64 * len(words)).from_buffer_copy(content)
         address = ctypes.addressof(table)
         bound = partial(self._entry, address)
         bound.kept = (table, arguments, self._machine)  # type: ignore[attr-defined]
         bound.entry = (self._machine.address, address)  # type: ignore[attr-defined]
         return bound
 
-    def _table(self, arguments: tuple[Any, ...]) -> Any:
-        """Return addresses and lengths of arrays, and numbers, as the entry reads them."""
+    def words(self, parameters: Sequence[tuple[str, str]], arguments: Sequence[Any]) -> list[int]:
+        """Return addresses and lengths of arrays, and numbers, as machine code reads them."""
         words: list[int] = []
-        for (name, kind), given in zip(self._definition.parameters, arguments, strict=True):
+        for (name, kind), given in zip(parameters, arguments, strict=True):
             if kind == "Call":
                 entry = getattr(given, "entry", None)
                 if entry is None:
@@ -192,20 +198,26 @@ class Routine:
                 words += struct.unpack("<q", struct.pack("<d", given))
             else:
                 words.append(int(given))
-        content = struct.pack(f"{len(words)}q", *words)
-        return (ctypes.c_int64 * len(words)).from_buffer_copy(content)
+        return words
 
-    def _object(self, host: Host) -> bytes:
+    def object(self, host: Host, kind: str, text: Callable[[], str]) -> bytes:
+        """Return the object code of a module with this routine, optimised, from the cache if any.
+
+        Args:
+            host: Target of the code.
+            kind: Key of the module among those with this routine.
+            text: Makes the module.
+        """
         function = self.function
         source = Path(function.__code__.co_filename).read_bytes()
-        key = f"routine\0{function.__module__}\0{function.__qualname__}\0".encode() + source
+        key = f"{kind}\0{function.__module__}\0{function.__qualname__}\0".encode() + source
         entry = cache.entry_name(key, host, 0)
         found = cache.load(entry)
         if found is not None:
             return found[1]
         try:
             target = (host.triple, host.cpu, host.features, 3)
-            code = object_code(_module(self), *target, optimised=True)
+            code = object_code(text(), *target, optimised=True)
         except RuntimeError as error:
             raise CompilerError(f"LLVM refused the generated code: {error}") from error
         cache.store(entry, {}, code)
@@ -331,12 +343,10 @@ def _name(node: ast.AST | None) -> str:
 
 def _module(entry: Routine) -> str:
     """Return a routine and all that it calls as a module in LLVM's assembly language."""
-    functions: dict[Routine, str] = {}
-    _function(entry, functions)
-    definition, writer = Definition(entry), Writer()
+    definition, writer = entry.definition, Writer()
     words, at = [], 0
     for _, kind in definition.parameters:
-        for of in _types(kind):
+        for of in types_of(kind):
             words.append(f"{of} {writer.load(of, writer.offset('%table', 8 * at))}")
             at += 1
     call = f"call {definition.result} @{entry.__name__}({', '.join(words)})"
@@ -347,10 +357,7 @@ def _module(entry: Routine) -> str:
         writer.do(f"ret {definition.result} {writer.emit(call)}")
     return "\n".join(
         [
-            "declare double @llvm.sqrt.f64(double)",
-            "declare double @llvm.fabs.f64(double)",
-            _HEAP,
-            *functions.values(),
+            functions_of(entry),
             f"define {definition.result} @{ENTRY}(ptr %table) {{\nentry:",
             *writer.lines,
             f"}}\ndefine void @{PREPARE}(ptr %a, ptr %b, ptr %c) {{\n  ret void\n}}\n",
@@ -358,7 +365,15 @@ def _module(entry: Routine) -> str:
     )
 
 
-def _types(kind: str) -> list[str]:
+def functions_of(entry: Routine) -> str:
+    """Return a routine and all that it calls as text, with what they need."""
+    functions: dict[Routine, str] = {}
+    _function(entry, functions)
+    sqrt, fabs = (f"declare double @llvm.{name}.f64(double)" for name in ("sqrt", "fabs"))
+    return "\n".join([sqrt, fabs, _HEAP, *functions.values()])
+
+
+def types_of(kind: str) -> list[str]:
     """Return LLVM's types of the arguments of a parameter."""
     if kind == "Call":
         return _CALL

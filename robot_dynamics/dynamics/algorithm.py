@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from robot_dynamics.compile.kernel import shared_kernel
+from robot_dynamics.compile.kernel import Kernel, shared_kernel
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import trace
 from robot_dynamics.model import Link, Model
@@ -151,12 +151,23 @@ class Algorithm:
                 scalar code.
             more: Parameters that follow the model's in its block.
         """
+        kernel = self.kernel(model, *options, variant=variant, lanes=lanes, more=len(more))
+        function: Callable[..., Any] = kernel.bind([*pack(model), *more])
+        return function
+
+    def kernel(
+        self,
+        model: Model,
+        *options: Any,
+        variant: str | None = None,
+        lanes: int | None = None,
+        more: int = 0,
+    ) -> Kernel:
+        """Return the compiled program; arguments as of `bind`, `more` their number."""
         frames = [(link.body, link.placement) for link in self.frames(model)]
         told = repr(options) if variant is None else variant
         key = f"{self.name}\0{told}\0{frames}\0".encode() + model.structure_key
-        kernel = shared_kernel(key, lambda: self.program(model, *options, more=len(more)), lanes)
-        function: Callable[..., Any] = kernel.bind([*pack(model), *more])
-        return function
+        return shared_kernel(key, lambda: self.program(model, *options, more=more), lanes)
 
 
 def place(link: Link) -> Link:

@@ -58,56 +58,87 @@ class Branches(NamedTuple):
 
 
 @routine
-def fill_pairs(
+def fill_derivatives(
     motions: Tensor, forces: Tensor, runs: Table, joints: Table, armature: Vector,
     tau_q: Tensor, tau_qd: Tensor, H: Tensor,
 ) -> None:  # fmt: skip
-    """Write the matrices of `derivative_columns`; those of no states are left out.
+    """Write the matrices of `derivative_columns`.
 
     Args:
-        motions: (N, nv, 24).
-        forces: (N, nv, 24).
+        motions: (N, 21, nv).
+        forces: (N, 21, nv).
         runs: See `Branches`.
         joints: See `Branches`.
         armature: Inertia of rotors (nv,).
-        tau_q: (N, nv, nv) or empty, as the next two.
-        tau_qd: Derivatives by qd.
-        H: The inertia matrix.
+        tau_q: Derivatives by q (N, nv, nv).
+        tau_qd: Derivatives by qd (N, nv, nv).
+        H: The inertia matrix (N, nv, nv).
     """
-    n = motions.shape[1]
-    m = zeros(24, n)  # by components, each of all joints
-    f = zeros(24, n)
+    fill_slopes(motions, forces, runs, joints, tau_q, tau_qd)
+    fill_inertia(motions, forces, runs, joints, armature, H)
+
+
+@routine
+def fill_slopes(
+    motions: Tensor, forces: Tensor, runs: Table, joints: Table, tau_q: Tensor, tau_qd: Tensor
+) -> None:
+    """Write the derivatives by q and by qd."""
+    fill_pairs(motions, forces, runs, joints, 0, 3, 9, tau_q)
+    fill_pairs(motions, forces, runs, joints, 9, 15, 15, tau_qd)
+
+
+@routine
+def fill_by_velocity(
+    motions: Tensor, forces: Tensor, runs: Table, joints: Table, tau_qd: Tensor
+) -> None:
+    """Write the derivatives by qd alone."""
+    fill_pairs(motions, forces, runs, joints, 9, 15, 15, tau_qd)
+
+
+@routine
+def fill_inertia(
+    motions: Tensor, forces: Tensor, runs: Table, joints: Table, armature: Vector, H: Tensor
+) -> None:
+    """Write the inertia matrix alone."""
+    fill_pairs(motions, forces, runs, joints, -1, 9, 3, H)
+    for state in range(len(H)):
+        for i in range(len(armature)):
+            H[state, i, i] += armature[i]
+
+
+@routine
+def fill_pairs(
+    motions: Tensor, forces: Tensor, runs: Table, joints: Table, turn: int, move: int, feel: int,
+    out: Tensor,
+) -> None:  # fmt: skip
+    """Write one of these matrices.
+
+    Args:
+        motions: (N, 21, nv).
+        forces: (N, 21, nv).
+        runs: See `Branches`.
+        joints: See `Branches`.
+        turn: First row of the motions that are multiplied by u; -1 for none.
+        move: First row of the motions that are multiplied by w.
+        feel: First row of the forces that are multiplied by S.
+        out: (N, nv, nv).
+    """
+    n = motions.shape[2]
     for state in range(len(motions)):
-        for i in range(n):
-            for k in range(24):
-                m[k, i] = motions[state, i, k]
-                f[k, i] = forces[state, i, k]
         for body in range(len(joints) - 1):
             after, end = joints[body + 1, 0], joints[body, 1]
             for i in range(joints[body, 0], after):
                 at = 0
                 for run in range(joints[body, 2], joints[body + 1, 2]):
                     start, to = runs[run, 0], runs[run, 1]
-                    if len(tau_q) > 0:
-                        clear(tau_q, state, i, at, start)
-                        fill_twelve(forces, state, i, m, 0, start, to, tau_q)
-                    if len(tau_qd) > 0:
-                        clear(tau_qd, state, i, at, start)
-                        fill_twelve(forces, state, i, m, 12, start, to, tau_qd)
-                    if len(H) > 0:
-                        clear(H, state, i, at, start)
-                        fill_six(forces, state, i, 6, m, 12, start, to, H)
+                    clear(out, state, i, at, start)
+                    if turn < 0:
+                        fill_six(motions, move, forces, 3, state, i, start, to, out)
+                    else:
+                        fill_nine(motions, turn, move, forces, state, i, start, to, out)
                     at = to
-                if len(tau_q) > 0:
-                    fill_six(motions, state, i, 12, f, 12, after, end, tau_q)
-                    clear(tau_q, state, i, end, n)
-                if len(tau_qd) > 0:
-                    fill_six(motions, state, i, 12, f, 18, after, end, tau_qd)
-                    clear(tau_qd, state, i, end, n)
-                if len(H) > 0:
-                    H[state, i, i] += armature[i]
-                    fill_six(motions, state, i, 12, f, 6, after, end, H)
-                    clear(H, state, i, end, n)
+                fill_six(forces, feel, motions, 9, state, i, after, end, out)
+                clear(out, state, i, end, n)
 
 
 @routine
@@ -119,25 +150,28 @@ def clear(out: Tensor, state: int, i: int, start: int, end: int) -> None:
 
 @routine
 def fill_six(
-    a: Tensor, state: int, i: int, at: int, b: Matrix, of: int, start: int, end: int, out: Tensor
+    a: Tensor, of: int, b: Tensor, at: int, state: int, i: int, start: int, end: int, out: Tensor
 ) -> None:
-    """Write products of six numbers of a, from `at` on, and six of b, from `of` on, into row i."""
+    """Write into row i products of six rows of a, from `of` on, and six of b, from `at` on."""
     for j in range(start, end):
         s = 0.0
         for k in range(6):
-            s += a[state, i, at + k] * b[of + k, j]
+            s += a[state, of + k, j] * b[state, at + k, i]
         out[state, i, j] = s
 
 
 @routine
-def fill_twelve(
-    a: Tensor, state: int, i: int, b: Matrix, of: int, start: int, end: int, out: Tensor
-) -> None:
-    """Write the same of the first twelve numbers of a."""
+def fill_nine(
+    a: Tensor, turn: int, move: int, b: Tensor, state: int, i: int, start: int, end: int,
+    out: Tensor,
+) -> None:  # fmt: skip
+    """Write the same of three rows from `turn` on and six from `move` on, and the first of b."""
     for j in range(start, end):
         s = 0.0
-        for k in range(12):
-            s += a[state, i, k] * b[of + k, j]
+        for k in range(3):
+            s += a[state, turn + k, j] * b[state, k, i]
+        for k in range(6):
+            s += a[state, move + k, j] * b[state, 3 + k, i]
         out[state, i, j] = s
 
 
@@ -171,6 +205,12 @@ def fill_regressor(S: Tensor, forces: Tensor, joints: Table, out: Tensor) -> Non
                     out[state, j, i] = s
                 for i in range(PER_BODY * last, size):
                     out[state, j, i] = 0.0
+
+
+@routine
+def invert(factors: Tensor, joints: Table, slots: int, H_inverse: Tensor) -> None:
+    """Write H^-1 (N, nv, nv), see `solve`."""
+    solve(factors, joints, slots, True, H_inverse)
 
 
 @routine

@@ -10,7 +10,7 @@ recursions over the bodies, of order n, give a few vectors for each joint, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
@@ -18,17 +18,19 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from robot_dynamics.arrays import Array, Batch, Mask
+from robot_dynamics.compile.composition import composed
 from robot_dynamics.compile.plain_function import Evaluate, PlainFunction
 from robot_dynamics.compile.ports import Ports
+from robot_dynamics.compile.routine import Routine
 from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.arguments import finite_vector
-from robot_dynamics.dynamics.articulated_factors import FACTOR_COLUMNS
+from robot_dynamics.dynamics.articulated_factors import FACTOR_COLUMNS, INVERSE_COLUMNS
 from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
 from robot_dynamics.dynamics.consistency import LOOP_TERMS, require_closed_state
 from robot_dynamics.dynamics.coriolis import (
+    CORIOLIS_COLUMNS,
     CORIOLIS_MATRIX,
-    VELOCITY_FORCES_JVP,
-    velocity_commutators,
+    CORIOLIS_PRODUCT,
 )
 from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
 from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
@@ -36,6 +38,7 @@ from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
 from robot_dynamics.dynamics.inverse import BIAS_FORCES
 from robot_dynamics.dynamics.inverse_derivatives import (
     DERIVATIVE_COLUMNS,
+    INERTIA_COLUMNS,
     INVERSE_DYNAMICS_DERIVATIVES,
     has_constant_subspaces,
 )
@@ -45,12 +48,23 @@ from robot_dynamics.dynamics.passive import has_passive_forces
 from robot_dynamics.dynamics.regressor import INVERSE_DYNAMICS_REGRESSOR, REGRESSOR_COLUMNS
 from robot_dynamics.dynamics.residual import RESIDUAL_DERIVATIVES, RESIDUAL_JVP
 from robot_dynamics.model import Model
-from robot_dynamics.robot.joint_pairs import Branches, fill_pairs, fill_regressor, solve
+from robot_dynamics.model.parameters import pack
+from robot_dynamics.robot.joint_pairs import (
+    Branches,
+    fill_by_velocity,
+    fill_derivatives,
+    fill_inertia,
+    fill_regressor,
+    fill_slopes,
+    invert,
+    solve,
+)
+
+Function = Callable[..., Any]
 
 # Pairs of a joint's velocity and one of those before it, from which on traced derivatives take
 # more than ten seconds to compile: a chain or a ring of 32.
 _LONG = 500
-_NONE = np.empty((0, 0, 0))  # stands for a matrix that is not wanted
 
 
 def is_long(model: Model) -> bool:
@@ -60,9 +74,6 @@ def is_long(model: Model) -> bool:
 
 class LongTree:
     """The functions of a long tree that replace traced ones.
-
-    Attributes:
-        functions: The functions by the algorithm that they replace.
 
     Args:
         model: The mechanism; its tree `is_long`, and there may be loops.
@@ -74,19 +85,52 @@ class LongTree:
         self._has_columns = has_constant_subspaces(model)
         self._by_columns = self._has_columns and not has_passive_forces(model)
         self._compiled: Callable[[Algorithm], Any] = cache(lambda each: each.bind(model))
-        evaluations: dict[Algorithm, Evaluate] = {
+
+    def function(self, algorithm: Algorithm) -> Function | None:
+        """Return the function that replaces a traced one; None if there is none."""
+        outputs = algorithm.output_lengths(self.model)
+        if algorithm in self._compositions:
+            return self._composed(*self._compositions[algorithm], outputs=outputs)
+        if algorithm in self._evaluations:
+            inputs = algorithm.input_lengths(self.model)
+            ports = Ports(algorithm.name, tuple(inputs.items()), tuple(outputs.items()), 0)
+            return PlainFunction(ports, self._evaluations[algorithm])
+        return None
+
+    @cached_property
+    def _compositions(self) -> dict[Algorithm, tuple[Any, ...]]:
+        """The columns, the routine and its constants by the algorithm that they replace."""
+        runs, joints, slots = self._branches
+        found: dict[Algorithm, tuple[Any, ...]] = {
+            INVERSE_DYNAMICS_REGRESSOR: (REGRESSOR_COLUMNS, fill_regressor, joints),
+            INVERSE_INERTIA_MATRIX: (INVERSE_COLUMNS, invert, joints, slots),
+        }
+        if self._has_columns:
+            found[CORIOLIS_MATRIX] = CORIOLIS_COLUMNS, fill_by_velocity, runs, joints
+        if self._by_columns:
+            pairs = fill_derivatives, runs, joints, self.model.armature
+            found[INVERSE_DYNAMICS_DERIVATIVES] = DERIVATIVE_COLUMNS, *pairs
+        return found
+
+    @cached_property
+    def _evaluations(self) -> dict[Algorithm, Evaluate]:
+        return {
             INVERSE_DYNAMICS_DERIVATIVES: self._inverse_dynamics_derivatives,
             CORIOLIS_MATRIX: self._coriolis_matrix,
-            INVERSE_DYNAMICS_REGRESSOR: self._inverse_dynamics_regressor,
-            INVERSE_INERTIA_MATRIX: self._inverse_inertia_matrix,
             RESIDUAL_DERIVATIVES: self._residual_derivatives,
             FORWARD_DYNAMICS_DERIVATIVES: self._forward_dynamics_derivatives,
             CONSTRAINT_TERMS: self._constraint_terms,
         }
-        self.functions = {
-            algorithm: PlainFunction(_ports(algorithm, model), evaluate)
-            for algorithm, evaluate in evaluations.items()
-        }
+
+    def _composed(
+        self,
+        columns: Algorithm,
+        routine: Routine,
+        *constants: Any,
+        outputs: Mapping[str, tuple[int, ...]],
+    ) -> Function:
+        kernel, parameters = columns.kernel(self.model), pack(self.model)
+        return composed(columns.name, kernel, parameters, routine, constants, [*outputs.items()])
 
     @cached_property
     def _branches(self) -> Branches:
@@ -95,46 +139,14 @@ class LongTree:
     def _inverse_dynamics_derivatives(self, inputs: list[Array], outputs: list[Array]) -> None:
         n, free = self.model.nv, np.zeros(self.model.constraint_count)
         matrices = [out.reshape(-1, n, n) for out in outputs]
-        if self._by_columns:
-            self._fill(*inputs, *matrices)
-        else:
-            self._fill_by_directions(*inputs, free, *matrices[:2])
-            matrices[2][...] = self._inertia_matrix(inputs[0])
+        self._fill_by_directions(*inputs, free, *matrices[:2])
+        self._inertia_matrix(inputs[0], out=matrices[2])
 
     def _coriolis_matrix(self, inputs: list[Array], outputs: list[Array]) -> None:
         n = self.model.nv
         (q, qd), C = inputs, outputs[0].reshape(-1, n, n)
-        if self._has_columns:
-            motions, forces = self._compiled(DERIVATIVE_COLUMNS)(q, qd, np.zeros(n))
-            pairs = motions, 0.5 * forces, *self._branches[:2], np.zeros(n)
-            fill_pairs(*pairs, _NONE, C, _NONE)
-        else:
-            rates = self._compiled(VELOCITY_FORCES_JVP)(q[:, None], qd[:, None], np.eye(n))
-            C[...] = 0.5 * rates.transpose(0, 2, 1)
-        if self._commutators:
-            H = self._inertia_matrix(q)
-            H[:, range(n), range(n)] -= self.model.armature  # bodies alone, see `coriolis`
-            for k, j, i, value in self._commutators:
-                C[:, :, j] += H[:, :, i] * (qd[:, k, None] * value)
-
-    @cached_property
-    def _commutators(self) -> list[tuple[int, int, int, float]]:
-        return [
-            (at.start + k, at.start + j, at.start + i, 0.5 * value)
-            for body, at in zip(self.model.bodies, self.model.v_slices, strict=True)
-            for (k, j, i), value in np.ndenumerate(velocity_commutators(body.joint.type))
-            if value
-        ]
-
-    def _inverse_dynamics_regressor(self, inputs: list[Array], outputs: list[Array]) -> None:
-        S, forces = self._compiled(REGRESSOR_COLUMNS)(*inputs)
-        Y = outputs[0].reshape(-1, self.model.nv, forces.shape[1])
-        fill_regressor(S, forces, self._branches.joints, Y)
-
-    def _inverse_inertia_matrix(self, inputs: list[Array], outputs: list[Array]) -> None:
-        n = self.model.nv
-        factors, _ = self._compiled(FACTOR_COLUMNS)(*inputs)
-        solve(factors, *self._branches[1:], True, outputs[0].reshape(-1, n, n))
+        columns = self._compiled(CORIOLIS_PRODUCT)(q[:, None], qd[:, None], np.eye(n))
+        C[...] = columns.transpose(0, 2, 1)
 
     def _residual_derivatives(self, inputs: list[Array], outputs: list[Array]) -> None:
         q, qd, qdd, multipliers = inputs
@@ -208,7 +220,7 @@ class LongTree:
         if not self._by_columns:
             self._fill_by_directions(q, qd, qdd, multipliers, motion_q, motion_qd, *out[2:])
             return
-        self._fill(q, qd, qdd, motion_q, motion_qd)
+        self._slopes(q, qd, qdd, out=(motion_q, motion_qd))
         if not self.model.loops:  # rows of couplings are constant
             rates_q[...] = rates_qd[...] = 0.0
             return
@@ -223,13 +235,20 @@ class LongTree:
             where = (slice(None), *at)
             motion_q[where] -= moved
 
-    def _fill(
-        self, q: Array, qd: Array, qdd: Array, tau_q: Array, tau_qd: Array, H: Array = _NONE
-    ) -> None:
-        """Write derivatives of inverse dynamics that are wanted, from the columns of joints."""
-        motions, forces = self._compiled(DERIVATIVE_COLUMNS)(q, qd, qdd)
-        armature = self.model.armature
-        fill_pairs(motions, forces, *self._branches[:2], armature, tau_q, tau_qd, H)
+    @cached_property
+    def _slopes(self) -> Function:
+        """Derivatives of inverse dynamics by q and qd, of joints with constant S."""
+        outputs = {name: (self.model.nv, self.model.nv) for name in ("tau_q", "tau_qd")}
+        runs, joints, _ = self._branches
+        return self._composed(DERIVATIVE_COLUMNS, fill_slopes, runs, joints, outputs=outputs)
+
+    @cached_property
+    def _inertia_matrix(self) -> Function:
+        if not self._has_columns:
+            return self._compiled(INERTIA_MATRIX)  # type: ignore[no-any-return]
+        outputs = INERTIA_MATRIX.output_lengths(self.model)
+        constants = *self._branches[:2], self.model.armature
+        return self._composed(INERTIA_COLUMNS, fill_inertia, *constants, outputs=outputs)
 
     def _fill_by_directions(
         self, q: Array, qd: Array, qdd: Array, multipliers: Array, *out: Array
@@ -242,15 +261,6 @@ class LongTree:
             columns = self._compiled(RESIDUAL_JVP)(*state, *directions).transpose(0, 2, 1)
             for matrix, part in zip(out[at::2], np.split(columns, [n], axis=1), strict=False):
                 matrix[...] = part
-
-    def _inertia_matrix(self, q: Array) -> Array:
-        """Return H (N, nv, nv)."""
-        n = self.model.nv
-        if not self._has_columns:
-            return np.asarray(self._compiled(INERTIA_MATRIX)(q))
-        H = np.empty((len(q), n, n))
-        self._fill(q, np.zeros(n), np.zeros(n), _NONE, _NONE, H)
-        return H
 
     @cached_property
     def _loops(self) -> list[tuple[Any, Mask]]:
@@ -265,11 +275,6 @@ class LongTree:
             at = (all_between, all_between) if whole else np.ix_(indices, indices)
             found.append((at, mask.reshape(len(indices), len(indices))))
         return found
-
-
-def _ports(algorithm: Algorithm, model: Model) -> Ports:
-    inputs, outputs = algorithm.input_lengths(model), algorithm.output_lengths(model)
-    return Ports(algorithm.name, tuple(inputs.items()), tuple(outputs.items()), 0)
 
 
 def _solver_of_constraints(K: Array, A: Array) -> tuple[Callable[[Array], Array], float]:
