@@ -43,12 +43,12 @@ def composed(
 
     Args:
         name: Its name.
-        kernel: Computes the first arguments of the routine.
+        kernel: Computes the first arguments of the routine, and outputs of the same names.
         parameters: The parameter block of the kernel.
-        routine: Takes the outputs (N, ...) of the kernel for N states, the constants, and the
-            arrays (N, ...) that it writes to.
+        routine: Takes the other outputs (N, ...) of the kernel for N states, the constants, and
+            the arrays (N, ...) of the other outputs, which it writes to.
         constants: Arrays and numbers.
-        outputs: Names and shapes of the arrays for one state.
+        outputs: Names and shapes of the outputs for one state.
 
     Raises:
         CompilerError: If the routine does not take these arguments.
@@ -56,7 +56,7 @@ def composed(
     ports = Ports(name, kernel.ports.inputs, tuple(outputs), 0)
     loop, host = kernel.loop(parameters), find_host()
     if loop is None or host is None:
-        return _interpreted(ports, kernel.bind(parameters), routine, constants)
+        return _interpreted(ports, kernel.ports, kernel.bind(parameters), routine, constants)
     composition = _Composition(ports, kernel.ports, routine)
     key = f"composition\0{ports}\0{kernel.ports}"
     machine = load_object(routine.object(host, key, composition.text), host)
@@ -68,9 +68,14 @@ def composed(
 
 
 def _interpreted(
-    ports: Ports, function: Callable[..., Any], routine: Routine, constants: Sequence[Any]
+    ports: Ports,
+    inner: Ports,
+    function: Callable[..., Any],
+    routine: Routine,
+    constants: Sequence[Any],
 ) -> PlainFunction:
     """Return the same function as calls of both from Python."""
+    made, written = ([name for name, _ in each.outputs] for each in (inner, ports))
 
     def of_states(arrays: list[Any], named: Sequence[tuple[str, Shape]]) -> list[Any]:
         return [x.reshape(-1, *shape) for x, (_, shape) in zip(arrays, named, strict=True)]
@@ -78,7 +83,11 @@ def _interpreted(
     def evaluate(inputs: list[Any], outputs: list[Any]) -> None:
         found = function(*of_states(inputs, ports.inputs))
         parts = found if isinstance(found, tuple) else (found,)
-        routine(*parts, *constants, *of_states(outputs, ports.outputs))
+        named = dict(zip(made, map(np.ascontiguousarray, parts), strict=True))
+        results = dict(zip(written, of_states(outputs, ports.outputs), strict=True))
+        for name in named.keys() & results.keys():
+            results.pop(name)[...] = named.pop(name)
+        routine(*named.values(), *constants, *results.values())
 
     return PlainFunction(ports, evaluate)
 
@@ -98,8 +107,11 @@ class _Composition:
     def __init__(self, ports: Ports, inner: Ports, routine: Routine) -> None:
         self.ports, self.inner, self.routine = ports, inner, routine
         self.kinds = [kind for _, kind in routine.definition.parameters]
-        shapes = {-at: shape for at, (_, shape) in enumerate(reversed(ports.outputs), 1)}
-        shapes |= {at: shape for at, (_, shape) in enumerate(inner.outputs)}
+        both = {name for name, _ in inner.outputs} & {name for name, _ in ports.outputs}
+        self.between = [each for each in inner.outputs if each[0] not in both]
+        self.written = [each for each in ports.outputs if each[0] not in both]
+        shapes = {-at: shape for at, (_, shape) in enumerate(reversed(self.written), 1)}
+        shapes |= {at: shape for at, (_, shape) in enumerate(self.between)}
         for at, shape in shapes.items():
             if types_of(self.kinds[at]) != ["ptr", "i64", *["i64"] * len(shape)]:
                 raise CompilerError(
@@ -110,7 +122,7 @@ class _Composition:
     def data(self, loop: MachineLoop, constants: Sequence[Any]) -> NDArray[np.int64]:
         """Return the data of the loop."""
         parameters = self.routine.definition.parameters
-        parameters = parameters[len(self.inner.outputs) : -len(self.ports.outputs)]
+        parameters = parameters[len(self.between) : -len(self.written)]
         words = self.routine.words(parameters, constants)
         return np.array([*loop.entry, *words], dtype=np.int64)
 
@@ -130,47 +142,34 @@ class _Composition:
 
     def _loop(self) -> None:
         writer, ports, inner = self.writer, self.ports, self.inner
-        read, made, written = len(ports.inputs), len(inner.outputs), len(ports.outputs)
         count = writer.load("i64", "%dimensions")
         loop, of_loop = (writer.load("ptr", writer.offset("%data", 8 * at)) for at in (0, 1))
         constants = self._constants()
-        # Core strides follow the distances from state to state.
-        first_stride = read + written
-        strides = [self._step(first_stride + at) for at in range(_rank(ports.inputs))]
-        contiguous, steps, distances = [], [], []
-        axis = first_stride + len(strides)
-        for at, (_, shape) in enumerate(ports.outputs):
-            steps.append(self._step(read + at))
-            distances.append([self._step(axis + k) for k in range(len(shape))])
+        # Place, distance from state to state, and distances along the dimensions of every array.
+        outer: dict[str, tuple[int, list[str]]] = {}
+        axis = len(ports.inputs) + len(ports.outputs)
+        for at, (name, shape) in enumerate((*ports.inputs, *ports.outputs)):
+            outer[name] = at, [self._step(at), *(self._step(axis + k) for k in range(len(shape)))]
             axis += len(shape)
-            alone = writer.emit(f"icmp eq i64 {count}, 1")
-            near = writer.emit(f"icmp eq i64 {steps[-1]}, {8 * prod(shape)}")
-            plain = writer.emit(f"or i1 {alone}, {near}")
-            for distance, expected in zip(distances[-1], _strides(shape), strict=True):
-                equal = writer.emit(f"icmp eq i64 {distance}, {expected}")
-                plain = writer.emit(f"and i1 {plain}, {equal}")
-            contiguous.append(plain)
-
         few = writer.emit(f"icmp slt i64 {count}, {_BLOCK}")
         most = writer.emit(f"select i1 {few}, i64 {count}, i64 {_BLOCK}")
-        between = [self._new(most, shape) for _, shape in inner.outputs]
-        copies = []
-        for (_, shape), plain in zip(ports.outputs, contiguous, strict=True):
-            copies.append(self._new(writer.emit(f"select i1 {plain}, i64 0, i64 {most}"), shape))
-        for name, length in (
-            ("args", read + made),
-            ("dimensions", 1),
-            ("steps", read + made + len(strides) + _rank(inner.outputs)),
-        ):
+        own = {name: self._new(most, shape) for name, shape in self.between}
+        plain = {name: self._is_plain(count, shape, outer[name][1]) for name, shape in self.written}
+        for name, shape in self.written:
+            length = writer.emit(f"select i1 {plain[name]}, i64 0, i64 {most}")
+            own[name] = self._new(length, shape)
+
+        inside = (*ports.inputs, *inner.outputs)
+        steps = [
+            str(8 * prod(shape)) if name in own else outer[name][1][0] for name, shape in inside
+        ]
+        for name, shape in inside:
+            strides = [str(x) for x in _strides(shape)]
+            steps += strides if name in own else outer[name][1][1:]
+        for name, length in (("args", len(inside)), ("dimensions", 1), ("steps", len(steps))):
             writer.do(f"%inner_{name} = alloca [{length} x i64], align 8")
-        inner_steps = [self._step(at) for at in range(read)]
-        inner_steps += [str(8 * prod(shape)) for _, shape in inner.outputs]
-        inner_steps += strides
-        inner_steps += [str(x) for _, shape in inner.outputs for x in _strides(shape)]
-        for at, step in enumerate(inner_steps):
+        for at, step in enumerate(steps):
             writer.store("i64", step, writer.offset("%inner_steps", 8 * at))
-        for at, name in enumerate(between, read):
-            writer.store("ptr", name, writer.offset("%inner_args", 8 * at))
 
         writer.jump("head")
         writer.label("head")
@@ -181,38 +180,44 @@ class _Composition:
         fewer = writer.emit(f"icmp slt i64 {left}, {_BLOCK}")
         states = writer.emit(f"select i1 {fewer}, i64 {left}, i64 {_BLOCK}")
         writer.store("i64", states, "%inner_dimensions")
-        for at in range(read):
-            row = self._row(at, inner_steps[at])
-            writer.store("ptr", row, writer.offset("%inner_args", 8 * at))
+        rows = {name: self._row(at, distances[0]) for name, (at, distances) in outer.items()}
+        for at, (name, _) in enumerate(inside):
+            place = own[name] if name in own else rows[name]
+            writer.store("ptr", place, writer.offset("%inner_args", 8 * at))
         given = "ptr %inner_args, ptr %inner_dimensions, ptr %inner_steps"
         writer.do(f"call void {loop}({given}, ptr {of_loop})")
-        rows = [self._row(read + at, step) for at, step in enumerate(steps)]
-        targets = [
-            writer.emit(f"select i1 {plain}, ptr {row}, ptr {copy}")
-            for plain, row, copy in zip(contiguous, rows, copies, strict=True)
-        ]
-        arguments = [
-            *(_array(x, states, shape) for x, (_, shape) in zip(between, inner.outputs, strict=True)),
-            *constants,
-            *(_array(x, states, shape) for x, (_, shape) in zip(targets, ports.outputs, strict=True)),
-        ]
+        arguments = [_array(own[name], states, shape) for name, shape in self.between]
+        arguments += constants
+        for name, shape in self.written:
+            chosen = f"select i1 {plain[name]}, ptr {rows[name]}, ptr {own[name]}"
+            arguments.append(_array(writer.emit(chosen), states, shape))
         writer.do(f"call void @{self.routine.__name__}({', '.join(arguments)})")
-        for at, (_, shape) in enumerate(ports.outputs):
-            where = rows[at], [steps[at], *distances[at]]
-            self._copy(contiguous[at], copies[at], states, shape, *where)
+        for name, shape in self.written:
+            self._copy(plain[name], own[name], states, shape, rows[name], outer[name][1])
         writer.jump("done")
         writer.label("done")
         writer.do(f"%following = add i64 %index, {_BLOCK}")
         writer.jump("head")
         writer.label("exit")
-        for name in (*between, *copies):
-            writer.do(f"call void @array.free(ptr {name})")
+        for array in own.values():
+            writer.do(f"call void @array.free(ptr {array})")
         writer.do("ret void")
+
+    def _is_plain(self, count: str, shape: Shape, steps: list[str]) -> str:
+        """Return whether an output is contiguous, so that the routine can write to it."""
+        writer = self.writer
+        alone = writer.emit(f"icmp eq i64 {count}, 1")
+        near = writer.emit(f"icmp eq i64 {steps[0]}, {8 * prod(shape)}")
+        plain = writer.emit(f"or i1 {alone}, {near}")
+        for step, expected in zip(steps[1:], _strides(shape), strict=True):
+            equal = writer.emit(f"icmp eq i64 {step}, {expected}")
+            plain = writer.emit(f"and i1 {plain}, {equal}")
+        return plain
 
     def _constants(self) -> list[str]:
         """Load the arguments of the routine that are constants."""
         words, at = [], 2
-        for kind in self.kinds[len(self.inner.outputs) : -len(self.ports.outputs)]:
+        for kind in self.kinds[len(self.between) : -len(self.written)]:
             for of in types_of(kind):
                 place = self.writer.offset("%data", 8 * at)
                 words.append(f"{of} {self.writer.load(of, place)}")
@@ -248,11 +253,6 @@ class _Composition:
                 level(axis + 1, writer.offset(source, from_), writer.offset(target, to))
 
         writer.either(plain, lambda: None, lambda: level(0, copy, row))
-
-
-def _rank(ports: Sequence[tuple[str, Shape]]) -> int:
-    """Return the number of dimensions of all arrays together."""
-    return sum(len(shape) for _, shape in ports)
 
 
 def _strides(shape: Shape) -> list[int]:

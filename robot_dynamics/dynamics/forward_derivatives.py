@@ -16,14 +16,23 @@ from robot_dynamics.compile.columns import by_columns
 from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
 from robot_dynamics.compile.tracing import call
 from robot_dynamics.dynamics.algorithm import Algorithm
+from robot_dynamics.dynamics.articulated_factors import columns_in_base
 from robot_dynamics.dynamics.closed_loop import (
     closed_loop_accelerations,
     closed_loop_terms,
     constraint_factors,
+    factored_terms,
     full_rank_motion,
     terms_to_solve,
 )
-from robot_dynamics.dynamics.inverse_derivatives import along_velocities, unit_vectors
+from robot_dynamics.dynamics.inverse_derivatives import (
+    along_velocities,
+    base_columns,
+    by_components,
+    unit_vectors,
+)
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.dynamics.loop_derivatives import loop_columns
 from robot_dynamics.dynamics.residual import (
     RESIDUAL,
     residual,
@@ -100,8 +109,7 @@ def linearized(model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters) 
             loops = dot(W[i], [F[k][j] for k in range(m)])
             M[i][j] = M[j][i] = inverse[i][j] + loops
     of_residual = residual_derivatives(model, q, qd, at.qdd, at.multipliers, parameters)
-    triangle = [[*A.lower[i], A.inverse_diagonal[i], *[0.0] * (m - i - 1)] for i in range(m)]
-    return at.pivot, *of_residual, inverse, W, triangle, M, F
+    return at.pivot, *of_residual, inverse, W, _triangle(A), M, F
 
 
 def forward_dynamics_derivatives(
@@ -125,6 +133,35 @@ def forward_dynamics_derivatives(
         if by_tau:
             found += [[row[:n] for row in of_rows], [row[n:] for row in of_rows], by_tau]
     return tuple(found)
+
+
+def forward_columns(
+    model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters
+) -> tuple[Any, ...]:
+    """Return the smallest pivot, and vectors in base coordinates for the same derivatives.
+
+    They are motions and forces (21, nv each) of `derivative_columns` at the solution and factors
+    of H (nv, 18) of `columns_in_base`; with constraints also K and W^T = K H^-1 (n^c, nv each), the
+    triangle of K H^-1 K^T (see `_minus_solution`), the derivatives of K qdd - k by q and qd
+    (n^c, nv each) and J, m and f of the loops (18 L, nv), see `loop_columns`.
+    """
+    terms = factored_terms(model, q, qd, parameters)
+    qdd, multipliers, pivot = full_rank_motion(model, terms, tau)
+    vectors = by_components(base_columns(model, q, qd, qdd, parameters))
+    X0 = body_transforms(model, joint_transforms(model, q))
+    found = pivot, *vectors, columns_in_base(terms.H, X0)
+    if not model.constraint_count:
+        return found
+    factors = constraint_factors(terms.H, terms.loops.K)
+    W = [terms.H.back_solve(terms.H.scale(half)) for half in factors.Y]
+    loops = loop_columns(model, q, qd, qdd, multipliers, parameters)
+    return *found, terms.loops.K, W, _triangle(factors.A), *loops
+
+
+def _triangle(A: Factors) -> list[list[Any]]:
+    """Return L of A = L^T D L, with D^-1 on its diagonal."""
+    m = len(A.inverse_diagonal)
+    return [[*A.lower[i], A.inverse_diagonal[i], *[0.0] * (m - i - 1)] for i in range(m)]
 
 
 def _minus_solution(change: Any, inverse: Any, W: Any, triangle: Any) -> list[Any]:
@@ -250,6 +287,13 @@ _LINEARIZED = Algorithm(
     "q, qd, tau -> pivot (), motion_q (nv, nv), motion_qd (nv, nv), rates_q (constraints, nv), "
     "rates_qd (constraints, nv), inverse (nv, nv), W (nv, constraints), "
     "triangle (constraints, constraints), M (nv, nv), F (constraints, nv)",
+)
+FORWARD_COLUMNS = Algorithm(
+    "forward_columns",
+    forward_columns,
+    "q, qd, tau -> pivot (), motions (21, nv), forces (21, nv), factors (nv, 18), "
+    "K (constraints, nv), W (constraints, nv), triangle (constraints, constraints), "
+    "rates_q (constraints, nv), rates_qd (constraints, nv), loops (18 loops, nv)",
 )
 FORWARD_DYNAMICS_DERIVATIVES = Algorithm(
     "forward_dynamics_derivatives",

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.compile.routine import Matrix, Table, Tensor, Vector, routine, zeros
+from robot_dynamics.dynamics.loop_derivatives import turned_columns
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.model import WORLD, Model
 
@@ -281,6 +282,181 @@ def solve(factors: Tensor, joints: Table, slots: int, inverse: bool, X: Tensor) 
                 for c in range(min(start + 8, m)):
                     for i in range(max(start, c + 1), min(start + 8, m)):
                         X[state, i, c] = X[state, c, i]
+
+
+class LoopColumns(NamedTuple):
+    """Which columns of loops turn which, see `turned_columns`.
+
+    Attributes:
+        spans: The first velocity of each loop, and one after the last (loops, 2).
+        order: Place of each velocity in the loop (loops, nv); nv for those that are not in it.
+        turned: Number of places that each velocity turns, from the first on (loops, nv).
+    """
+
+    spans: Table
+    order: Table
+    turned: Table
+
+    @classmethod
+    def of(cls, model: Model) -> LoopColumns:
+        """Return those of a model."""
+        count = max(len(model.loops), 1)
+        spans = np.zeros((count, 2), dtype=np.int64)
+        order = np.full((count, model.nv), model.nv, dtype=np.int64)
+        turned = np.zeros((count, model.nv), dtype=np.int64)
+        for at, loop in enumerate(model.loops):
+            of_loop = turned_columns(model, loop)
+            for place, i in enumerate(of_loop):
+                order[at, i], turned[at, i] = place, len(of_loop[i])
+            if of_loop:
+                spans[at] = min(of_loop), max(of_loop) + 1
+        return cls(spans, order, turned)
+
+
+@routine
+def fill_tree_accelerations(
+    motions: Tensor, forces: Tensor, factors: Tensor,
+    runs: Table, joints: Table, slots: int,
+    qdd_q: Tensor, qdd_qd: Tensor, qdd_tau: Tensor,
+) -> None:  # fmt: skip
+    """Write the derivatives of accelerations without constraints, from `forward_columns`.
+
+    Args:
+        motions: (N, 21, nv).
+        forces: (N, 21, nv).
+        factors: (N, nv, 18).
+        runs: See `Branches`.
+        joints: See `Branches`.
+        slots: See `Branches`.
+        qdd_q: Derivatives by q (N, nv, nv).
+        qdd_qd: Derivatives by qd (N, nv, nv).
+        qdd_tau: H^-1 (N, nv, nv).
+    """
+    solve(factors, joints, slots, True, qdd_tau)
+    fill_slopes(motions, forces, runs, joints, qdd_q, qdd_qd)
+    negate(qdd_q)
+    negate(qdd_qd)
+    solve(factors, joints, slots, False, qdd_q)
+    solve(factors, joints, slots, False, qdd_qd)
+
+
+@routine
+def fill_accelerations(
+    motions: Tensor, forces: Tensor, factors: Tensor, K: Tensor, W: Tensor, triangle: Tensor,
+    rates_q: Tensor, rates_qd: Tensor, loops: Tensor,
+    runs: Table, joints: Table, slots: int, spans: Table, order: Table, turned: Table,
+    qdd_q: Tensor, qdd_qd: Tensor, qdd_tau: Tensor,
+    lambda_q: Tensor, lambda_qd: Tensor, lambda_tau: Tensor,
+) -> None:  # fmt: skip
+    """Write the same with constraints, and the derivatives (N, n^c, nv) of their forces.
+
+    Further arguments are those of `forward_columns` for N states, and `LoopColumns`.
+    """
+    solve(factors, joints, slots, True, qdd_tau)
+    fill_slopes(motions, forces, runs, joints, qdd_q, qdd_qd)
+    subtract_loop_forces(loops, spans, order, turned, qdd_q)
+    negate(qdd_q)
+    negate(qdd_qd)
+    solve(factors, joints, slots, False, qdd_q)
+    solve(factors, joints, slots, False, qdd_qd)
+    copy_negative(rates_q, lambda_q)
+    copy_negative(rates_qd, lambda_qd)
+    copy_negative(W, lambda_tau)
+    subtract_products(K, qdd_q, lambda_q)
+    subtract_products(K, qdd_qd, lambda_qd)
+    close(W, triangle, lambda_q, qdd_q)
+    close(W, triangle, lambda_qd, qdd_qd)
+    close(W, triangle, lambda_tau, qdd_tau)
+
+
+@routine
+def subtract_loop_forces(
+    loops: Tensor, spans: Table, order: Table, turned: Table, out: Tensor
+) -> None:
+    """Add the derivatives of -K^T lambda to derivatives of joint forces.
+
+    Args:
+        loops: (N, 18 L, nv), see `loop_columns`.
+        spans: See `LoopColumns`, as the next two.
+        order: Places in the loop.
+        turned: Places that are turned.
+        out: (N, nv, nv).
+    """
+    for state in range(len(loops)):
+        for loop in range(len(spans)):
+            of, start, end = 18 * loop, spans[loop, 0], spans[loop, 1]
+            for i in range(start, end):
+                place = order[loop, i]
+                for j in range(start, end):
+                    m, f = 0.0, 0.0
+                    for k in range(6):
+                        m += loops[state, of + k, i] * loops[state, of + 6 + k, j]
+                        f += loops[state, of + k, i] * loops[state, of + 12 + k, j]
+                    out[state, i, j] -= f + (m if place < turned[loop, j] else 0.0)
+
+
+@routine
+def negate(X: Tensor) -> None:
+    """Change the sign of all entries."""
+    for state in range(len(X)):
+        for i in range(X.shape[1]):
+            for c in range(X.shape[2]):
+                X[state, i, c] = -X[state, i, c]
+
+
+@routine
+def copy_negative(X: Tensor, out: Tensor) -> None:
+    """Write -X."""
+    for state in range(len(X)):
+        for i in range(X.shape[1]):
+            for c in range(X.shape[2]):
+                out[state, i, c] = -X[state, i, c]
+
+
+@routine
+def subtract_products(K: Tensor, X: Tensor, out: Tensor) -> None:
+    """Subtract K X."""
+    for state in range(len(X)):
+        for row in range(K.shape[1]):
+            for i in range(K.shape[2]):
+                x = K[state, row, i]
+                if x != 0.0:
+                    for c in range(X.shape[2]):
+                        out[state, row, c] -= x * X[state, i, c]
+
+
+@routine
+def close(W: Tensor, triangle: Tensor, multipliers: Tensor, X: Tensor) -> None:
+    """Solve with K H^-1 K^T for multipliers, and add what they change to accelerations.
+
+    Args:
+        W: K H^-1 (N, n^c, nv).
+        triangle: Of K H^-1 K^T (N, n^c, n^c), see `forward_columns`.
+        multipliers: Right-hand sides, which become multipliers (N, n^c, columns).
+        X: Accelerations without them (N, nv, columns).
+    """
+    m, columns = triangle.shape[1], X.shape[2]
+    for state in range(len(X)):
+        for back in range(m):
+            i = m - 1 - back
+            for j in range(i):
+                x = triangle[state, i, j]
+                for c in range(columns):
+                    multipliers[state, j, c] -= x * multipliers[state, i, c]
+        for i in range(m):
+            x = triangle[state, i, i]
+            for c in range(columns):
+                multipliers[state, i, c] = x * multipliers[state, i, c]
+            for j in range(i):
+                x = triangle[state, i, j]
+                for c in range(columns):
+                    multipliers[state, i, c] -= x * multipliers[state, j, c]
+        for row in range(m):
+            for i in range(W.shape[2]):
+                x = W[state, row, i]
+                if x != 0.0:
+                    for c in range(columns):
+                        X[state, i, c] += x * multipliers[state, row, c]
 
 
 @routine

@@ -33,7 +33,7 @@ from robot_dynamics.dynamics.coriolis import (
     CORIOLIS_PRODUCT,
 )
 from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
-from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
+from robot_dynamics.dynamics.forward_derivatives import FORWARD_COLUMNS, FORWARD_DYNAMICS_DERIVATIVES
 from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
 from robot_dynamics.dynamics.inverse import BIAS_FORCES
 from robot_dynamics.dynamics.inverse_derivatives import (
@@ -51,13 +51,17 @@ from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import pack
 from robot_dynamics.robot.joint_pairs import (
     Branches,
+    LoopColumns,
+    fill_accelerations,
     fill_by_velocity,
     fill_derivatives,
     fill_inertia,
     fill_regressor,
     fill_slopes,
+    fill_tree_accelerations,
     invert,
     solve,
+    subtract_loop_forces,
 )
 
 Function = Callable[..., Any]
@@ -89,6 +93,8 @@ class LongTree:
     def function(self, algorithm: Algorithm) -> Function | None:
         """Return the function that replaces a traced one; None if there is none."""
         outputs = algorithm.output_lengths(self.model)
+        if not self.model.constraint_count:  # NumPy's ufuncs admit no length of 0
+            outputs = {name: shape for name, shape in outputs.items() if all(shape)}
         if algorithm in self._compositions:
             return self._composed(*self._compositions[algorithm], outputs=outputs)
         if algorithm in self._evaluations:
@@ -110,6 +116,10 @@ class LongTree:
         if self._by_columns:
             pairs = fill_derivatives, runs, joints, self.model.armature
             found[INVERSE_DYNAMICS_DERIVATIVES] = DERIVATIVE_COLUMNS, *pairs
+            solved: tuple[Any, ...] = fill_tree_accelerations, *self._branches
+            if self.model.constraint_count:
+                solved = fill_accelerations, *self._branches, *LoopColumns.of(self.model)
+            found[FORWARD_DYNAMICS_DERIVATIVES] = FORWARD_COLUMNS, *solved
         return found
 
     @cached_property
@@ -227,13 +237,7 @@ class LongTree:
         rates_q[...], rates_qd[...], columns = self._compiled(LOOP_COLUMNS)(
             q, qd, qdd, multipliers
         )
-        start = 0
-        for at, turned in self._loops:
-            J, moments, turning = np.split(columns[:, start : start + len(turned)], 3, axis=2)
-            start += len(turned)
-            moved = (J @ moments.transpose(0, 2, 1)) * turned + J @ turning.transpose(0, 2, 1)
-            where = (slice(None), *at)
-            motion_q[where] -= moved
+        subtract_loop_forces(np.ascontiguousarray(columns), *LoopColumns.of(self.model), motion_q)
 
     @cached_property
     def _slopes(self) -> Function:
@@ -261,20 +265,6 @@ class LongTree:
             columns = self._compiled(RESIDUAL_JVP)(*state, *directions).transpose(0, 2, 1)
             for matrix, part in zip(out[at::2], np.split(columns, [n], axis=1), strict=False):
                 matrix[...] = part
-
-    @cached_property
-    def _loops(self) -> list[tuple[Any, Mask]]:
-        """For each loop where its velocities are in a matrix, and which turn which columns."""
-        found: list[tuple[Any, Mask]] = []
-        for loop in self.model.loops:
-            turned = turned_columns(self.model, loop)
-            indices = sorted(turned)
-            mask = np.array([[i in turned[j] for j in indices] for i in indices], dtype=bool)
-            all_between = slice(indices[0], indices[-1] + 1) if indices else slice(0, 0)
-            whole = len(indices) == all_between.stop - all_between.start
-            at = (all_between, all_between) if whole else np.ix_(indices, indices)
-            found.append((at, mask.reshape(len(indices), len(indices))))
-        return found
 
 
 def _solver_of_constraints(K: Array, A: Array) -> tuple[Callable[[Array], Array], float]:
