@@ -154,7 +154,9 @@ class _Composition:
         few = writer.emit(f"icmp slt i64 {count}, {_BLOCK}")
         most = writer.emit(f"select i1 {few}, i64 {count}, i64 {_BLOCK}")
         own = {name: self._new(most, shape) for name, shape in self.between}
-        plain = {name: self._is_plain(count, shape, outer[name][1]) for name, shape in self.written}
+        plain = {
+            name: self._is_plain(count, shape, outer[name][1]) for name, shape in self.written
+        }
         for name, shape in self.written:
             length = writer.emit(f"select i1 {plain[name]}, i64 0, i64 {most}")
             own[name] = self._new(length, shape)

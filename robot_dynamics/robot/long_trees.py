@@ -3,9 +3,10 @@
 """Matrices over all pairs of joints of long trees, without code for each pair.
 
 A traced program has an operation for every operation, and a matrix of derivatives has an entry for
-every pair of joints: from 32 joints in a row on, its compilation takes minutes. Here compiled
-recursions over the bodies, of order n, give a few vectors for each joint, and the routines of
-`joint_pairs` make the matrices. The functions take and return the same as the traced ones.
+every pair of velocities: the compilation of a chain of 32 joints takes ten seconds, and of 20
+spherical ones a minute. Here compiled recursions over the bodies, of order n, give a few vectors
+for each velocity, and the routines of `joint_pairs` make the matrices. The functions take and
+return the same as the traced ones.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ from robot_dynamics.dynamics.coriolis import (
     CORIOLIS_PRODUCT,
 )
 from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
-from robot_dynamics.dynamics.forward_derivatives import FORWARD_COLUMNS, FORWARD_DYNAMICS_DERIVATIVES
+from robot_dynamics.dynamics.forward_derivatives import (
+    FORWARD_COLUMNS,
+    FORWARD_DYNAMICS_DERIVATIVES,
+)
 from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
 from robot_dynamics.dynamics.inverse import BIAS_FORCES
 from robot_dynamics.dynamics.inverse_derivatives import (
@@ -66,14 +70,30 @@ from robot_dynamics.robot.joint_pairs import (
 
 Function = Callable[..., Any]
 
-# Pairs of a joint's velocity and one of those before it, from which on traced derivatives take
-# more than ten seconds to compile: a chain or a ring of 32.
-_LONG = 500
+# Pairs of a velocity and one between it and the base, from which on loops are faster than code for
+# each pair, and compiled as quickly: a chain of 15 revolute joints or of 5 spherical ones.
+_LONG = 110
+# Where derivatives are products with all directions: from there on their code takes more than ten
+# seconds to compile.
+_LONG_BY_DIRECTIONS = 500
 
 
 def is_long(model: Model) -> bool:
-    """Return whether code for all pairs of joints would take too long to compile."""
-    return sum(len(model.support(body)) for body in range(len(model.bodies))) > _LONG
+    """Return whether matrices over all pairs of velocities are computed in loops."""
+    return velocity_pairs(model) > (_LONG if _by_columns(model) else _LONG_BY_DIRECTIONS)
+
+
+def velocity_pairs(model: Model) -> int:
+    """Return the number of pairs of a velocity and one between it and the base, or of its joint."""
+    counts = [at.stop - at.start for at in model.v_slices]
+    return sum(
+        own * sum(counts[body] for body in model.support(at)) for at, own in enumerate(counts)
+    )
+
+
+def _by_columns(model: Model) -> bool:
+    """Return whether derivatives have a recursion: without springs, friction and moving S."""
+    return has_constant_subspaces(model) and not has_passive_forces(model)
 
 
 class LongTree:
@@ -85,9 +105,7 @@ class LongTree:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        # Springs, friction and joints with a moving S have no recursion of their own.
-        self._has_columns = has_constant_subspaces(model)
-        self._by_columns = self._has_columns and not has_passive_forces(model)
+        self._has_columns, self._by_columns = has_constant_subspaces(model), _by_columns(model)
         self._compiled: Callable[[Algorithm], Any] = cache(lambda each: each.bind(model))
 
     def function(self, algorithm: Algorithm) -> Function | None:
@@ -95,8 +113,8 @@ class LongTree:
         outputs = algorithm.output_lengths(self.model)
         if not self.model.constraint_count:  # NumPy's ufuncs admit no length of 0
             outputs = {name: shape for name, shape in outputs.items() if all(shape)}
-        if algorithm in self._compositions:
-            return self._composed(*self._compositions[algorithm], outputs=outputs)
+        if algorithm in self.replacements:
+            return self._composed(*self.replacements[algorithm], outputs=outputs)
         if algorithm in self._evaluations:
             inputs = algorithm.input_lengths(self.model)
             ports = Ports(algorithm.name, tuple(inputs.items()), tuple(outputs.items()), 0)
@@ -104,8 +122,8 @@ class LongTree:
         return None
 
     @cached_property
-    def _compositions(self) -> dict[Algorithm, tuple[Any, ...]]:
-        """The columns, the routine and its constants by the algorithm that they replace."""
+    def replacements(self) -> dict[Algorithm, tuple[Any, ...]]:
+        """Algorithm of the columns, routine and its constants by the algorithm they replace."""
         runs, joints, slots = self._branches
         found: dict[Algorithm, tuple[Any, ...]] = {
             INVERSE_DYNAMICS_REGRESSOR: (REGRESSOR_COLUMNS, fill_regressor, joints),
