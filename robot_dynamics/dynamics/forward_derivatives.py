@@ -35,9 +35,11 @@ from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.dynamics.loop_derivatives import loop_columns
 from robot_dynamics.dynamics.residual import (
     RESIDUAL,
+    RESIDUAL_VJP,
     residual,
     residual_derivatives,
     residual_rate,
+    residual_vjp,
 )
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
@@ -45,6 +47,7 @@ from robot_dynamics.scalar.derivatives import directional_derivative
 from robot_dynamics.scalar.functions import absolute, minimum
 from robot_dynamics.scalar.linear_algebra import (
     Factors,
+    add,
     dot,
     factor,
     subtract,
@@ -78,6 +81,7 @@ class _Motion:
     ) -> None:
         of_state: Callable[..., Any] = closed_loop_terms if dense else terms_to_solve
         terms = of_state(model, q, qd, parameters)
+        self._model, self._parameters = model, parameters
         self.qdd, self.multipliers, self.pivot = full_rank_motion(model, terms, tau)
         self._factors = constraint_factors(terms.H, terms.loops.K)
         self._without_bias = replace(terms, C=[0.0] * model.nv)
@@ -85,6 +89,15 @@ class _Motion:
     def solved(self, force: Any, rate: Any) -> tuple[list[Any], list[Any]]:
         """Return x (nv,) and y (n^c,) of H x - K^T y = force and K x = rate."""
         return closed_loop_accelerations(self._without_bias, self._factors, force, rate)
+
+    def rates(self, q: Any, qd: Any, dq: Any, dqd: Any, dtau: Any) -> tuple[list[Any], list[Any]]:
+        """Return the rates of accelerations and multipliers along a direction."""
+        n, model, block = len(self.qdd), self._model, self._parameters.block
+        at = [q, qd, self.qdd, self.multipliers]
+        still = [0.0] * n, [0.0] * len(self.multipliers)
+        change = residual_rate(model, at, [model.position_rate(q, dq), dqd, *still], block)
+        force = [t - r for t, r in zip(dtau, change[:n], strict=True)]
+        return self.solved(force, [-r for r in change[n:]])
 
     def inverses(self) -> tuple[list[list[Any]], list[list[Any]], Factors]:
         """Return H^-1 (nv, nv), W = H^-1 K^T (nv, n^c) and the factors of K H^-1 K^T."""
@@ -218,15 +231,10 @@ def forward_dynamics_jvp(
     model: Model, q: Any, qd: Any, tau: Any, dq: Any, dqd: Any, dtau: Any, parameters: Parameters
 ) -> tuple[Any, ...]:
     """Return the smallest pivot, and rates of qdd (nv,) and lambda (n^c,) along a direction."""
-    n, m = model.nv, model.constraint_count
     motion = _Motion(model, q, qd, tau, parameters)
-    at = [q, qd, motion.qdd, motion.multipliers]
-    rates = [model.position_rate(q, dq), dqd, [0.0] * n, [0.0] * m]
-    change = residual_rate(model, at, rates, parameters.block)
-    force = [t - r for t, r in zip(dtau, change[:n], strict=True)]
-    qdd, multipliers = motion.solved(force, [-r for r in change[n:]])
+    qdd, multipliers = motion.rates(q, qd, dq, dqd, dtau)
     pivot = _if_finite(motion.pivot, dq, dqd, dtau)
-    return (pivot, qdd, multipliers) if m else (pivot, qdd)
+    return (pivot, qdd, multipliers) if model.constraint_count else (pivot, qdd)
 
 
 def forward_dynamics_vjp(
@@ -264,12 +272,22 @@ def forward_dynamics_hvp(
     parameters: Parameters,
 ) -> tuple[Any, ...]:
     """Return the smallest pivot, and the rate of that gradient (nv,) along a direction."""
-    of_qdd = [weights, *([lambda_weights] if model.constraint_count else [])]
-    at = [q, qd, tau, *of_qdd]
-    rates = [model.position_rate(q, dq), dqd, dtau, *([0.0] * len(w) for w in of_qdd)]
-    found = jacobian_times_vector(FORWARD_DYNAMICS_VJP.program(model), at, rates, parameters.block)
-    pivot = _Motion(model, q, qd, tau, parameters).pivot
-    return _if_finite(pivot, dq, dqd, dtau, *of_qdd), found["q"], found["qd"], found["tau"]
+    motion = _Motion(model, q, qd, tau, parameters)
+    by_tau, y = motion.solved(weights, [-w for w in lambda_weights])
+    dqdd, dmultipliers = motion.rates(q, qd, dq, dqd, dtau)
+    at = [q, qd, motion.qdd, motion.multipliers]
+    rates = [model.position_rate(q, dq), dqd, dqdd, dmultipliers]
+    # The gradient is that of the residual with minus the solution for the weights, which changes
+    # with the matrix of (8.6), so that its product with the matrix stays.
+    of_residual = [[-x for x in by_tau], *([y] if y else [])]
+    still = [[0.0] * len(x) for x in of_residual]
+    program, block = RESIDUAL_VJP.program(model), parameters.block
+    found = jacobian_times_vector(program, [*at, *of_residual], [*rates, *still], block)
+    x, y = motion.solved([-r for r in found["qdd"]], found["multipliers"])
+    more = residual_vjp(model, *at, x, [-each for each in y], parameters)
+    pivot = _if_finite(motion.pivot, dq, dqd, dtau, weights, lambda_weights)
+    by_q, by_qd = add(found["q"], more[0]), add(found["qd"], more[1])
+    return pivot, by_q, by_qd, [-each for each in x]
 
 
 def _if_finite(pivot: Any, *vectors: Any) -> Any:
