@@ -16,7 +16,12 @@ from robot_dynamics.dynamics.inverse import (
     net_forces,
     velocities_and_accelerations,
 )
-from robot_dynamics.dynamics.inverse_derivatives import base_columns, by_components
+from robot_dynamics.dynamics.inverse_derivatives import (
+    base_columns,
+    by_components,
+    has_constant_subspaces,
+    tree_derivatives,
+)
 from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.model import Model
 from robot_dynamics.model.joints import JointType
@@ -42,7 +47,10 @@ def coriolis_matrix(
         qd: Velocities (nv,).
         parameters: Inertias.
     """
-    slopes = jacobian(lambda qd: velocity_forces(model, q, qd, parameters), qd)
+    if has_constant_subspaces(model):
+        slopes = tree_derivatives(model, q, qd, [0.0] * model.nv, parameters)[1]
+    else:
+        slopes = jacobian(lambda qd: velocity_forces(model, q, qd, parameters), qd)
     C = [[0.5 * x for x in row] for row in slopes]
     H: list[list[Scalar]] | None = None
     for at, k, j, i, value in _commutators(model):

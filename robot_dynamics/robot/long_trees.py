@@ -125,15 +125,16 @@ class LongTree:
     def replacements(self) -> dict[Algorithm, tuple[Any, ...]]:
         """Algorithm of the columns, routine and its constants by the algorithm they replace."""
         runs, joints, slots = self._branches
+        pairs = runs, joints, self.model.armature
         found: dict[Algorithm, tuple[Any, ...]] = {
             INVERSE_DYNAMICS_REGRESSOR: (REGRESSOR_COLUMNS, fill_regressor, joints),
             INVERSE_INERTIA_MATRIX: (INVERSE_COLUMNS, invert, joints, slots),
         }
         if self._has_columns:
+            found[INERTIA_MATRIX] = INERTIA_COLUMNS, fill_inertia, *pairs
             found[CORIOLIS_MATRIX] = CORIOLIS_COLUMNS, fill_by_velocity, runs, joints
         if self._by_columns:
-            pairs = fill_derivatives, runs, joints, self.model.armature
-            found[INVERSE_DYNAMICS_DERIVATIVES] = DERIVATIVE_COLUMNS, *pairs
+            found[INVERSE_DYNAMICS_DERIVATIVES] = DERIVATIVE_COLUMNS, fill_derivatives, *pairs
             solved: tuple[Any, ...] = fill_tree_accelerations, *self._branches
             if self.model.constraint_count:
                 solved = fill_accelerations, *self._branches, *LoopColumns.of(self.model)
@@ -266,11 +267,7 @@ class LongTree:
 
     @cached_property
     def _inertia_matrix(self) -> Function:
-        if not self._has_columns:
-            return self._compiled(INERTIA_MATRIX)  # type: ignore[no-any-return]
-        outputs = INERTIA_MATRIX.output_lengths(self.model)
-        constants = *self._branches[:2], self.model.armature
-        return self._composed(INERTIA_COLUMNS, fill_inertia, *constants, outputs=outputs)
+        return self.function(INERTIA_MATRIX) or self._compiled(INERTIA_MATRIX)
 
     def _fill_by_directions(
         self, q: Array, qd: Array, qdd: Array, multipliers: Array, *out: Array

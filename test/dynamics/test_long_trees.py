@@ -20,7 +20,7 @@ from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
 from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from robot_dynamics.dynamics.coriolis import CORIOLIS_MATRIX
-from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
+from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX, inertia_matrix
 from robot_dynamics.dynamics.inverse_derivatives import INVERSE_DYNAMICS_DERIVATIVES
 from robot_dynamics.dynamics.inverse_inertia import INVERSE_INERTIA_MATRIX
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
@@ -35,6 +35,7 @@ from robot_dynamics.robot.long_trees import LongTree, is_long
 CONSTANT = ["revolute", "floating", "planar", "spherical", "helical", "prismatic", "cylindrical"]
 VARYING = ["revolute", "universal", "spherical", "prismatic", "rack_and_pinion"]
 MATRICES = (
+    INERTIA_MATRIX,
     INVERSE_DYNAMICS_DERIVATIVES,
     FORWARD_DYNAMICS_DERIVATIVES,
     CORIOLIS_MATRIX,
@@ -98,6 +99,7 @@ def test_trees_of_all_joints(types, chain, rng, monkeypatch):
         ("coriolis_matrix", (q, qd)),
         ("inverse_dynamics_regressor", (q, qd, x)),
         ("inverse_inertia_matrix", (q,)),
+        ("inertia_matrix", (q,)),
     ):
         found, expected = (getattr(robot, function)(*arguments) for robot in (long, short))
         parts = (found, expected) if isinstance(found, tuple) else ([found], [expected])
@@ -225,13 +227,14 @@ def test_both_sides_of_the_switch_are_compiled(kind, rng):
         function = Robot(model)._functions[INVERSE_INERTIA_MATRIX]
         assert isinstance(function, np.ufunc)
         q = random_state(rng, model)[0]
-        H = np.array(inertia_matrix(model, q.tolist(), parameters_of(model)), dtype=float)
+        H = np.array(inertia_matrix(model, q, parameters_of(model)), dtype=float)
         assert near([function(q) @ H], [np.eye(model.nv)], 1e-9)
 
 
 def test_compiled_derivatives_of_loops_are_those_of_programs(rng, monkeypatch):
     """Routines in machine code against the traced program, for one state and a batch."""
-    short, long = both(looped(rng, CONSTANT, chain=True), monkeypatch)
+    types = ["revolute", "spherical", "revolute", "cylindrical", "revolute", "revolute"]
+    short, long = both(looped(rng, types, ("spherical",), chain=True), monkeypatch)
     states = [np.stack(each) for each in zip(*(random_state(rng, short.model) for _ in range(9)))]
     function = function_of(long, FORWARD_DYNAMICS_DERIVATIVES)
     assert isinstance(function, np.ufunc)
