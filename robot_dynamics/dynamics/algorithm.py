@@ -26,6 +26,7 @@ _INPUTS = {
     "multipliers": "constraints",
     "lambda_weights": "constraints",
     "efforts": "loop drives",
+    "motions": "placements",
     "external": "bodies, 6",
     "wrench": "6",
 }

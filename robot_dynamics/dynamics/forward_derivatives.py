@@ -151,24 +151,25 @@ def forward_dynamics_derivatives(
 def forward_columns(
     model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters
 ) -> tuple[Any, ...]:
-    """Return the smallest pivot, and vectors in base coordinates for the same derivatives.
+    """Return the smallest pivot, accelerations, and vectors for the same derivatives.
 
-    They are motions and forces (21, nv each) of `derivative_columns` at the solution and factors
-    of H (nv, 18) of `columns_in_base`; with constraints also K and W^T = K H^-1 (n^c, nv each), the
-    triangle of K H^-1 K^T (see `_minus_solution`), the derivatives of K qdd - k by q and qd
-    (n^c, nv each) and J, m and f of the loops (18 L, nv), see `loop_columns`.
+    The vectors are in base coordinates: motions and forces (21, nv each) of `derivative_columns`
+    and factors of H (nv, 18) of `columns_in_base`. With constraints there are also lambda, K and
+    W^T = K H^-1 (n^c, nv each), the triangle of K H^-1 K^T (see `_minus_solution`), the
+    derivatives of K qdd - k by q and qd (n^c, nv each) and J, m and f of the loops (18 L, nv), see
+    `loop_columns`.
     """
     terms = factored_terms(model, q, qd, parameters)
     qdd, multipliers, pivot = full_rank_motion(model, terms, tau)
     vectors = by_components(base_columns(model, q, qd, qdd, parameters))
     X0 = body_transforms(model, joint_transforms(model, q))
-    found = pivot, *vectors, columns_in_base(terms.H, X0)
+    found = pivot, qdd, *vectors, columns_in_base(terms.H, X0)
     if not model.constraint_count:
         return found
     factors = constraint_factors(terms.H, terms.loops.K)
     W = [terms.H.back_solve(terms.H.scale(half)) for half in factors.Y]
     loops = loop_columns(model, q, qd, qdd, multipliers, parameters)
-    return *found, terms.loops.K, W, _triangle(factors.A), *loops
+    return *found, multipliers, terms.loops.K, W, _triangle(factors.A), *loops
 
 
 def _triangle(A: Factors) -> list[list[Any]]:
@@ -194,6 +195,42 @@ def _minus_solution(change: Any, inverse: Any, W: Any, triangle: Any) -> list[An
     A = Factors([triangle[i][:i] for i in range(m)], [triangle[i][i] for i in range(m)], 1.0)
     minus_y = A.solve(subtract(transposed_times(W, force, m), rate))
     return [*subtract(times(W, minus_y), times(inverse, force)), *minus_y]
+
+
+def placement_rate(
+    model: Model,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    multipliers: Any,
+    motions: Any,
+    parameters: Parameters,
+) -> list[Any]:
+    """Return the rate of the residual (nv + n^c,) as frames of loop joints move.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        qdd: Accelerations (nv,).
+        multipliers: lambda (n^c,).
+        motions: Rates of all frames (12 L,), as of `placement_derivatives`.
+        parameters: Gravity, inertias and placements of loop joints.
+    """
+    ends = [X for loop in parameters.loops for X in loop]
+
+    def moved_residual(values: Any) -> list[Any]:
+        X = [Transform.of(values[12 * at : 12 * at + 12]) for at in range(len(ends))]
+        moved = replace(parameters, loops=tuple(zip(X[::2], X[1::2], strict=True)))
+        return residual(model, q, qd, qdd, multipliers, moved)
+
+    rates = [
+        rate
+        for at, X in enumerate(ends)
+        for rate in X.component_rates(Motion.of(motions[6 * at : 6 * at + 6]))
+    ]
+    at = [x for X in ends for x in X.components()]
+    return directional_derivative(moved_residual, at, rates)[1]
 
 
 def placement_derivatives(
@@ -309,9 +346,10 @@ _LINEARIZED = Algorithm(
 FORWARD_COLUMNS = Algorithm(
     "forward_columns",
     forward_columns,
-    "q, qd, tau -> pivot (), motions (21, nv), forces (21, nv), factors (nv, 18), "
-    "K (constraints, nv), W (constraints, nv), triangle (constraints, constraints), "
-    "rates_q (constraints, nv), rates_qd (constraints, nv), loops (18 loops, nv)",
+    "q, qd, tau -> pivot (), qdd (nv), motions (21, nv), forces (21, nv), factors (nv, 18), "
+    "multipliers (constraints), K (constraints, nv), W (constraints, nv), "
+    "triangle (constraints, constraints), rates_q (constraints, nv), "
+    "rates_qd (constraints, nv), loops (18 loops, nv)",
 )
 FORWARD_DYNAMICS_DERIVATIVES = Algorithm(
     "forward_dynamics_derivatives",
@@ -319,6 +357,11 @@ FORWARD_DYNAMICS_DERIVATIVES = Algorithm(
     "q, qd, tau -> pivot (), qdd_q (nv, nv), qdd_qd (nv, nv), qdd_tau (nv, nv), "
     "lambda_q (constraints, nv), lambda_qd (constraints, nv), lambda_tau (constraints, nv)",
     needs_inertia="without loops",
+)
+PLACEMENT_RATE = Algorithm(
+    "placement_rate",
+    placement_rate,
+    "q, qd, qdd, multipliers, motions -> residual (nv + constraints)",
 )
 PLACEMENT_DERIVATIVES = Algorithm(
     "placement_derivatives",

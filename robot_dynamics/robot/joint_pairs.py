@@ -315,13 +315,14 @@ class LoopColumns(NamedTuple):
 
 @routine
 def fill_tree_accelerations(
-    motions: Tensor, forces: Tensor, factors: Tensor,
+    qdd: Matrix, motions: Tensor, forces: Tensor, factors: Tensor,
     runs: Table, joints: Table, slots: int,
     qdd_q: Tensor, qdd_qd: Tensor, qdd_tau: Tensor,
 ) -> None:  # fmt: skip
     """Write the derivatives of accelerations without constraints, from `forward_columns`.
 
     Args:
+        qdd: Accelerations (N, nv), which are not read.
         motions: (N, 21, nv).
         forces: (N, 21, nv).
         factors: (N, nv, 18).
@@ -342,7 +343,8 @@ def fill_tree_accelerations(
 
 @routine
 def fill_accelerations(
-    motions: Tensor, forces: Tensor, factors: Tensor, K: Tensor, W: Tensor, triangle: Tensor,
+    qdd: Matrix, motions: Tensor, forces: Tensor, factors: Tensor,
+    multipliers: Matrix, K: Tensor, W: Tensor, triangle: Tensor,
     rates_q: Tensor, rates_qd: Tensor, loops: Tensor,
     runs: Table, joints: Table, slots: int, spans: Table, order: Table, turned: Table,
     qdd_q: Tensor, qdd_qd: Tensor, qdd_tau: Tensor,

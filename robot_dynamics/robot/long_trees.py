@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve
 
-from robot_dynamics.arrays import Array, Batch, Mask
+from robot_dynamics.arrays import Array, Batch
 from robot_dynamics.compile.composition import composed
 from robot_dynamics.compile.plain_function import Evaluate, PlainFunction
 from robot_dynamics.compile.ports import Ports
@@ -37,6 +37,8 @@ from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
 from robot_dynamics.dynamics.forward_derivatives import (
     FORWARD_COLUMNS,
     FORWARD_DYNAMICS_DERIVATIVES,
+    PLACEMENT_DERIVATIVES,
+    PLACEMENT_RATE,
 )
 from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
 from robot_dynamics.dynamics.inverse import BIAS_FORCES
@@ -47,7 +49,7 @@ from robot_dynamics.dynamics.inverse_derivatives import (
     has_constant_subspaces,
 )
 from robot_dynamics.dynamics.inverse_inertia import INVERSE_INERTIA_MATRIX
-from robot_dynamics.dynamics.loop_derivatives import LOOP_COLUMNS, turned_columns
+from robot_dynamics.dynamics.loop_derivatives import LOOP_COLUMNS
 from robot_dynamics.dynamics.passive import has_passive_forces
 from robot_dynamics.dynamics.regressor import INVERSE_DYNAMICS_REGRESSOR, REGRESSOR_COLUMNS
 from robot_dynamics.dynamics.residual import RESIDUAL_DERIVATIVES, RESIDUAL_JVP
@@ -56,6 +58,7 @@ from robot_dynamics.model.parameters import pack
 from robot_dynamics.robot.joint_pairs import (
     Branches,
     LoopColumns,
+    close,
     fill_accelerations,
     fill_by_velocity,
     fill_derivatives,
@@ -66,6 +69,7 @@ from robot_dynamics.robot.joint_pairs import (
     invert,
     solve,
     subtract_loop_forces,
+    subtract_products,
 )
 
 Function = Callable[..., Any]
@@ -73,6 +77,8 @@ Function = Callable[..., Any]
 # Pairs of a velocity and one between it and the base, from which on loops are faster than code for
 # each pair, and compiled as quickly: a chain of 15 revolute joints or of 5 spherical ones.
 _LONG = 110
+# Pivot, qdd, factors, multipliers, K, W and triangle among the outputs of `forward_columns`.
+_SOLUTION = (0, 1, 4, 5, 6, 7, 8)
 # Where derivatives are products with all directions: from there on their code takes more than ten
 # seconds to compile.
 _LONG_BY_DIRECTIONS = 500
@@ -84,7 +90,7 @@ def is_long(model: Model) -> bool:
 
 
 def velocity_pairs(model: Model) -> int:
-    """Return the number of pairs of a velocity and one between it and the base, or of its joint."""
+    """Return the number of pairs of a velocity and one that is not beyond it on its branch."""
     counts = [at.stop - at.start for at in model.v_slices]
     return sum(
         own * sum(counts[body] for body in model.support(at)) for at, own in enumerate(counts)
@@ -149,6 +155,7 @@ class LongTree:
             RESIDUAL_DERIVATIVES: self._residual_derivatives,
             FORWARD_DYNAMICS_DERIVATIVES: self._forward_dynamics_derivatives,
             CONSTRAINT_TERMS: self._constraint_terms,
+            **({PLACEMENT_DERIVATIVES: self._placement_derivatives} if self._by_columns else {}),
         }
 
     def _composed(
@@ -195,6 +202,26 @@ class LongTree:
             parts += self._compiled(LOOP_TERMS)(q, qd)[:4]
         for out, part in zip(outputs, parts, strict=False):
             out[...] = part.reshape(out.shape)
+
+    def accelerations(self, q: Batch, qd: Batch, tau: Batch) -> Array | None:
+        """Return qdd (..., nv) by the program of its derivatives; None if there is none."""
+        if not self._by_columns:
+            return None
+        return np.asarray(self._compiled(FORWARD_COLUMNS)(q, qd, tau)[1])
+
+    def _placement_derivatives(self, inputs: list[Array], outputs: list[Array]) -> None:
+        q, qd, tau = inputs
+        n, m, count = self.model.nv, self.model.constraint_count, 12 * len(self.model.loops)
+        found = self._compiled(FORWARD_COLUMNS)(q, qd, tau)
+        outputs[0][:, 0], qdd, factors, multipliers, K, W, triangle = (found[i] for i in _SOLUTION)
+        at = [x[:, None] for x in (q, qd, qdd, multipliers)]
+        rates = -self._compiled(PLACEMENT_RATE)(*at, np.eye(count)).transpose(0, 2, 1)
+        moved, of_multipliers = (np.ascontiguousarray(x) for x in np.split(rates, [n], axis=1))
+        solve(factors, *self._branches[1:], False, moved)
+        subtract_products(K, moved, of_multipliers)
+        close(W, triangle, of_multipliers, moved)
+        outputs[1][...] = moved.reshape(-1, n * count)
+        outputs[2][...] = of_multipliers.reshape(-1, m * count)
 
     def require_closed(self, q: Batch, qd: Batch) -> None:
         """Raise an error if loops are open at a state, or do not stay closed.
@@ -261,7 +288,7 @@ class LongTree:
     @cached_property
     def _slopes(self) -> Function:
         """Derivatives of inverse dynamics by q and qd, of joints with constant S."""
-        outputs = {name: (self.model.nv, self.model.nv) for name in ("tau_q", "tau_qd")}
+        outputs = dict.fromkeys(("tau_q", "tau_qd"), (self.model.nv, self.model.nv))
         runs, joints, _ = self._branches
         return self._composed(DERIVATIVE_COLUMNS, fill_slopes, runs, joints, outputs=outputs)
 

@@ -18,8 +18,11 @@ from dynamics.joint_mechanisms import (
 from robot_dynamics.compile.routine import Routine
 from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
-from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
 from robot_dynamics.dynamics.coriolis import CORIOLIS_MATRIX
+from robot_dynamics.dynamics.forward_derivatives import (
+    FORWARD_DYNAMICS_DERIVATIVES,
+    PLACEMENT_DERIVATIVES,
+)
 from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX, inertia_matrix
 from robot_dynamics.dynamics.inverse_derivatives import INVERSE_DYNAMICS_DERIVATIVES
 from robot_dynamics.dynamics.inverse_inertia import INVERSE_INERTIA_MATRIX
@@ -150,9 +153,16 @@ def test_long_loops_have_accelerations_multipliers_and_residuals(rng, monkeypatc
     assert pivot == pytest.approx(same, rel=1e-6)
     assert near(found, expected, 1e-9)
     assert not near([1.01 * part for part in found], expected, 1e-9)
+    (pivot, *found), (same, *expected) = (
+        function_of(robot, PLACEMENT_DERIVATIVES)(q, qd, x) for robot in (long, short)
+    )
+    assert pivot == pytest.approx(same, rel=1e-6)
+    assert near(found, expected, 1e-9)
+    assert not near([1.01 * part for part in found], expected, 1e-9)
     states = [
         np.stack([a, b]) for a, b in zip(random_state(rng, short.model), (q, qd, x), strict=True)
     ]
+    (pivot, *found) = function_of(long, FORWARD_DYNAMICS_DERIVATIVES)(q, qd, x)
     of_batch = function_of(long, FORWARD_DYNAMICS_DERIVATIVES)(*states)
     assert near([part[1] for part in of_batch], (pivot, *found), 1e-14)
     with pytest.raises(AssemblyError, match="loops are open"):
@@ -235,7 +245,8 @@ def test_compiled_derivatives_of_loops_are_those_of_programs(rng, monkeypatch):
     """Routines in machine code against the traced program, for one state and a batch."""
     types = ["revolute", "spherical", "revolute", "cylindrical", "revolute", "revolute"]
     short, long = both(looped(rng, types, ("spherical",), chain=True), monkeypatch)
-    states = [np.stack(each) for each in zip(*(random_state(rng, short.model) for _ in range(9)))]
+    drawn = [random_state(rng, short.model) for _ in range(9)]
+    states = [np.stack(each) for each in zip(*drawn, strict=True)]
     function = function_of(long, FORWARD_DYNAMICS_DERIVATIVES)
     assert isinstance(function, np.ufunc)
     monkeypatch.setenv("ROBOT_DYNAMICS_INTERPRET", "1")
