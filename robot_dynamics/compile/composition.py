@@ -119,12 +119,12 @@ class _Composition:
                     f"of shape (N, {str(shape)[1:]}."
                 )
 
-    def data(self, loop: MachineLoop, constants: Sequence[Any]) -> NDArray[np.int64]:
-        """Return the data of the loop."""
+    def data(self, loop: MachineLoop, constants: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the data of the loop: words in the type of parameter blocks."""
         parameters = self.routine.definition.parameters
         parameters = parameters[len(self.between) : -len(self.written)]
         words = self.routine.words(parameters, constants)
-        return np.array([*loop.entry, *words], dtype=np.int64)
+        return np.array([*loop.entry, *words], dtype=np.int64).view(np.float64)
 
     def text(self) -> str:
         """Return the text of the module."""
@@ -168,8 +168,8 @@ class _Composition:
         for name, shape in inside:
             strides = [str(x) for x in _strides(shape)]
             steps += strides if name in own else outer[name][1][1:]
-        for name, length in (("args", len(inside)), ("dimensions", 1), ("steps", len(steps))):
-            writer.do(f"%inner_{name} = alloca [{length} x i64], align 8")
+        for part, size in (("args", len(inside)), ("dimensions", 1), ("steps", len(steps))):
+            writer.do(f"%inner_{part} = alloca [{size} x i64], align 8")
         for at, step in enumerate(steps):
             writer.store("i64", step, writer.offset("%inner_steps", 8 * at))
 

@@ -189,6 +189,7 @@ def lengths(model: Model) -> dict[str, int]:
         "loop drives": len(model.loop_drives),
         "inertial parameters": 10 * len(model.bodies),
         "placements": 12 * len(model.loops),
+        "loop vectors": 18 * max(len(model.loops), 1),
     }
 
 

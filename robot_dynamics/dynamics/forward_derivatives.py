@@ -349,7 +349,7 @@ FORWARD_COLUMNS = Algorithm(
     "q, qd, tau -> pivot (), qdd (nv), motions (21, nv), forces (21, nv), factors (nv, 18), "
     "multipliers (constraints), K (constraints, nv), W (constraints, nv), "
     "triangle (constraints, constraints), rates_q (constraints, nv), "
-    "rates_qd (constraints, nv), loops (18 loops, nv)",
+    "rates_qd (constraints, nv), loops (loop vectors, nv)",
 )
 FORWARD_DYNAMICS_DERIVATIVES = Algorithm(
     "forward_dynamics_derivatives",

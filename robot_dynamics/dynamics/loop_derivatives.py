@@ -248,5 +248,5 @@ LOOP_COLUMNS = Algorithm(
     "loop_columns",
     loop_columns,
     "q, qd, qdd, multipliers -> rates_q (constraints, nv), rates_qd (constraints, nv), "
-    "columns (18 loops, nv)",
+    "columns (loop vectors, nv)",
 )
