@@ -57,7 +57,7 @@ def composed(
     loop, host = kernel.loop(parameters), find_host()
     if loop is None or host is None:
         return _interpreted(ports, kernel.ports, kernel.bind(parameters), routine, constants)
-    composition = _Composition(ports, kernel.ports, routine)
+    composition = _BlockLoop(ports, kernel.ports, routine)
     key = f"composition\0{ports}\0{kernel.ports}"
     machine = load_object(routine.object(host, key, composition.text), host)
     data = composition.data(loop, constants)
@@ -92,7 +92,7 @@ def _interpreted(
     return PlainFunction(ports, evaluate)
 
 
-class _Composition:
+class _BlockLoop:
     """Writes the loop over blocks of states, as NumPy's generalised ufuncs call it (see `loop`).
 
     Its data are the address of the kernel's loop, the address of that loop's data, and the words

@@ -321,7 +321,8 @@ def forward_dynamics_hvp(
     program, block = RESIDUAL_VJP.program(model), parameters.block
     found = jacobian_times_vector(program, [*at, *of_residual], [*rates, *still], block)
     x, y = motion.solved([-r for r in found["qdd"]], found["multipliers"])
-    more = residual_vjp(model, *at, x, [-each for each in y], parameters)
+    of_change = x, [-each for each in y]
+    more = residual_vjp(model, q, qd, motion.qdd, motion.multipliers, *of_change, parameters)
     pivot = _if_finite(motion.pivot, dq, dqd, dtau, weights, lambda_weights)
     by_q, by_qd = add(found["q"], more[0]), add(found["qd"], more[1])
     return pivot, by_q, by_qd, [-each for each in x]
