@@ -163,6 +163,10 @@ class Kernel:
         """
         return self._make_function(self._block(parameters))
 
+    def loop(self, parameters: ArrayLike | None = None) -> MachineLoop | None:
+        """Return the compiled loop over states with a parameter block; None if interpreted."""
+        return None if self._make_loop is None else self._make_loop(self._block(parameters))
+
     def bind_arrays(
         self,
         parameters: ArrayLike | None,

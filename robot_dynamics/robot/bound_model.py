@@ -61,9 +61,8 @@ class Functions(dict[Any, Function]):
             RobotDynamicsError: If a joint moves no inertia, and the algorithm needs it.
         """
         self._require_inertia(algorithm)
-        if self.long_tree is not None and algorithm in self.long_tree.functions:
-            return self.long_tree.functions[algorithm]
-        return algorithm.bind(self._model, *options, **how)
+        replaced = self.long_tree and self.long_tree.function(algorithm)
+        return replaced or algorithm.bind(self._model, *options, **how)
 
     def on_gpu(self, algorithm: Algorithm) -> GpuFunction:
         """Return an algorithm as a function on the GPU; errors as of `bound` and `GpuFunction`."""
