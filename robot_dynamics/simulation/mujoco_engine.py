@@ -71,7 +71,7 @@ class MujocoEngine(SceneEngine):
         self._mujoco = _import_mujoco()
         system = scene.system
         self.scene, self.system, self._start = scene, system, start
-        self.drives = drives_of(system, settings)
+        self.drives = drives = drives_of(system, settings)
         self.substeps = settings.steps("mujoco_step_s", period)
         step = period / self.substeps
         xml = mujoco_xml(scene, self._start, step, _STEPS_PER_TIME_CONSTANT * step)
@@ -80,6 +80,11 @@ class MujocoEngine(SceneEngine):
         self._driven_at = addresses(self._model, system.joint_names)
         names = (*system.joint_names, *system.passive_joint_names)
         _, self._friction_at = addresses(self._model, names)
+        self._smooth, dry = drives.friction, np.zeros(len(names))
+        if settings.joint_friction == "coulomb":
+            self._smooth, dry = dry, drives.friction
+            self._rub(self._friction_at, dry)
+        self._dry = dry[: len(system.joint_names)]
         self._passive_at = addresses(self._model, system.passive_joint_names)
         joints = [
             (body.joint.name, at.start)
@@ -169,7 +174,7 @@ class MujocoEngine(SceneEngine):
         for _ in range(self.substeps):
             rate = data.qvel[self._friction_at]
             smooth = rate / np.sqrt(rate**2 + drives.friction_velocity**2)
-            friction = drives.damping * rate + drives.friction * smooth
+            friction = drives.damping * rate + self._smooth * smooth
             data.qfrc_applied[self._friction_at] = torque - friction
             if not rigid:
                 self._pads.apply(self._felt)
@@ -195,10 +200,13 @@ class MujocoEngine(SceneEngine):
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`: by dry friction without end."""
-        _, at = self._driven_at
+        self._rub(self._driven_at[1], np.where(joints, UNBOUNDED, self._dry))
+
+    def _rub(self, at: Any, friction: Array) -> None:
+        """Set the dry friction [N m or N] of velocities, as stiff as equalities."""
         self._model.dof_solref[at, 0] = _STEPS_PER_TIME_CONSTANT * self._model.opt.timestep
         self._model.dof_solimp[at, :2] = _STIFFEST
-        self._model.dof_frictionloss[at] = np.where(joints, UNBOUNDED, 0.0)
+        self._model.dof_frictionloss[at] = friction
 
     def _push(self, wrenches: Mapping[str, Array]) -> Array:
         """Apply external wrenches, and return their joint forces (nv,)."""

@@ -27,6 +27,7 @@ from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone, Residuals
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.load import is_robot
+from robot_dynamics.dynamics.coulomb import holds_joints
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactReport
@@ -371,8 +372,10 @@ def plant_of_robot(
     """Return the plant of a robot by itself; arguments as of `Simulation`."""
     own, pushing = push_only_loops(robot)
     engine: RobotEngine | RobotContactEngine
-    if contacts is None and not pushing:
+    touches = contacts is not None or bool(pushing)
+    if not touches:
         _refuse("no contacts", "contacts", cone=cone)
+    if not touches and not holds_joints(own.model):
         engine = RobotEngine(own, q=q, qd=qd, **options)
     else:
         if q is None and pushing:

@@ -47,6 +47,8 @@ class Rows(NamedTuple):
 class ContactLaws(NamedTuple):
     """Laws of the contacts, independent of the mechanism."""
 
+    #: Largest forces of rows that hold (b,) [N, N m]: infinite, or Coulomb friction of joints.
+    bound: Vector
     friction: Vector  #: mu (c,).
     restitution: Vector  #: e of rigid ones (c,).
     elastic: Mask  #: Which give way along their normals (c,).
@@ -78,6 +80,7 @@ def laws_of(terms: SceneTerms) -> ContactLaws:
     round_ = [isinstance(p, PlacedPoint) and p.shape is not None for p in scene.points]
     deep[len(faces) :][terms.seen | np.array(round_, dtype=bool)] = np.inf
     return ContactLaws(
+        bound=np.array([np.inf] * terms.closing + [*terms.frictions.values()]),
         friction=np.array([cone.friction for _, _, cone in scene.touches]),
         restitution=np.array([m.restitution for m in materials]),
         elastic=elastic,

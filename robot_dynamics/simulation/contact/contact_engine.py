@@ -65,10 +65,14 @@ class ContactEngine(SceneEngine):
         self._driven, self._damping = drives.v_index, drives.damping
         self.substeps = _substeps(settings, period)
         self._h = period / self.substeps
-        self.stepping = TimeStepping(scene)
+        coulomb = settings.joint_friction == "coulomb"
+        self.stepping = TimeStepping(scene, coulomb=coulomb)
         self.stepping.damping[drives.v_index] = drives.damping
-        self.stepping.friction[drives.v_index] = drives.friction
-        self.stepping.friction_velocity[0] = drives.friction_velocity
+        if coulomb:
+            self.stepping.laws.bound[self.stepping.terms.closing :] *= settings.friction_scale
+        else:
+            self.stepping.friction[drives.v_index] = drives.friction
+            self.stepping.friction_velocity[0] = drives.friction_velocity
         self.robot = Robot(scene.model)
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
 
@@ -173,11 +177,12 @@ class ContactEngine(SceneEngine):
         motion = self.stepping
         motion.state.force[:] = self._shared_load()
         damping, friction = motion.damping.copy(), motion.friction.copy()
-        motion.damping[:] = motion.friction[:] = 0.0
+        bound, dry = motion.laws.bound.copy(), slice(motion.terms.closing, None)
+        motion.damping[:] = motion.friction[:] = motion.laws.bound[dry] = 0.0
         motion.damping[self.scene.system.v_index] = _BRAKES
         motion.advance(self._h, np.zeros(len(motion.v)))
         forces = motion.take_forces(self._h)
-        motion.damping[:], motion.friction[:] = damping, friction
+        motion.damping[:], motion.friction[:], motion.laws.bound[:] = damping, friction, bound
         motion.start(self._start)
         return forces
 

@@ -30,6 +30,7 @@ ASTRAY = 1e-4
 # Accelerations [m/s^2, rad/s^2] that curved surfaces can begin to require in one step.
 _BEND = 10.0
 _TINY = 1e-300
+_ROUNDING = 1e-9  # of friction that is at its bound, as a share of it
 _SPRING_PASSES = 60  # of the problem at most, for laws of springs that are not linear
 _SWINGING = 6  # passes: two or three are usual ...
 _SEARCH = 20  # ... and of a search between bounds
@@ -121,6 +122,14 @@ def accept_step(
 
 
 @routine
+def slides(force: float, bound: float) -> float:
+    """Return the sign of friction at its bound; zero if it holds, or the row has no bound."""
+    if abs(force) < bound * (1.0 - _ROUNDING):
+        return 0.0
+    return 1.0 if force > 0.0 else -1.0
+
+
+@routine
 def begin_step(
     terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
     problem: ContactProblem,
@@ -134,6 +143,9 @@ def begin_step(
     and give none. Rigid contacts likewise: their laws are those of u+ + s, with s = u- where they
     stick or slip on. What bends more in a step than surfaces do is a new corner, which stops.
 
+    Friction of a joint likewise: its law is that of u+ + s, with s = u- where it holds, and zero
+    where it slides, so that it stops at the end of a step and not beyond.
+
     A mean of zero says nothing of velocities that change sign with each step. Where u- swings
     about the last step's s, their mean takes its place, if that takes energy: the swing ends.
     """
@@ -145,6 +157,11 @@ def begin_step(
     for i in range(len(c)):
         offset[i] = before[i] if i < holding else 0.0
         problem.P[i] = state.force[i] * h
+    for i in range(holding):
+        if laws.bound[i] < _INFINITE:
+            problem.bound[i] = h * laws.bound[i]
+            if fresh[0] or slides(state.force[i], laws.bound[i]) != 0.0:
+                offset[i] = 0.0
     for i in range(len(terms.gaps)):
         rate = before[holding + i * width]
         gaps[i] = terms.gaps[i] - 0.5 * h * rate
@@ -260,6 +277,14 @@ def take_step(
     for g in range(len(groups.weight)):
         for j in range(3):
             totals[g, 3 + j] += h * groups.weight[g, j]
+    same = trial.smooth[0]
+    for g in range(len(pushed)):
+        pushed[g] = False
+    for i in range(rows.holding):
+        # Where friction of a joint begins to hold, or ceases to.
+        was, now = slides(state.force[i], laws.bound[i]), slides(P[i] / h, laws.bound[i])
+        if was != now:
+            same, pushed[groups.of_row[i]] = False, True
     for i in range(len(P)):
         state.work[i] += P[i] * (before[i] + after[i])
         state.force[i] = P[i] / h
@@ -268,9 +293,6 @@ def take_step(
         state.swing[i] = before[i] - h * state.bending[i]
         state.bending[i] = trial.offset[i] / h
     state.fresh[0] = False
-    same = trial.smooth[0]
-    for g in range(len(pushed)):
-        pushed[g] = False
     for j in range(len(joins)):
         if pushes[joins[j, 0]] or pressed[joins[j, 0]]:
             pushed[joins[j, 1]], pushed[joins[j, 2]] = True, True

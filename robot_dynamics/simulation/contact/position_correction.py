@@ -19,6 +19,7 @@ from robot_dynamics.simulation.contact.contact_arrays import (
     Rows,
     StepState,
 )
+from robot_dynamics.simulation.contact.moreau_step import slides
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 
 _LARGE_CORRECTION = 1e-6  # [m or rad]
@@ -57,7 +58,7 @@ class PositionCorrection:
             Correction, error=m, part=m, open=1, everything=np.ones(1, bool), shift=1, move=nv
         )
         self._layout, self._state, self._trial, self._energy = layout, state, trial, energy
-        self._holding, here = rows.holding, layout.output()
+        self._closing, here = layout.closing, layout.output()
         self.look = open_by.bind(trial.h, terms, state, laws, rows, trial, record)
         self._look_here = open_by.bind(np.zeros(1), here, state, laws, rows, trial, record)
         self._terms_here = layout.bind_at(state.q, state.v, here)
@@ -83,7 +84,7 @@ class PositionCorrection:
             record.shift[0] = _WEAK_SHIFT
             size = self._closing_motion()
         q[:] = self._layout.move(q, record.move)
-        if large and self._holding:
+        if large and self._closing:
             # Holding rows are closed with priority over contacts.
             record.everything[0], record.shift[0] = False, _SHIFT
             try:
@@ -122,8 +123,9 @@ def open_by(
 ) -> None:  # fmt: skip
     """Write the gaps of rows at the end of a step, the rows, and the largest gap.
 
-    They are holding rows and, with `everything`, contacts that push or stick. Gaps in the middle
-    of the step, where the terms are, are at most as large.
+    They are holding rows and, with `everything`, contacts that push or stick, and joints that
+    friction holds where they are. Gaps in the middle of the step, where the terms are, are at most
+    as large.
     """
     gap, error, takes_part = terms.gaps, correction.error, correction.part
     b, largest = len(terms.error), 0.0
@@ -131,7 +133,7 @@ def open_by(
         error[i] = terms.error[i] if i < b else 0.0
         takes_part[i] = i < b
     for i in range(len(gap) if correction.everything[0] else 0):
-        n = b + i * rows.width
+        n = rows.holding + i * rows.width
         # The place of a point of shapes may have gone over to another one, which is open.
         if state.pressed[i] and not laws.elastic[i] and gap[i] <= STILL_CLOSED:
             error[n] = gap[i]
@@ -149,6 +151,8 @@ def open_by(
             largest = larger(largest, abs(error[i]))
             error[i] += 0.5 * h[0] * trial.after[i]
             largest = larger(largest, abs(error[i]))
+    for i in range(b, rows.holding):
+        takes_part[i] = correction.everything[0] and slides(state.force[i], laws.bound[i]) == 0.0
     correction.open[0] = largest
 
 

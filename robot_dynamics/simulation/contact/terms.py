@@ -18,8 +18,9 @@ tau_p are the moments of the pads of soft fingers that tip; see `pad`.
 D is diagonal except for resisting hinges and lines, with g^T d g for a rate g v.
 
 Rows of J are relative velocities, object less arm, or object less world, in axes of the contact:
-first those of contacts that hold, then for each contact that opens its normal, which separates if
-positive, two tangential ones, and the spin if there are soft fingers.
+first those of contacts that hold, then the rates of joints with Coulomb friction, then for each
+contact that opens its normal, which separates if positive, two tangential ones, and the spin if
+there are soft fingers.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record
 from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
+from robot_dynamics.dynamics.coulomb import friction_rows, joint_frictions
 from robot_dynamics.dynamics.energy import body_energies
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import (
@@ -57,7 +59,7 @@ from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3,
 
 
 class StepTerms(NamedTuple):
-    """Terms of a step; b rows hold, c contacts open, with w rows each."""
+    """Terms of a step; b rows hold, f by friction; c contacts open, with w rows each."""
 
     q: Vector  #: Positions in the middle of the step (nq,).
     start: Vector  #: Velocities at its start, in coordinates of the middle, as all below (nv,).
@@ -67,7 +69,7 @@ class StepTerms(NamedTuple):
     HJ: Matrix  #: Its inverse times J^T, transposed (b + w c, nv).
     before: Vector  #: J start (b + w c,).
     after: Vector  #: J free (b + w c,).
-    #: Gaps of the rows that hold (b,); 0 for velocity-only rows.
+    #: Gaps of the rows that hold without friction (b - f,); 0 for velocity-only rows.
     error: Vector
     #: Where the contacts that open are, relative (c, 3): on the face of the object, or in the
     #: world.
@@ -98,14 +100,18 @@ class SceneTerms:
 
     Args:
         scene: The scene.
+        coulomb: Whether friction of joints holds them at rest, by rows of its own.
     """
 
-    def __init__(self, scene: Scene | RobotScene) -> None:
+    def __init__(self, scene: Scene | RobotScene, coulomb: bool = False) -> None:
         self.scene: Any = scene
         self.width = 4 if any(cone.torsion > 0.0 for _, _, cone in scene.touches) else 3
-        self.holding = scene.model.constraint_count + sum(
+        self.closing = scene.model.constraint_count + sum(
             scene.contacts[i].contact.directions.shape[1] for i in scene.holding
         )
+        #: Coulomb friction of the joints' freedoms that have a row [N m or N].
+        self.frictions = joint_frictions(scene.model) if coulomb else {}
+        self.holding = self.closing + len(self.frictions)
         self.opening = len(scene.touches)
         stiffness = [material.tangential_stiffness for _, material, _ in scene.touches]
         self._giving = np.flatnonzero(np.isfinite(stiffness)).tolist()
@@ -136,8 +142,8 @@ class SceneTerms:
             whole = trace(self._as_a_whole, "momentum", inputs, block_size(scene.model))
             key = b"momentum\0" + whole.fingerprint
             self._momentum = [load_kernel(key, lambda: whole, lanes=1)]
-        k, b, c = len(scene.contacts), self.holding, self.opening
-        rows, nv = b + self.width * c, scene.model.nv
+        k, b, c = len(scene.contacts), self.closing, self.opening
+        rows, nv = self.holding + self.width * c, scene.model.nv
         self._new = partial(
             new_record, StepTerms, q=scene.model.nq, start=nv, free=nv, H=(nv, nv), J=(rows, nv),
             HJ=(rows, nv), before=rows, after=rows, error=b, places=(c, 3), axes=(c, 3, 3),
@@ -302,7 +308,8 @@ class SceneTerms:
                         A[i][j] = A[i][j] + h * d * row[i] * row[j]
             factors = factor(A)
             free = [x + dx for x, dx in zip(v, factors.solve(push), strict=True)]
-            J = [*terms.loops.K, *geometry.J]
+            rubbing = friction_rows(model, Xup, parameters, middle) if self.frictions else []
+            J = [*terms.loops.K, *geometry.held, *rubbing, *geometry.opening]
             moves = [[not is_zero(x) for x in row] for row in J]
             self.groups = groups_of(model, moves, self._relative(), self.holding, self.width)
             outputs = {
@@ -376,7 +383,8 @@ class _Geometry:
     ) -> None:
         self._scene, self._Xup, self._q, self._width = scene, Xup, q, width
         self.X0 = body_transforms(scene.model, Xup)
-        self.J: list[list[Scalar]] = []
+        self.held: list[list[Scalar]] = []
+        self.opening: list[list[Scalar]] = []
         self.error: list[Scalar] = []
         self.places: list[list[Scalar]] = []
         self.axes: list[list[list[Scalar]]] = []
@@ -405,7 +413,7 @@ class _Geometry:
                 self.error += [
                     dot(s, moved) if b else 0.0 for s, b in zip(S, blocked, strict=True)
                 ]
-                self.J += [_combined(s, rows) for s in S]
+                self.held += [_combined(s, rows) for s in S]
             else:
                 cone = contact.friction
                 scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
@@ -424,7 +432,7 @@ class _Geometry:
             E = Rotation.identity() if base == WORLD else self.X0[base].E
             self.tangents.append([[*(E * Vector3.of(t))] for t in of.axes[:2]])
             self.gaps.append(of.gap)
-        self.J += [row for rows in opening for row in rows[:width]]
+        self.opening += [row for rows in opening for row in rows[:width]]
 
     @property
     def _object(self) -> Transform:

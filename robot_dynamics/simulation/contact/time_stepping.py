@@ -88,6 +88,8 @@ class TimeStepping:
     Args:
         scene: The scene.
         cone: Friction cone, "round" or "pyramid".
+        coulomb: Whether friction of the scene's joints holds them at rest, with the bounds in
+            `laws`; without it `friction` acts.
 
     Attributes:
         terms: Terms of a step.
@@ -102,8 +104,10 @@ class TimeStepping:
         friction_velocity: Speed below which Coulomb friction fades (1,) [rad/s or m/s].
     """
 
-    def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
-        self.scene, self.terms, self._cone = scene, SceneTerms(scene), cone
+    def __init__(
+        self, scene: Scene | RobotScene, cone: Cone = "round", *, coulomb: bool = False
+    ) -> None:
+        self.scene, self.terms, self._cone = scene, SceneTerms(scene, coulomb), cone
         self.laws = laws_of(self.terms)
         self._rows = Rows(self.terms.holding, self.terms.width)
         (b, w), c, nv = self._rows, self.terms.opening, scene.model.nv
@@ -483,11 +487,12 @@ class TimeStepping:
             return Residuals(0.0, 0.0, 0.0, 0.0, 0.0)
         solver, touching = self._solver, self._solver.touching
         after = solver.J @ (solver.P @ solver.HJ) + solver.compliance * solver.P + solver.c
-        # A body approaching a surface may close a contact.
-        b, w = self._rows
-        rows = np.concatenate([np.ones(b, dtype=bool), np.repeat(touching, w)])
-        friction = self.laws.friction[touching]
-        return residuals(after[rows], solver.P[rows], friction, b, w, self._cone)
+        # A body approaching a surface may close a contact; joints at their friction may move.
+        (b, w), bound = self._rows, solver.bound
+        holds = np.isinf(bound) | (np.abs(solver.P[:b]) < bound * (1.0 - 1e-9))
+        rows = np.concatenate([holds, np.repeat(touching, w)])
+        friction, holding = self.laws.friction[touching], int(holds.sum())
+        return residuals(after[rows], solver.P[rows], friction, holding, w, self._cone)
 
     def report(
         self, c: int, terms: StepTerms, point: Array, axes: Array, force: Array, moment: Array
@@ -516,13 +521,13 @@ class TimeStepping:
     @property
     def books(self) -> EnergyBooks:
         """The energy balance since the start."""
-        work, b = 0.5 * self.state.work, self._rows.holding
+        work, b, closing = 0.5 * self.state.work, self._rows.holding, self.terms.closing
         normal, totals = work[self._normals], self.state.totals.sum(axis=0)
         return EnergyBooks(
             drives=float(totals[0]),
-            joint_friction=float(totals[1]),
+            joint_friction=float(totals[1] + work[closing:b].sum()),
             contact_friction=float(work[b:].sum() - normal.sum()),
             impacts=float(normal[~self.laws.elastic].sum()),
             elastic=float(normal[self.laws.elastic].sum() + totals[2]),
-            holding=float(work[:b].sum()),
+            holding=float(work[:closing].sum()),
         )
