@@ -116,7 +116,8 @@ class ContactAccelerations:
         kernel = load_kernel(b"accelerations\0" + program.fingerprint, lambda: program, lanes=1)
         self._terms = kernel.bind_arrays(
             pack(model), [self._q, self._qd, self._tau, self._along],
-            [q_rate, self._free, solver.H, solver.J, solver.HJ, self._before, solver.c, self._t1],
+            [q_rate, self._free, solver.H, solver.J, solver.HJ, self._before, solver.c,
+             self._t1.reshape(-1)],
         )  # fmt: skip
         self._find = find_accelerations.bind(
             self._terms, solver.run, self._free, solver.J, solver.HJ, self._before, solver.c,
@@ -315,7 +316,7 @@ class ContactAccelerations:
                     *(x for of in rate for x in of),
                 ],
                 "c": [dot(row, free) + x for row, x in zip(J, rest, strict=True)],
-                "t1": [of.axes[0] for of in here],
+                "t1": [x for of in here for x in of.axes[0]],
             }
 
         m = len(self._contacts.names)

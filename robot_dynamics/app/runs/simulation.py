@@ -103,7 +103,8 @@ class Simulation:
 
     *A robot*, tree or closed loops, moves under joint forces (nv,) as `rd.integrate` moves it by
     default, loops closed by projection. There is neither delay nor a limit of torque or position;
-    friction of the joints acts if it is part of the robot's dynamics (`joint_friction=True`).
+    friction of the joints acts if it is part of the robot's dynamics (`joint_friction=True`). With
+    "coulomb" it holds loaded joints, and the robot moves by the time steps of contacts.
 
         sim = rd.Simulation(robot, period=0.002, q=q, qd=qd)
         seen = sim.step(torque)
@@ -131,7 +132,8 @@ class Simulation:
             where `Robot.assemble` closes the loops.
         qd: Velocities (nv,) there; at rest by default.
         step: Longest integration step [s] of a robot; by default 1 ms, or less if friction,
-            springs and dampers of the joints demand it. With contacts a quarter of a millisecond.
+            springs and dampers of the joints demand it. With contacts, and with Coulomb friction
+            that holds joints, a quarter of a millisecond.
         contacts: Possible contacts of a robot, see `contact.points`: points and balls on surfaces
             of the world and of other links, with friction, restitution and compliance, limits of
             joints, cables. Motion is then computed by time steps with impulses
@@ -297,8 +299,8 @@ class Simulation:
         engine = self._plant.engine
         if not isinstance(engine, Linearizable):
             raise ArgumentError(
-                "only rigid grasps without surfaces, with the plant 'engine', have derivatives; "
-                "expected such a scenario. Those of a robot are Robot.linearize."
+                "only rigid grasps without surfaces, with the plant 'engine' and smooth friction, "
+                "have derivatives; expected such a scenario. Those of a robot are Robot.linearize."
             )
         self._require_whole()
         A, B = engine.linearize(np.asarray(torque, dtype=float))
