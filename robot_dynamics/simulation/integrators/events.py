@@ -515,7 +515,11 @@ def _least_motion(metric: Metric, loops: Array, rows: Array, rates: Array) -> Ar
     x = metric.along_loops(loops)
     across = metric.of_force(rows.T).T
     sizes = np.linalg.norm(across, axis=1)
-    sizes[sizes <= _DEPENDENT * sizes.max(initial=0.0)] = np.inf  # rows that move nothing
+    # Rows that move nothing: beside others, or because loops determine them, as at a dead point.
+    least = np.maximum(
+        sizes.max(initial=0.0), np.linalg.norm(metric.of_force_without_loops(rows.T), axis=0)
+    )
+    sizes[sizes <= _DEPENDENT * least] = np.inf
     rest = rates - rows @ metric.motion(x)
     more = np.linalg.lstsq(across / sizes[:, None], rest / sizes, rcond=_DEPENDENT)[0]
     return metric.motion(x + more)
