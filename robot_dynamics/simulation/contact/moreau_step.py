@@ -157,11 +157,18 @@ def begin_step(
     for i in range(len(c)):
         offset[i] = before[i] if i < holding else 0.0
         problem.P[i] = state.force[i] * h
+    rubs = False
     for i in range(holding):
         if laws.bound[i] < _INFINITE:
+            rubs = True
             problem.bound[i] = h * laws.bound[i]
             if fresh[0] or slides(state.force[i], laws.bound[i]) != 0.0:
                 offset[i] = 0.0
+    for i in range(holding if rubs else 0):
+        # Friction that stops a linkage leaves the rate at which rows of its loops turned.
+        turned = offset[i] - h * bending[i]
+        if state.force[i] * turned < 0.0 and state.swing[i] * turned < 0.0:
+            offset[i] = 0.5 * (offset[i] + h * bending[i])
     for i in range(len(terms.gaps)):
         rate = before[holding + i * width]
         gaps[i] = terms.gaps[i] - 0.5 * h * rate
