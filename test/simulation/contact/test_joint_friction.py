@@ -83,7 +83,7 @@ def test_loaded_slides_come_to_rest_for_ever(contacts):
 
 def test_events_of_slides_that_come_to_rest():
     """The same from event to event: exact, with the time at which they stick."""
-    run = rd.integrate(pair(), [0.0, 0.0], [1.0, 1.0], 4.0, tau=[6.0, 0.0], outputs=8)
+    run = rd.integrate(pair(), [0.0, 0.0], [1.0, 1.0], 4.0, tau=[6.0, 0.0], outputs=8, step=0.05)
     assert_allclose(run.q[1:], 0.25, atol=1e-11)
     assert np.abs(run.qd[1:]).max() < 1e-11
     assert [(event.kind, event.name) for event in run.events] == [
@@ -106,7 +106,7 @@ def test_a_link_holds_below_its_friction_and_falls_above(share):
     """Gravity's torque is `share` of friction. Right beyond it, it begins to fall."""
     torque = 0.3 * G
     robot = link(torque / share)
-    run = rd.integrate(robot, [0.0], [0.0], 1.0, outputs=4)
+    run = rd.integrate(robot, [0.0], [0.0], 1.0, outputs=4, step=1e-2)
     _, seen = simulated(robot, [0.0], 1.0)
     if share < 1.0:
         assert np.abs(run.q).max() < 1e-14
@@ -139,7 +139,7 @@ def test_stick_slip_of_a_driven_block():
     ) / m
     back = begin + np.pi / w
     run = rd.integrate(
-        robot, [0.0], [0.0], 2.0, tau=lambda t, q, qd: [F * np.sin(w * t)], step=5e-3, outputs=200
+        robot, [0.0], [0.0], 2.0, tau=lambda t, q, qd: [F * np.sin(w * t)], step=1e-2, outputs=200
     )
     kinds = [event.kind for event in run.events]
     times = np.array([event.time for event in run.events])
@@ -171,7 +171,7 @@ def test_a_self_locking_screw(closed_by, share):
         parts = mechanism("screw", [screw, nut], (thread,), (), {"nut": m})
     robot = holding(parts, gravity=(0.0, 0.0, -G))
     fall = 0.0 if share < 1.0 else (m * G - friction / p) / (J / p**2 + m)
-    run = rd.integrate(robot, [0.0, 0.0], [0.0, 0.0], 1.0, outputs=2)
+    run = rd.integrate(robot, [0.0, 0.0], [0.0, 0.0], 1.0, outputs=2, step=2e-2)
     _, seen = simulated(robot, [0.0, 0.0], 1.0)
     index = robot.model.joint_names.index("nut slide")
     assert_allclose(run.q[-1][index], -0.5 * fall, atol=1e-9)
@@ -203,7 +203,7 @@ def test_a_braked_pendulum_loses_what_friction_takes():
         )  # fmt: skip
         turned = swing.y[0, -1]
         way, angle = way + abs(turned - angle), turned
-    run = rd.integrate(robot, [2.0], [0.0], 8.0, outputs=80, step=2e-3)
+    run = rd.integrate(robot, [2.0], [0.0], 8.0, outputs=80, step=1e-2)
     assert_allclose(run.q[-1], rest, atol=1e-8)
     assert np.abs(run.qd[-1]) < 1e-12
     assert_allclose(run.energy[0] - run.energy[-1], friction * way, rtol=1e-8)
@@ -231,7 +231,7 @@ def test_friction_in_the_tree_or_in_the_loop():
     runs, steps = [], []
     for robot, start in ((one, there), (other, also)):
         at = [robot.model.joint_index(name) for name in shared]
-        run = rd.integrate(robot, start.q, start.qd, 2.0, outputs=20, step=2e-3)
+        run = rd.integrate(robot, start.q, start.qd, 2.0, outputs=20, step=5e-3)
         runs.append(run.q[:, at])
         assert np.abs(run.qd[-1]).max() < 1e-9
         sim, seen = simulated(robot, 0.0 * start.qd, 2.0, q=start.q, qd=start.qd)
@@ -278,7 +278,7 @@ def test_a_joint_that_holds_takes_no_part_in_a_blow(speed):
     q, qd = [-0.1, 0.0], [speed, 0.0]
     after = 2.0 * speed / 3.0
     way = after**2 / (2.0 * friction / 2.0)
-    run = rd.integrate(robot, q, qd, 2.0, outputs=1, contacts=[ball])
+    run = rd.integrate(robot, q, qd, 2.0, outputs=1, contacts=[ball], step=2e-2)
     assert_allclose(run.q[-1][1], way, rtol=1e-9)
     assert [e.kind for e in run.events] == ["impact", "slip", "stick"]
     _, seen = simulated(robot, [0.0, 0.0], 2.0, q=q, qd=qd, contacts=[ball])
