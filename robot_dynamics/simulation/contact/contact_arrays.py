@@ -4,7 +4,7 @@
 
 Sizes: nq positions, nv velocities; m rows of relative velocities, of which b hold, then w of each
 of c contacts; e contacts that give way along their surfaces; s points of shapes; p pads of
-fingers; r hinges and lines that resist; g groups of bodies, see `Groups`.
+fingers; g groups of bodies, see `Groups`.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class Rows(NamedTuple):
 class ContactLaws(NamedTuple):
     """Laws of the contacts, independent of the mechanism."""
 
-    #: Largest forces of rows that hold (b,) [N, N m]: infinite, or Coulomb friction of joints.
+    #: Largest forces of rows that hold (b,) [N, N m]: infinite, or Coulomb friction.
     bound: Vector
+    drag: Vector  #: Damping of hinges and lines along their rows (b,) [N s/m, N m s/rad].
     friction: Vector  #: mu (c,).
     restitution: Vector  #: e of rigid ones (c,).
     elastic: Mask  #: Which give way along their normals (c,).
@@ -80,7 +81,17 @@ def laws_of(terms: SceneTerms) -> ContactLaws:
     round_ = [isinstance(p, PlacedPoint) and p.shape is not None for p in scene.points]
     deep[len(faces) :][terms.seen | np.array(round_, dtype=bool)] = np.inf
     return ContactLaws(
-        bound=np.array([np.inf] * terms.closing + [*terms.frictions.values()]),
+        bound=np.array(
+            [
+                *[np.inf] * terms.closing,
+                *terms.rubbing.values(),
+                *(one.friction for one in terms.resisting),
+            ]
+        ),
+        drag=np.array(
+            [0.0] * (terms.holding - len(terms.resisting))
+            + [one.damping for one in terms.resisting]
+        ),
         friction=np.array([cone.friction for _, _, cone in scene.touches]),
         restitution=np.array([m.restitution for m in materials]),
         elastic=elastic,
@@ -124,11 +135,6 @@ class StepState(NamedTuple):
     #: Moments of pads on the object over the last step (p, 2) [N m], about x and y of their
     #: contacts.
     pads: Matrix
-    #: Resistance of hinges and lines over the last step, on the object along their freedoms (r,)
-    #: [N m or N].
-    resisted: Vector
-    rates: Vector  #: Of hinges and lines that resist (r,) [rad/s or m/s].
-    gaining: Vector  #: By how much these change (r,) [rad/s^2 or m/s^2].
     acceleration: Vector  #: Of the last step (nv,) [m/s^2, rad/s^2].
     foreseen: Vector  #: What it says of that of the next step (nv,), likewise.
     known: Mask  #: Whether it says anything (nv,).
@@ -176,7 +182,6 @@ class Attempt(NamedTuple):
     smooth: Mask  #: Whether nothing happened within the whole step before (1,).
     force: Vector  #: On the joints (nv,) [N m or N].
     drag: Vector  #: Friction of joints over their velocities (nv,) [N m s/rad or N s/m].
-    resisting: Vector  #: That of hinges and lines over their rates (r,), likewise.
     pressing: Vector  #: Normal forces of pads (p,) [N].
     gaps: Vector  #: At its start (c,) [m].
     within: Mask  #: Which contacts are on their faces (c,).
@@ -200,17 +205,15 @@ def records_of(terms: SceneTerms, laws: ContactLaws) -> tuple[StepState, Attempt
     """Return the state of a scene, and a trial."""
     scene, rows = terms.scene, terms.holding + terms.width * terms.opening
     nq, nv, c, e = scene.model.nq, scene.model.nv, terms.opening, len(laws.shear_stiffness)
-    s, p, r, g = len(laws.shown), len(scene.pads), len(terms.resisting), len(terms.groups.mass)
+    s, p, g = len(laws.shown), len(scene.pads), len(terms.groups.mass)
     state = new_record(
         StepState, q=nq, v=nv, force=rows, impulse=rows, pressed=c, slipping=c, impacts=c,
-        near=(s, 3), pads=(p, 2), resisted=r, rates=r, gaining=r, acceleration=nv, foreseen=nv,
-        known=nv, leaving=rows, slowing=c, fresh=1, bending=rows, swing=rows,
+        near=(s, 3), pads=(p, 2), acceleration=nv, foreseen=nv, known=nv, leaving=rows, slowing=c, fresh=1, bending=rows, swing=rows,
         anchors=(c, 3), anchored=c, patch=c, used=c, sheared=(e, 3), touched=c, work=rows,
         totals=(g, 6), account=(g, 6), residual=2,
     )  # fmt: skip
     trial = new_record(
-        Attempt, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, resisting=r,
-        pressing=p, gaps=c, within=c, arriving=c, offset=rows, springs=(c, 10), left=c,
+        Attempt, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, pressing=p, gaps=c, within=c, arriving=c, offset=rows, springs=(c, 10), left=c,
         shear=(e, 2), anew=1, missed=1, end=nv, after=rows, fastest=1, astray=1, closing=1,
         pushed=g, lost=1,
     )  # fmt: skip

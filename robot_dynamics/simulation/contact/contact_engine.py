@@ -69,7 +69,9 @@ class ContactEngine(SceneEngine):
         self.stepping = TimeStepping(scene, coulomb=coulomb)
         self.stepping.damping[drives.v_index] = drives.damping
         if coulomb:
-            self.stepping.laws.bound[self.stepping.terms.closing :] *= settings.friction_scale
+            layout = self.stepping.terms
+            joints = slice(layout.closing, layout.closing + len(layout.rubbing))
+            self.stepping.laws.bound[joints] *= settings.friction_scale
         else:
             self.stepping.friction[drives.v_index] = drives.friction
             self.stepping.friction_velocity[0] = drives.friction_velocity

@@ -288,10 +288,12 @@ def take_step(
     for g in range(len(pushed)):
         pushed[g] = False
     for i in range(rows.holding):
-        # Where friction of a joint begins to hold, or ceases to.
+        # Where friction begins to hold, or ceases to; and dampers of hinges and lines.
         was, now = slides(state.force[i], laws.bound[i]), slides(P[i] / h, laws.bound[i])
         if was != now:
             same, pushed[groups.of_row[i]] = False, True
+        lost = 0.5 * h * laws.drag[i] * after[i] * (before[i] + after[i])
+        totals[groups.of_row[i], 1] -= lost
     for i in range(len(P)):
         state.work[i] += P[i] * (before[i] + after[i])
         state.force[i] = P[i] / h

@@ -63,10 +63,6 @@ _SHORTEST = 16
 MOST_BOUNCES, _MOST_EVENTS = 300, 1000
 # Steps without a return to Python, which hears of Ctrl-C there: some milliseconds of them.
 _AT_ONCE = 500
-# Hinges and lines resist by their rates at a step's end: foreseen ones, and where these are off by
-# this part of Coulomb friction the step is tried anew, as often as this at most.
-_OFF_COULOMB = 0.01
-_PASSES = 8
 
 
 class SavedMotion(NamedTuple):
@@ -95,7 +91,7 @@ class TimeStepping:
         terms: Terms of a step.
         laws: Laws of the contacts.
         state: Variables from step to step; its `q`, `v`, `pressed`, `slipping`, `impacts`,
-            `near`, `pads` and `resisted` are attributes as well.
+            `near` and `pads` are attributes as well.
         correction: Size of the last correction of positions [m or rad].
         crowded: Whether there were so many impacts in a step that some did not bounce.
         damping: Friction of joints over their velocities (nv,) [N m s/rad or N s/m]: zero unless
@@ -117,7 +113,6 @@ class TimeStepping:
         self.state, self._trial = state, _ = records_of(self.terms, self.laws)
         self.q, self.v, self.near, self.pads = state.q, state.v, state.near, state.pads
         self.pressed, self.slipping, self.impacts = state.pressed, state.slipping, state.impacts
-        self.resisted = state.resisted
         self._balance = new_record(
             Balance, kinetic=g, potential=g, momentum=(g, 3), wholes=(nv, 3), island=g,
             sums=(g, 4), common=(g, 3), kept=(g, 3),
@@ -126,14 +121,12 @@ class TimeStepping:
         self.friction_velocity = np.array([FRICTION_VELOCITY])
         self._normals = b + w * np.arange(c)
         self._padded = self._normals[[c for c, _ in scene.pads]]
-        self._coulomb = np.array([one.friction for one in self.terms.resisting])
-        self._passes = _PASSES if self._coulomb.any() else 0
         self._any_soft = bool(self.laws.elastic.any() or self.laws.gives.any())
         self._left_of = np.nan  # the step that `left` of the trial is of
-        if self._padded.size or self.terms.resisting:
+        if self._padded.size:
             self._held = self.terms.groups.of_velocity[self.terms.scene.system.object_v][0]
         # Compile all functions of such a step.
-        self._plain = not self._padded.size and not self.terms.resisting
+        self._plain = not self._padded.size
         self._correction = PositionCorrection(
             self.terms, self._terms, state, self.laws, self._rows, self._trial, self._energy
         )
@@ -148,7 +141,7 @@ class TimeStepping:
         self._stepped = False
         if self.v.any():
             there = self.terms.at(self.q, self.v)
-            state.rates[:], state.leaving[:] = there.along @ self.v, there.before
+            state.leaving[:] = there.before
             state.slipping[:] = self._slips(state.leaving)
         self._find_momentum()
         state.account[:, 0], state.account[:, 3:] = self._energies(), self._balance.momentum
@@ -184,7 +177,7 @@ class TimeStepping:
         trial, balance = self._trial, self._balance
         layout, solver, problem = self.terms, self._solver, self._solver.problem
         groups = layout.groups
-        more = [each for each in (trial.resisting, trial.pressing) if each.size]
+        more = [trial.pressing] if trial.pressing.size else []
         evaluate = layout.bind(
             state.q, state.v, state.foreseen, trial.force, trial.drag, trial.h.reshape(()), *more,
             out=self._terms,
@@ -269,6 +262,13 @@ class TimeStepping:
         Beside heavy bodies that is much for light ones, however small in parts of an impulse.
         """
         return float(self.state.residual[1])
+
+    @property
+    def resisted(self) -> Array:
+        """Friction and damping of hinges and lines in the last step, on the object [N m or N]."""
+        b, laws, state = self._rows.holding, self.laws, self.state
+        rows = slice(b - len(self.terms.resisting), b)
+        return state.force[rows] - laws.drag[rows] * state.leaving[rows]
 
     @property
     def fastest(self) -> float:
@@ -412,42 +412,19 @@ class TimeStepping:
 
     def _attempt(self, h: float) -> float:
         """Try a step of length h, or a shorter one; return its length."""
-        state, trial = self.state, self._trial
-        if trial.pressing.size:
-            trial.pressing[:] = state.force[self._padded]
-        if trial.resisting.size:
-            trial.resisting[:] = self._rub(state.rates + h * state.gaining)
-        for passes in range(self._passes, -1, -1):
-            length = self._prepare(h)
-            self._attempt_step()
-            if not passes:
-                break
-            rates = self._terms.along @ trial.end
-            rub = self._rub(rates)
-            off = np.abs((rub - trial.resisting) * rates)
-            if (off <= _OFF_COULOMB * self._coulomb).all():
-                break
-            trial.resisting[:] = rub
+        if self._trial.pressing.size:
+            self._trial.pressing[:] = self.state.force[self._padded]
+        length = self._prepare(h)
+        self._attempt_step()
         return length
-
-    def _rub(self, rates: Array) -> Array:
-        """Return the resistance of hinges and lines over their rates (r,)."""
-        pairs = zip(self.terms.resisting, rates.tolist(), strict=True)
-        return np.array([one.drag(rate) for one, rate in pairs])
 
     def _accept(self, h: float, *, smooth: bool) -> None:
         """Accept the step that was tried."""
         terms, state, trial = self._terms, self.state, self._trial
-        mean = 0.5 * (terms.start + trial.end)
         if self._padded.size:
+            mean = 0.5 * (terms.start + trial.end)
             state.pads[:] = terms.pads
             state.totals[self._held, 2] += h * float(terms.pad_force @ mean)
-        if state.rates.size:
-            along = terms.along
-            state.rates[:] = along @ trial.end
-            state.gaining[:] = along @ (trial.end - terms.start) / h
-            state.resisted[:] = -trial.resisting * state.rates
-            state.totals[self._held, 1] += h * float(state.resisted @ (along @ mean))
         trial.smooth[0] = smooth
         self._accept_step()
 
@@ -463,7 +440,6 @@ class TimeStepping:
         closed = (solver.touching | arriving) & ~self.laws.elastic
         found = impact_with_friction(solver, terms.before, bounce, closed)
         state.v[:] += found.change
-        state.rates[:], state.gaining[:] = terms.along @ self.v, 0.0
         left = found.approach * np.abs(terms.before).max()
         state.residual[:] = np.maximum(state.residual, [found.error, left])
         state.work[:] += found.impulse * (terms.before + found.after)
