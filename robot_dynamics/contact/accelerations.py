@@ -9,9 +9,9 @@ With rows J of loops (n^c) and of contacts (normal and two tangents each), and f
 loops hold, u = 0. Contacts that stick, or have just closed, meet Signorini's and Coulomb's laws
 between u and P. Sliding contacts have the friction mu P_n against their slip. Freedoms of joints
 that Coulomb friction holds, see `dynamics.coulomb`, have a row each: they count as contacts that
-are always closed, with a slip along one direction and a normal force that never changes. This is the problem
-of `contact.solver` with accelerations in the place of velocities. Impulses of impacts are found
-with the same rows.
+are always closed, with a slip along one direction and a normal force that never changes. This is
+the problem of `contact.solver` with accelerations in the place of velocities. Impulses of impacts
+are found with the same rows.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class ContactAccelerations:
         return ContactState(force, u, before[:, 1:], bound, _NOTHING * max(float(largest), 1e-300))
 
     def _of_each(self, rows: Array) -> Array:
-        """Return values of rows (b + 3 m, ...) as n, t1, t2 of contacts and joints (m + f, 3, ...)."""
+        """Return values of rows (b + 3 m, ...) of contacts and joints: n, t1, t2 (m + f, 3, ...)."""
         m, more = len(self._t1), rows.shape[1:]
         found = np.zeros((m + len(self._friction), 3, *more))
         found[:m] = rows[self._b :].reshape(m, 3, *more)
@@ -291,12 +291,11 @@ class ContactAccelerations:
                 rows = friction_rows(model, joint_transforms(model, q), parameters, q)
                 return [dot(row, qd) for row in rows]
 
-            rubbing, turning = [], []
+            rubbing: list[list[Any]] = []
+            turning: list[Any] = []
             if self._contacts.joints:
                 rubbing = friction_rows(model, Xup, parameters, q)
-                _, turning = directional_derivative(
-                    rubbing_rates, q, model.position_rate(q, qd)
-                )
+                _, turning = directional_derivative(rubbing_rates, q, model.position_rate(q, qd))
             factors = factor(H)
             push = [t - c for t, c in zip(tau, terms.C, strict=True)]
             for k, d in enumerate(damping.tolist()):

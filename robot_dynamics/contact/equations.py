@@ -88,7 +88,7 @@ class Metric:
         return np.asarray(x - self._Q @ (self._Q.T @ x))
 
     def of_force_without_loops(self, force: Array) -> Array:
-        """Return the accelerations x that joint forces (nv,) or (nv, m) would cause in the tree."""
+        """Return the accelerations x that joint forces (nv,) or (nv, m) cause, loops cut."""
         return np.asarray(solve_triangular(self._lower, force, lower=True))
 
     def of_motion(self, qdd: Array) -> Array:

@@ -22,7 +22,7 @@ from robot_dynamics.spatial import Scalar, Transform
 
 
 def joint_frictions(model: Model) -> dict[str, float]:
-    """Return Coulomb friction [N m or N] by freedom, where there is any: of the tree, then of loops.
+    """Return Coulomb friction [N m or N] by freedom, where there is any: first of the tree.
 
     It does not depend on `model.joint_friction`.
     """

@@ -113,7 +113,9 @@ def spring_energies(
 def acts_by_itself(joint: LoopJoint, friction: JointFriction) -> bool:
     """Return whether a loop joint has springs, dampers, or friction where that counts."""
     return (
-        joint.elastic or joint.damped or (bool(friction) and any(joint.of_each_freedom(joint.friction)))
+        joint.elastic
+        or joint.damped
+        or (bool(friction) and any(joint.of_each_freedom(joint.friction)))
     )
 
 

@@ -4,8 +4,9 @@
 
 The settings and the scene select the engine of arms. With rigid grasps and nothing to touch,
 `RigidEngine` integrates the closed-loop equations; contacts that slip or open, surfaces,
-environment joints and joints that stick, or that Coulomb friction holds, need the impulses of `ContactEngine`; `MujocoEngine` moves
-any of these scenes. Where a payload comes or goes, an engine of another scene goes on.
+environment joints and joints that stick, or that Coulomb friction holds, need the impulses of
+`ContactEngine`; `MujocoEngine` moves any of these scenes. Where a payload comes or goes, an engine
+of another scene goes on.
 """
 
 from __future__ import annotations

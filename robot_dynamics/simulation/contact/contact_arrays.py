@@ -208,13 +208,13 @@ def records_of(terms: SceneTerms, laws: ContactLaws) -> tuple[StepState, Attempt
     s, p, g = len(laws.shown), len(scene.pads), len(terms.groups.mass)
     state = new_record(
         StepState, q=nq, v=nv, force=rows, impulse=rows, pressed=c, slipping=c, impacts=c,
-        near=(s, 3), pads=(p, 2), acceleration=nv, foreseen=nv, known=nv, leaving=rows, slowing=c, fresh=1, bending=rows, swing=rows,
-        anchors=(c, 3), anchored=c, patch=c, used=c, sheared=(e, 3), touched=c, work=rows,
-        totals=(g, 6), account=(g, 6), residual=2,
+        near=(s, 3), pads=(p, 2), acceleration=nv, foreseen=nv, known=nv, leaving=rows, slowing=c,
+        fresh=1, bending=rows, swing=rows, anchors=(c, 3), anchored=c, patch=c, used=c,
+        sheared=(e, 3), touched=c, work=rows, totals=(g, 6), account=(g, 6), residual=2,
     )  # fmt: skip
     trial = new_record(
-        Attempt, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, pressing=p, gaps=c, within=c, arriving=c, offset=rows, springs=(c, 10), left=c,
-        shear=(e, 2), anew=1, missed=1, end=nv, after=rows, fastest=1, astray=1, closing=1,
-        pushed=g, lost=1,
+        Attempt, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, pressing=p, gaps=c,
+        within=c, arriving=c, offset=rows, springs=(c, 10), left=c, shear=(e, 2), anew=1,
+        missed=1, end=nv, after=rows, fastest=1, astray=1, closing=1, pushed=g, lost=1,
     )  # fmt: skip
     return state, trial

@@ -93,9 +93,9 @@ class SceneTerms:
 
     Bias forces are those of the velocity to which `acceleration` leads in half a step; for free
     bodies it is that of their motion, not of its coordinates. `force` acts on the joints (nv,),
-    `drag` (nv,) is D, h the length of the step [s]. `pressed` (p,) besides are the normal forces of
-    pads; none by default. `near` (s, 3) are the
-    places of points of shapes in the step before, NaN where there was none.
+    `drag` (nv,) is D, h the length of the step [s]. `pressed` (p,) besides are the normal forces
+    of pads; none by default. `near` (s, 3) are the places of points of shapes in the step before,
+    NaN where there was none.
 
     Args:
         scene: The scene.

@@ -312,9 +312,9 @@ def test_what_is_refused():
     """Methods without events, many states, and smooth friction of loops beside contacts."""
     robot = link(1.0)
     for options in ({"method": "adaptive"}, {"method": "independent"}, {"method": "stabilised"}):
-        with pytest.raises(ArgumentError, match="coulomb.*need the method 'projection'"):
+        with pytest.raises(ArgumentError, match=r"coulomb.*need the method 'projection'"):
             rd.integrate(robot, [0.0], [0.0], 0.1, **options)
-    with pytest.raises(ArgumentError, match="coulomb.*one state"):
+    with pytest.raises(ArgumentError, match=r"coulomb.*one state"):
         rd.integrate(robot, np.zeros((2, 1)), [0.0], 0.1)
     with pytest.raises(ArgumentError, match="prescribed motion of 'joint'"):
         rd.integrate(robot, [0.0], [0.0], 0.1, prescribed={"joint": lambda t: 0.0})

@@ -69,7 +69,7 @@ def test_mujoco_holds_and_moves_them_alike():
 
 
 def test_a_joint_that_sticks_by_a_fault_is_let_go_to_its_friction():
-    """A fault's brake on top of friction that holds, in MuJoCo: afterwards friction is as before."""
+    """A fault's brake in MuJoCo, on top of friction that holds: afterwards that is as before."""
     pytest.importorskip("mujoco")
     plant = mujoco_plant(SCENE, CELL.start, PERIOD, HOLDING)
     plant.reset()
