@@ -201,7 +201,7 @@ class ContactAccelerations:
         return ContactState(force, u, before[:, 1:], bound, _NOTHING * max(float(largest), 1e-300))
 
     def _of_each(self, rows: Array) -> Array:
-        """Return values of rows (b + 3 m, ...) of contacts and joints: n, t1, t2 (m + f, 3, ...)."""
+        """Return values of rows (b + 3 m, ...) along n, t1, t2 of contacts and joints."""
         m, more = len(self._t1), rows.shape[1:]
         found = np.zeros((m + len(self._friction), 3, *more))
         found[:m] = rows[self._b :].reshape(m, 3, *more)

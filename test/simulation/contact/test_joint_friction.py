@@ -22,6 +22,7 @@ from robot_dynamics.model import (
     LinkElement,
     LoopElement,
     Mechanism,
+    pose,
 )
 
 G = 9.81
@@ -297,6 +298,84 @@ def test_steps_are_of_second_order_while_joints_slide():
         )
         errors.append(np.abs(seen[-1].q - exact).max())
     assert 3.0 < errors[0] / errors[1] < 5.5
+
+
+def double_pendulum(friction):
+    """Return two rods of 1 kg and 0.5 m that turn about y."""
+    rods = [LinkElement(n, 1.0, (0.25, 0, 0), np.diag([1e-3, 0.02, 0.02])) for n in "ab"]
+    joints = [
+        JointElement("ja", "revolute", "base", "a", axis=(0.0, 1.0, 0.0), friction=friction[0]),
+        JointElement("jb", "revolute", "a", "b", pose((0.5, 0.0, 0.0)), (0.0, 1.0, 0.0),
+                     friction=friction[1]),
+    ]  # fmt: skip
+    parts = Mechanism("double", (LinkElement("base"), *rods), tuple(joints))
+    return holding(parts, gravity=(0.0, 0.0, -G))
+
+
+FRICTION, START = (0.8, 0.5), np.array([0.3, 1.0])
+
+
+def boxed_steps(robot, friction, q, duration, h):
+    """Return positions after steps as DART takes them: v+ first, then q, impulses in a box.
+
+    The boxed problem of the joints' rows is solved by projected Gauss-Seidel, as Bullet does.
+    """
+    v, P = np.zeros(2), np.zeros(2)
+    plain = robot.replace(joint_friction=False)
+    for _ in range(round(duration / h)):
+        W = np.linalg.inv(plain.inertia_matrix(q))
+        free = v - h * W @ plain.bias_forces(q, v)
+        for _ in range(60):
+            for i in range(2):
+                P[i] -= (free + W @ P)[i] / W[i, i]
+                P[i] = np.clip(P[i], -h * friction[i], h * friction[i])
+        v = free + W @ P
+        q = q + h * v
+    return q
+
+
+def test_steps_as_dart_takes_them_come_nearer_with_their_length():
+    """Of first order, and ours of second: half the step is half the distance."""
+    robot, duration = double_pendulum(FRICTION), 0.5
+    exact = rd.integrate(robot, START, [0.0, 0.0], duration, outputs=1, step=5e-3).q[-1]
+    _, seen = simulated(robot, [0.0, 0.0], duration, q=START)
+    assert_allclose(seen[-1].q, exact, atol=1e-6)
+    errors = [
+        np.abs(boxed_steps(robot, FRICTION, START, duration, h) - exact).max()
+        for h in (1e-3, 5e-4)
+    ]
+    assert errors[1] < 2e-3
+    assert 1.8 < errors[0] / errors[1] < 2.2
+
+
+MUJOCO = """<mujoco><option timestep="2e-4" gravity="0 0 -9.81" integrator="implicitfast"/>
+<default><joint axis="0 1 0" solreffriction="4e-4 1" solimpfriction="0.9999 0.9999 1e-3"/>
+</default><worldbody><body><joint frictionloss="{0}"/>
+<inertial pos="0.25 0 0" mass="1" diaginertia="1e-3 0.02 0.02"/>
+<body pos="0.5 0 0"><joint frictionloss="{1}"/>
+<inertial pos="0.25 0 0" mass="1" diaginertia="1e-3 0.02 0.02"/></body></body></worldbody></mujoco>
+"""
+
+
+@pytest.mark.parametrize("friction", [FRICTION, (8.0, 3.0)])
+def test_mujoco_moves_and_holds_a_double_pendulum_alike(friction):
+    """By `frictionloss`, to its creep and the first order of its steps."""
+    mujoco = pytest.importorskip("mujoco")
+    model = mujoco.MjModel.from_xml_string(MUJOCO.format(*friction))
+    data = mujoco.MjData(model)
+    data.qpos[:] = START
+    sim = rd.Simulation(double_pendulum(friction), q=START, period=2e-3)
+    most = 0.0
+    for _ in range(500):
+        mujoco.mj_step(model, data, 10)
+        seen = sim.step([0.0, 0.0])
+        most = max(most, np.abs(seen.q - data.qpos).max())
+    if friction == FRICTION:
+        assert np.abs(seen.q - START).max() > 0.5
+        assert most < 2e-3
+    else:  # m g (0.25 + 0.5 + 0.25) = 9.8 N m at most: it moves a little, and holds
+        assert np.abs(seen.qd).max() < 1e-12
+        assert most < 1e-4
 
 
 def test_a_state_goes_on_bit_for_bit():
