@@ -196,7 +196,9 @@ class Attempt(NamedTuple):
     after: Vector  #: Those of rows (m,) [m/s].
     fastest: Vector  #: The largest of them (1,) [m/s, rad/s].
     astray: Vector  #: How far it ends from where its bias forces were taken (1,) [m, rad].
-    closing: Vector  #: When the first rigid contact closes (1,) [s]; the length if none does.
+    #: When the first rigid contact closes or joint with friction stops (1,) [s]; the length if
+    #: none does.
+    closing: Vector
     pushed: Mask  #: Which groups something pushes (g,).
     lost: Mask  #: Whether contacts could not push (1,).
 

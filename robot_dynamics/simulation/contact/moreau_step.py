@@ -30,6 +30,7 @@ ASTRAY = 1e-4
 # Accelerations [m/s^2, rad/s^2] that curved surfaces can begin to require in one step.
 _BEND = 10.0
 _TINY = 1e-300
+_SOON = 1e-3  # of a step: joints that stop as near to its start or end need no shorter one
 _ROUNDING = 1e-9  # of friction that is at its bound, as a share of it
 _SPRING_PASSES = 60  # of the problem at most, for laws of springs that are not linear
 _SWINGING = 6  # passes: two or three are usual ...
@@ -144,7 +145,7 @@ def begin_step(
     stick or slip on. What bends more in a step than surfaces do is a new corner, which stops.
 
     Friction of a joint likewise: its law is that of u+ + s, with s = u- where it holds, and zero
-    where it slides, so that it stops at the end of a step and not beyond.
+    where it slides, so that it stops where a step ends.
 
     A mean of zero says nothing of velocities that change sign with each step. Where u- swings
     about the last step's s, their mean takes its place, if that takes energy: the swing ends.
@@ -230,7 +231,10 @@ def end_step(
     terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
     problem: ContactProblem,
 ) -> None:  # fmt: skip
-    """Write velocities at the end, how far it is from what was foreseen, and what closes when."""
+    """Write velocities at the end, how far it is from what was foreseen, and what ends it sooner.
+
+    That is a rigid contact that closes, or a joint with friction that stops or reverses.
+    """
     h = trial.h[0]
     v, gaps, end, astray = terms.start, trial.gaps, trial.end, trial.astray
     closing, fastest, P = trial.closing, trial.fastest, problem.P
@@ -261,6 +265,13 @@ def end_step(
             root = sqrt(max(u0 * u0 - 2.0 * (u1 - u0) / h * gaps[i], 0.0))
             if root > u0:
                 closing[0] = min(closing[0], 2.0 * gaps[i] / (root - u0))
+    # Or the first joint with friction that stops or reverses, as it was foreseen.
+    for i in range(rows.holding if not state.fresh[0] else 0):
+        u0 = terms.before[i]
+        if u0 * slides(state.force[i], laws.bound[i]) < 0.0 and u0 * trial.after[i] <= 0.0:
+            rate = along_row(terms.J, i, state.foreseen)
+            if u0 * rate < 0.0 and -u0 / rate > _SOON * h and -u0 / rate < (1.0 - _SOON) * h:
+                closing[0] = min(closing[0], -u0 / rate)
 
 
 @routine
