@@ -243,6 +243,30 @@ def test_friction_in_the_tree_or_in_the_loop():
     assert_allclose(steps[1], runs[1], atol=1e-6)
 
 
+@pytest.mark.parametrize("how", ["steps", "events"])
+def test_a_held_joint_stays_where_it_is_while_others_swing(how):
+    """A four-bar swings on a slide that friction holds; closing its loop moves the slide not."""
+    bars = linkages.four_bar()
+    carried = [replace(j, parent=j.parent if j.parent != "base" else "cart") for j in bars.joints]
+    cart = JointElement("rail", "prismatic", "base", "cart", axis=(1.0, 0.0, 0.0), friction=200.0)
+    pins = [replace(loop, predecessor="cart") for loop in bars.loops]
+    links = (*bars.links, LinkElement("cart", 1.0, (0.0, 0.0, 0.0), 0.1 * np.eye(3)))
+    parts = Mechanism("carried", links, (cart, *carried), tuple(pins))
+    robot = holding(parts, gravity=(0.0, -G, 0.0))
+    start = robot.assemble(np.r_[0.0, 0.5, 1.0, 1.0], velocities={"crank_joint": 2.0, "rail": 0.0})
+    place = start.q[0]
+    if how == "events":
+        run = rd.integrate(robot, start.q, start.qd, 1.0, outputs=10, step=1e-2, order=4)
+        assert run.effort.correction > 1e-9
+        assert np.abs(run.q[:, 0] - place).max() < 1e-13
+        assert np.ptp(run.q[:, 1]) > 0.5
+        return
+    sim, seen = simulated(robot, 0.0 * start.qd, 1.0, q=start.q, qd=start.qd, step=2e-3)
+    assert np.abs([one.q[0] - place for one in seen]).max() < 1e-13
+    assert np.ptp([one.q[1] for one in seen]) > 0.5
+    assert books(sim).joint_friction == pytest.approx(0.0, abs=1e-12)
+
+
 def test_a_slide_is_pressed_on_a_wall_and_left_there():
     """Friction holds what a drive has pressed: when the drive lets go, the slide stays."""
     robot = holding(mechanism("press", [slide("a", 4.0)]))
