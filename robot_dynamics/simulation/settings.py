@@ -14,7 +14,6 @@ from robot_dynamics.manipulation.settings import PoseSettings
 from robot_dynamics.simulation.faults import FaultSettings
 
 EngineName = Literal["engine", "mujoco"]
-FrictionName = Literal["smooth", "coulomb"]
 
 _STEP_TOLERANCE = 1e-5  # of the period: a step is written with six digits
 _LONGEST_STEP_S = {"step_s": 0.002, "mujoco_step_s": 0.0002}  # where none is stated
@@ -173,7 +172,7 @@ class PlantSettings:
     friction_scale: float = field(
         default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 1e6}
     )
-    joint_friction: FrictionName = "smooth"
+    joint_friction: Literal["smooth", "coulomb"] = "smooth"
     friction_velocity: float = field(default=0.05, metadata={"unit": "rad/s or m/s", "above": 0.0})
     torque_limit: bool = True
     sensors: SensorSettings = field(default_factory=SensorSettings)
