@@ -24,7 +24,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.compile.routine import Call, Mask, Matrix, Vector, routine
+from robot_dynamics.compile.routine import Call, Mask, Matrix, MutableRecord, Vector, routine
 from robot_dynamics.contact.equations import (
     NoContactForces,
     contact_equations,
@@ -33,7 +33,7 @@ from robot_dynamics.contact.equations import (
 )
 from robot_dynamics.contact.impact import impact_with_friction
 from robot_dynamics.contact.points import Contacts, Inequality
-from robot_dynamics.contact.solver import ContactSolver, velocities
+from robot_dynamics.contact.solver import ContactProblem, ContactSolver, velocities
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.coulomb import friction_rows
 from robot_dynamics.dynamics.kinematics import joint_transforms
@@ -77,6 +77,19 @@ class ContactState(NamedTuple):
     zero: float
 
 
+class _Accelerations(MutableRecord):
+    """Forces and accelerations of a state, beside its contact problem."""
+
+    free: Vector  #: Accelerations without contact forces (nv,).
+    before: Vector  #: Velocities along rows (b + 3 m,) [m/s].
+    start: Vector  #: Forces to start from (b + 3 m,).
+    direction: Matrix  #: See `ContactAccelerations`, as `fixed`.
+    fixed: Mask
+    qdd: Vector  #: Accelerations (nv,).
+    u: Vector  #: Accelerations along rows (b + 3 m,) [m/s^2].
+    approach: float  #: Remaining approach of closed contacts, in parts of the largest c.
+
+
 class ContactAccelerations:
     """Finds accelerations, forces and impulses, one state after another.
 
@@ -100,31 +113,26 @@ class ContactAccelerations:
         self._b = self._joints.stop
         rows = self._b + 3 * m
         self._solver = solver = ContactSolver(self._b, contacts.friction, 3, nv)
-        self.direction, self.fixed = np.zeros((m + f, 2)), np.zeros(m + f, dtype=bool)
-        self._start = np.zeros(rows)  # forces
         # First tangents in the world, of the last step and of the state: slip directions are
         # relative to them. They follow the surfaces from step to step, because any frame that
         # depends on the normal alone jumps somewhere. Inequalities have none.
         self._along, self._t1 = np.zeros((m, 3)), np.zeros((m, 3))
         self._points = np.array([not isinstance(x, Inequality) for x in contacts.items], bool)
         self._q, self._qd, self._tau = np.zeros(model.nq), np.zeros(nv), np.zeros(nv)
-        self._free, self._rate = np.zeros(nv), np.zeros(model.nq + nv)
+        self._rate = np.zeros(model.nq + nv)
         q_rate, qdd = self._rate[: model.nq], self._rate[model.nq :]
-        self._before, self._u = np.zeros(rows), np.zeros(rows)
-        self._approach = np.zeros(1)
+        self._now = now = _Accelerations(
+            free=nv, before=rows, start=rows, direction=(m + f, 2), fixed=m + f, qdd=qdd, u=rows
+        )
+        self.direction, self.fixed = now.direction, now.fixed
         program = self._program()
         kernel = load_kernel(b"accelerations\0" + program.fingerprint, lambda: program, lanes=1)
         self._terms = kernel.bind_arrays(
             pack(model), [self._q, self._qd, self._tau, self._along],
-            [q_rate, self._free, solver.H, solver.J, solver.HJ, self._before, solver.c,
+            [q_rate, now.free, solver.H, solver.J, solver.HJ, now.before, solver.c,
              self._t1.reshape(-1)],
         )  # fmt: skip
-        self._find = find_accelerations.bind(
-            self._terms, solver.run, self._free, solver.J, solver.HJ, self._before, solver.c,
-            solver.compliance, self._start, self.direction, self.fixed, self._b,
-            self._joints.start, solver.touching, solver.slide, solver.P, qdd, self._u,
-            self._approach,
-        )  # fmt: skip
+        self._find = find_accelerations.bind(self._terms, solver.run, solver.problem, now)
 
     def __call__(self, q: Array, qd: Array, tau: Array, closed: Sequence[int]) -> Array:
         """Return the derivative of positions and velocities (nq + nv,); NaN if it is unbounded.
@@ -158,19 +166,19 @@ class ContactAccelerations:
     @property
     def _met(self) -> bool:
         """Whether the forces that were found last meet the laws."""
-        return self._solver.residual <= _MISSED and float(self._approach[0]) <= _APPROACH
+        return self._solver.residual <= _MISSED and self._now.approach <= _APPROACH
 
     def _try_others(self) -> None:
         """Find forces from random starts of the size of those found last."""
-        start, draw = self._start.copy(), np.random.default_rng(0)
+        start, draw = self._now.start.copy(), np.random.default_rng(0)
         size = np.abs(self._solver.P)
         for _ in range(_TRIES):
-            self._start[:] = size * draw.normal(size=len(start))
-            self._start[self._b :: 3] = np.abs(self._start[self._b :: 3])
+            self._now.start[:] = size * draw.normal(size=len(start))
+            self._now.start[self._b :: 3] = np.abs(self._now.start[self._b :: 3])
             self._find()
             if self._met:
                 break
-        self._start[:] = start
+        self._now.start[:] = start
 
     def _contradiction(self, closed: Sequence[int]) -> NoContactForces:
         """Return the error that names the contacts whose laws contradict each other."""
@@ -193,7 +201,7 @@ class ContactAccelerations:
     def state(self, closed: Sequence[int]) -> ContactState:
         """Return forces and motion of contacts, as the last call with `closed` found them."""
         force, u, c, before = map(
-            self._of_each, (self._solver.P, self._u, self._solver.c, self._before)
+            self._of_each, (self._solver.P, self._now.u, self._solver.c, self._now.before)
         )
         bound = self._friction_bound(force[:, 0])
         # Friction of joints acts without a load as well, of which c knows nothing.
@@ -232,7 +240,7 @@ class ContactAccelerations:
         """Return the velocity of contacts and joints along t1, t2 (m + f, 2) [m/s] at a state."""
         self._q[:], self._qd[:] = q, qd
         self._terms()
-        return self._of_each(self._before)[:, 1:]
+        return self._of_each(self._now.before)[:, 1:]
 
     def joint_rows(self, q: Array, qd: Array) -> Array:
         """Return the rows (f, nv) of the joints with friction at a state."""
@@ -242,7 +250,7 @@ class ContactAccelerations:
 
     def keep(self) -> None:
         """Store the forces of the last call; later calls return the nearest ones to them."""
-        self._start[:] = self._solver.P
+        self._now.start[:] = self._solver.P
 
     def impact(
         self, q: Array, qd: Array, hit: Sequence[int], restitution: Array
@@ -260,7 +268,7 @@ class ContactAccelerations:
         """
         self._q[:], self._qd[:] = q, qd
         self._terms()
-        before, m = self._before, len(self._contacts.names)
+        before, m = self._now.before, len(self._contacts.names)
         closed, bounce = np.zeros(m, dtype=bool), np.zeros(m)
         closed[hit] = True
         bounce[hit] = -restitution * np.minimum(before[self._b :: 3][hit], 0.0)
@@ -327,24 +335,25 @@ class ContactAccelerations:
 
 @routine
 def find_accelerations(
-    terms: Call, solve: Call, free: Vector, J: Matrix, HJ: Matrix, before: Vector, c: Vector,
-    compliance: Vector, start: Vector, direction: Matrix, fixed: Mask, holding: int, loops: int,
-    touching: Mask, slide: Vector, P: Vector, qdd: Vector, u: Vector, approach: Vector,
-) -> None:  # fmt: skip
+    terms: Call, solve: Call, problem: ContactProblem, found: _Accelerations
+) -> None:
     """Write forces P, accelerations qdd (nv,) and accelerations u along rows.
 
     Also the remaining approach of closed contacts: the largest -u_n over the largest |c|.
     """
+    c, P, slide, touching = problem.c, problem.P, problem.slide, problem.touching
+    before, direction, holding = found.before, found.direction, problem.holding
+    free, qdd, u = found.free, found.qdd, found.u
     terms()
     fastest = 0.0
     for k in range(len(c)):
         fastest = max(fastest, abs(c[k]))
     for k in range(len(P)):
-        P[k] = start[k]
+        P[k] = found.start[k]
         if fastest < _NO_ACCELERATION:
             c[k], P[k] = 0.0, 0.0
-    for k in range(loops, holding):
-        slide[k] = direction[len(touching) + k - loops, 0]
+    for i in range(len(touching), len(direction)):  # joints
+        slide[holding + i - len(direction)] = direction[i, 0]
     for i in range(len(touching)):
         n = holding + 3 * i
         x, y = before[n + 1], before[n + 2]
@@ -352,12 +361,12 @@ def find_accelerations(
         # A reversed slip has the friction of the unreversed one.
         if along < 0.0:
             size = -size
-        turns = not fixed[i] and along != 0.0
+        turns = not found.fixed[i] and along != 0.0
         slide[n + 1] = x / size if turns else direction[i, 0]
         slide[n + 2] = y / size if turns else direction[i, 1]
     solve()
     solve()  # once more for the last digits, whose error would turn slips
-    velocities(J, HJ, c, compliance, P, qdd, u)
+    velocities(problem.J, problem.HJ, c, problem.compliance, P, qdd, u)
     for k in range(len(free)):
         qdd[k] += free[k]
     largest, deepest = _NO_ACCELERATION, 0.0
@@ -369,4 +378,4 @@ def find_accelerations(
             for k in range(n, n + 3):
                 largest = max(largest, abs(c[k]))
             deepest = max(deepest, -u[n])
-    approach[0] = deepest / largest
+    found.approach = deepest / largest

@@ -55,6 +55,7 @@ class LawKernel:
         holding: Internal force (m,) that belongs to the support.
         layout: Positions of the parts in inputs and outputs.
         order: For each arm joint its index among the drives of the arms' model (na,).
+        source: Cache key of the step, and the function that traces it.
         linked: Whether arms have internal closed chains.
         limits: "lower", "upper" and "effort" of the drives (n,).
         no_force: Internal force of zero (m,).
@@ -72,8 +73,8 @@ class LawKernel:
         if key is None:
             traced = program.trace()
             key, build = traced.fingerprint, lambda: traced
-        self._source = b"hybrid_law\0" + key, build
-        self._kernel = load_kernel(*self._source, lanes=1)
+        self.source = b"hybrid_law\0" + key, build
+        self._kernel = load_kernel(*self.source, lanes=1)
         self._constants = law_constants(self.system, distribution, holding)
 
     def with_holding(self, holding: Array) -> LawKernel:
@@ -95,7 +96,7 @@ class LawKernel:
 
     def batch(self, blocks: Array) -> OwnParameters:
         """Return the kernel of cells with a block each (N, parameters)."""
-        return OwnParameters(*self._source, blocks)
+        return OwnParameters(*self.source, blocks)
 
     def of_model(self, q: Array) -> Array:
         """Return positions of the arm joints (na,) in the order of the arms' model."""

@@ -67,14 +67,15 @@ class ContactEngine(SceneEngine):
         self._h = period / self.substeps
         coulomb = settings.joint_friction == "coulomb"
         self.stepping = TimeStepping(scene, coulomb=coulomb)
-        self.stepping.damping[drives.v_index] = drives.damping
+        friction = self.stepping.friction
+        friction.damping[drives.v_index] = drives.damping
         if coulomb:
             layout = self.stepping.terms
             joints = slice(layout.closing, layout.closing + len(layout.rubbing))
-            self.stepping.laws.bound[joints] *= settings.friction_scale
+            self.stepping.step.laws.bound[joints] *= settings.friction_scale
         else:
-            self.stepping.friction[drives.v_index] = drives.friction
-            self.stepping.friction_velocity[0] = drives.friction_velocity
+            friction.coulomb[drives.v_index] = drives.friction
+            friction.fading = drives.friction_velocity
         self.robot = Robot(scene.model)
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
 
@@ -107,7 +108,7 @@ class ContactEngine(SceneEngine):
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`."""
         braked = np.where(joints, _BRAKES, self._damping[: len(joints)])
-        self.stepping.damping[self._driven[: len(joints)]] = braked
+        self.stepping.friction.damping[self._driven[: len(joints)]] = braked
 
     def _lost(self, end: float) -> SimulationError | None:
         """Return the error of a contact whose gap is not a number, if there is one."""
@@ -138,7 +139,8 @@ class ContactEngine(SceneEngine):
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
         system, steps = self.scene.system, self.stepping
-        self._now = ObservedContacts(self.stepping.terms, steps.q, steps.v, steps.pads)
+        pads = steps.state.contacts.pads
+        self._now = ObservedContacts(steps.terms, steps.q, steps.v, pads)
         self._wrenches = self._now.wrenches(self._forces)
         return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
 
@@ -176,15 +178,15 @@ class ContactEngine(SceneEngine):
 
         Statics leaves them open where contacts hold, and where fingers on brakes might squeeze.
         """
-        motion = self.stepping
-        motion.state.force[:] = self._shared_load()
-        damping, friction = motion.damping.copy(), motion.friction.copy()
-        bound, dry = motion.laws.bound.copy(), slice(motion.terms.closing, None)
-        motion.damping[:] = motion.friction[:] = motion.laws.bound[dry] = 0.0
-        motion.damping[self.scene.system.v_index] = _BRAKES
+        motion, rub = self.stepping, self.stepping.friction
+        motion.state.contacts.force[:] = self._shared_load()
+        most, dry = motion.step.laws.bound, slice(motion.terms.closing, None)
+        damping, coulomb, bound = rub.damping.copy(), rub.coulomb.copy(), most.copy()
+        rub.damping[:] = rub.coulomb[:] = most[dry] = 0.0
+        rub.damping[self.scene.system.v_index] = _BRAKES
         motion.advance(self._h, np.zeros(len(motion.v)))
         forces = motion.take_forces(self._h)
-        motion.damping[:], motion.friction[:], motion.laws.bound[:] = damping, friction, bound
+        rub.damping[:], rub.coulomb[:], most[:] = damping, coulomb, bound
         motion.start(self._start)
         return forces
 
