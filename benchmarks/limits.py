@@ -266,7 +266,7 @@ class Peak:
     def _function(self, text: str, turns: int, host: Host) -> tuple[Callable[[], object], int]:
         """Return a loop, and the length of its code."""
         code = object_code(text, host.triple, host.cpu, host.features, 1)
-        machine = load_object(code, host)
+        machine = load_object([code], host)
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(machine.address)
         call = partial(function, self._place.ctypes.data, turns)
         call.kept = machine, self._place

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 import robot_dynamics as rd
 
 robot: rd.Robot = rd.load("arm.urdf", joint_friction=True, gravity=(0.0, 0.0, -1.62))
+held: rd.Robot = robot.replace(joint_friction="coulomb")
 n = robot.model.nv
 q, qd, qdd = np.zeros(n), [0.0] * n, (0.0,) * n
 tau: NDArray[np.float64] = robot.inverse_dynamics(q, qd, qdd)

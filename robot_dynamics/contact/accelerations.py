@@ -7,9 +7,11 @@ With rows J of loops (n^c) and of contacts (normal and two tangents each), and f
     H qdd = tau - C + J^T P,   u = J qdd + Jdot qd,
 
 loops hold, u = 0. Contacts that stick, or have just closed, meet Signorini's and Coulomb's laws
-between u and P. Sliding contacts have the friction mu P_n against their slip. This is the problem
-of `contact.solver` with accelerations in the place of velocities. Impulses of impacts are found
-with the same rows.
+between u and P. Sliding contacts have the friction mu P_n against their slip. Freedoms of joints
+that Coulomb friction holds, see `dynamics.coulomb`, have a row each: they count as contacts that
+are always closed, with a slip along one direction and a normal force that never changes. This is
+the problem of `contact.solver` with accelerations in the place of velocities. Impulses of impacts
+are found with the same rows.
 """
 
 from __future__ import annotations
@@ -33,8 +35,10 @@ from robot_dynamics.contact.impact import impact_with_friction
 from robot_dynamics.contact.points import Contacts, Inequality
 from robot_dynamics.contact.solver import ContactProblem, ContactSolver, velocities
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
+from robot_dynamics.dynamics.coulomb import friction_rows
 from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.scalar.derivatives import directional_derivative
 from robot_dynamics.scalar.linear_algebra import dot, factor
 
 # Accelerations below this share of the largest one without contact forces are rounding errors.
@@ -55,14 +59,14 @@ _TRIES = 12
 
 
 class ContactState(NamedTuple):
-    """Forces and motion of all contacts at one state; open contacts have no force.
+    """Forces and motion of all contacts and rubbing joints; open contacts have no force.
 
     Attributes:
-        force: Along n, t1, t2 (m, 3) [N].
-        acceleration: Relative acceleration along n, t1, t2 (m, 3) [m/s^2].
-        slip: Relative velocity along t1, t2 (m, 2) [m/s].
+        force: Along n, t1, t2 (m + f, 3) [N], of joints along t1.
+        acceleration: Relative acceleration along n, t1, t2 (m + f, 3) [m/s^2].
+        slip: Relative velocity along t1, t2 (m + f, 2) [m/s].
         friction_bound: Upper bound of the tangential acceleration that all friction forces cause
-            (m,): sum over j of |W_ij| mu_j P_nj [m/s^2].
+            (m + f,): sum over j of |W_ij| mu_j P_nj [m/s^2].
         zero: Accelerations below this are rounding errors [m/s^2].
     """
 
@@ -92,18 +96,21 @@ class ContactAccelerations:
     If forces are not unique, it finds those nearest to the forces of the last `keep`.
 
     Args:
-        contacts: All possible contacts (m), rigid.
+        contacts: All possible contacts (m), rigid, of a robot with f rubbing joints.
 
     Attributes:
-        direction: Unit slip direction of each sliding contact (m, 2); friction acts against it.
-            Zero: sticking.
-        fixed: Mask of contacts (m,) whose friction acts against `direction`. The friction of the
+        direction: Unit slip direction of each sliding contact and joint (m + f, 2); friction acts
+            against it. Zero: sticking.
+        fixed: Mask (m + f,) of those whose friction acts against `direction`. The friction of the
             others acts against their current slip or, if it has reversed, against `direction`.
     """
 
     def __init__(self, contacts: Contacts) -> None:
         model, m = contacts.robot.model, len(contacts.names)
-        self._contacts, self._b, nv = contacts, model.constraint_count, model.nv
+        self._friction = np.array([*contacts.joints.values()])
+        self._contacts, nv, f = contacts, model.nv, len(self._friction)
+        self._joints = slice(model.constraint_count, model.constraint_count + f)
+        self._b = self._joints.stop
         rows = self._b + 3 * m
         self._solver = solver = ContactSolver(self._b, contacts.friction, 3, nv)
         # First tangents in the world, of the last step and of the state: slip directions are
@@ -115,14 +122,15 @@ class ContactAccelerations:
         self._rate = np.zeros(model.nq + nv)
         q_rate, qdd = self._rate[: model.nq], self._rate[model.nq :]
         self._now = now = _Accelerations(
-            free=nv, before=rows, start=rows, direction=(m, 2), fixed=m, qdd=qdd, u=rows
+            free=nv, before=rows, start=rows, direction=(m + f, 2), fixed=m + f, qdd=qdd, u=rows
         )
         self.direction, self.fixed = now.direction, now.fixed
         program = self._program()
         kernel = load_kernel(b"accelerations\0" + program.fingerprint, lambda: program, lanes=1)
         self._terms = kernel.bind_arrays(
             pack(model), [self._q, self._qd, self._tau, self._along],
-            [q_rate, now.free, solver.H, solver.J, solver.HJ, now.before, solver.c, self._t1],
+            [q_rate, now.free, solver.H, solver.J, solver.HJ, now.before, solver.c,
+             self._t1.reshape(-1)],
         )  # fmt: skip
         self._find = find_accelerations.bind(self._terms, solver.run, solver.problem, now)
 
@@ -133,15 +141,17 @@ class ContactAccelerations:
             q: Positions (nq,).
             qd: Velocities (nv,).
             tau: Joint forces (nv,).
-            closed: Indices of the closed contacts.
+            closed: Indices of the closed contacts, and of joints, which are always closed.
 
         Raises:
             ArgumentError: If a gap or a normal is not finite.
             NoContactForces: If no forces meet the laws; it names the contacts.
         """
         self._q[:], self._qd[:], self._tau[:] = q, qd, tau
+        closed = [i for i in closed if i < len(self._solver.touching)]
         self._solver.touching[:] = False
         self._solver.touching[closed] = True
+        self._solver.bound[self._joints] = self._friction
         self._find()
         if not self._met:
             self._contacts(q, qd)  # raises where a gap or a normal is not finite
@@ -190,22 +200,30 @@ class ContactAccelerations:
 
     def state(self, closed: Sequence[int]) -> ContactState:
         """Return forces and motion of contacts, as the last call with `closed` found them."""
-        force, u, c, before = (
-            values[self._b :].reshape(-1, 3).copy()
-            for values in (self._solver.P, self._now.u, self._solver.c, self._now.before)
+        force, u, c, before = map(
+            self._of_each, (self._solver.P, self._now.u, self._solver.c, self._now.before)
         )
-        zero = _NOTHING * max(float(np.abs(c[closed]).max(initial=0.0)), 1e-300)
-        return ContactState(force, u, before[:, 1:], self._friction_bound(force[:, 0]), zero)
+        bound = self._friction_bound(force[:, 0])
+        # Friction of joints acts without a load as well, of which c knows nothing.
+        largest = max(np.abs(c[closed]).max(initial=0.0), bound[len(self._t1) :].max(initial=0.0))
+        return ContactState(force, u, before[:, 1:], bound, _NOTHING * max(float(largest), 1e-300))
+
+    def _of_each(self, rows: Array) -> Array:
+        """Return values of rows (b + 3 m, ...) along n, t1, t2 of contacts and joints."""
+        m, more = len(self._t1), rows.shape[1:]
+        found = np.zeros((m + len(self._friction), 3, *more))
+        found[:m] = rows[self._b :].reshape(m, 3, *more)
+        found[m:, 1] = rows[self._joints]
+        return found
 
     def _friction_bound(self, normal: Array) -> Array:
-        """Return sum over j of |W_ij| mu_j P_nj (m,) [m/s^2], of the tangents' W = J H^-1 J^T."""
-        most = self._contacts.friction * np.maximum(normal, 0.0)
+        """Return sum over j of |W_ij| mu_j P_nj [m/s^2], of the tangents' W = J H^-1 J^T."""
+        m = len(self._t1)
+        loads = self._contacts.friction * np.maximum(normal[:m], 0.0)
+        most = np.concatenate([loads, self._friction])
         if not most.any():
             return most
-        m, nv = len(normal), self._solver.J.shape[1]
-        J, HJ = (
-            rows[self._b :].reshape(m, 3, nv)[:, 1:] for rows in (self._solver.J, self._solver.HJ)
-        )
+        J, HJ = (self._of_each(rows)[:, 1:] for rows in (self._solver.J, self._solver.HJ))
         W = np.einsum("iak,jbk->ijab", J, HJ)
         return np.asarray(np.sqrt(np.einsum("ijab,ijab->ij", W, W)) @ most)
 
@@ -219,10 +237,16 @@ class ContactAccelerations:
         self._along[:] = self._t1
 
     def slip(self, q: Array, qd: Array) -> Array:
-        """Return the relative velocity of all contacts along t1, t2 (m, 2) [m/s] at a state."""
+        """Return the velocity of contacts and joints along t1, t2 (m + f, 2) [m/s] at a state."""
         self._q[:], self._qd[:] = q, qd
         self._terms()
-        return self._now.before[self._b :].reshape(-1, 3)[:, 1:].copy()
+        return self._of_each(self._now.before)[:, 1:]
+
+    def joint_rows(self, q: Array, qd: Array) -> Array:
+        """Return the rows (f, nv) of the joints with friction at a state."""
+        self._q[:], self._qd[:] = q, qd
+        self._terms()
+        return self._solver.J[self._joints].copy()
 
     def keep(self) -> None:
         """Store the forces of the last call; later calls return the nearest ones to them."""
@@ -248,6 +272,7 @@ class ContactAccelerations:
         closed, bounce = np.zeros(m, dtype=bool), np.zeros(m)
         closed[hit] = True
         bounce[hit] = -restitution * np.minimum(before[self._b :: 3][hit], 0.0)
+        self._solver.bound[self._joints] = 0.0  # forces that are finite have no impulse
         found = impact_with_friction(self._solver, before, bounce, closed, _MISSED)
         if not (found.error <= _MISSED and found.approach <= _APPROACH):
             raise NoContactForces(
@@ -259,16 +284,33 @@ class ContactAccelerations:
 
     def _program(self) -> Program:
         model = self._contacts.robot.model
+        damping = np.zeros(model.nv)
+        if self._contacts.joints:  # damping is left in C without the smooth law of friction
+            damping, model = model.damping, model.replace(joint_friction=False)
 
         def run(q: Any, qd: Any, tau: Any, along: Any, block: Any) -> dict[str, Any]:
             parameters = unpack(model, block)
-            terms = terms_of_transforms(model, joint_transforms(model, q), qd, parameters, q)
+            Xup = joint_transforms(model, q)
+            terms = terms_of_transforms(model, Xup, qd, parameters, q)
             H, loops = terms.H, terms.loops
             here, rate, drift = self._contacts.moving(q, qd, along)
+
+            def rubbing_rates(q: Any) -> list[Any]:
+                rows = friction_rows(model, joint_transforms(model, q), parameters, q)
+                return [dot(row, qd) for row in rows]
+
+            rubbing: list[list[Any]] = []
+            turning: list[Any] = []
+            if self._contacts.joints:
+                rubbing = friction_rows(model, Xup, parameters, q)
+                _, turning = directional_derivative(rubbing_rates, q, model.position_rate(q, qd))
             factors = factor(H)
-            free = factors.solve([t - c for t, c in zip(tau, terms.C, strict=True)])
-            J = [*loops.K, *(row for of in here for row in of.rows)]
-            rest = [*(-k for k in loops.k), *(x for of in drift for x in of)]
+            push = [t - c for t, c in zip(tau, terms.C, strict=True)]
+            for k, d in enumerate(damping.tolist()):
+                push[k] = push[k] - d * qd[k] if d else push[k]
+            free = factors.solve(push)
+            J = [*loops.K, *rubbing, *(row for of in here for row in of.rows)]
+            rest = [*(-k for k in loops.k), *turning, *(x for of in drift for x in of)]
             n = range(len(H))
             return {
                 "q_rate": model.position_rate(q, qd),
@@ -276,9 +318,12 @@ class ContactAccelerations:
                 "H": [[H[max(i, j)][min(i, j)] for j in n] for i in n],
                 "J": J,
                 "HJ": [factors.solve(row) for row in J],
-                "before": [*(dot(row, qd) for row in loops.K), *(x for of in rate for x in of)],
+                "before": [
+                    *(dot(row, qd) for row in (*loops.K, *rubbing)),
+                    *(x for of in rate for x in of),
+                ],
                 "c": [dot(row, free) + x for row, x in zip(J, rest, strict=True)],
-                "t1": [of.axes[0] for of in here],
+                "t1": [x for of in here for x in of.axes[0]],
             }
 
         m = len(self._contacts.names)
@@ -307,6 +352,8 @@ def find_accelerations(
         P[k] = found.start[k]
         if fastest < _NO_ACCELERATION:
             c[k], P[k] = 0.0, 0.0
+    for i in range(len(touching), len(direction)):  # joints
+        slide[holding + i - len(direction)] = direction[i, 0]
     for i in range(len(touching)):
         n = holding + 3 * i
         x, y = before[n + 1], before[n + 2]

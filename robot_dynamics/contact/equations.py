@@ -84,8 +84,12 @@ class Metric:
 
     def of_force(self, force: Array) -> Array:
         """Return the accelerations x that joint forces (nv,) or (nv, m) cause, loops closed."""
-        x = solve_triangular(self._lower, force, lower=True)
+        x = self.of_force_without_loops(force)
         return np.asarray(x - self._Q @ (self._Q.T @ x))
+
+    def of_force_without_loops(self, force: Array) -> Array:
+        """Return the accelerations x that joint forces (nv,) or (nv, m) cause, loops cut."""
+        return np.asarray(solve_triangular(self._lower, force, lower=True))
 
     def of_motion(self, qdd: Array) -> Array:
         """Return x of accelerations or velocities (nv,)."""

@@ -36,6 +36,7 @@ from robot_dynamics.dynamics.arguments import (
     size_number,
     unit_vector,
 )
+from robot_dynamics.dynamics.coulomb import holds_joints, joint_frictions
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
 from robot_dynamics.dynamics.position_limits import BoundedCoordinate, bounded_coordinates
@@ -620,6 +621,13 @@ class ContactTerms(NamedTuple):
     axes: Array
 
 
+def _no_terms(nv: int) -> ContactTerms:
+    """Return the terms of no contacts."""
+    one, rows = np.zeros(0), np.zeros((0, 3))
+    along = np.zeros((0, 2, nv)), np.zeros((0, 2))
+    return ContactTerms(one, np.zeros((nv, 0)), one, one, *along, rows, np.zeros((0, 3, 3)))
+
+
 def named_contacts(
     items: Iterable[PointContact | Inequality | ShapeContact],
 ) -> tuple[PointContact | Inequality | ShapeContact, ...]:
@@ -665,10 +673,11 @@ class Contacts:
         names: Names of the contacts.
         restitution: Restitution of each (m,).
         friction: mu of each (m,); zero for inequalities.
+        joints: Coulomb friction [N m or N] of the freedoms that it holds at rest, by name.
 
     Args:
         robot: The mechanism.
-        items: Point contacts and inequalities.
+        items: Point contacts and inequalities; none if friction holds joints.
 
     Raises:
         ArgumentError: If two have one name, the list is empty, or a contact moves nothing.
@@ -688,15 +697,17 @@ class Contacts:
                 "expected PointContact and Inequality: contacts of shapes need `rd.Simulation`."
             )
         self.names = tuple(item.name for item in self.items)
-        if not self.items:
+        self.joints = joint_frictions(robot.model) if holds_joints(robot.model) else {}
+        if not self.items and not self.joints:
             raise ArgumentError("the list of contacts is empty, expected at least one.")
         materials = [item.material for item in self.items]
         self.restitution = np.array([m.restitution for m in materials])
         self.friction = np.array([m.friction.friction for m in materials])
-        program = self._program()
-        self._kernel = load_kernel(
-            b"points\0" + program.fingerprint, lambda: program, lanes=1
-        ).bind(np.zeros(1))
+        if self.items:
+            program = self._program()
+            self._kernel = load_kernel(
+                b"points\0" + program.fingerprint, lambda: program, lanes=1
+            ).bind(np.zeros(1))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Contacts, (self.robot, self.items)
@@ -710,6 +721,8 @@ class Contacts:
         """
         model = self.robot.model
         q, qd = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
+        if not self.items:
+            return _no_terms(model.nv)
         with np.errstate(all="ignore"):  # what is not finite is told
             gap, rows, rate, drift, along, along_drift, place, axes = self._kernel(q, qd)
         try:

@@ -4,14 +4,14 @@
 
 With u = W P + c the relative velocities after the step and P the impulses,
 
-    rows that hold:   u = 0
+    rows that hold:   u = 0, or |P| <= b: u = 0 within these bounds, against P on them
     normals:          0 <= P_n,  u_n >= 0,  u_n P_n = 0
     tangents:         |P_t| <= mu P_n; u_t = 0 within the disc, against P_t on its edge.
 
 With r = 1 / diag(W) and the trial impulses y = P - r u (Alart and Curnier, 1991) these are
 equations with kinks,
 
-    rows that hold:   F = r u
+    rows that hold:   F = r u, or F = P - min(max(y, -b), b)
     normals:          F = P_n - max(y_n, 0)
     tangents:         F = P_t - y_t min(1, mu max(y_n, 0) / |y_t|)
 
@@ -228,8 +228,10 @@ class ContactProblem(NamedTuple):
     compliance: Vector  #: R, by how much rows give way to their own impulses (m,).
     P: Vector  #: Impulses to start from, then those found (m,).
     touching: Mask  #: Which contacts may push (c,); the others have no impulse.
+    bound: Vector  #: Largest impulses of the rows that hold, infinite or of dry friction (b,).
     #: Known directions of slip (m,): unit vectors along the tangents of contacts that resist with
-    #: -mu P_n along them for any u_t; zero for all others. For round cones.
+    #: -mu P_n along them for any u_t, and signs of bounded rows that resist with their bound; zero
+    #: for all others. For round cones.
     slide: Vector
     pressed: Mask  #: Which contacts push (c,).
     slipping: Mask  #: Which of them are at the edge of their disc or square (c,).
@@ -261,11 +263,11 @@ class ContactSolver:
         m, n, c = holding + width * len(mu), freedoms, len(mu)
         self.problem = problem = new_record(
             ContactProblem, H=(n, n), J=(m, n), HJ=(m, n), c=m, compliance=m, P=m, touching=c,
-            slide=m, pressed=c, slipping=c, error=LawError(), mu=mu, holding=holding, width=width,
-            pyramid=cone_is_pyramid(cone),
+            bound=np.full(holding, np.inf), slide=m, pressed=c, slipping=c, error=LawError(),
+            mu=mu, holding=holding, width=width, pyramid=cone_is_pyramid(cone),
         )  # fmt: skip
         self.H, self.J, self.HJ, self.c, self.compliance, self.P = problem[:6]
-        self.touching, self.slide, self.pressed, self.slipping = problem[6:10]
+        self.touching, self.bound, self.slide, self.pressed, self.slipping = problem[6:11]
         #: Solves the problem; returns the number of linear systems.
         self.run = solve_contacts.bind(problem)
 
@@ -286,14 +288,16 @@ def solve_contacts(problem: ContactProblem) -> int:
     r = zeros(m)
     u = zeros(m)
     F = zeros(m)
-    along = zeros(m)  # directions of slip; of pyramids signs of components that do, others zero
+    # Directions of slip; of pyramids and bounded rows signs of components that do, others zero.
+    along = zeros(m)
     best = zeros(m)
     last = zeros(m)
     way = zeros(m)
     z = zeros(nv)
     own = zeros(m)  # r, while others are tried
     ratio = zeros(contacts)  # of slipping impulses to trial ones; 1 sticks, -1 is open
-    factored = zeros(contacts)  # the ratios that A was factored with
+    factored = zeros(contacts)  # the ratios that A was factored with ...
+    held = zeros(holding)  # ... and the signs of bounded rows
     A = zeros(nv, nv)
     order = zeros(nv)
     for i in range(contacts):
@@ -344,6 +348,10 @@ def solve_contacts(problem: ContactProblem) -> int:
                 if ratio[i] != factored[i] or (ratio[i] > 0.0 and ratio[i] < 1.0):
                     known = False
                 factored[i] = ratio[i]
+            for i in range(holding):
+                if along[i] != held[i]:
+                    known = False
+                held[i] = along[i]
             for k in range(m):
                 last[k] = P[k]
             if not newton_step(problem, r, shift, F, ratio, along, known, A, order, z):
@@ -441,10 +449,14 @@ def contact_laws(
     """Write F and the states of slip; return the largest F as a share of the largest impulse."""
     c, P, touching, slide = problem.c, problem.P, problem.touching, problem.slide
     mu, holding, width, pyramid = problem.mu, problem.holding, problem.width, problem.pyramid
-    largest, worst = _TINY, 0.0
+    bound, largest, worst = problem.bound, _TINY, 0.0
     for i in range(holding):
-        F[i] = r[i] * u[i]
-        largest = max(largest, max(abs(r[i] * c[i]), abs(P[i])))
+        pushing = P[i] - r[i] * u[i]
+        along[i] = -slide[i]
+        if slide[i] == 0.0 and abs(pushing) >= bound[i]:
+            along[i] = 1.0 if pushing > 0.0 else -1.0
+        F[i] = r[i] * u[i] if along[i] == 0.0 else P[i] - along[i] * bound[i]
+        largest = max(largest, max(min(abs(r[i] * c[i]), bound[i]), abs(P[i])))
         worst = larger(worst, abs(F[i]))
     for i in range(len(mu)):
         n = holding + i * width
@@ -517,8 +529,10 @@ def newton_step(
             for j in range(nv):
                 A[k, j] = H[k, j]
     for i in range(holding):
-        B[i, 0] = 1.0 / (compliance[i] + shift)
-        g[i] = F[i] / r[i] * B[i, 0]
+        g[i] = F[i]
+        if along[i] == 0.0:
+            B[i, 0] = 1.0 / (compliance[i] + shift)
+            g[i] = F[i] / r[i] * B[i, 0]
     for i in range(len(mu)):
         n = holding + i * width
         if ratio[i] == 1.0:
@@ -612,7 +626,7 @@ def sweep(
     """Solve each contact with the others held; rows that hold are solved together."""
     H, J, HJ, c, compliance = problem.H, problem.J, problem.HJ, problem.c, problem.compliance
     P, touching, slide, mu = problem.P, problem.touching, problem.slide, problem.mu
-    holding, width, pyramid = problem.holding, problem.width, problem.pyramid
+    holding, width, pyramid, bound = problem.holding, problem.width, problem.pyramid, problem.bound
     nv = len(z)
     u = zeros(len(P))
     y = zeros(nv)
@@ -620,7 +634,7 @@ def sweep(
         for j in range(nv):
             A[k, j] = H[k, j]
     for i in range(holding):
-        for k in range(nv):
+        for k in range(nv if bound[i] == _INFINITE else 0):
             for j in range(nv):
                 A[k, j] += J[i, k] * J[i, j] / (compliance[i] + shift)
     solvable = factorise(A, order)
@@ -631,14 +645,21 @@ def sweep(
                 y[k] = 0.0
             for i in range(holding):
                 u[i] = rate(problem, z, i)
-                for k in range(nv):
+                for k in range(nv if bound[i] == _INFINITE else 0):
                     y[k] -= J[i, k] * u[i] / (compliance[i] + shift)
             substitute(A, order, y)
             for i in range(holding):
-                change = u[i]
-                for k in range(nv):
-                    change += J[i, k] * y[k]
-                push(problem, z, i, P[i] - change / (compliance[i] + shift))
+                if bound[i] == _INFINITE:
+                    change = u[i]
+                    for k in range(nv):
+                        change += J[i, k] * y[k]
+                    push(problem, z, i, P[i] - change / (compliance[i] + shift))
+        for i in range(holding):
+            if bound[i] < _INFINITE:
+                trial = P[i] - r[i] * rate(problem, z, i)
+                if slide[i] != 0.0:
+                    trial = -slide[i] * bound[i]
+                push(problem, z, i, min(max(trial, -bound[i]), bound[i]))
         for i in range(len(mu)):
             if not touching[i]:
                 continue

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from robot_dynamics.dynamics.loop_frames import loop_frames
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Joint, LoopJoint, Model
+from robot_dynamics.model.model import JointFriction
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.scalar.linear_algebra import dot
@@ -71,7 +72,7 @@ def passive_forces(
 
 def has_passive_forces(model: Model) -> bool:
     """Return whether `passive_forces` may be other than zero."""
-    rubs = model.joint_friction and bool(model.damping.any() or model.friction.any())
+    rubs = bool(model.joint_friction and (model.damping.any() or model.friction.any()))
     elastic = any(body.joint.elastic for body in model.bodies)
     return (
         rubs or elastic or any(acts_by_itself(loop, model.joint_friction) for loop in model.loops)
@@ -109,14 +110,18 @@ def spring_energies(
     return energy
 
 
-def acts_by_itself(joint: LoopJoint, friction: bool) -> bool:
+def acts_by_itself(joint: LoopJoint, friction: JointFriction) -> bool:
     """Return whether a loop joint has springs, dampers, or friction where that counts."""
     return (
-        joint.elastic or joint.damped or (friction and any(joint.of_each_freedom(joint.friction)))
+        joint.elastic
+        or joint.damped
+        or (bool(friction) and any(joint.of_each_freedom(joint.friction)))
     )
 
 
-def passive_loop_force(joint: LoopJoint, X: Transform, vJ: Motion, friction: bool) -> Force:
+def passive_loop_force(
+    joint: LoopJoint, X: Transform, vJ: Motion, friction: JointFriction
+) -> Force:
     """Return the force T_a tau of a loop joint's springs and dampers, on the successor (3.37).
 
     Args:

@@ -26,7 +26,7 @@ from robot_dynamics.model.elements import (
 )
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints import JointType, joint_type, reverse
-from robot_dynamics.model.model import Body, Link, Model, gravity_vector
+from robot_dynamics.model.model import Body, JointFriction, Link, Model, gravity_vector
 from robot_dynamics.model.precision import placement_precision
 from robot_dynamics.model.spanning_tree import Arc
 from robot_dynamics.model.spanning_tree import spanning_tree as find_spanning_tree
@@ -97,7 +97,7 @@ def build(
     *,
     gravity: Iterable[float] = (0.0, 0.0, -9.81),
     variable: Iterable[str] = (),
-    joint_friction: bool = False,
+    joint_friction: JointFriction = False,
     spanning_tree: str | Iterable[str] | None = None,
     root: str | None = None,
 ) -> Model:
@@ -118,7 +118,8 @@ def build(
         gravity: Acceleration of gravity [m/s^2].
         variable: Bodies and loop joints whose values are parameters of compiled code.
         joint_friction: Whether damping and Coulomb friction of the joints are part of the
-            dynamics; otherwise they are data, which the caller can apply.
+            dynamics; otherwise they are data, which the caller can apply. "coulomb": also, and
+            simulation and integration hold joints at rest by constraint forces.
         spanning_tree: "described": tree joints are tree joints and must form a tree. "minimum
             depth": the number of joints from the base to each body is minimal, and among equals
             a joint with a drive is preferred. Names of joints: a tree with these joints, completed
@@ -127,7 +128,7 @@ def build(
         root: Name of the link that is the fixed base; by default the root of the tree joints.
 
     Raises:
-        ArgumentError: If `joint_friction` is neither True nor False.
+        ArgumentError: If `joint_friction` is neither True, False nor "coulomb".
         RobotDynamicsError: If an element has a fault (a negative mass, an orientation that is no
             rotation, a number that is not finite), the tree joints do not form a tree, a name is
             unknown or given twice, or an axis is zero.

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,11 @@ from robot_dynamics.model.couplings import Coupling
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints.base import JointType
 from robot_dynamics.spatial import Inertia, Scalar, Transform
+
+#: Whether damping and friction of the joints act, and by which law; see `Model`.
+JointFriction = bool | Literal["coulomb"]
+#: The law of Coulomb friction whose constraint forces hold joints at rest.
+COULOMB = "coulomb"
 
 _Value = TypeVar("_Value")
 
@@ -100,7 +105,9 @@ class Model:
         couplings: Linear relations between joints; their constraints follow the loops'
             constraints.
         joint_friction: Whether damping and friction of the joints are part of the dynamics,
-            as damping of loop joints always is; otherwise they are data.
+            as damping of loop joints always is; otherwise they are data. With "coulomb"
+            simulation and integration replace the smooth law of friction by constraint forces,
+            which hold a joint at rest.
         precision: Unit of the last decimal of placements that were rounded [m, rad]; 0.0 if they
             are exact.
     """
@@ -113,12 +120,13 @@ class Model:
     variable: frozenset[str] = frozenset()
     couplings: tuple[Coupling, ...] = ()
     precision: float = 0.0
-    joint_friction: bool = False
+    joint_friction: JointFriction = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.joint_friction, bool):
+        given = self.joint_friction
+        if not isinstance(given, bool) and not (isinstance(given, str) and given == COULOMB):
             raise ArgumentError(
-                f"joint_friction is {self.joint_friction!r}, expected True or False."
+                f"joint_friction is {given!r}, expected True, False or {COULOMB!r}."
             )
 
     @cached_property
@@ -376,7 +384,7 @@ class Model:
         self,
         *,
         gravity: Iterable[float] | None = None,
-        joint_friction: bool | None = None,
+        joint_friction: JointFriction | None = None,
         inertia: Mapping[str, Inertia] | None = None,
         predecessor_placement: Mapping[str, Transform] | None = None,
         successor_placement: Mapping[str, Transform] | None = None,
@@ -385,7 +393,8 @@ class Model:
 
         Args:
             gravity: Acceleration of gravity [m/s^2].
-            joint_friction: Whether damping and friction of the joints are part of the dynamics.
+            joint_friction: Whether damping and friction of the joints are part of the dynamics;
+                "coulomb": with constraint forces in simulation and integration.
             inertia: New inertias by body name, in the body frame.
             predecessor_placement: New X_P by loop joint name.
             successor_placement: New X_S by loop joint name.

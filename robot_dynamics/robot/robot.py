@@ -23,6 +23,7 @@ from robot_dynamics.dynamics.inverse import BIAS_FORCES, INVERSE_DYNAMICS
 from robot_dynamics.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
 from robot_dynamics.errors import ArgumentError, UnknownNameError, several_names
 from robot_dynamics.model import Link, Mechanism, build, transform_of
+from robot_dynamics.model.model import JointFriction
 from robot_dynamics.robot.derivatives import Derivatives
 from robot_dynamics.robot.explicit_robot import ExplicitRobot
 from robot_dynamics.spatial import Inertia, Transform
@@ -66,7 +67,7 @@ class Robot(Derivatives):
         *,
         gravity: Iterable[float] = (0.0, 0.0, -9.81),
         variable: Iterable[str] = (),
-        joint_friction: bool = False,
+        joint_friction: JointFriction = False,
         spanning_tree: str | Iterable[str] | None = None,
         root: str | None = None,
     ) -> Robot:
@@ -92,7 +93,7 @@ class Robot(Derivatives):
         self,
         *,
         gravity: Iterable[float] | None = None,
-        joint_friction: bool | None = None,
+        joint_friction: JointFriction | None = None,
         inertia: Mapping[str, Inertia] | None = None,
         predecessor_placement: Mapping[str, Transform] | None = None,
         successor_placement: Mapping[str, Transform] | None = None,
@@ -315,7 +316,7 @@ def load(
     arguments: Mapping[str, object] | None = None,
     gravity: Iterable[float] | None = None,
     variable: Iterable[str] | None = None,
-    joint_friction: bool = False,
+    joint_friction: JointFriction = False,
     spanning_tree: str | Iterable[str] | None = None,
     root: str | None = None,
 ) -> Robot:
@@ -336,7 +337,9 @@ def load(
         variable: Bodies and loop joints whose values are parameters of compiled code; by default
             those that a model file names.
         joint_friction: Whether damping and Coulomb friction of the joints are part of all
-            dynamics; otherwise they are data, and `damping_forces` returns a part.
+            dynamics; otherwise they are data, and `damping_forces` returns a part. "coulomb":
+            also, and `rd.Simulation` and `rd.integrate` hold joints at rest by constraint forces
+            instead of the smooth law.
         spanning_tree: See `model.build`.
         root: See `model.build`.
 

@@ -73,7 +73,7 @@ class MujocoEngine(SceneEngine):
         self._mujoco = _import_mujoco()
         system = scene.system
         self.scene, self.system, self._start = scene, system, start
-        self.drives = drives_of(system, settings)
+        self.drives = drives = drives_of(system, settings)
         self.substeps = settings.steps("mujoco_step_s", period)
         step = period / self.substeps
         xml = mujoco_xml(scene, self._start, step, _STEPS_PER_TIME_CONSTANT * step)
@@ -85,6 +85,11 @@ class MujocoEngine(SceneEngine):
         self._driven_at = addresses(self._model, system.joint_names)
         names = (*system.joint_names, *system.passive_joint_names)
         _, self._friction_at = addresses(self._model, names)
+        self._smooth, dry = drives.friction, np.zeros(len(names))
+        if settings.joint_friction == "coulomb":
+            self._smooth, dry = dry, drives.friction
+            self._rub(self._friction_at, dry)
+        self._dry = dry[: len(system.joint_names)]
         self._passive_at = addresses(self._model, system.passive_joint_names)
         self._torque, self._pushed = np.zeros(len(names)), np.zeros(self._model.nv)
         self._drive = self._driving()
@@ -222,16 +227,19 @@ class MujocoEngine(SceneEngine):
         inputs = {"qvel": nv, "torque": n, "pushed": nv}
         program = trace(run, "mujoco_drives", inputs, 2 * n + 1)
         kernel = load_kernel(b"mujoco_drives\0" + program.fingerprint, lambda: program, lanes=1)
-        block = [*drives.damping, *drives.friction, drives.friction_velocity**2]
+        block = [*drives.damping, *self._smooth, drives.friction_velocity**2]
         given = [self._qvel, self._torque, self._pushed]
         return kernel.bind_arrays(block, given, [self._applied, np.zeros(3 * n)])
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`: by dry friction without end."""
-        _, at = self._driven_at
+        self._rub(self._driven_at[1], np.where(joints, UNBOUNDED, self._dry))
+
+    def _rub(self, at: Any, friction: Array) -> None:
+        """Set the dry friction [N m or N] of velocities, as stiff as equalities."""
         self._model.dof_solref[at, 0] = _STEPS_PER_TIME_CONSTANT * self._model.opt.timestep
         self._model.dof_solimp[at, :2] = _STIFFEST
-        self._model.dof_frictionloss[at] = np.where(joints, UNBOUNDED, 0.0)
+        self._model.dof_frictionloss[at] = friction
 
     def _push(self, wrenches: Mapping[str, Array]) -> Array:
         """Return the joint forces (nv,) of external wrenches."""

@@ -4,8 +4,9 @@
 
 The settings and the scene select the engine of arms. With rigid grasps and nothing to touch,
 `RigidEngine` integrates the closed-loop equations; contacts that slip or open, surfaces,
-environment joints and joints that stick need the impulses of `ContactEngine`; `MujocoEngine` moves
-any of these scenes. Where a payload comes or goes, an engine of another scene goes on.
+environment joints and joints that stick, or that Coulomb friction holds, need the impulses of
+`ContactEngine`; `MujocoEngine` moves any of these scenes. Where a payload comes or goes, an engine
+of another scene goes on.
 """
 
 from __future__ import annotations
@@ -381,13 +382,14 @@ def _engine_of(scene: Scene, settings: PlantSettings) -> EngineMaker:
         from robot_dynamics.simulation.mujoco_engine import MujocoEngine
 
         return MujocoEngine
-    stuck = _stuck_joint(settings)
-    if stuck is None and scene.rigid:
+    stuck, coulomb = _stuck_joint(settings), settings.joint_friction == "coulomb"
+    if stuck is None and not coulomb and scene.rigid:
         return RigidEngine
     lacks = "that hold nothing" if not scene.holds_object else "with an object with a joint"
     if not scene.holds_object or scene.system.object_loop_joint is not None:
+        key = f"faults[{stuck}]" if stuck is not None else "joint_friction 'coulomb'"
         raise ArgumentError(
-            f"plant.faults[{stuck}]: our engine has no joints that stick for arms {lacks}; "
+            f"plant.{key}: our engine has no joints that stick for arms {lacks}; "
             "expected plant.engine 'mujoco'."
         )
     return ContactEngine

@@ -127,8 +127,11 @@ class PlantSettings:
             axes x, then y [rad], as of a cell that is not level.
         damping_scale: True viscous friction of the joints over that of their descriptions.
         friction_scale: The same for Coulomb friction.
-        friction_velocity: Speed v0 [rad/s or m/s] at which Coulomb friction reaches 71 % of its
-            value: it is smooth, F v / sqrt(v^2 + v0^2).
+        joint_friction: Law of Coulomb friction of the joints. "smooth": F v / sqrt(v^2 + v0^2),
+            under which a loaded joint creeps. "coulomb": a constraint force of at most F, which
+            holds it; our engine then takes the time steps of contacts.
+        friction_velocity: Speed v0 [rad/s or m/s] at which smooth Coulomb friction reaches 71 % of
+            its value.
         torque_limit: Whether the drives cut torques off at the effort limits.
         sensors: What measurements are like.
         seed: Of the noise.
@@ -168,6 +171,7 @@ class PlantSettings:
     friction_scale: float = field(
         default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 1e6}
     )
+    joint_friction: Literal["smooth", "coulomb"] = "smooth"
     friction_velocity: float = field(default=0.05, metadata={"unit": "rad/s or m/s", "above": 0.0})
     torque_limit: bool = True
     sensors: SensorSettings = field(default_factory=SensorSettings)

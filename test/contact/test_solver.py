@@ -222,18 +222,55 @@ def test_much_friction_between_very_different_masses(cone, holding):
     assert sum(systems > 80 for systems in taken) > 3
 
 
+@pytest.mark.parametrize("contacts", [0, 2])
+def test_bounded_rows_hold_or_resist(contacts):
+    """Two rigid rows, five with bounds, and contacts: u = 0 within a bound, on it against u.
+
+    From a cold start, and again from other impulses, when known directions resist anyway.
+    """
+    rng, width, holding = np.random.default_rng(contacts), 3, 7
+    seen = set()
+    for _ in range(60):
+        mu = rng.uniform(0.1, 0.8, contacts)
+        H, J, c = problem(rng, holding, contacts, width, 20)
+        W, solver = delassus(H, J), ContactSolver(holding, mu, width, 20)
+        solver.bound[2:] = bound = rng.uniform(0.0, 0.5, 5)
+        found, _ = solved(solver, H, J, c)
+        assert found.residual <= TOLERANCE
+        u, P, first = W @ found.P + c, found.P[2:holding].copy(), found.P.copy()
+        assert np.abs(u[:2]).max() < 1e-8
+        assert (np.abs(P) <= bound * (1.0 + 1e-9)).all()
+        inside = np.abs(P) < bound * (1.0 - 1e-9)
+        assert np.abs(u[2:holding][inside]).max(initial=0.0) < 1e-8
+        assert (u[2:holding] * P)[~inside].max(initial=0.0) < 1e-8
+        seen |= set(inside.tolist())
+        own = W[holding:, holding:]
+        rest = u[holding:] - own @ first[holding:]
+        contact = violations(own, rest, first[holding:], 0, mu, width)
+        assert max(contact.values()) < 1e-8 * (1.0 + np.abs(first).max() * np.abs(W).max())
+        again, _ = solved(solver, H, J, c, rng.normal(size=len(c)))
+        if not contacts:  # the problem is convex, and has one solution
+            assert_allclose(again.P, first, atol=1e-7)
+        solver.slide[2:4] = [1.0, -1.0]
+        slid, _ = solved(solver, H, J, c)
+        assert slid.residual <= TOLERANCE
+        assert_allclose(slid.P[2:4], [-bound[0], bound[1]], atol=1e-10)
+    assert seen == {True, False}
+
+
 ROWS = 2 + 4 * 3
-FRICTION = np.array([0.5, 0.3, 0.0])
+FRICTION, BOUND = np.array([0.5, 0.3, 0.0]), np.array([np.inf, 0.7])
 
 
 def laws(J, c, P, touching, pyramid=False):
-    """Return F, ratios and directions of two rows that hold and three contacts with spin.
+    """Return F, ratios and directions of two rows that hold, one of them within a bound, and
+    three contacts with spin.
 
     With them r, the shift of slopes, and the problem; H is the unit matrix.
     """
     none, no = np.zeros(ROWS), np.zeros(3, dtype=bool)
     problem = ContactProblem(
-        np.eye(ROWS), J, J, c, none, P, np.array(touching, dtype=bool), none, no, no.copy(),
+        np.eye(ROWS), J, J, c, none, P, np.array(touching, dtype=bool), BOUND, none, no, no.copy(),
         np.zeros(1), FRICTION, 2, 4, pyramid,
     )  # fmt: skip
     r, F, along, u, z = (np.zeros(ROWS) for _ in range(5))
@@ -247,12 +284,13 @@ def laws(J, c, P, touching, pyramid=False):
 def test_newton_steps_are_those_of_the_slopes(pyramid):
     """Wherever impulses are: G dP = -F with G of differences, but for the shift."""
     rng = np.random.default_rng(0)
-    modes = set()
+    modes, bounds = set(), set()
     for _ in range(30):
         J, c, P = rng.normal(size=(ROWS, ROWS)), rng.normal(size=ROWS), rng.normal(size=ROWS)
         touching = [True, rng.integers(0, 2), True]
         F, ratio, along, r, shift, problem = laws(J, c, P, touching, pyramid)
         modes |= set(np.sign(ratio) + (ratio == 1.0))
+        bounds.add(along[1])
         h = 1e-6 * np.eye(ROWS)
         ends = [
             np.array([laws(J, c, P + s * x, touching, pyramid)[0] for x in h]).T for s in (1, -1)
@@ -265,6 +303,7 @@ def test_newton_steps_are_those_of_the_slopes(pyramid):
         # The shift is 1e-7 of W; it weighs as much more as the step is larger than F.
         assert np.abs(left).max() < 1e-5 * max(1.0, np.abs(after - P).max())
     assert modes == {-1.0, 0.0, 1.0, 2.0}
+    assert bounds == {-1.0, 0.0, 1.0}
 
 
 def test_zero_is_a_contact_at_rest():

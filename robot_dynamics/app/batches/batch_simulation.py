@@ -602,6 +602,8 @@ def why_separate(scenario: Scenario, system: GraspSystem | None = None) -> str:
         why = "wrist sensors that are tared"
     elif any(arm.sensor_tool_mass for arm in system.arms):
         why = "wrist sensors that carry tools"
+    elif plant.joint_friction != "smooth":
+        why = "friction that holds joints"
     elif not scene_of(scenario, system).rigid:
         why = "contacts that slip or open, or surfaces"
     else:

@@ -27,6 +27,7 @@ from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone, Residuals
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.load import is_robot
+from robot_dynamics.dynamics.coulomb import holds_joints
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import EngineName
@@ -102,7 +103,8 @@ class Simulation:
 
     *A robot*, tree or closed loops, moves under joint forces (nv,) as `rd.integrate` moves it by
     default, loops closed by projection. There is neither delay nor a limit of torque or position;
-    friction of the joints acts if it is part of the robot's dynamics (`joint_friction=True`).
+    friction of the joints acts if it is part of the robot's dynamics (`joint_friction=True`). With
+    "coulomb" it holds loaded joints, and the robot moves by the time steps of contacts.
 
         sim = rd.Simulation(robot, period=0.002, q=q, qd=qd)
         seen = sim.step(torque)
@@ -130,7 +132,8 @@ class Simulation:
             where `Robot.assemble` closes the loops.
         qd: Velocities (nv,) there; at rest by default.
         step: Longest integration step [s] of a robot; by default 1 ms, or less if friction,
-            springs and dampers of the joints demand it. With contacts a quarter of a millisecond.
+            springs and dampers of the joints demand it. With contacts, and with Coulomb friction
+            that holds joints, a quarter of a millisecond.
         contacts: Possible contacts of a robot, see `contact.points`: points and balls on surfaces
             of the world and of other links, with friction, restitution and compliance, limits of
             joints, cables. Motion is then computed by time steps with impulses
@@ -296,8 +299,8 @@ class Simulation:
         engine = self._plant.engine
         if not isinstance(engine, Linearizable):
             raise ArgumentError(
-                "only rigid grasps without surfaces, with the plant 'engine', have derivatives; "
-                "expected such a scenario. Those of a robot are Robot.linearize."
+                "only rigid grasps without surfaces, with the plant 'engine' and smooth friction, "
+                "have derivatives; expected such a scenario. Those of a robot are Robot.linearize."
             )
         self._require_whole()
         A, B = engine.linearize(np.asarray(torque, dtype=float))
@@ -371,8 +374,10 @@ def plant_of_robot(
     """Return the plant of a robot by itself; arguments as of `Simulation`."""
     own, pushing = push_only_loops(robot)
     engine: RobotEngine | RobotContactEngine
-    if contacts is None and not pushing:
+    touches = contacts is not None or bool(pushing)
+    if not touches:
         _refuse("no contacts", "contacts", cone=cone)
+    if not touches and not holds_joints(own.model):
         engine = RobotEngine(own, q=q, qd=qd, **options)
     else:
         if q is None and pushing:

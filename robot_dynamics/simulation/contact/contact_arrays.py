@@ -4,7 +4,7 @@
 
 Sizes: nq positions, nv velocities; m rows of relative velocities, of which b hold, then w of each
 of c contacts; e contacts that give way along their surfaces; s points of shapes; p pads of
-fingers; r hinges and lines that resist; g groups of bodies, see `Groups`.
+fingers; g groups of bodies, see `Groups`.
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ class Rows(NamedTuple):
 class ContactLaws(NamedTuple):
     """Laws of the contacts, independent of the mechanism."""
 
+    #: Largest forces of rows that hold (b,) [N, N m]: infinite, or Coulomb friction.
+    bound: Vector
+    drag: Vector  #: Damping of hinges and lines along their rows (b,) [N s/m, N m s/rad].
     friction: Vector  #: mu (c,).
     restitution: Vector  #: e of rigid ones (c,).
     elastic: Mask  #: Which give way along their normals (c,).
@@ -81,6 +84,17 @@ def laws_of(terms: SceneTerms) -> ContactLaws:
     round_ = [isinstance(p, PlacedPoint) and p.shape is not None for p in scene.points]
     deep[len(faces) :][terms.seen | np.array(round_, dtype=bool)] = np.inf
     return ContactLaws(
+        bound=np.array(
+            [
+                *[np.inf] * terms.closing,
+                *terms.rubbing.values(),
+                *(one.friction for one in terms.resisting),
+            ]
+        ),
+        drag=np.array(
+            [0.0] * (terms.holding - len(terms.resisting))
+            + [one.damping for one in terms.resisting]
+        ),
         friction=np.array([cone.friction for _, _, cone in scene.touches]),
         restitution=np.array([m.restitution for m in materials]),
         elastic=elastic,
@@ -152,14 +166,6 @@ class SoftSurfaces(MutableRecord):
     sheared: Matrix  #: Tangential displacement (e, 3) [m], in the coordinates of their bodies.
 
 
-class Resistance(MutableRecord):
-    """Resistance of hinges and lines over the last step."""
-
-    resisted: Vector  #: On the object along their freedoms (r,) [N m or N].
-    rates: Vector  #: Of these freedoms at its end (r,) [rad/s or m/s].
-    gaining: Vector  #: By how much these change (r,) [rad/s^2 or m/s^2].
-
-
 class EnergyAccount(MutableRecord):
     """Work since the start, and energy and momentum of groups at the last energy balance."""
 
@@ -186,7 +192,6 @@ class StepState(MutableRecord):
     turning: RowMotion
     prediction: Prediction
     surfaces: SoftSurfaces
-    resistance: Resistance
     account: EnergyAccount
     error: LawError  #: The largest since the start.
 
@@ -206,7 +211,6 @@ class AppliedForces(MutableRecord):
 
     force: Vector  #: On the joints (nv,) [N m or N].
     drag: Vector  #: Friction of joints over their velocities (nv,) [N m s/rad or N s/m].
-    resisting: Vector  #: That of hinges and lines over their rates (r,), likewise.
     pressing: Vector  #: Normal forces of pads (p,) [N].
 
 
@@ -226,7 +230,9 @@ class StepEnd(MutableRecord):
     rows: Vector  #: Those of rows (m,) [m/s].
     fastest: float  #: The largest velocity [m/s, rad/s].
     astray: float  #: How far it is from where the bias forces were taken [m, rad].
-    closing: float  #: When the first rigid contact closes [s]; the step's length if none does.
+    #: When the first rigid contact closes, or joint with friction stops [s]; the step's length if
+    #: none does.
+    closing: float
     pushed: Mask  #: Which groups something pushes (g,).
     lost: bool  #: Whether contacts could not push.
 
@@ -269,7 +275,7 @@ def step_of(scene_terms: SceneTerms, terms: StepTerms, problem: ContactProblem) 
     rows = Rows(scene_terms.holding, scene_terms.width)
     nq, nv, c, e = scene.model.nq, scene.model.nv, scene_terms.opening, len(laws.shear_stiffness)
     m, s, p = rows.holding + rows.width * c, len(laws.shown), len(scene.pads)
-    r, g = len(scene_terms.resisting), len(scene_terms.groups.mass)
+    g = len(scene_terms.groups.mass)
     state = StepState(
         q=nq,
         v=nv,
@@ -280,7 +286,6 @@ def step_of(scene_terms: SceneTerms, terms: StepTerms, problem: ContactProblem) 
         turning=RowMotion(leaving=m, slowing=c, bending=m, swing=m),
         prediction=Prediction(acceleration=nv, foreseen=nv, known=nv),
         surfaces=SoftSurfaces(patch=c, used=c, sheared=(e, 3)),
-        resistance=Resistance(resisted=r, rates=r, gaining=r),
         account=EnergyAccount(
             work=m, drives=g, friction=g, pads=g, given=(g, 3), touched=c, energy=g, active=g,
             lost=g, momentum=(g, 3),
@@ -288,7 +293,7 @@ def step_of(scene_terms: SceneTerms, terms: StepTerms, problem: ContactProblem) 
         error=LawError(),
     )  # fmt: skip
     trial = StepTrial(
-        applied=AppliedForces(force=nv, drag=nv, resisting=r, pressing=p),
+        applied=AppliedForces(force=nv, drag=nv, pressing=p),
         start=StepStart(gaps=c, within=c, arriving=c, offset=m),
         springs=springs_of(c, e),
         end=StepEnd(v=nv, rows=m, pushed=g),

@@ -65,13 +65,17 @@ class ContactEngine(SceneEngine):
         self._driven, self._damping = drives.v_index, drives.damping
         self.substeps = _substeps(settings, period)
         self._h = period / self.substeps
-        self.stepping = TimeStepping(scene)
+        coulomb = settings.joint_friction == "coulomb"
+        self.stepping = TimeStepping(scene, coulomb=coulomb)
         friction = self.stepping.friction
-        friction.damping[drives.v_index], friction.coulomb[drives.v_index] = (
-            drives.damping,
-            drives.friction,
-        )
-        friction.fading = drives.friction_velocity
+        friction.damping[drives.v_index] = drives.damping
+        if coulomb:
+            layout = self.stepping.terms
+            joints = slice(layout.closing, layout.closing + len(layout.rubbing))
+            self.stepping.step.laws.bound[joints] *= settings.friction_scale
+        else:
+            friction.coulomb[drives.v_index] = drives.friction
+            friction.fading = drives.friction_velocity
         self.robot = Robot(scene.model)
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
         self._now = ObservedContacts(self.stepping.terms)
@@ -174,12 +178,13 @@ class ContactEngine(SceneEngine):
         """
         motion, rub = self.stepping, self.stepping.friction
         motion.state.contacts.force[:] = self._shared_load()
-        damping, coulomb = rub.damping.copy(), rub.coulomb.copy()
-        rub.damping[:] = rub.coulomb[:] = 0.0
+        most, dry = motion.step.laws.bound, slice(motion.terms.closing, None)
+        damping, coulomb, bound = rub.damping.copy(), rub.coulomb.copy(), most.copy()
+        rub.damping[:] = rub.coulomb[:] = most[dry] = 0.0
         rub.damping[self.scene.system.v_index] = _BRAKES
         motion.advance(self._h, np.zeros(len(motion.v)))
         forces = motion.take_forces(self._h)
-        rub.damping[:], rub.coulomb[:] = damping, coulomb
+        rub.damping[:], rub.coulomb[:], most[:] = damping, coulomb, bound
         motion.start(self._start)
         return forces
 

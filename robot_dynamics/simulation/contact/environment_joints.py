@@ -27,8 +27,6 @@ _JOINTS: dict[str, tuple[JointType, tuple[int, ...], float]] = {
     "line": (PointOnLine(), (3, 4), 1.0),
 }
 
-# Rate at which Coulomb friction reaches its value [rad/s, m/s].
-_CREEP = 1e-3
 _FREE = {"hinge": 2, "line": 5}  # what is resisted: a component of a twist in the frame's axes
 _A_POSE = 1e-6  # by which products of the axes of a pose may be off, as in model files
 # Least independent part of a joint's blocked motion, as a share of the largest (1 m as 1 rad): the
@@ -89,10 +87,6 @@ class EnvironmentJoint:
     def resists(self) -> bool:
         """Whether it resists the motion that it leaves."""
         return self.friction > 0.0 or self.damping > 0.0
-
-    def drag(self, rate: float) -> float:
-        """Return its resistance over the rate [rad/s, m/s] of its freedom."""
-        return self.damping + self.friction / float(np.hypot(rate, _CREEP))
 
     @property
     def free(self) -> int:

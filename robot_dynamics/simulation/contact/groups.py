@@ -27,7 +27,7 @@ class Groups(NamedTuple):
     of_velocity: Indices  #: Of each velocity (nv,).
     of_row: Indices  #: Of each row of contacts and of what holds (b + w c,), one of them.
     joins: Table  #: Contacts that join two groups if they push, and these (n, 3).
-    #: Groups whose losses are all recorded (g,): they have no resisting loop joints.
+    #: Groups whose losses are all recorded (g,): they have no damped loop joints.
     lossless: Mask
     free: Tensor  #: Projections onto the directions in which each may move as a whole (g, 3, 3).
     mass: Vector  #: Of each (g,).
@@ -71,7 +71,7 @@ def groups_of(
         joins += [(c, found[0], other) for other in found[1:]]
     lossless = np.ones(n, dtype=bool)
     for loop in model.loops:
-        if loop.damped or any(loop.of_each_freedom(loop.friction)):
+        if loop.damped:
             end = loop.predecessor if loop.successor == WORLD else loop.successor
             lossless[of_body[end]] = False
     # Velocities that move trees as a whole, and their connections to the world.

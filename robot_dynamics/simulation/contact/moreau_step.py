@@ -29,6 +29,8 @@ ASTRAY = 1e-4
 # Accelerations [m/s^2, rad/s^2] that curved surfaces can begin to require in one step.
 _BEND = 10.0
 _TINY = 1e-300
+_SOON = 1e-3  # of a step: joints that stop as near to its start or end need no shorter one
+_ROUNDING = 1e-9  # of friction that is at its bound, as a share of it
 _SPRING_PASSES = 60  # of the problem at most, for laws of springs that are not linear
 _SWINGING = 6  # passes: two or three are usual ...
 _SEARCH = 20  # ... and of a search between bounds
@@ -135,6 +137,14 @@ def accept_step(parts: StepParts, step: StepRecords) -> None:
 
 
 @routine
+def slides(force: float, bound: float) -> float:
+    """Return the sign of friction at its bound; zero if it holds, or the row has no bound."""
+    if abs(force) < bound * (1.0 - _ROUNDING):
+        return 0.0
+    return 1.0 if force > 0.0 else -1.0
+
+
+@routine
 def begin_step(step: StepRecords) -> bool:
     """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
 
@@ -144,6 +154,9 @@ def begin_step(step: StepRecords) -> bool:
     where these turn that is right to second order, and impulses, P (u- + u+) / 2, take no energy
     and give none. Rigid contacts likewise: their laws are those of u+ + s, with s = u- where they
     stick or slip on. What bends more in a step than surfaces do is a new corner, which stops.
+
+    Friction of a joint likewise: its law is that of u+ + s, with s = u- where it holds, and zero
+    where it slides, so that it stops where a step ends.
 
     A mean of zero says nothing of velocities that change sign with each step. Where u- swings
     about the last step's s, their mean takes its place, if that takes energy: the swing ends.
@@ -158,6 +171,18 @@ def begin_step(step: StepRecords) -> bool:
     for i in range(len(c)):
         offset[i] = before[i] if i < holding else 0.0
         problem.P[i] = contacts.force[i] * h
+    rubs = False
+    for i in range(holding):
+        if laws.bound[i] < _INFINITE:
+            rubs = True
+            problem.bound[i] = h * laws.bound[i]
+            if fresh or slides(contacts.force[i], laws.bound[i]) != 0.0:
+                offset[i] = 0.0
+    for i in range(holding if rubs else 0):
+        # Friction that stops a linkage leaves the rate at which rows of its loops turned.
+        turned = offset[i] - h * bending[i]
+        if contacts.force[i] * turned < 0.0 and turning.swing[i] * turned < 0.0:
+            offset[i] = 0.5 * (offset[i] + h * bending[i])
     for i in range(len(terms.gaps)):
         rate = before[holding + i * width]
         gaps[i] = terms.gaps[i] - 0.5 * h * rate
@@ -216,9 +241,13 @@ def begin_step(step: StepRecords) -> bool:
 
 @routine
 def end_step(step: StepRecords) -> None:
-    """Write velocities at the end, how far it is from what was foreseen, and what closes when."""
+    """Write velocities at the end, how far it is from what was foreseen, and what ends it sooner.
+
+    That is a rigid contact that closes, or a joint with friction that stops or reverses.
+    """
     terms, rows, start = step.terms, step.rows, step.trial.start
-    foreseen, pressed = step.state.prediction.foreseen, step.state.contacts.pressed
+    foreseen, contacts = step.state.prediction.foreseen, step.state.contacts
+    pressed, bound = contacts.pressed, step.laws.bound
     v, gaps, ended, h, P = terms.start, start.gaps, step.trial.end, step.trial.h, step.problem.P
     end, after, fastest, astray, closing = ended.v, ended.rows, 0.0, 0.0, h
     for k in range(len(v)):
@@ -245,6 +274,13 @@ def end_step(step: StepRecords) -> None:
             root = sqrt(max(u0 * u0 - 2.0 * (u1 - u0) / h * gaps[i], 0.0))
             if root > u0:
                 closing = min(closing, 2.0 * gaps[i] / (root - u0))
+    # Or the first joint with friction that stops or reverses, as it was foreseen.
+    for i in range(rows.holding if not step.state.turning.fresh else 0):
+        u0 = terms.before[i]
+        if u0 * slides(contacts.force[i], bound[i]) < 0.0 and u0 * after[i] <= 0.0:
+            rate = along_row(terms.J, i, foreseen)
+            if u0 * rate < 0.0 and -u0 / rate > _SOON * h and -u0 / rate < (1.0 - _SOON) * h:
+                closing = min(closing, -u0 / rate)
     ended.fastest, ended.astray, ended.closing = fastest, astray, closing
 
 
@@ -272,17 +308,34 @@ def add_work(step: StepRecords) -> None:
     for g in range(len(groups.weight)):
         for j in range(3):
             account.given[g, j] += h * groups.weight[g, j]
+    for i in range(step.rows.holding):  # dampers of hinges and lines
+        lost = 0.5 * h * step.laws.drag[i] * after[i] * (before[i] + after[i])
+        account.friction[groups.of_row[i]] -= lost
     for i in range(len(P)):
         account.work[i] += P[i] * (before[i] + after[i])
 
 
 @routine
+def turns_over(step: StepRecords, i: int) -> bool:
+    """Return whether friction of a row begins to hold in a step, or ceases to, or reverses."""
+    bound = step.laws.bound[i]
+    was = slides(step.state.contacts.force[i], bound)
+    return was != slides(step.problem.P[i] / step.trial.h, bound)
+
+
+@routine
 def mark_pushed(step: StepRecords) -> None:
-    """Mark the groups that a contact pushes in a step, or pushed in the one before."""
+    """Mark the groups that a contact pushes in a step, or pushed in the one before.
+
+    Also those of joints whose friction changes in it.
+    """
     groups, pushed, pushes = step.groups, step.trial.end.pushed, step.problem.pressed
     joins, pressed = groups.joins, step.state.contacts.pressed
     for g in range(len(pushed)):
         pushed[g] = False
+    for i in range(step.rows.holding):
+        if turns_over(step, i):
+            pushed[groups.of_row[i]] = True
     for j in range(len(joins)):
         if pushes[joins[j, 0]] or pressed[joins[j, 0]]:
             pushed[joins[j, 1]], pushed[joins[j, 2]] = True, True
@@ -302,6 +355,10 @@ def remember_contacts(step: StepRecords) -> bool:
     before, pressed, slipping = terms.before, contacts.pressed, contacts.slipping
     after, pushes, offset, P = trial.end.rows, problem.pressed, trial.start.offset, problem.P
     h, holding, width = trial.h, step.rows.holding, step.rows.width
+    same = trial.smooth
+    for i in range(holding):
+        if turns_over(step, i):
+            same = False
     for i in range(len(P)):
         contacts.force[i] = P[i] / h
         contacts.impulse[i] += P[i]
@@ -309,7 +366,6 @@ def remember_contacts(step: StepRecords) -> bool:
         turning.swing[i] = before[i] - h * turning.bending[i]
         turning.bending[i] = offset[i] / h
     turning.fresh = False
-    same = trial.smooth
     for i in range(len(pushes)):
         n = holding + i * width
         if pushes[i] != pressed[i]:

@@ -175,7 +175,7 @@ class ObservedContacts:
         }
         found = [holding.get(i) or touching[arm.opens or 0] for i, arm in enumerate(arms)]
         found += touching[len(pushing) :]
-        resisted = iter(motion.state.resistance.resisted)
+        resisted = iter(motion.resisted)
         for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
             wrench = one.wrench(forces[own])
             if one.resists:

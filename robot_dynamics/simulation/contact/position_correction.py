@@ -9,6 +9,7 @@ from collections.abc import Callable
 from robot_dynamics.compile.routine import Mask, MutableRecord, Vector, routine, zeros
 from robot_dynamics.contact.dense import factorise_symmetric, larger, product, substitute_symmetric
 from robot_dynamics.simulation.contact.contact_arrays import SLOW, STILL_CLOSED, StepRecords
+from robot_dynamics.simulation.contact.moreau_step import slides
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 
 _LARGE_CORRECTION = 1e-6  # [m or rad]
@@ -67,7 +68,7 @@ class PositionCorrection:
             record.shift = _WEAK_SHIFT
             size = self._closing_motion()
         q[:] = self._layout.move(q, record.move)
-        if large and self._step.rows.holding:
+        if large and self._layout.closing:
             # Holding rows are closed with priority over contacts.
             record.everything, record.shift = False, _SHIFT
             try:
@@ -103,8 +104,9 @@ class PositionCorrection:
 def open_by(part: float, step: StepRecords, correction: Correction) -> None:
     """Write the gaps of rows a part of a step after its middle, the rows, and the largest gap.
 
-    They are holding rows and, with `everything`, contacts that push or stick. Gaps in the middle
-    of the step, where the terms are, are at most as large.
+    They are holding rows and, with `everything`, contacts that push or stick, and joints that
+    friction holds where they are. Gaps in the middle of the step, where the terms are, are at most
+    as large.
     """
     terms, laws, rows, contacts = step.terms, step.laws, step.rows, step.state.contacts
     gap, error, takes_part = terms.gaps, correction.error, correction.part
@@ -113,7 +115,7 @@ def open_by(part: float, step: StepRecords, correction: Correction) -> None:
         error[i] = terms.error[i] if i < b else 0.0
         takes_part[i] = i < b
     for i in range(len(gap) if correction.everything else 0):
-        n = b + i * rows.width
+        n = rows.holding + i * rows.width
         # The place of a point of shapes may have gone over to another one, which is open.
         if contacts.pressed[i] and not laws.elastic[i] and gap[i] <= STILL_CLOSED:
             error[n] = gap[i]
@@ -131,6 +133,9 @@ def open_by(part: float, step: StepRecords, correction: Correction) -> None:
             largest = larger(largest, abs(error[i]))
             error[i] += part * step.trial.h * step.trial.end.rows[i]
             largest = larger(largest, abs(error[i]))
+    for i in range(b, rows.holding):
+        holds = slides(contacts.force[i], laws.bound[i]) == 0.0
+        takes_part[i] = correction.everything and holds
     correction.open = largest
 
 

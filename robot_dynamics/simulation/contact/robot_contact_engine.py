@@ -26,6 +26,7 @@ from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model.model import COULOMB
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.contact_arrays import DEEP
@@ -51,7 +52,7 @@ _MOST_STEPS = 1_000_000  # of a period: a minute of them
 
 
 class RobotContactEngine(Engine):
-    """Moves a robot by itself that has contacts.
+    """Moves a robot by itself that has contacts, or joints that friction holds.
 
     A point deeper than 1 mm in a rigid surface and a contact whose gap is not a number no longer
     push. Each is logged once, as are a shape or a disc that is as deep, the first impulses that
@@ -108,18 +109,19 @@ class RobotContactEngine(Engine):
             )
         self.substeps = max(1, int(np.ceil(self.period / longest * (1.0 - 1e-9))))
         # Friction of joints is a part of the step, which it makes no shorter.
-        damping, friction = np.zeros(model.nv), np.zeros(model.nv)
-        if model.joint_friction:
-            for loop in model.loops:
-                if any(loop.of_each_freedom(loop.friction)):
-                    raise ArgumentError(
-                        f"{model.name}: friction of loop joint {loop.name!r} beside contacts, "
-                        "expected a damper in its place, or joint_friction=False."
-                    )
-            damping, friction = model.damping, model.friction
-            model = model.replace(joint_friction=False)
-        self.stepping = TimeStepping(RobotScene(model, items), cone)
-        self.stepping.friction.damping[:], self.stepping.friction.coulomb[:] = damping, friction
+        switch = model.joint_friction
+        for loop in model.loops if switch is True else ():
+            if any(loop.of_each_freedom(loop.friction)):
+                raise ArgumentError(
+                    f"{model.name}: friction of loop joint {loop.name!r} beside contacts, "
+                    f"expected joint_friction={COULOMB!r}, or a damper in its place."
+                )
+        scene = RobotScene(model.replace(joint_friction=False), items)
+        self.stepping = TimeStepping(scene, cone, coulomb=switch == COULOMB)
+        if switch:
+            self.stepping.friction.damping[:] = model.damping
+        if switch is True:
+            self.stepping.friction.coulomb[:] = model.friction
         self.stepping.start(q0, qd0)
         with np.errstate(all="ignore"):  # `require_normals` reports what is not finite
             there = self.stepping.terms.at(q0, qd0)

@@ -15,11 +15,12 @@ a step would oscillate with growing amplitude.
 
 tau_p are the moments of the pads of soft fingers that tip; see `pad`.
 
-D is diagonal except for resisting hinges and lines, with g^T d g for a rate g v.
+D is diagonal except for hinges and lines with damping d, of g^T d g for a rate g v.
 
 Rows of J are relative velocities, object less arm, or object less world, in axes of the contact:
-first those of contacts that hold, then for each contact that opens its normal, which separates if
-positive, two tangential ones, and the spin if there are soft fingers.
+first those of contacts that hold, then the rates of joints with Coulomb friction, and of hinges
+and lines that resist, then for each contact that opens its normal, which separates if positive,
+two tangential ones, and the spin if there are soft fingers.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record
 from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
+from robot_dynamics.dynamics.coulomb import friction_rows, joint_frictions
 from robot_dynamics.dynamics.energy import body_energies
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import (
@@ -57,7 +59,7 @@ from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3,
 
 
 class StepTerms(NamedTuple):
-    """Terms of a step; b rows hold, c contacts open, with w rows each."""
+    """Terms of a step; b rows hold, f by friction; c contacts open, with w rows each."""
 
     q: Vector  #: Positions in the middle of the step (nq,).
     start: Vector  #: Velocities at its start, in coordinates of the middle, as all below (nv,).
@@ -67,7 +69,7 @@ class StepTerms(NamedTuple):
     HJ: Matrix  #: Its inverse times J^T, transposed (b + w c, nv).
     before: Vector  #: J start (b + w c,).
     after: Vector  #: J free (b + w c,).
-    #: Gaps of the rows that hold (b,); 0 for velocity-only rows.
+    #: Gaps of the rows that hold without friction (b - f,); 0 for velocity-only rows.
     error: Vector
     #: Where the contacts that open are, relative (c, 3): on the face of the object, or in the
     #: world.
@@ -76,7 +78,6 @@ class StepTerms(NamedTuple):
     axes: Tensor
     gaps: Vector  #: Their distances [m] (c,).
     turns: Tensor  #: From the axes of each arm's contact to those of its tool (k, 3, 3).
-    along: Matrix  #: Rows of the rates of hinges and lines that resist (g, nv).
     pads: Matrix  #: Moments of the pads on the object, about x and y of their contacts (p, 2).
     pad_force: Vector  #: What they make of the joints (nv,).
     #: Tangents of contacts that give way along the surface, in the coordinates of the body that
@@ -92,24 +93,29 @@ class SceneTerms:
 
     Bias forces are those of the velocity to which `acceleration` leads in half a step; for free
     bodies it is that of their motion, not of its coordinates. `force` acts on the joints (nv,),
-    `drag` (nv,) is D, h the length of the step [s]. `rub` (g,) besides is d of hinges and lines
-    that resist, `pressed` (p,) the normal forces of pads; none by default. `near` (s, 3) are the
-    places of points of shapes in the step before, NaN where there was none.
+    `drag` (nv,) is D, h the length of the step [s]. `pressed` (p,) besides are the normal forces
+    of pads; none by default. `near` (s, 3) are the places of points of shapes in the step before,
+    NaN where there was none.
 
     Args:
         scene: The scene.
+        coulomb: Whether friction of joints holds them at rest, by rows of its own.
     """
 
-    def __init__(self, scene: Scene | RobotScene) -> None:
+    def __init__(self, scene: Scene | RobotScene, coulomb: bool = False) -> None:
         self.scene: Any = scene
         self.width = 4 if any(cone.torsion > 0.0 for _, _, cone in scene.touches) else 3
-        self.holding = scene.model.constraint_count + sum(
+        self.closing = scene.model.constraint_count + sum(
             scene.contacts[i].contact.directions.shape[1] for i in scene.holding
         )
+        #: Coulomb friction of the joints' freedoms that have a row [N m or N], by name.
+        self.rubbing = joint_frictions(scene.model) if coulomb else {}
+        #: Hinges and lines that have a row for friction and damping; these are the last that hold.
+        self.resisting = tuple(one for one in scene.environment_joints if one.resists)
+        self.holding = self.closing + len(self.rubbing) + len(self.resisting)
         self.opening = len(scene.touches)
         stiffness = [material.tangential_stiffness for _, material, _ in scene.touches]
         self._giving = np.flatnonzero(np.isfinite(stiffness)).tolist()
-        self.resisting = tuple(one for one in scene.environment_joints if one.resists)
         self.seen = np.array([isinstance(p, SeenPoint) for p in scene.points], dtype=bool)
         self._held = _held(scene)
         self._manifolds = None
@@ -136,17 +142,16 @@ class SceneTerms:
             whole = trace(self._as_a_whole, "momentum", inputs, block_size(scene.model))
             key = b"momentum\0" + whole.fingerprint
             self._momentum = [load_kernel(key, lambda: whole, lanes=1)]
-        k, b, c = len(scene.contacts), self.holding, self.opening
-        rows, nv = b + self.width * c, scene.model.nv
+        k, b, c = len(scene.contacts), self.closing, self.opening
+        rows, nv = self.holding + self.width * c, scene.model.nv
         self._new = partial(
             new_record, StepTerms, q=scene.model.nq, start=nv, free=nv, H=(nv, nv), J=(rows, nv),
             HJ=(rows, nv), before=rows, after=rows, error=b, places=(c, 3), axes=(c, 3, 3),
-            gaps=c, turns=(k, 3, 3), along=(len(self.resisting), nv), pads=(len(scene.pads), 2),
-            pad_force=nv, patches=(len(self._giving), 2, 3), wholes=(nv, 3),
+            gaps=c, turns=(k, 3, 3), pads=(len(scene.pads), 2), pad_force=nv,
+            patches=(len(self._giving), 2, 3), wholes=(nv, 3),
         )  # fmt: skip
         self._absent, self._rest = self._new(), np.zeros(nv)
-        none = np.zeros(len(self.resisting)), np.zeros(len(scene.pads))
-        self._none = [values for values in none if values.size]
+        self._none = [np.zeros(len(scene.pads))] if scene.pads else []
 
     def __call__(
         self,
@@ -161,8 +166,7 @@ class SceneTerms:
     ) -> StepTerms:
         """Return the terms of a step.
 
-        `more` are `rub` if anything resists, then `pressed` if there are pads; see the class. The
-        step is as long as `look` says.
+        `more` is `pressed` if there are pads; see the class. The step is as long as `look` says.
         """
         h = self.look(q, v, h, near)
         given = [*(more or self._none), *self._found]
@@ -273,7 +277,6 @@ class SceneTerms:
             *given, block = more
             seen = given.pop() if self._manifolds else ()
             pressed = given.pop() if self.scene.pads else ()
-            rub = given
             parameters = unpack(model, block)
             middle, v = model.coast(q, v, 0.5 * h, self._held)
             at_v = [x + 0.5 * h * a for x, a in zip(v, acceleration, strict=True)]
@@ -293,16 +296,17 @@ class SceneTerms:
             along = [geometry.resisted(one) for one in self.resisting]
             pads, pad_force = geometry.pad_moments(v, pressed)
             push = add(push, [h * f for f in pad_force]) if pads else push
-            for row, d in zip(along, *rub, strict=True) if rub else ():
-                rate = dot(row, v)
-                moving = [i for i, x in enumerate(row) if not is_zero(x)]
+            for row, one in zip(along, self.resisting, strict=True):
+                d, rate = one.damping, dot(row, v)
+                moving = [i for i, x in enumerate(row) if d and not is_zero(x)]
                 for i in moving:
                     push[i] = push[i] - h * d * rate * row[i]
                     for j in moving:
                         A[i][j] = A[i][j] + h * d * row[i] * row[j]
             factors = factor(A)
             free = [x + dx for x, dx in zip(v, factors.solve(push), strict=True)]
-            J = [*terms.loops.K, *geometry.J]
+            rubbing = friction_rows(model, Xup, parameters, middle) if self.rubbing else []
+            J = [*terms.loops.K, *geometry.held, *rubbing, *along, *geometry.opening]
             moves = [[not is_zero(x) for x in row] for row in J]
             self.groups = groups_of(model, moves, self._relative(), self.holding, self.width)
             outputs = {
@@ -319,7 +323,6 @@ class SceneTerms:
                 "axes": geometry.axes,
                 "gaps": geometry.gaps,
                 "turns": geometry.turns,
-                "along": along,
                 "pads": pads,
                 "pad_force": pad_force if pads else [],
                 "patches": [geometry.tangents[c] for c in self._giving],
@@ -331,8 +334,6 @@ class SceneTerms:
         inputs: dict[str, int | tuple[int, ...]] = {
             "q": model.nq, "v": nv, "acceleration": nv, "force": nv, "drag": nv, "h": (),
         }  # fmt: skip
-        if self.resisting:
-            inputs["rub"] = len(self.resisting)
         if self.scene.pads:
             inputs["pressed"] = len(self.scene.pads)
         if self._manifolds:
@@ -376,7 +377,8 @@ class _Geometry:
     ) -> None:
         self._scene, self._Xup, self._q, self._width = scene, Xup, q, width
         self.X0 = body_transforms(scene.model, Xup)
-        self.J: list[list[Scalar]] = []
+        self.held: list[list[Scalar]] = []
+        self.opening: list[list[Scalar]] = []
         self.error: list[Scalar] = []
         self.places: list[list[Scalar]] = []
         self.axes: list[list[list[Scalar]]] = []
@@ -405,7 +407,7 @@ class _Geometry:
                 self.error += [
                     dot(s, moved) if b else 0.0 for s, b in zip(S, blocked, strict=True)
                 ]
-                self.J += [_combined(s, rows) for s in S]
+                self.held += [_combined(s, rows) for s in S]
             else:
                 cone = contact.friction
                 scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
@@ -424,7 +426,7 @@ class _Geometry:
             E = Rotation.identity() if base == WORLD else self.X0[base].E
             self.tangents.append([[*(E * Vector3.of(t))] for t in of.axes[:2]])
             self.gaps.append(of.gap)
-        self.J += [row for rows in opening for row in rows[:width]]
+        self.opening += [row for rows in opening for row in rows[:width]]
 
     @property
     def _object(self) -> Transform:

@@ -64,10 +64,6 @@ _SHORTEST = 16
 MOST_BOUNCES, _MOST_EVENTS = 300, 1000
 # Steps without a return to Python, which hears of Ctrl-C there: some milliseconds of them.
 _AT_ONCE = 500
-# Hinges and lines resist by their rates at a step's end: foreseen ones, and where these are off by
-# this part of Coulomb friction the step is tried anew, as often as this at most.
-_OFF_COULOMB = 0.01
-_PASSES = 8
 
 
 class SavedMotion(NamedTuple):
@@ -99,6 +95,8 @@ class TimeStepping:
     Args:
         scene: The scene.
         cone: Friction cone, "round" or "pyramid".
+        coulomb: Whether friction of the scene's joints holds them at rest, with the bounds in the
+            laws of `step`; without it `friction` acts.
 
     Attributes:
         terms: Terms of a step.
@@ -110,8 +108,10 @@ class TimeStepping:
         friction: Friction of joints: zero unless it is set in place.
     """
 
-    def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
-        self.scene, self.terms, self._cone = scene, SceneTerms(scene), cone
+    def __init__(
+        self, scene: Scene | RobotScene, cone: Cone = "round", *, coulomb: bool = False
+    ) -> None:
+        self.scene, self.terms, self._cone = scene, SceneTerms(scene, coulomb), cone
         (b, w), c, nv = (self.terms.holding, self.terms.width), self.terms.opening, scene.model.nv
         mu = np.array([touch.friction for _, _, touch in scene.touches])
         self._solver = solver = ContactSolver(b, mu, w, nv, cone)
@@ -126,8 +126,6 @@ class TimeStepping:
         )  # fmt: skip
         self._normals = b + w * np.arange(c)
         self._padded = self._normals[[c for c, _ in scene.pads]]
-        self._plain = not self.terms.resisting
-        self._coulomb = np.array([one.friction for one in self.terms.resisting])
         self._any_soft = bool(laws.elastic.any() or laws.gives.any())
         self._left_of = np.nan  # the step that `left` of springs is of
         self._correction = PositionCorrection(self.terms, self.step, self._energy)
@@ -143,7 +141,6 @@ class TimeStepping:
         self._stepped = False
         if self.v.any():
             there = self.terms.at(self.q, self.v)
-            state.resistance.rates[:] = there.along @ self.v
             state.turning.leaving[:] = there.before
             state.contacts.slipping[:] = self._slips(there.before)
         self._parts.find_momentum()
@@ -179,7 +176,7 @@ class TimeStepping:
         """Bind the compiled parts of a step to the arrays of the records."""
         step, state, trial, balance = self.step, self.step.state, self.step.trial, self._balance
         layout, laws, applied = self.terms, self.step.laws, self.step.trial.applied
-        more = [each for each in (applied.resisting, applied.pressing) if each.size]
+        more = [applied.pressing] if applied.pressing.size else []
         soft = laws.elastic.any() or laws.gives.any()
         parts = StepParts(
             rub=rub.bind(self.friction, state, applied),
@@ -267,6 +264,13 @@ class TimeStepping:
         return self.state.error.velocity
 
     @property
+    def resisted(self) -> Array:
+        """Friction and damping of hinges and lines in the last step, on the object [N m or N]."""
+        b, drag, state = self.step.rows.holding, self.step.laws.drag, self.state
+        rows = slice(b - len(self.terms.resisting), b)
+        return state.contacts.force[rows] - drag[rows] * state.turning.leaving[rows]
+
+    @property
     def fastest(self) -> float:
         """The largest velocity at the end of the last step [m/s, rad/s]."""
         return self.step.trial.end.fastest
@@ -285,7 +289,7 @@ class TimeStepping:
         trial.applied.force[:], trial.whole = force, (h := period / count)
         while taken < count:
             # A step that was divided is likely to be followed by another one.
-            if self._plain and self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
+            if self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
                 # Find contact points of shapes, and forces on pads, before each step.
                 one = self.scene.shapes or self._padded.size
                 most = 1 if one else min(count - taken, _AT_ONCE)
@@ -411,21 +415,9 @@ class TimeStepping:
 
     def _attempt(self, h: float) -> float:
         """Try a step of length h, or a shorter one; return its length."""
-        resistance, applied = self.state.resistance, self.step.trial.applied
         self._press_pads()
-        if applied.resisting.size:
-            applied.resisting[:] = self._rub(resistance.rates + h * resistance.gaining)
-        for passes in range(_PASSES if self._coulomb.any() else 0, -1, -1):
-            length = self._prepare(h)
-            self._parts.attempt()
-            if not passes:
-                break
-            rates = self.step.terms.along @ self.step.trial.end.v
-            rub = self._rub(rates)
-            off = np.abs((rub - applied.resisting) * rates)
-            if (off <= _OFF_COULOMB * self._coulomb).all():
-                break
-            applied.resisting[:] = rub
+        length = self._prepare(h)
+        self._parts.attempt()
         return length
 
     def _press_pads(self) -> None:
@@ -441,23 +433,10 @@ class TimeStepping:
             mean = 0.5 * (terms.start + self.step.trial.end.v)
             state.account.pads[self._group_of_object] += h * float(terms.pad_force @ mean)
 
-    def _rub(self, rates: Array) -> Array:
-        """Return the resistance of hinges and lines over their rates (r,)."""
-        pairs = zip(self.terms.resisting, rates.tolist(), strict=True)
-        return np.array([one.drag(rate) for one, rate in pairs])
-
     def _accept(self, h: float, *, smooth: bool) -> None:
         """Accept the step that was tried."""
-        terms, state, trial = self.step.terms, self.state, self.step.trial
-        end, resistance = trial.end.v, state.resistance
+        trial = self.step.trial
         self._take_pads(h)
-        if resistance.rates.size:
-            along, mean = terms.along, 0.5 * (terms.start + end)
-            resistance.rates[:] = along @ end
-            resistance.gaining[:] = along @ (end - terms.start) / h
-            resistance.resisted[:] = -trial.applied.resisting * resistance.rates
-            work = h * float(resistance.resisted @ (along @ mean))
-            state.account.friction[self._group_of_object] += work
         trial.smooth = smooth
         self._parts.accept()
 
@@ -478,7 +457,6 @@ class TimeStepping:
         closed = (solver.touching | arriving) & ~laws.elastic
         found = impact_with_friction(solver, terms.before, bounce, closed)
         state.v[:] += found.change
-        state.resistance.rates[:], state.resistance.gaining[:] = terms.along @ self.v, 0.0
         left = found.approach * float(np.abs(terms.before).max())
         state.error.part = float(np.maximum(state.error.part, found.error))
         state.error.velocity = float(np.maximum(state.error.velocity, left))
@@ -503,11 +481,12 @@ class TimeStepping:
             return Residuals(0.0, 0.0, 0.0, 0.0, 0.0)
         solver, touching = self._solver, self._solver.touching
         after = solver.J @ (solver.P @ solver.HJ) + solver.compliance * solver.P + solver.c
-        # A body approaching a surface may close a contact.
-        b, w = self.step.rows
-        rows = np.concatenate([np.ones(b, dtype=bool), np.repeat(touching, w)])
-        friction = self.step.laws.friction[touching]
-        return residuals(after[rows], solver.P[rows], friction, b, w, self._cone)
+        # A body approaching a surface may close a contact; joints at their friction may move.
+        (b, w), bound = self.step.rows, solver.bound
+        holds = np.isinf(bound) | (np.abs(solver.P[:b]) < bound * (1.0 - 1e-9))
+        rows = np.concatenate([holds, np.repeat(touching, w)])
+        friction, holding = self.step.laws.friction[touching], int(holds.sum())
+        return residuals(after[rows], solver.P[rows], friction, holding, w, self._cone)
 
     def reports(
         self,
@@ -545,13 +524,13 @@ class TimeStepping:
     def books(self) -> EnergyBooks:
         """The energy balance since the start."""
         account, elastic = self.state.account, self.step.laws.elastic
-        work, b = 0.5 * account.work, self.step.rows.holding
+        work, b, closing = 0.5 * account.work, self.step.rows.holding, self.terms.closing
         normal = work[self._normals]
         return EnergyBooks(
             drives=float(account.drives.sum()),
-            joint_friction=float(account.friction.sum()),
+            joint_friction=float(account.friction.sum() + work[closing:b].sum()),
             contact_friction=float(work[b:].sum() - normal.sum()),
             impacts=float(normal[~elastic].sum()),
             elastic=float(normal[elastic].sum() + account.pads.sum()),
-            holding=float(work[:b].sum()),
+            holding=float(work[:closing].sum()),
         )

@@ -12,6 +12,9 @@ them. Open contacts have no force. After each step the first event in it ends th
   and it opens (dynamic contact loss);
 - a slip stops, reverses or begins, see `slips`. Friction is not in the book's table.
 
+Joints that Coulomb friction holds are closed contacts with a slip along one direction: they stop,
+reverse and begin to move at events, and never open.
+
 Impacts follow Newton's law with Coulomb friction between impulses and the velocities after them;
 restitution is reduced where it would give energy. Impacts slower than `rest_speed` have no
 restitution, which ends bouncing and rocking (Zeno): contacts that are closed and separate no
@@ -100,7 +103,7 @@ class EventSteps:
         scheme: The Runge-Kutta scheme.
         force: Joint forces (nv,), or a function that returns them.
         step: Longest step [s].
-        contacts: All possible contacts, rigid.
+        contacts: All possible contacts, rigid, and the joints that friction holds.
         start: Positions (nq,) and velocities (nv,) at the start.
         rest_speed: Impacts slower than this [m/s] have no restitution and leave contacts closed.
 
@@ -129,8 +132,8 @@ class EventSteps:
         self.events: list[ContactEvent] = []
         self.effort, self.time = Effort(), 0.0
         gap = contacts(*start).gap
-        deepest = int(np.argmin(gap))
-        if gap[deepest] < -CLOSED:
+        if gap.min(initial=0.0) < -CLOSED:
+            deepest = int(np.argmin(gap))
             what, depth = contacts.names[deepest], -float(gap[deepest])
             place = f"{robot.model.name}: at the start"
             if isinstance(contacts.items[deepest], Inequality):
@@ -142,8 +145,12 @@ class EventSteps:
             )
         self._accelerations = ContactAccelerations(contacts)
         self._accelerations.follow(*start)
-        self._slips = Slips(self._accelerations, contacts.friction, step)
-        self._closed: list[int] = []
+        #: Names, and mu or one, of contacts, then of joints with friction; these follow.
+        self._names = (*contacts.names, *contacts.joints)
+        self._friction = np.array([*contacts.friction, *([1.0] * len(contacts.joints))])
+        self._joints = [*range(len(contacts.names), len(self._names))]
+        self._slips = Slips(self._accelerations, self._friction, step)
+        self._closed: list[int] = list(self._joints)
         self._stopped: set[int] = set()  # contacts whose slip is zero where the last step ended
         #: Contacts that open there, None, or begin to slip, in the direction (2,).
         self._released: dict[int, Array | None] = {}
@@ -164,7 +171,7 @@ class EventSteps:
                 last.append((self.time, closing | changing))
                 if len(last) == _MOST_AT_ONCE and self.time - last[0][0] < _AT_ONCE * self._h:
                     which = sorted(set().union(*(contacts for _, contacts in last)))
-                    names = ", ".join(repr(self._contacts.names[i]) for i in which)
+                    names = ", ".join(repr(self._names[i]) for i in which)
                     raise Trouble(
                         self.time,
                         f"{_MOST_AT_ONCE} events of {names} follow each other in "
@@ -252,11 +259,17 @@ class EventSteps:
             terms, metric = self._contacts(q, qd), Metric(self._robot, q, qd)
             _, loops = self._robot.closure(q)
             loops = np.where(model.holonomic, loops, 0.0)
-            normals = terms.T[:, self._closed].T
-            move = _least_motion(metric, -loops, normals, -terms.gap[self._closed])
+            touching = self._touching()
+            normals = terms.T[:, touching].T
+            # Joints that friction holds stay where they are.
+            held = self._accelerations.joint_rows(q, qd)[
+                [i - len(terms.gap) for i in slips.sticking(self._joints)]
+            ]
+            gaps = np.concatenate([terms.gap[touching], np.zeros(len(held))])
+            move = _least_motion(metric, -loops, np.vstack([normals, held]), -gaps)
             correction = max(self.effort.correction, float(np.abs(loops).max(initial=0.0)))
             self.effort = replace(self.effort, correction=correction)
-            rows = np.vstack([normals, *terms.along[slips.sticking(self._closed)]])
+            rows = np.vstack([normals, *terms.along[slips.sticking(touching)], held])
             q = np.array(model.integrate(q.tolist(), move.tolist()), dtype=float)
             qd = qd + _least_motion(metric, -metric.loop_rates(qd), rows, -(rows @ qd))
         self._accelerations.follow(q, qd)
@@ -265,6 +278,10 @@ class EventSteps:
             self._accelerations.keep()
             slips.update(found, lambda: self._state(self.time, q, qd, self._closed))
         return q, qd
+
+    def _touching(self) -> list[int]:
+        """Return the closed contacts, without joints."""
+        return self._closed[: len(self._closed) - len(self._joints)]
 
     # --- events ----------------------------------------------------------------------------
 
@@ -392,8 +409,9 @@ class EventSteps:
         """
         self._released = {}
         terms, friction = self._contacts(q, qd), self._contacts.friction
-        touching = set(self._closed) | closing | set(np.flatnonzero(terms.gap <= CLOSED).tolist())
-        hit = sorted(i for i in touching if terms.rate[i] < STILL or i in self._closed)
+        closed = self._touching()
+        touching = {*closed, *closing, *np.flatnonzero(terms.gap <= CLOSED).tolist()}
+        hit = sorted(i for i in touching if terms.rate[i] < STILL or i in closed)
         if hit and terms.rate[hit].min() < -STILL:
             before = terms.rate[hit]
             e = np.where(before < -self._rest_speed, self._contacts.restitution[hit], 0.0)
@@ -417,7 +435,8 @@ class EventSteps:
                 metric = Metric(self._robot, q, qd)
                 qd = qd + _least_motion(metric, -metric.loop_rates(qd), rows, -(rows @ qd))
                 terms = self._contacts(q, qd)
-        self._set_closed(q, qd, [i for i in sorted(touching) if abs(terms.rate[i]) <= STILL])
+        closed = [i for i in sorted(touching) if abs(terms.rate[i]) <= STILL]
+        self._set_closed(q, qd, closed + self._joints)
         return self._projected(q, qd)
 
     def _set_closed(self, q: Array, qd: Array, candidates: list[int]) -> None:
@@ -426,9 +445,9 @@ class EventSteps:
         Args:
             q: Positions (nq,).
             qd: Velocities (nv,).
-            candidates: Contacts whose gap and its rate are zero.
+            candidates: Contacts whose gap and its rate are zero, then all joints with friction.
         """
-        slips, mu = self._slips, self._contacts.friction
+        slips, mu = self._slips, self._friction
         old, before = set(self._closed), slips.direction.copy()
         begins_to = self._released
         if begins_to:  # contacts that have just begun to slip go on with it
@@ -478,7 +497,7 @@ class EventSteps:
         self, kind: str, i: int, before: float = 0.0, after: float = 0.0, impulse: float = 0.0
     ) -> None:
         """Add an event of contact i."""
-        name = self._contacts.names[i]
+        name = self._names[i]
         self.events.append(ContactEvent(self.time, kind, name, before, after, float(impulse)))
 
 
@@ -496,7 +515,11 @@ def _least_motion(metric: Metric, loops: Array, rows: Array, rates: Array) -> Ar
     x = metric.along_loops(loops)
     across = metric.of_force(rows.T).T
     sizes = np.linalg.norm(across, axis=1)
-    sizes[sizes <= _DEPENDENT * sizes.max(initial=0.0)] = np.inf  # rows that move nothing
+    # Rows that move nothing: beside others, or because loops determine them, as at a dead point.
+    least = np.maximum(
+        sizes.max(initial=0.0), np.linalg.norm(metric.of_force_without_loops(rows.T), axis=0)
+    )
+    sizes[sizes <= _DEPENDENT * least] = np.inf
     rest = rates - rows @ metric.motion(x)
     more = np.linalg.lstsq(across / sizes[:, None], rest / sizes, rcond=_DEPENDENT)[0]
     return metric.motion(x + more)

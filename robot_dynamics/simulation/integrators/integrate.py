@@ -27,8 +27,10 @@ from robot_dynamics.dynamics.arguments import (
     positive_number,
     require_orientations,
 )
+from robot_dynamics.dynamics.coulomb import holds_joints
 from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales, model_length
 from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.model.model import COULOMB
 from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators.adaptive import AdaptiveSteps
@@ -83,7 +85,7 @@ def integrate(
     those of single states up to rounding errors.
 
     Friction and damping of tree joints act only as part of `tau`, or in a robot with
-    `joint_friction`.
+    `joint_friction`. With "coulomb" joints stop, hold and begin to move at events, as contacts do.
 
     Args:
         robot: The mechanism, with or without loops.
@@ -149,20 +151,22 @@ def integrate(
     force = _force(tau, (*batch, model.nv))
     length = model_length(model)
     items = (*pushing, *(() if contacts is None else named_contacts(contacts)))
-    if items and (batch or method != "projection"):
-        raise ArgumentError("contacts need the method 'projection' and one state.")
-    if items and prescribed:
+    eventful = bool(items) or holds_joints(model)
+    events = "contacts" if items else f"joints with joint_friction={COULOMB!r}"
+    if eventful and (batch or method != "projection"):
+        raise ArgumentError(f"{events} need the method 'projection' and one state.")
+    if eventful and prescribed:
         raise ArgumentError(
-            f"contacts and a prescribed motion of {next(iter(prescribed))!r} contradict each "
+            f"{events} and a prescribed motion of {next(iter(prescribed))!r} contradict each "
             "other; expected one of them."
         )
-    orders = EVENT_ORDERS if items else ORDERS
+    orders = EVENT_ORDERS if eventful else ORDERS
     how = Method(method, scheme_of_order(order, orders), stabilisation_time)
     times = np.linspace(0.0, duration, outputs + 1)
     substeps = max(1, int(np.ceil(duration / outputs / step * (1.0 - 1e-12))))
     run: AdaptiveSteps | FixedSteps | BatchSteps | EventSteps
     h = duration / outputs / substeps
-    if items:
+    if eventful:
         touching = Contacts(robot, items)
         for item in touching.items:
             require_rigid(item, "from event to event")
@@ -177,7 +181,7 @@ def integrate(
     states = [state]
     title = f"{method}, order {order}"
     damped = any(np.any(loop.damping) for loop in model.loops)
-    damped = damped or model.joint_friction
+    damped = damped or bool(model.joint_friction)
     conservative = not callable(force) and not np.any(force) and not damped
     conservative = conservative and not items
 

@@ -44,13 +44,13 @@ class Effort:
 
 
 class ContactEvent(NamedTuple):
-    """An event of one contact.
+    """An event of one contact, or of one joint that Coulomb friction holds.
 
     Attributes:
         time: When it happens [s].
         kind: "impact"; "closed": stays closed from then on; "open": is no longer closed; with
             friction also "stick": slip has stopped, and "slip": slip begins.
-        name: Name of the contact.
+        name: Name of the contact, or of the joint's freedom.
         before: Rate of the gap before an impact [m/s]; 0.0 for other kinds.
         after: Rate of the gap after an impact [m/s].
         impulse: Normal impulse of an impact [N s].

@@ -144,6 +144,7 @@ def test_separate_cells_have_a_reason():
         ("lift_box", ["control.law=admittance"], "the law 'admittance'"),
         ("lift_box", ["control.object_pose=sensor"], "a sensor"),
         ("lift_box", ["plant.pushes=[{force: [1, 0, 0]}]"], "planned pushes"),
+        ("lift_box", ["plant.joint_friction=coulomb"], "friction that holds joints"),
     ):
         assert words in why_separate(load_scenario(name, changes))
 

@@ -272,6 +272,7 @@ def test_wrong_settings_are_refused(change, words):
         ("lift_box", "payloads=[{mass: -5, center: [1.0, 0, 0]}]", "not all positive"),
         ("gravity", "faults=[{kind: joint_stuck}]", "that hold nothing; expected .*mujoco"),
         ("fold", "faults=[{kind: joint_stuck}]", "an object with a joint; expected .*mujoco"),
+        ("gravity", "joint_friction=coulomb", "that hold nothing; expected .*mujoco"),
     ],
 )
 def test_plants_that_cannot_be_are_refused(name, change, words):
