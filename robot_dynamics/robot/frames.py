@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from robot_dynamics.dynamics.frame_motion import (
     ACCELERATION,
     BIAS_ACCELERATION,
     FRAME_FORCES,
+    FRAME_FORCES_JVP,
     JACOBIAN,
     VELOCITY,
 )
@@ -34,6 +36,18 @@ from robot_dynamics.spatial import Force
 
 # Eigenvalue of a matrix with ones on its diagonal below which rows are dependent.
 _DEPENDENT = 1e-10
+
+
+class ExternalForcesDerivatives(NamedTuple):
+    """Derivatives of the joint forces of external wrenches; see `Robot.external_forces`.
+
+    Attributes:
+        tau_q: By positions along velocities (..., nv, nv), each wrench constant in its axes.
+        tau_wrench: By each wrench (..., nv, 6): the transposed Jacobian of its frame.
+    """
+
+    tau_q: Array
+    tau_wrench: dict[str, Array]
 
 
 class FrameMotion(TreeDynamics):
@@ -214,6 +228,20 @@ class FrameMotion(TreeDynamics):
             batch = vector_batch("external_forces", "q", q, self.model.nq)
             total = np.zeros((*batch, self.model.nv))
         return written("external_forces", total, out)
+
+    def external_forces_derivatives(
+        self, q: Batch, wrenches: Mapping[str, Batch], axes: Axes = LOCAL
+    ) -> ExternalForcesDerivatives:
+        """Return the derivatives of `external_forces`; arguments and errors are the same."""
+        external, n = self.external_forces(q, wrenches, axes), self.model.nv
+        tau_q, tau_wrench = np.zeros((*external.shape, n)), {}
+        at = np.asarray(q, dtype=float)[..., None, :]
+        for name, given in wrenches.items():
+            jvp = self._functions[FRAME_FORCES_JVP, name, axes]
+            rates = jvp(at, _wrench(name, given)[..., None, :], np.eye(n))
+            tau_q += np.swapaxes(rates, -1, -2)
+            tau_wrench[name] = np.swapaxes(self.jacobian(name, q, axes), -1, -2)
+        return ExternalForcesDerivatives(tau_q, tau_wrench)
 
     def joint_wrenches(
         self, q: Batch, qd: Batch, qdd: Batch, wrenches: Mapping[str, Batch] | None = None
