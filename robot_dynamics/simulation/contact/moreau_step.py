@@ -27,8 +27,8 @@ from robot_dynamics.simulation.contact.terms import StepTerms
 #: Distance [m, rad] of a step's end from the state of its bias forces at which the step is
 #: divided.
 ASTRAY = 1e-4
-# Accelerations [m/s^2, rad/s^2] that curved surfaces can begin to require in one step.
-_BEND = 10.0
+#: Accelerations [m/s^2, rad/s^2] that curved surfaces can begin to require in one step.
+BEND = 10.0
 _TINY = 1e-300
 _SPRING_PASSES = 60  # of the problem at most, for laws of springs that are not linear
 _SWINGING = 6  # passes: two or three are usual ...
@@ -160,7 +160,7 @@ def begin_step(
             arrives = True
         if touching[i]:
             n = holding + i * width
-            bend = _BEND * h
+            bend = BEND * h
             # A separating contact may return, and is stopped then: to stop it here would add
             # energy. By how much rows turn in half a step: as in the last one, or seen after an
             # impact.

@@ -23,7 +23,7 @@ from robot_dynamics.contact.points import Inequality
 from robot_dynamics.contact.soft import relaxed
 from robot_dynamics.contact.solver import Cone, ContactSolver, Residuals, residuals
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.simulation.contact.compliant_contacts import (
     follow_laws,
     give_way,
@@ -53,6 +53,7 @@ from robot_dynamics.simulation.contact.moreau_step import (
 )
 from robot_dynamics.simulation.contact.position_correction import PositionCorrection
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.step_derivatives import StepDerivatives
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
 
@@ -300,6 +301,47 @@ class TimeStepping:
                 return None
         self.correct()
         return self.take_forces(period)
+
+    def linearize(self, force: Array, period: float, count: int) -> tuple[Array, Array]:
+        """Return A (2 nv, 2 nv) and B (2 nv, nv) of `run`, without changing the state.
+
+        Changes of positions, along velocities, and of velocities at its end are A times those at
+        its start plus B times the change of `force`; see `step_derivatives`.
+
+        Raises:
+            ArgumentError: If contacts give way, or are of shapes, pads or a pyramid, or hinges or
+                lines resist.
+            RobotDynamicsError: If a contact changes in the period.
+        """
+        laws, trial, scene = self.laws, self._trial, self.scene
+        if self._any_soft or scene.shapes or self._cone != "round" or not self._plain:
+            raise ArgumentError(
+                f"{scene.model.name}: steps of soft contacts, shapes, pads, pyramids and "
+                "resisting joints have no derivatives, expected rigid point contacts with round "
+                "cones."
+            )
+        saved, h = self.saved(), period / count
+        trial.force[:], trial.whole[0] = force, h
+        try:
+            found = StepDerivatives(
+                self.terms, self._terms, self.state, laws, self._rows, trial,
+                self._solver.problem, (self.friction, self.friction_velocity),
+            )  # fmt: skip
+            for _ in range(count):
+                trial.smooth[0] = True
+                self._attempt(h)
+                closing = trial.closing[0] < h
+                if closing or not (trial.astray[0] <= ASTRAY and trial.fastest[0] < FASTEST):
+                    why = "a contact closes" if closing else "the motion is too fast for a step"
+                    raise RobotDynamicsError(
+                        f"{scene.model.name}: {why} in this period, which has no derivatives "
+                        "then; expected steps that need not be divided."
+                    )
+                found.step()
+                self._accept(h, smooth=True)
+            return found.result()
+        finally:
+            self.restore(saved)
 
     def advance(self, h: float, force: Array) -> None:
         """Advance by one step.

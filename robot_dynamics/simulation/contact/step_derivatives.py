@@ -1,0 +1,240 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives of time steps with contacts, each contact staying open, sticking or slipping.
+
+Impulses P of a step follow from u = W P + c (see `contact.solver`). With the states of the
+contacts held, a change of the terms changes them by (implicit differentiation)
+
+    rows that hold, normals that push, tangents that stick:   du = 0
+    tangents that slip:   dP_t = -mu (dP_n s + P_n ds),   s = u_t / |u_t|
+    all others:           dP = 0,
+
+where du = W dP + dW P + dc. The variables that steps hand on, such as accelerations, are
+differentiated as well. The correction of positions closes contacts that hold, push or stick. The
+energy balance at the end of a period, of the order of the steps' errors, is left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.arrays import Array, Mask
+from robot_dynamics.contact.solver import ContactProblem
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.simulation.contact.contact_arrays import (
+    NO_SLIP,
+    STILL_CLOSED,
+    Attempt,
+    ContactLaws,
+    Rows,
+    StepState,
+)
+from robot_dynamics.simulation.contact.moreau_step import BEND
+from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
+
+# Impulses below this share of the largest are zero: their contact is about to change.
+_NOTHING = 1e-9
+# Share by which velocities of equal branches differ in rounding.
+_SAME = 1e-9
+# Singular values of scaled equations below which rows depend on one another.
+_DEPENDENT = 1e-11
+
+
+class StepDerivatives:
+    """Derivatives of the variables of a scene by its state and joint forces at a start.
+
+    Columns are positions (nv) along velocities, velocities (nv) and joint forces (nv).
+
+    Args:
+        layout: Terms of steps.
+        terms: Arrays of the terms of the step that is tried.
+        state: Variables from step to step.
+        laws: Laws of the contacts.
+        rows: Where rows are.
+        trial: The step that is tried.
+        problem: Its contact problem.
+        friction: Coulomb friction of joints (nv,), and the speed below which it fades (1,).
+    """
+
+    def __init__(
+        self,
+        layout: SceneTerms,
+        terms: StepTerms,
+        state: StepState,
+        laws: ContactLaws,
+        rows: Rows,
+        trial: Attempt,
+        problem: ContactProblem,
+        friction: tuple[Array, Array],
+    ) -> None:
+        self._layout, self._terms, self._state, self._laws = layout, terms, state, laws
+        self._rows, self._trial, self._problem, self._friction = rows, trial, problem, friction
+        self._model = model = layout.scene.model
+        n, m = model.nv, len(state.force)
+        one, still = np.eye(n), np.zeros((n, n))
+        columns = 3 * n
+        self._q = np.hstack([self._along(state.q), np.zeros((model.nq, 2 * n))])
+        self._v, self._force = np.hstack([still, one, still]), np.hstack([still, still, one])
+        self._foreseen, self._acceleration = np.zeros((2, n, columns))
+        self._leaving, self._bending = np.zeros((2, m, columns))
+        self._pressed, self._slipping = state.pressed.copy(), state.slipping.copy()
+
+    def _along(self, q: Array) -> Array:
+        """Return the rates of positions along each velocity (nq, nv)."""
+        at = q.tolist()
+        return np.array([self._model.position_rate(at, e) for e in np.eye(self._model.nv)]).T
+
+    def step(self) -> None:
+        """Go on over the step that is tried; must be called before it is accepted.
+
+        Raises:
+            RobotDynamicsError: If a contact changes, or is about to.
+        """
+        state, trial, terms, problem = self._state, self._trial, self._terms, self._problem
+        h, P, end = float(trial.h[0]), problem.P, trial.end
+        self._require_steady()
+        v = state.v[:, None]
+        friction, fades = self._friction[0][:, None], self._friction[1]
+        drag = -friction * v / (v * v + fades * fades) ** 1.5 * self._v
+        at = state.q, state.v, state.foreseen, trial.force, trial.drag, h
+        moving = self._q, self._v, self._foreseen, self._force, drag
+        rates = self._layout.rates(at, moving)
+        offset = self._offsets(rates["before"], h)
+        turned = np.einsum("cmi,i->mc", rates["J"], terms.HJ.T @ P)
+        turned += terms.J @ np.einsum("cmi,m->ic", rates["HJ"], P)
+        impulse = self._impulses(rates["after"].T + offset + turned)
+        to_end = rates["free"].T + np.einsum("cmi,m->ic", rates["HJ"], P) + terms.HJ.T @ impulse
+        after = np.einsum("cmi,i->mc", rates["J"], end) + terms.J @ to_end
+        now = (to_end - rates["start"].T) / h
+        # As `take_step` does where contacts do not change.
+        known = (trial.smooth[0] & state.known)[:, None]
+        self._foreseen = np.where(known, 2.0 * now - self._acceleration, now)
+        self._acceleration, self._leaving, self._bending = now, after, offset / h
+        self._q, self._v = self._layout.coast_rates(
+            (terms.q, end, 0.5 * h), (rates["q"].T, to_end)
+        )
+
+    def _require_steady(self) -> None:
+        """Refuse a step in which a contact opens, closes, begins to slip or stops."""
+        state, trial, problem = self._state, self._trial, self._problem
+        (b, w), P = self._rows, problem.P
+        u, normal = trial.after + trial.offset, b + w * np.arange(len(state.pressed))
+        speeds = np.abs(u[b:]).reshape(-1, w)[:, 1:].max(axis=1, initial=0.0)
+        sizes = np.linalg.norm(P[b:].reshape(-1, w)[:, 1:], axis=1)
+        bound, least = self._laws.friction * P[normal], _NOTHING * np.abs(P).max(initial=0.0)
+        rough = self._laws.friction > 0.0
+        slips = problem.slipping & (speeds > NO_SLIP) & rough
+        changes = (problem.pressed != self._pressed) | (state.pressed != self._pressed)
+        changes |= problem.pressed & rough & (slips != (self._slipping & rough))
+        changes |= problem.pressed & (P[normal] <= least)
+        changes |= problem.pressed & rough & ~slips & (bound - sizes <= least)
+        changes |= problem.touching & ~problem.pressed & (u[normal] <= NO_SLIP)
+        changes |= trial.arriving
+        self.refuse(changes)
+
+    def refuse(self, changes: Mask) -> None:
+        """Refuse contacts (c,) that change.
+
+        Raises:
+            RobotDynamicsError: If there are any; it names them.
+        """
+        if changes.any():
+            scene = self._layout.scene
+            names = [scene.touches[c][0] for c in np.flatnonzero(changes)]
+            raise RobotDynamicsError(
+                f"{scene.model.name}: contact {', '.join(map(repr, names))} changes in this "
+                "period, or is about to: its steps have one-sided derivatives alone; expected "
+                "contacts that stay open, stick or slip."
+            )
+
+    def _offsets(self, before: Array, h: float) -> Array:
+        """Return the derivatives of s in the laws of u+ + s (m, columns), see `begin_step`."""
+        state, (b, w) = self._state, self._rows
+        now, rates = self._terms.before, before.T
+        found = rates.copy()
+        for i in range(len(state.pressed)):
+            n = b + i * w
+            for k in range(n, n + w):
+                if not self._problem.touching[i]:
+                    found[k] = 0.0
+                    continue
+                turned = now[k] - state.leaving[k] if state.fresh[0] else state.leaving[k]
+                of_turned = rates[k] - self._leaving[k] if state.fresh[0] else self._leaving[k]
+                bent = 0.5 * (now[k] - state.leaving[k]), 0.5 * (rates[k] - self._leaving[k])
+                if k == n:  # as far as the surface turns
+                    bent = -2.0 * abs(turned) - BEND * h, -2.0 * np.sign(turned) * of_turned
+                found[k] = self._branch(i, k, [(now[k], rates[k]), bent], h)
+        return found
+
+    def _branch(self, i: int, k: int, ways: list[tuple[float, Array]], h: float) -> Array:
+        """Return the derivative of the s of a row, which came about in one of several ways."""
+        value, still = float(self._trial.offset[k]), np.zeros_like(self._bending[k])
+        if value == 0.0:
+            return still
+        bending, of_bending = h * self._state.bending[k], h * self._bending[k]
+        halves = [(0.5 * (x + bending), 0.5 * (rate + of_bending)) for x, rate in ways]
+        for x, rate in [*ways, *halves]:
+            if abs(x - value) <= _SAME * max(abs(x), abs(value)):
+                return rate
+        self.refuse(np.arange(len(self._state.pressed)) == i)  # a corner stops it
+        return still
+
+    def _impulses(self, change: Array) -> Array:
+        """Return the derivatives of impulses (m, columns); `change` is dW P + dc."""
+        problem, trial, (b, w) = self._problem, self._trial, self._rows
+        W, P, mu = self._terms.J @ self._terms.HJ.T, problem.P, self._laws.friction
+        u, m = trial.after + trial.offset, len(problem.P)
+        M, right = np.zeros((m, m)), np.zeros_like(change)
+        for k in range(m):
+            i = (k - b) // w
+            holds = k < b or (problem.pressed[i] and ((k - b) % w == 0 or mu[i] > 0.0))
+            if holds:
+                M[k], right[k] = W[k] / W[k, k], -change[k] / W[k, k]
+            else:
+                M[k, k] = 1.0
+        slips = problem.pressed & problem.slipping & (mu > 0.0)
+        for i in np.flatnonzero(slips).tolist():
+            n = b + i * w
+            t = slice(n + 1, n + w)
+            speed = float(np.linalg.norm(u[t]))
+            s = u[t] / max(speed, NO_SLIP)
+            turn = mu[i] * P[n] / max(speed, NO_SLIP) * (np.eye(w - 1) - np.outer(s, s))
+            M[t], right[t] = turn @ W[t], -turn @ change[t]
+            M[t, t] += np.eye(w - 1)
+            M[t, n] += mu[i] * s
+        return np.asarray(np.linalg.lstsq(M, right, rcond=_DEPENDENT)[0])
+
+    def result(self) -> tuple[Array, Array]:
+        """Return A (2 nv, 2 nv) and B (2 nv, nv) of the period, positions corrected."""
+        state, n = self._state, self._model.nv
+        along = np.linalg.lstsq(self._along(state.q), self._q, rcond=None)[0]
+        both = np.vstack([along + self._correction(), self._v])
+        return both[:, : 2 * n], both[:, 2 * n :]
+
+    def _correction(self) -> Array:
+        """Return the derivative of the motion that closes contacts (nv, columns)."""
+        state, laws, (b, w), layout = self._state, self._laws, self._rows, self._layout
+        still = np.zeros(self._model.nv)
+        terms = layout.at(state.q, state.v, state.near)
+        rest = np.zeros_like(self._v)
+        at, moving = (state.q, still, still, still, still, 0.0), (self._q, rest, rest, rest, rest)
+        rates = layout.rates(at, moving)
+        part, error = np.zeros(len(terms.J), dtype=bool), np.zeros((len(terms.J), rest.shape[1]))
+        part[:b] = True
+        if b:
+            error[:b] = rates["error"].T
+        for i in range(len(state.pressed)):
+            n = b + i * w
+            if state.pressed[i] and terms.gaps[i] <= STILL_CLOSED:
+                part[n], error[n] = True, rates["gaps"].T[i]
+            if state.anchored[i] and not laws.gives[i]:
+                part[n + 1 : n + w] = True
+                error[n + 1 : n + 3] = terms.axes[i, :2] @ rates["places"][:, i].T
+        J, HJ = terms.J[part], terms.HJ[part]
+        if not len(J):
+            return rest
+        W = J @ HJ.T
+        scale = 1.0 / np.sqrt(np.diagonal(W))
+        W = scale[:, None] * W * scale
+        y = np.linalg.lstsq(W, scale[:, None] * error[part], rcond=_DEPENDENT)[0]
+        return np.asarray(-HJ.T @ (scale[:, None] * y))
