@@ -321,6 +321,8 @@ class TimeStepping:
                 "cones."
             )
         saved, h = self.saved(), period / count
+        if self._trusted * (1.0 + 1e-9) < h:
+            raise self._divided("a step is divided")
         trial.force[:], trial.whole[0] = force, h
         try:
             found = StepDerivatives(
@@ -333,15 +335,18 @@ class TimeStepping:
                 closing = trial.closing[0] < h
                 if closing or not (trial.astray[0] <= ASTRAY and trial.fastest[0] < FASTEST):
                     why = "a contact closes" if closing else "the motion is too fast for a step"
-                    raise RobotDynamicsError(
-                        f"{scene.model.name}: {why} in this period, which has no derivatives "
-                        "then; expected steps that need not be divided."
-                    )
+                    raise self._divided(why)
                 found.step()
                 self._accept(h, smooth=True)
             return found.result()
         finally:
             self.restore(saved)
+
+    def _divided(self, why: str) -> RobotDynamicsError:
+        return RobotDynamicsError(
+            f"{self.scene.model.name}: {why} in this period, which has no derivatives then; "
+            "expected steps that need not be divided."
+        )
 
     def advance(self, h: float, force: Array) -> None:
         """Advance by one step.
