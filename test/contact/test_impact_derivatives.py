@@ -157,9 +157,7 @@ def test_impulses_on_frames(looped):
     names = [body.name for body in robot.model.bodies[-2:]]
     given = {name: rng.normal(size=6) for name in names}
     found = struck_derivatives(robot, q, qd, given)
-    expected = by_differences(
-        lambda q, qd: (struck(robot, q, qd, given),), robot.model, q, qd
-    )
+    expected = by_differences(lambda q, qd: (struck(robot, q, qd, given),), robot.model, q, qd)
     near([found.qd_q], expected[:1])
     for name in names:
         ends = [
@@ -219,9 +217,7 @@ def test_sticking_impacts_equal_pinocchio():
     hit = sticking_impact(contacts, q, qd, closed=[0], restitution=0.0)
     assert_allclose(peer.data.dq_after[peer.at_v], hit.qd, atol=1e-10)
     settings = pin.ProximalSettings(1e-12, 0.0, 1)
-    pin.computeImpulseDynamicsDerivatives(
-        peer.theirs, peer.data, [model], [data], 0.0, settings
-    )
+    pin.computeImpulseDynamicsDerivatives(peer.theirs, peer.data, [model], [data], 0.0, settings)
     found = sticking_impact_derivatives(contacts, q, qd, closed=[0], restitution=0.0)
     order = np.ix_(peer.at_v, peer.at_v)
     # Theirs are of the change of velocities, whose derivative by qd lacks the identity.

@@ -71,9 +71,7 @@ def test_wrenches_keep_their_axes_while_joints_of_every_type_move(types, axes, r
         return [a - b for a, b in zip(tau, forces(q), strict=True)]
 
     given = dict(wrenches=wrenches, axes=axes)
-    all_near(
-        robot.inverse_dynamics_derivatives(*state, **given), by_state(needed, model, state)
-    )
+    all_near(robot.inverse_dynamics_derivatives(*state, **given), by_state(needed, model, state))
 
     which = {0, len(model.bodies) - 2}
     names = [model.bodies[i].joint.name for i in which]
@@ -82,14 +80,14 @@ def test_wrenches_keep_their_axes_while_joints_of_every_type_move(types, axes, r
     def hybrid(q, qd, tau, qdd):
         driving = [a + b for a, b in zip(tau, forces(q), strict=True)]
         motion, force = hybrid_dynamics(model, q, qd, driving, qdd, parameters, which)
-        held = [i in which for i, at in enumerate(model.v_slices) for _ in range(at.start, at.stop)]
+        held = [
+            i in which for i, at in enumerate(model.v_slices) for _ in range(at.start, at.stop)
+        ]
         external = zip(force, forces(q), tau, held, strict=True)
         return [*motion, *(f - e if own else t for f, e, t, own in external)]
 
     by_qqdtau = by_state(lambda *x: hybrid(*x, qdd.tolist()), model, [*state[:2], tau])
-    by_qdd = by_state(
-        lambda q, qd, x: hybrid(q, qd, tau.tolist(), x), model, [*state[:2], qdd]
-    )[2]
+    by_qdd = by_state(lambda q, qd, x: hybrid(q, qd, tau.tolist(), x), model, [*state[:2], qdd])[2]
     solved = robot.hybrid_dynamics_derivatives(names)(*state[:2], tau, qdd, **given)
     scale = [np.abs(x).max() for x in (*by_qqdtau, by_qdd)]
     for i, theirs in enumerate((*by_qqdtau, by_qdd)):

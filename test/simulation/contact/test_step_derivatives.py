@@ -136,9 +136,9 @@ def linkage():
     state = robot.assemble(robot.assemble().q)
     link = robot.model.bodies[-1].name
     place = (robot.pose(link, state.q) @ [0.1, 0.1, 0.1, 1.0])[:3]
-    J = robot.with_frame("at", link, np.array(
-        [[1, 0, 0, 0.1], [0, 1, 0, 0.1], [0, 0, 1, 0.1], [0, 0, 0, 1.0]]
-    )).jacobian("at", state.q, "aligned")[3:]
+    J = robot.with_frame(
+        "at", link, np.array([[1, 0, 0, 0.1], [0, 1, 0, 0.1], [0, 0, 1, 0.1], [0, 0, 0, 1.0]])
+    ).jacobian("at", state.q, "aligned")[3:]
     return robot, state, link, place, J
 
 
@@ -186,13 +186,18 @@ def _stepped(sim, state):
 
 def test_changing_contacts_and_other_laws_are_refused():
     """A body that lands, one that has just touched, and soft contacts: an error each."""
-    landing = rd.Simulation(floating(), contacts=corners((0.05, 0.04, 0.03)),
-                            q=[0, 0, 0.031, 0, 0, 0, 1.0], qd=[0, 0, 0, 0, 0, -1.0])
+    landing = rd.Simulation(
+        floating(),
+        contacts=corners((0.05, 0.04, 0.03)),
+        q=[0, 0, 0.031, 0, 0, 0, 1.0],
+        qd=[0, 0, 0, 0, 0, -1.0],
+    )
     with pytest.raises(rd.RobotDynamicsError, match="a contact closes in this period"):
         landing.linearize(np.zeros(6))
     with pytest.raises(rd.RobotDynamicsError, match="changes in this period"):
         block(0.8, 0.3).linearize(np.zeros(6))
-    soft = rd.Simulation(floating(), contacts=corners((0.05, 0.04, 0.03),
-                                                      Material(0.5, stiffness=1e4)))
+    soft = rd.Simulation(
+        floating(), contacts=corners((0.05, 0.04, 0.03), Material(0.5, stiffness=1e4))
+    )
     with pytest.raises(rd.ArgumentError, match="soft contacts"):
         soft.linearize(np.zeros(6))
