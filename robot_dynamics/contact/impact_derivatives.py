@@ -319,6 +319,8 @@ class _Jump:
         A = G @ W
         scale = 1.0 / np.sqrt(np.maximum(np.diagonal(A), np.finfo(float).tiny))
         right = scale[:, None] * (rate - G @ free)
-        y, _, rank, _ = np.linalg.lstsq(scale[:, None] * A * scale, right, rcond=_DEPENDENT)
+        A, loops = scale[:, None] * A * scale, len(self.K)
+        y, _, rank, _ = np.linalg.lstsq(A, right, rcond=_DEPENDENT)
+        of_loops = np.linalg.matrix_rank(A[:loops, :loops], tol=_DEPENDENT * loops)
         y = scale[:, None] * y
-        return free + W @ y, y[len(self.K) :], bool(rank == len(G))
+        return free + W @ y, y[loops:], bool(rank == of_loops + len(rows))

@@ -70,7 +70,7 @@ def test_wrenches_keep_their_axes_while_joints_of_every_type_move(types, axes, r
         tau = inverse_dynamics(model, q, qd, qdd, parameters)
         return [a - b for a, b in zip(tau, forces(q), strict=True)]
 
-    given = dict(wrenches=wrenches, axes=axes)
+    given = {"wrenches": wrenches, "axes": axes}
     all_near(robot.inverse_dynamics_derivatives(*state, **given), by_state(needed, model, state))
 
     which = {0, len(model.bodies) - 2}
