@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from support.linkages import four_bar
+from dynamics.test_complex_step import held_chain
 from support.mechanisms import random_tree
 from support.touching import corners, floating
 
 import robot_dynamics as rd
 from robot_dynamics.contact import Material, PointContact, plane, sphere
 from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.contact.report import ContactMode
 
 STEP = 1e-6
 TOL = 2e-6  # relative: of differences with that step, and of the energy balance
@@ -89,17 +92,6 @@ class Period:
         return of_state, of_torque
 
 
-def flight():
-    """Return a mechanism in the air."""
-    rng = np.random.default_rng(1)
-    robot = Robot.from_mechanism(random_tree(rng, ["floating", "revolute", "revolute"]))
-    sim = rd.Simulation(robot, contacts=[PointContact("toe", "link2")], q=None, period=2e-3)
-    q = robot.model.neutral()
-    q[2] = 3.0
-    qd = rng.normal(size=robot.model.nv)
-    return rd.Simulation(robot, contacts=[PointContact("toe", "link2")], q=q, qd=qd), sim.period
-
-
 def block(mu, angle, qd=None):
     """Return a block on a slope, which slides or sticks."""
     slope = plane((0, 0, 0), (np.sin(angle), 0.0, np.cos(angle)))
@@ -109,46 +101,58 @@ def block(mu, angle, qd=None):
     return rd.Simulation(floating(), contacts=contacts, q=q, qd=qd, period=2e-3)
 
 
-def tip_of_arm(surface, mu, qd, joint_friction=False):
-    """Return an arm whose tip touches a surface at the start."""
+def flight():
+    """Return a mechanism in the air."""
+    rng = np.random.default_rng(1)
+    tree = random_tree(rng, ["floating", "revolute", "revolute"], chain=True)
+    robot = Robot.from_mechanism(tree)
+    q, qd = robot.model.neutral(), rng.normal(size=robot.model.nv)
+    q[2] = 3.0
+    return rd.Simulation(robot, contacts=[PointContact("toe", "link2")], q=q, qd=qd), 0.0
+
+
+def touching(robot, q, link, mu, *, ball=False, sticks=False):
+    """Return a mechanism that presses a point of a link to a ball or a plane, and moves on."""
+    point, n = np.array([0.1, 0.05, 0.2]), np.array([0.1, -0.2, 1.0]) / np.sqrt(1.05)
+    place = (robot.pose(link, q) @ [*point, 1.0])[:3]
+    surface = sphere(place - 0.4 * n, 0.4) if ball else plane(place, n)
+    contact = PointContact("tip", link, point, surface, material=Material(mu))
+    rd_sim = rd.Simulation(robot, contacts=[contact], q=q)
+    stepping = rd_sim._plant.engine.stepping
+    nv, b = robot.model.nv, stepping.terms.holding
+    J = stepping.terms.at(q, np.zeros(nv)).J
+    held = J if sticks else J[: b + 1]
+    qd = 0.5 * np.sin(np.arange(nv) + 1.0)
+    qd -= np.linalg.pinv(held, rcond=1e-9) @ (held @ qd)
+    torque = robot.bias_forces(q, qd) - 60.0 * J[b]
+    return rd.Simulation(robot, contacts=[contact], q=q, qd=qd, period=2e-3), torque
+
+
+def arm(friction=0.0):
+    """Return an arm of four joints, and positions."""
     parts = random_tree(np.random.default_rng(3), ["revolute"] * 4, chain=True)
-    robot = Robot.from_mechanism(parts, joint_friction=joint_friction)
-    return robot, PointContact("tip", "link3", (0.1, 0.0, 0.2), surface, material=Material(mu))
+    joints = tuple(replace(j, damping=friction, friction=friction) for j in parts.joints)
+    robot = Robot.from_mechanism(replace(parts, joints=joints), joint_friction=friction > 0.0)
+    return robot, np.array([0.3, -0.4, 0.5, 0.2]), "link3"
 
 
-def sliding_arm():
-    """Return an arm whose tip slides on a ball."""
-    robot, _ = tip_of_arm(plane((0, 0, 0), (0, 0, 1)), 0.3, None)
-    q = np.array([0.3, -0.4, 0.5, 0.2])
-    tip = robot.pose("link3", q) @ [0.1, 0.0, 0.2, 1.0]
-    ball = sphere(tip[:3] - [0.0, 0.0, 0.4], 0.4)
-    robot, point = tip_of_arm(ball, 0.3, None)
-    terms = rd.Simulation(robot, contacts=[point], q=q)._plant.engine.stepping.terms
-    J = terms.at(q, np.zeros(4)).J
-    qd = np.array([0.5, 0.4, -0.3, 0.6])
-    qd -= np.linalg.pinv(J[:1]) @ (J[:1] @ qd)
-    return rd.Simulation(robot, contacts=[point], q=q, qd=qd, period=2e-3), -40.0 * J[0]
-
-
-def linkage():
-    """Return a four-bar whose coupler slides along a wall."""
-    robot = Robot.from_mechanism(four_bar())
-    state = robot.assemble(robot.assemble().q)
-    link = robot.model.bodies[-1].name
-    place = (robot.pose(link, state.q) @ [0.1, 0.1, 0.1, 1.0])[:3]
-    J = robot.with_frame(
-        "at", link, np.array([[1, 0, 0, 0.1], [0, 1, 0, 0.1], [0, 0, 1, 0.1], [0, 0, 0, 1.0]])
-    ).jacobian("at", state.q, "aligned")[3:]
-    return robot, state, link, place, J
+def looped():
+    """Return a chain that flies, held by a loop joint, and positions."""
+    mechanism, q = held_chain("spherical", np.random.default_rng(4))
+    return Robot.from_mechanism(mechanism), q, "link1"
 
 
 CASES = {
-    "flight": lambda: (flight()[0], None),
-    "sliding block": lambda: (block(0.2, 0.4, [0, 0, 0, 0.5, 0.1, 0.0]), None),
-    "sticking block": lambda: (block(0.8, 0.3), None),
-    "spinning block without friction": lambda: (block(0.0, 0.0, [0, 0, 2.0, 0.5, 0, 0]), None),
-    "arm on a ball": sliding_arm,
+    "flight": flight,
+    "sliding block": lambda: (block(0.2, 0.4, [0, 0, 0, 0.5, 0.1, 0.0]), 0.0),
+    "spinning block without friction": lambda: (block(0.0, 0.0, [0, 0, 2.0, 0.5, 0, 0]), 0.0),
+    "arm with friction on a ball": lambda: touching(*arm(0.5), 0.3, ball=True),
+    "sticking arm": lambda: touching(*arm(), 5.0, sticks=True),
+    "closed loop": lambda: touching(*looped(), 0.3),
 }
+
+
+STATES = {"flight": ContactMode.OPEN, "sticking arm": ContactMode.STICKING}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -156,11 +160,12 @@ def test_periods_go_on_as_linearised(name):
     """A and B along random directions that keep contacts closed, after some periods."""
     sim, torque = CASES[name]()
     n = len(sim._plant.engine.stepping.v)
-    torque = np.zeros(n) if torque is None else torque
+    torque = torque + np.zeros(n)
     for _ in range(3):
         sim.step(torque)
     rng = np.random.default_rng(2)
     period = Period(sim, torque + 0.1 * rng.normal(size=n))
+    assert {c.state for c in sim.contacts} == {STATES.get(name, ContactMode.SLIDING)}
     for _ in range(3):
         of_state, of_torque = period.errors(rng)
         assert of_state < TOL
@@ -197,7 +202,7 @@ def test_changing_contacts_and_other_laws_are_refused():
     with pytest.raises(rd.RobotDynamicsError, match="changes in this period"):
         block(0.8, 0.3).linearize(np.zeros(6))
     soft = rd.Simulation(
-        floating(), contacts=corners((0.05, 0.04, 0.03), Material(0.5, stiffness=1e4))
+        floating(), contacts=corners((0.05, 0.04, 0.03), Material(0.5, stiffness=1e4, damping=10.0))
     )
     with pytest.raises(rd.ArgumentError, match="soft contacts"):
         soft.linearize(np.zeros(6))
