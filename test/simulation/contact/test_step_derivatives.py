@@ -18,7 +18,9 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactMode
 
 STEP = 1e-6
-TOL = 2e-6  # relative: of differences with that step, and of the energy balance
+# Within the thresholds of contacts at rest, which count less slip than 1e-9 m/s as none.
+STEPS = {"sticking arm": 1e-7}
+TOL = 5e-6  # relative: of differences with that step, and of the energy balance
 
 
 class Period:
@@ -60,14 +62,18 @@ class Period:
 
     def end(self, q, v, torque):
         """Return the state after the period from another state."""
-        self.sim.state = self.start
-        saved = self.stepping.saved()
+        self.sim.state, stepping = self.start, self.stepping
+        saved, momentum = stepping.saved(), stepping._balance.momentum
+        stepping._find_momentum()
+        before = momentum.copy()
         saved.state.q[:], saved.state.v[:] = q, v
-        self.stepping.restore(saved)
+        stepping.restore(saved)  # with the energy of the other state
+        stepping._find_momentum()
+        stepping.state.account[:, 3:] += momentum - before
         self.sim.step(torque)
-        return self.stepping.q.copy(), self.stepping.v.copy()
+        return stepping.q.copy(), stepping.v.copy()
 
-    def errors(self, rng):
+    def errors(self, rng, step):
         """Return relative errors of A and B along a random direction."""
         n = self.model.nv
         self.sim.state = self.start
@@ -75,13 +81,13 @@ class Period:
         after = self.end(self.q, self.v, self.torque)
         dq, dv, du = rng.normal(size=(3, n))
         changes, ends = [], []
-        for sign in (STEP, -STEP):
+        for sign in (step, -step):
             self.sim.state = self.start
             q, v = self.near(sign * dq, sign * dv)
             changes.append(np.concatenate([self.model.difference(self.q, q), v - self.v]))
             q, v = self.end(q, v, self.torque)
             ends.append(np.concatenate([self.model.difference(after[0], q), v]))
-        expected, moved = ((a - b) / (2.0 * STEP) for a, b in (ends, changes))
+        expected, moved = ((a - b) / (2.0 * step) for a, b in (ends, changes))
         of_state = np.abs(A @ moved - expected).max() / np.abs(expected).max()
         ends = []
         for sign in (1e-3, -1e-3):
@@ -167,7 +173,7 @@ def test_periods_go_on_as_linearised(name):
     period = Period(sim, torque + 0.1 * rng.normal(size=n))
     assert {c.state for c in sim.contacts} == {STATES.get(name, ContactMode.SLIDING)}
     for _ in range(3):
-        of_state, of_torque = period.errors(rng)
+        of_state, of_torque = period.errors(rng, STEPS.get(name, STEP))
         assert of_state < TOL
         assert of_torque < TOL
 
