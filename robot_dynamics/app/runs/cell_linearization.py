@@ -17,11 +17,10 @@ import numpy as np
 
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop
-from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.plant import make_plant, scene_of
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
-from robot_dynamics.control.impedance import ImpedanceLaw
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.robot import Robot
@@ -57,7 +56,7 @@ def linearize_cell(
 
     Args:
         scenario: A scenario, a file, or the name of a shipped one: rigid grasps, the plant
-            "engine", the law "hybrid" or "impedance", sensors without errors.
+            "engine", the law "hybrid" or "impedance", no faults, sensors without errors.
         time: Time of the run [s] at which the period begins.
         overrides: Values to replace, as "control.object.bandwidth_hz=2".
 
@@ -68,23 +67,20 @@ def linearize_cell(
     """
     scenario = load_scenario(scenario, overrides, "engine")
     ticks = round(positive_number("time", time) / scenario.control.period)
-    believed = build_system(scenario)
-    loop = control_loop(scenario, believed)
-    plant = make_plant(scenario, true_system(scenario, believed))
-    law = loop.law
+    control, believed = scenario.control, build_system(scenario)
+    true = true_system(scenario, believed)
     if (
-        not isinstance(plant.engine, RigidEngine)
-        or not isinstance(law, HybridLaw)
-        or type(law) not in (HybridLaw, ImpedanceLaw)
-        or law.senses
-        or loop.controller is not None
+        control.law not in ("hybrid", "impedance")
+        or control.object_pose == "sensor"
         or scenario.plant.sensors != SensorSettings()
+        or scenario.plant.faults
         or any(arm.sensor_tool_mass for arm in believed.arms)
+        or not scene_of(scenario, true).rigid
     ):
         raise ArgumentError(
             f"{scenario.name}: only cells with rigid grasps, the law 'hybrid' or 'impedance', and "
-            "sensors without errors and tools have derivatives with their law; expected such a "
-            "scenario."
+            "neither faults nor sensors with errors or tools have derivatives with their law; "
+            "expected such a scenario."
         )
     delay = scenario.plant.command_delay_periods
     if ticks <= delay:
@@ -92,6 +88,10 @@ def linearize_cell(
             f"time is {time:g} s, expected more than {delay} control periods: the brakes hold "
             "until the first command acts."
         )
+    loop, plant = control_loop(scenario, believed), make_plant(scenario, true)
+    law, engine = loop.law, plant.engine
+    assert isinstance(law, HybridLaw)
+    assert isinstance(engine, RigidEngine)
     _, _, q, qd, wrenches = plant.reset()
     loop.begin_law(q, qd)
     sent: list[Array] = []
@@ -107,7 +107,6 @@ def linearize_cell(
     row, memory = law.row(ticks), law.running.memory
     of_torque, of_memory = law.running.derivatives(q, qd, wrenches, row, memory, ramp)
     acting = law.running.evaluate(q, qd, wrenches, row, memory, ramp).torque
-    engine = plant.engine
     period = engine.period_derivatives(sent[-delay] if delay else acting)
     nv, na = engine.model.nv, len(q)
     parts, size = {}, 0

@@ -86,7 +86,7 @@ def test_a_period_of_a_cell_goes_on_as_linearised(name):
     for part in parts.values():
         d = np.zeros(len(A))
         d[part] = rng.normal(size=part.stop - part.start)
-        h = 1e-6
+        h = 1e-7  # servos are stiff: second derivatives are large
         ends = [cell.after(s * h * d, parts) for s in (1.0, -1.0)]
         expected = cell.between(ends[1], ends[0]) / (2.0 * h)
         found = A @ d
@@ -97,14 +97,17 @@ def test_a_period_of_a_cell_goes_on_as_linearised(name):
 
 @pytest.mark.slow
 def test_the_loop_at_rest_is_stable_and_decays_as_its_eigenvalues_say():
-    """After the end of the reference: a push of the arms after 20 periods is A^20 times it."""
+    """After the end of the reference, a small change after 20 periods is A^20 times it.
+
+    It is small beside the speed at which friction of the joints fades.
+    """
     scenario = load_scenario("lift_box", (), "engine")
     time = scenario.ticks(build_loop(scenario).reference, None) * scenario.control.period
     A, parts, _ = linearize_cell("lift_box", time=time)
     sizes = np.abs(np.linalg.eigvals(A))
     assert sizes.max() < 1.0 + 1e-9
     cell, d = Cell("lift_box", time), np.zeros(len(A))
-    d[parts["memory"].start + 13] = 1e-4  # of the integral of the object's pose
+    d[parts["memory"].start + 13] = 1e-7  # of the integral of the object's pose
     still = cell.after(0.0 * d, parts, 20)
     moved = cell.between(still, cell.after(d, parts, 20))
     expected = np.linalg.matrix_power(A, 20) @ d
