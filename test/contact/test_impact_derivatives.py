@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 from dynamics.test_complex_step import held_chain
+from numpy.testing import assert_allclose
 from support.linkages import four_bar
 from support.mechanisms import random_state, random_tree
 from support.touching import at, corners, floating

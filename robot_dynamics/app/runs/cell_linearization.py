@@ -96,8 +96,10 @@ def linearize_cell(
     loop.begin_law(q, qd)
     sent: list[Array] = []
     for tick in range(ticks):
-        sent.append(loop.update_unchecked(tick, tick, q, qd, wrenches).torque)
-        _, _, q, qd, wrenches = plant.step(sent[-1])
+        torque = loop.update_unchecked(tick, tick, q, qd, wrenches).torque
+        assert torque is not None
+        _, _, q, qd, wrenches = plant.step(torque)
+        sent.append(torque)
     if law.running.corrects_now:
         raise RobotDynamicsError(
             f"{scenario.name}: the internal force is being corrected at {time:g} s, which has no "
@@ -120,10 +122,10 @@ def linearize_cell(
     at = np.arange(size)
     measured = [at[parts["q"]][joints], at[parts["qd"]][joints]]
     columns = np.concatenate([*measured, at[parts["wrenches"]], at[parts["memory"]]])
-    A, torque = np.zeros((size, size)), np.zeros((na, size))
-    torque[:, columns] = of_torque
+    A, command = np.zeros((size, size)), np.zeros((na, size))
+    command[:, columns] = of_torque
     A[parts["memory"], columns] = of_memory
-    queue = np.vstack([np.eye(size)[parts["delayed"]], torque])
+    queue = np.vstack([np.eye(size)[parts["delayed"]], command])
     A[parts["delayed"]] = queue[na:]
     inputs = np.vstack([np.eye(size)[: 2 * nv], queue[:na]])
     A[: 2 * nv] = period.state @ inputs

@@ -40,7 +40,7 @@ _SAME = 1e-9
 _DEPENDENT = 1e-11
 
 
-class StepDerivatives:
+class ContactStepDerivatives:
     """Derivatives of the variables of a scene by its state and joint forces at a start.
 
     Columns are positions (nv) along velocities, velocities (nv) and joint forces (nv).

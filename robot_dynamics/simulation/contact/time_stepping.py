@@ -53,7 +53,7 @@ from robot_dynamics.simulation.contact.moreau_step import (
 )
 from robot_dynamics.simulation.contact.position_correction import PositionCorrection
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, EnergyBooks
-from robot_dynamics.simulation.contact.step_derivatives import StepDerivatives
+from robot_dynamics.simulation.contact.step_derivatives import ContactStepDerivatives
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
 
@@ -317,7 +317,7 @@ class TimeStepping:
         if self._any_soft or scene.shapes or self._cone != "round" or not self._plain:
             raise ArgumentError(
                 f"{scene.model.name}: steps of soft contacts, shapes, pads, pyramids and "
-                "resisting joints have no derivatives, expected rigid point contacts with round "
+                "resisting joints have no derivatives; expected rigid point contacts with round "
                 "cones."
             )
         saved, h = self.saved(), period / count
@@ -325,7 +325,7 @@ class TimeStepping:
             raise self._divided("a step is divided")
         trial.force[:], trial.whole[0] = force, h
         try:
-            found = StepDerivatives(
+            found = ContactStepDerivatives(
                 self.terms, self._terms, self.state, laws, self._rows, trial,
                 self._solver.problem, (self.friction, self.friction_velocity),
             )  # fmt: skip

@@ -208,7 +208,8 @@ def test_changing_contacts_and_other_laws_are_refused():
     with pytest.raises(rd.RobotDynamicsError, match="changes in this period"):
         block(0.8, 0.3).linearize(np.zeros(6))
     soft = rd.Simulation(
-        floating(), contacts=corners((0.05, 0.04, 0.03), Material(0.5, stiffness=1e4, damping=10.0))
+        floating(),
+        contacts=corners((0.05, 0.04, 0.03), Material(0.5, stiffness=1e4, damping=10.0)),
     )
     with pytest.raises(rd.ArgumentError, match="soft contacts"):
         soft.linearize(np.zeros(6))
