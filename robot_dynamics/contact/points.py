@@ -716,9 +716,10 @@ class Contacts:
         return here(q), rate, drift
 
     def row_derivatives(self, q: Array) -> Array:
-        """Return the derivatives (m, 3, nv, nv) of all rows along n, t1, t2 by q, along velocities.
+        """Return the derivatives (m, 3, nv, nv) of all rows along n, t1, t2 by q.
 
-        The rows are those of `T` and `along` of a call, whose tangents turn with the normal.
+        The last axis is along velocities. The rows are those of `T` and `along` of a call, whose
+        tangents turn with the normal.
         """
         rates = self._row_rates(finite_vector("q", q, self.robot.model.nq), self._directions)
         return np.moveaxis(np.asarray(rates), 0, -1)

@@ -76,7 +76,8 @@ class ContactStepDerivatives:
         self._q = np.hstack([self._along(state.q), np.zeros((model.nq, 2 * n))])
         self._v, self._force = np.hstack([still, one, still]), np.hstack([still, still, one])
         self._foreseen, self._acceleration = np.zeros((2, n, columns))
-        self._leaving, self._bending = np.zeros((2, m, columns))
+        self._leaving, self._bending, self._pushes = np.zeros((3, m, columns))
+        self._padded = [rows.holding + rows.width * c for c, _ in layout.scene.pads]
         self._pressed, self._slipping = state.pressed.copy(), state.slipping.copy()
 
     def _along(self, q: Array) -> Array:
@@ -96,8 +97,11 @@ class ContactStepDerivatives:
         v = state.v[:, None]
         friction, fades = self._friction[0][:, None], self._friction[1]
         drag = -friction * v / (v * v + fades * fades) ** 1.5 * self._v
-        at = state.q, state.v, state.foreseen, trial.force, trial.drag, h
-        moving = self._q, self._v, self._foreseen, self._force, drag
+        at = [state.q, state.v, state.foreseen, trial.force, trial.drag, h]
+        moving = [self._q, self._v, self._foreseen, self._force, drag]
+        if trial.pressing.size:
+            at.append(trial.pressing)
+            moving.append(self._pushes[self._padded])
         rates = self._layout.rates(at, moving)
         offset = self._offsets(rates["before"], h)
         turned = np.einsum("cmi,i->mc", rates["J"], terms.HJ.T @ P)
@@ -108,6 +112,7 @@ class ContactStepDerivatives:
         now = (to_end - rates["start"].T) / h
         # As `take_step` does where contacts do not change.
         known = (trial.smooth[0] & state.known)[:, None]
+        self._pushes = impulse / h
         self._foreseen = np.where(known, 2.0 * now - self._acceleration, now)
         self._acceleration, self._leaving, self._bending = now, after, offset / h
         self._q, self._v = self._layout.coast_rates(
@@ -217,7 +222,9 @@ class ContactStepDerivatives:
         still = np.zeros(self._model.nv)
         terms = layout.at(state.q, state.v, state.near)
         rest = np.zeros_like(self._v)
-        at, moving = (state.q, still, still, still, still, 0.0), (self._q, rest, rest, rest, rest)
+        unpressed = [np.zeros(len(self._padded))] * bool(self._padded)
+        at = [state.q, still, still, still, still, 0.0, *unpressed]
+        moving = [self._q, rest, rest, rest, rest, *(rest[self._padded] for _ in unpressed)]
         rates = layout.rates(at, moving)
         part, error = np.zeros(len(terms.J), dtype=bool), np.zeros((len(terms.J), rest.shape[1]))
         part[:b] = True

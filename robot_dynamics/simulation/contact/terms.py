@@ -225,8 +225,9 @@ class SceneTerms:
         """Return the rates of terms (c, ...) by name, for c changes of the inputs of a call.
 
         Args:
-            at: q, v, acceleration, force, drag and h; see the class. Without shapes and pads.
-            moving: Changes of all but h, as columns (nq or nv, c).
+            at: q, v, acceleration, force, drag and h, then `pressed` if there are pads; see the
+                class. Without shapes and resisting hinges and lines.
+            moving: Changes of all but h, as columns (..., c).
         """
         found = self._rates(*at, *(columns.T for columns in moving))
         return dict(zip(self._moving, found, strict=True))
@@ -249,17 +250,18 @@ class SceneTerms:
     @cached_property
     def _rates(self) -> Any:
         """The compiled rates of terms."""
-        source, names, model = self._source, self._moving, self.scene.model
+        source, names = self._source, self._moving
 
         def run(*given: Any) -> dict[str, Any]:
             *inputs, block = given
-            at, moving = inputs[:6], [*inputs[6:], 0.0]
-            rates = jacobian_times_vector(source, at, moving, block)
+            count = len(source.ports.inputs)
+            at, moving = inputs[:count], inputs[count:]
+            rates = jacobian_times_vector(source, at, [*moving[:5], 0.0, *moving[5:]], block)
             return {name: rates[name] for name in names}
 
-        inputs = {"q": model.nq} | dict.fromkeys(("v", "acceleration", "force", "drag"), model.nv)
-        changes = {f"d{name}": length for name, length in inputs.items()}
-        program = trace(run, "contact_rates", {**inputs, "h": (), **changes}, source.parameters)
+        inputs = source.inputs
+        changes = {f"d{name}": shape for name, shape in inputs.items() if name != "h"}
+        program = trace(run, "contact_rates", {**inputs, **changes}, source.parameters)
         key = b"contact rates\0" + program.fingerprint
         return load_kernel(key, lambda: program).bind(self._block)
 

@@ -309,16 +309,15 @@ class TimeStepping:
         its start plus B times the change of `force`; see `step_derivatives`.
 
         Raises:
-            ArgumentError: If contacts give way, or are of shapes, pads or a pyramid, or hinges or
-                lines resist.
+            ArgumentError: If contacts give way, or are of shapes or pyramids, or hinges or lines
+                resist.
             RobotDynamicsError: If a contact changes in the period.
         """
         laws, trial, scene = self.laws, self._trial, self.scene
-        if self._any_soft or scene.shapes or self._cone != "round" or not self._plain:
+        if self._any_soft or scene.shapes or self._cone != "round" or self.terms.resisting:
             raise ArgumentError(
-                f"{scene.model.name}: steps of soft contacts, shapes, pads, pyramids and "
-                "resisting joints have no derivatives; expected rigid point contacts with round "
-                "cones."
+                f"{scene.model.name}: steps of soft contacts, shapes, pyramids and resisting "
+                "joints have no derivatives; expected rigid point contacts with round cones."
             )
         saved, h = self.saved(), period / count
         if self._trusted * (1.0 + 1e-9) < h:

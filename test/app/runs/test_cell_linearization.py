@@ -73,7 +73,9 @@ class Cell:
     def between(self, first, second):
         """Return the difference of two states, of positions along velocities."""
         along = self.model.difference(first[0], second[0])
-        return np.concatenate([along, *(b - a for a, b in zip(first[1:], second[1:]))])
+        return np.concatenate(
+            [along, *(b - a for a, b in zip(first[1:], second[1:], strict=True))]
+        )
 
 
 @pytest.mark.slow

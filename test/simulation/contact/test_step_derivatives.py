@@ -13,6 +13,10 @@ from support.mechanisms import random_tree
 from support.touching import corners, floating
 
 import robot_dynamics as rd
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.plant import make_plant
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.contact import Material, PointContact, plane, sphere
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.report import ContactMode
@@ -24,12 +28,11 @@ TOL = 5e-6  # relative: of differences with that step, and of the energy balance
 
 
 class Period:
-    """A period of a simulation as a function of state and joint forces."""
+    """A period of an engine as a function of state and torques."""
 
-    def __init__(self, sim, torque):
-        self.sim, self.torque, self.start = sim, torque, sim.state
-        self.engine = sim._plant.engine
-        self.stepping, self.model = self.engine.stepping, self.engine.robot.model
+    def __init__(self, engine, torque):
+        self.engine, self.torque, self.start = engine, torque, engine.save()
+        self.stepping, self.model = engine.stepping, engine.robot.model
         self.q, self.v = self.stepping.q.copy(), self.stepping.v.copy()
 
     def rows(self, q, v):
@@ -41,8 +44,9 @@ class Period:
             if closed:
                 part.append(b + i * w)
                 gaps.append(terms.gaps[i])
-                part += [] if stepping.slipping[i] else [b + i * w + 1, b + i * w + 2]
-                gaps += [] if stepping.slipping[i] else [0.0, 0.0]
+                if not stepping.slipping[i]:
+                    part += range(b + i * w + 1, b + (i + 1) * w)
+                    gaps += [0.0] * (w - 1)
         return terms.J[part], np.array(gaps)
 
     def near(self, dq, dv):
@@ -62,7 +66,8 @@ class Period:
 
     def end(self, q, v, torque):
         """Return the state after the period from another state."""
-        self.sim.state, stepping = self.start, self.stepping
+        self.engine.restore(self.start)
+        stepping = self.stepping
         saved, momentum = stepping.saved(), stepping._balance.momentum
         stepping._find_momentum()
         before = momentum.copy()
@@ -70,19 +75,19 @@ class Period:
         stepping.restore(saved)  # with the energy of the other state
         stepping._find_momentum()
         stepping.state.account[:, 3:] += momentum - before
-        self.sim.step(torque)
+        self.engine.run(0.0, torque)
         return stepping.q.copy(), stepping.v.copy()
 
     def errors(self, rng, step):
         """Return relative errors of A and B along a random direction."""
         n = self.model.nv
-        self.sim.state = self.start
-        A, B, _ = self.sim.linearize(self.torque)
+        self.engine.restore(self.start)
+        A, B = self.engine.linearize(self.torque)
         after = self.end(self.q, self.v, self.torque)
-        dq, dv, du = rng.normal(size=(3, n))
+        (dq, dv), du = rng.normal(size=(2, n)), rng.normal(size=B.shape[1])
         changes, ends = [], []
         for sign in (step, -step):
-            self.sim.state = self.start
+            self.engine.restore(self.start)
             q, v = self.near(sign * dq, sign * dv)
             changes.append(np.concatenate([self.model.difference(self.q, q), v - self.v]))
             q, v = self.end(q, v, self.torque)
@@ -170,12 +175,29 @@ def test_periods_go_on_as_linearised(name):
     for _ in range(3):
         sim.step(torque)
     rng = np.random.default_rng(2)
-    period = Period(sim, torque + 0.1 * rng.normal(size=n))
+    period = Period(sim._plant.engine, torque + 0.1 * rng.normal(size=n))
     assert {c.state for c in sim.contacts} == {STATES.get(name, ContactMode.SLIDING)}
     for _ in range(3):
         of_state, of_torque = period.errors(rng, STEPS.get(name, STEP))
         assert of_state < TOL
         assert of_torque < TOL
+
+
+@pytest.mark.slow
+def test_a_cell_with_soft_fingers_goes_on_as_linearised():
+    """Two arms carry a tray between soft fingers that stick."""
+    scenario = load_scenario("tray", (), "engine")
+    system = build_system(scenario)
+    loop, plant = control_loop(scenario, system), make_plant(scenario, system)
+    seen = plant.reset()
+    loop.begin_law(seen.q, seen.qd)
+    for tick in range(200):
+        torque = loop.update_unchecked(tick, tick, seen.q, seen.qd, seen.wrenches).torque
+        seen = plant.step(torque)
+    assert {c.state for c in plant.contacts()} == {ContactMode.STICKING}
+    rng, period = np.random.default_rng(2), Period(plant.engine, torque)
+    for _ in range(2):
+        assert max(period.errors(rng, 1e-7)) < 1e-5
 
 
 def test_motions_that_open_closed_contacts_are_removed():
