@@ -111,8 +111,9 @@ class Derivatives(Regressors):
         algorithm = INVERSE_DYNAMICS_DERIVATIVES
         pushed = None
         if wrenches is not None:
-            pushed = self.external_forces_derivatives(q, wrenches, axes).tau_q
-            q = np.broadcast_to(np.asarray(q, dtype=float), (*pushed.shape[:-2], self.model.nq))
+            _, pushed = self._external_forces_and_rates(q, wrenches, axes)
+            if leading_shape(q) != pushed.shape[:-2]:
+                q = np.broadcast_to(np.asarray(q, float), (*pushed.shape[:-2], self.model.nq))
         try:
             found: Three = self._functions[algorithm](q, qd, qdd, out=each_output(out, 3))
         except (TypeError, ValueError) as error:
@@ -218,8 +219,8 @@ class Derivatives(Regressors):
         pushed = None
         if wrenches is not None:
             vector_batch("forward_dynamics_derivatives", "tau", tau, self.model.nv)
-            tau = np.asarray(tau, dtype=float) + self.external_forces(q, wrenches, axes)
-            pushed = self.external_forces_derivatives(q, wrenches, axes).tau_q
+            external, pushed = self._external_forces_and_rates(q, wrenches, axes)
+            tau = np.asarray(tau, dtype=float) + external
         if check and self.model.constraint_count and leading_shape(q) == leading_shape(qd) == ():
             long_tree = self._functions.long_tree
             if long_tree:
@@ -506,9 +507,8 @@ class Derivatives(Regressors):
             tau = tau + controller_forces(model, controller, q, qd)
         pushed = np.zeros((model.nv, model.nv))
         if wrenches is not None:
-            external = self.external_forces(q, wrenches, axes)
+            external, pushed = self._external_forces_and_rates(q, wrenches, axes)
             tau = tau + finite_vector("joint forces of the wrenches", external, model.nv)
-            pushed = self.external_forces_derivatives(q, wrenches, axes).tau_q
         H, C, K, k, error, rate = self.constraint_terms(q, qd)
         require_closed_state(model, q, qd, error, rate)
         for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):

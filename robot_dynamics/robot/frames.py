@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -233,15 +234,26 @@ class FrameMotion(TreeDynamics):
         self, q: Batch, wrenches: Mapping[str, Batch], axes: Axes = LOCAL
     ) -> ExternalForcesDerivatives:
         """Return the derivatives of `external_forces`; arguments and errors are the same."""
-        external, n = self.external_forces(q, wrenches, axes), self.model.nv
-        tau_q, tau_wrench = np.zeros((*external.shape, n)), {}
-        at = np.asarray(q, dtype=float)[..., None, :]
+        _, tau_q = self._external_forces_and_rates(q, wrenches, axes)
+        columns = {name: np.swapaxes(self.jacobian(name, q, axes), -1, -2) for name in wrenches}
+        return ExternalForcesDerivatives(tau_q, columns)
+
+    def _external_forces_and_rates(
+        self, q: Batch, wrenches: Mapping[str, Batch], axes: Axes
+    ) -> tuple[Array, Array]:
+        """Return `external_forces` (..., nv), and their derivative by q (..., nv, nv)."""
+        forces = self.external_forces(q, wrenches, axes)
+        at, rates = np.asarray(q, dtype=float)[..., None, :], []
         for name, given in wrenches.items():
             jvp = self._functions[FRAME_FORCES_JVP, name, axes]
-            rates = jvp(at, _wrench(name, given)[..., None, :], np.eye(n))
-            tau_q += np.swapaxes(rates, -1, -2)
-            tau_wrench[name] = np.swapaxes(self.jacobian(name, q, axes), -1, -2)
-        return ExternalForcesDerivatives(tau_q, tau_wrench)
+            rates.append(jvp(at, _wrench(name, given)[..., None, :], self._directions))
+        if not rates:
+            return forces, np.zeros((*forces.shape, self.model.nv))
+        return forces, np.asarray(sum(rates)).swapaxes(-1, -2)
+
+    @cached_property
+    def _directions(self) -> Array:
+        return np.eye(self.model.nv)
 
     def joint_wrenches(
         self, q: Batch, qd: Batch, qdd: Batch, wrenches: Mapping[str, Batch] | None = None
