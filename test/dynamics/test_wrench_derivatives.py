@@ -113,8 +113,16 @@ def test_closed_loops_under_wrenches(name, rng):
     without = robot.forward_dynamics_derivatives(*state)
     assert np.abs(found.qdd_q - without.qdd_q).max() > 1e-3 * np.abs(found.qdd_q).max()
 
+    pushing = robot.external_forces_derivatives(state[0], wrenches, axes)
+    dq, dqd, dtau = d = rng.normal(size=(3, n))
+    total = state[2] + robot.external_forces(state[0], wrenches, axes)
+    direction = dq, dqd, dtau + pushing.tau_q @ dq  # as the manual says
+    products = robot.forward_dynamics_jvp(*state[:2], total, *direction)
+    expected = sum(J @ v for J, v in zip(matrices, d, strict=True))
+    all_near(products, [expected[:n], expected[n:]])
+
     frame, h = next(iter(wrenches)), 1e-4
-    columns = robot.external_forces_derivatives(state[0], wrenches, axes).tau_wrench[frame]
+    columns = pushing.tau_wrench[frame]
     ends = []
     for change in h * np.concatenate([np.eye(6), -np.eye(6)]):
         other = {**wrenches, frame: wrenches[frame] + change}

@@ -20,8 +20,8 @@ TIME = 0.6
 class Cell:
     """A cell with its law that runs to a time, and goes on from changed states."""
 
-    def __init__(self, name, time):
-        scenario = load_scenario(name, (), "engine")
+    def __init__(self, name, time, overrides=()):
+        scenario = load_scenario(name, overrides, "engine")
         system = build_system(scenario)
         self.loop = control_loop(scenario, system)
         self.plant = make_plant(scenario, true_system(scenario, system))
@@ -79,11 +79,12 @@ class Cell:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lift_box"])
-def test_a_period_of_a_cell_goes_on_as_linearised(name):
+@pytest.mark.parametrize("law", ["hybrid", "impedance"])
+def test_a_period_of_a_cell_goes_on_as_linearised(law):
     """Every part of the state after a period, along random directions of every part before it."""
-    A, parts, robot = linearize_cell(name, time=TIME)
-    cell, rng = Cell(name, TIME), np.random.default_rng(1)
+    other = [f"control.law={law}"]
+    A, parts, robot = linearize_cell("lift_box", time=TIME, overrides=other)
+    cell, rng = Cell("lift_box", TIME, other), np.random.default_rng(1)
     assert parts["q"] == slice(0, robot.model.nv)
     for part in parts.values():
         d = np.zeros(len(A))
