@@ -115,12 +115,14 @@ def impact_derivatives(
         e = at.restitution
         return at.result(at.stage(hit.impulse, e, hit.impulse > at.nothing(hit.impulse)))
     push, none = at.metric.of_force(at.N.T), np.zeros(len(at.e))
-    compression = newton_impulses(push.T @ push, at.before, none)
+    M = push.T @ push
+    compression = newton_impulses(M, at.before, none)
     first = at.stage(compression, none, compression > at.nothing(compression))
     back = (1.0 + at.e) * compression
-    more = hit.impulse - back > at.nothing(hit.impulse)
+    more = newton_impulses(M, at.before + M @ back, none)
+    at.require_full(np.abs(M @ (back + more - hit.impulse)))
     given = (1.0 + at.e)[:, None] * first.impulse
-    return at.result(at.stage(hit.impulse, none, more, given))
+    return at.result(at.stage(hit.impulse, none, more > at.nothing(hit.impulse), given))
 
 
 def sticking_impact_derivatives(
@@ -195,6 +197,19 @@ class _At:
         """Return the size below which impulses are zero."""
         return _NOTHING * float(np.abs(impulse).max(initial=0.0))
 
+    def require_full(self, missed: Array) -> None:
+        """Refuse speeds (m,) by which an impact misses its restitution.
+
+        Raises:
+            RobotDynamicsError: If there are any.
+        """
+        if missed.max(initial=0.0) > _CHANGES * np.abs(self.before).max(initial=0.0):
+            raise RobotDynamicsError(
+                f"{self._robot.model.name}: the impact at {self._names} does not reach its "
+                "restitution, which would add energy; expected less restitution: a reduced one "
+                "has no derivatives."
+            )
+
     def stage(self, impulse: Array, e: Array, active: Mask, given: Array | None = None) -> _Stage:
         """Return the derivatives of an impact with impulses (rows,) and restitution e (rows,).
 
@@ -211,14 +226,7 @@ class _At:
         n, qd = len(self._qd), self._qd
         change = self.metric.motion(self.metric.of_force(self.N.T @ impulse))
         after = self.before + self.N @ change
-        speed = float(np.abs(self.before).max(initial=0.0))
-        missed = np.abs(after + e * self.before)[active]
-        if missed.max(initial=0.0) > _CHANGES * speed:
-            raise RobotDynamicsError(
-                f"{self._robot.model.name}: the impact at {self._names} does not reach its "
-                "restitution, which would add energy; expected less restitution: a reduced one "
-                "has no derivatives."
-            )
+        self.require_full(np.abs(after + e * self.before)[active])
         jump = _Jump(self._robot, self._q, change, self.N.T @ impulse)
         force = np.zeros((n, 2 * n))
         force[:, :n] = np.einsum("mik,m->ik", self._N_q, impulse) - jump.force_q

@@ -168,6 +168,21 @@ def test_impulses_on_frames(looped):
         assert_allclose(found.qd_impulse[name], np.array(ends).T, atol=1e-10)
 
 
+def test_poissons_law_refuses_reduced_impulses():
+    """Impacts with different e lose nothing where they are reduced, and have no derivatives."""
+    rng = np.random.default_rng(11)
+    contacts, *_ = flying_chain(rng)
+    for _ in range(200):
+        q, qd, _ = random_state(rng, contacts.robot.model)
+        given = {"closed": range(3), "restitution": rng.uniform(0.0, 1.0, 3), "law": "poisson"}
+        hit = impact(contacts, q, qd, **given)
+        if hit.simultaneous and hit.energy_lost < 1e-9:
+            with pytest.raises(RobotDynamicsError, match="would add energy"):
+                impact_derivatives(contacts, q, qd, **given)
+            return
+    pytest.fail("none was reduced")
+
+
 def test_changing_contacts_are_refused():
     """Between pushing and opening, and with restitution that would add energy: an error each."""
     robot = floating()
@@ -180,6 +195,9 @@ def test_changing_contacts_are_refused():
     assert abs(contacts(at(0, 0, 0), turning).rate).min() < 1e-12
     with pytest.raises(RobotDynamicsError, match="between pushing and opening"):
         impact_derivatives(contacts, at(0, 0, 0), turning, restitution=0.5)
+    box, flat = Contacts(robot, corners((0.05, 0.04, 0.03))), np.array([0, 0, 0, 0, 0, -1.0])
+    with pytest.raises(RobotDynamicsError, match="between pushing and opening"):
+        impact_derivatives(box, at(0, 0, 0.03), flat)  # two corners or four: it may tip
     with pytest.raises(UnknownNameError, match="'stronge'"):
         impact_derivatives(contacts, at(0, 0, 0), rest, law="stronge")
     rng = np.random.default_rng(8)
