@@ -29,7 +29,23 @@ def main() -> int:
         help="only these (panda, ur5, xarm7, baxter, stewart_platform, ladder, large)",
     )
     parser.add_argument("--rounds", type=int, default=25, help="turns of each function")
+    parser.add_argument(
+        "--limits",
+        action="store_true",
+        help="times beside those that this machine needs for the operations at its peak",
+    )
     options = parser.parse_args()
+    if options.limits:
+        from benchmarks import limits
+
+        limited = limits.limits(options.rounds)
+        print(limits.table(limited))
+        if options.json:
+            rows_of_limits = [one.as_json() for one in limited]
+            write_json(
+                {"host": host(), "rounds": options.rounds, "limits": rows_of_limits}, options.json
+            )
+        return 0
     try:
         from benchmarks import (
             closed_loops,

@@ -101,14 +101,18 @@ def servos(angles: Array, rates: Array) -> Array:
 
 
 class Ours:
-    """The quadruped of this package; `step` takes the push on its body along x and y."""
+    """The quadruped of this package; `step` takes the push on its body along x and y.
 
-    def __init__(self) -> None:
+    Args:
+        period: Time of a call [s].
+    """
+
+    def __init__(self, period: float = STEP) -> None:
         self.robot, feet = quadruped()
         model = self.robot.model
         q = model.neutral()
         q[2] = 2 * LENGTH + BALL
-        self.sim = rd.Simulation(self.robot, contacts=feet, q=q, period=STEP, step=STEP)
+        self.sim = rd.Simulation(self.robot, contacts=feet, q=q, period=period, step=STEP)
         names = [f"{leg} {i}" for leg in LEGS for i in (1, 2, 3)]
         self.q = [model.q_slices[model.joint_index(name)].start for name in names]
         self.v = [model.v_slices[model.joint_index(name)].start for name in names]

@@ -4,14 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 _LONGEST_NAME = 100  # characters of a given name that a message repeats
 
 
 class RobotDynamicsError(Exception):
     """Base class of every error that this package raises on purpose."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+        """Return how another process makes it, whatever arguments its constructor takes."""
+        return _rebuilt, (type(self), *self.args), self.__dict__
+
+
+def _rebuilt(kind: type[RobotDynamicsError], *message: object) -> RobotDynamicsError:
+    return kind.__new__(kind, *message)
 
 
 class UnknownNameError(RobotDynamicsError):

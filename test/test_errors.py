@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors are caught by one class, carry their data and name what would have been right."""
 
+import pickle
+
 import pytest
 
 from robot_dynamics.errors import (
@@ -33,6 +35,14 @@ def test_unknown_name_among_none():
     assert str(UnknownNameError("key", "mass", [])) == (
         "unknown key 'mass'; there is no key at all."
     )
+
+
+def test_errors_survive_pickling():
+    """Another process gets the class, the sentence and the data, whatever a constructor takes."""
+    for error in (UnknownNameError("link", "x", ["a"]), ArgumentError("expected a.")):
+        copy = pickle.loads(pickle.dumps(error))
+        assert type(copy) is type(error)
+        assert (copy.args, vars(copy)) == (error.args, vars(error))
 
 
 def test_require_length():

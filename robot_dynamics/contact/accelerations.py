@@ -22,7 +22,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.compile.routine import Call, Mask, Matrix, Vector, routine
+from robot_dynamics.compile.routine import Call, Mask, Matrix, MutableRecord, Vector, routine
 from robot_dynamics.contact.equations import (
     NoContactForces,
     contact_equations,
@@ -31,7 +31,7 @@ from robot_dynamics.contact.equations import (
 )
 from robot_dynamics.contact.impact import impact_with_friction
 from robot_dynamics.contact.points import Contacts, Inequality
-from robot_dynamics.contact.solver import ContactSolver, velocities
+from robot_dynamics.contact.solver import ContactProblem, ContactSolver, velocities
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.model.parameters import block_size, pack, unpack
@@ -73,6 +73,19 @@ class ContactState(NamedTuple):
     zero: float
 
 
+class _Accelerations(MutableRecord):
+    """Forces and accelerations of a state, beside its contact problem."""
+
+    free: Vector  #: Accelerations without contact forces (nv,).
+    before: Vector  #: Velocities along rows (b + 3 m,) [m/s].
+    start: Vector  #: Forces to start from (b + 3 m,).
+    direction: Matrix  #: See `ContactAccelerations`, as `fixed`.
+    fixed: Mask
+    qdd: Vector  #: Accelerations (nv,).
+    u: Vector  #: Accelerations along rows (b + 3 m,) [m/s^2].
+    approach: float  #: Remaining approach of closed contacts, in parts of the largest c.
+
+
 class ContactAccelerations:
     """Finds accelerations, forces and impulses, one state after another.
 
@@ -93,29 +106,25 @@ class ContactAccelerations:
         self._contacts, self._b, nv = contacts, model.constraint_count, model.nv
         rows = self._b + 3 * m
         self._solver = solver = ContactSolver(self._b, contacts.friction, 3, nv)
-        self.direction, self.fixed = np.zeros((m, 2)), np.zeros(m, dtype=bool)
-        self._start = np.zeros(rows)  # forces
         # First tangents in the world, of the last step and of the state: slip directions are
         # relative to them. They follow the surfaces from step to step, because any frame that
         # depends on the normal alone jumps somewhere. Inequalities have none.
         self._along, self._t1 = np.zeros((m, 3)), np.zeros((m, 3))
         self._points = np.array([not isinstance(x, Inequality) for x in contacts.items], bool)
         self._q, self._qd, self._tau = np.zeros(model.nq), np.zeros(nv), np.zeros(nv)
-        self._free, self._rate = np.zeros(nv), np.zeros(model.nq + nv)
+        self._rate = np.zeros(model.nq + nv)
         q_rate, qdd = self._rate[: model.nq], self._rate[model.nq :]
-        self._before, self._u = np.zeros(rows), np.zeros(rows)
-        self._approach = np.zeros(1)
+        self._now = now = _Accelerations(
+            free=nv, before=rows, start=rows, direction=(m, 2), fixed=m, qdd=qdd, u=rows
+        )
+        self.direction, self.fixed = now.direction, now.fixed
         program = self._program()
         kernel = load_kernel(b"accelerations\0" + program.fingerprint, lambda: program, lanes=1)
         self._terms = kernel.bind_arrays(
             pack(model), [self._q, self._qd, self._tau, self._along],
-            [q_rate, self._free, solver.H, solver.J, solver.HJ, self._before, solver.c, self._t1],
+            [q_rate, now.free, solver.H, solver.J, solver.HJ, now.before, solver.c, self._t1],
         )  # fmt: skip
-        self._find = find_accelerations.bind(
-            self._terms, solver.run, self._free, solver.J, solver.HJ, self._before, solver.c,
-            solver.compliance, self._start, self.direction, self.fixed, self._b, solver.touching,
-            solver.slide, solver.P, qdd, self._u, self._approach,
-        )  # fmt: skip
+        self._find = find_accelerations.bind(self._terms, solver.run, solver.problem, now)
 
     def __call__(self, q: Array, qd: Array, tau: Array, closed: Sequence[int]) -> Array:
         """Return the derivative of positions and velocities (nq + nv,); NaN if it is unbounded.
@@ -147,19 +156,19 @@ class ContactAccelerations:
     @property
     def _met(self) -> bool:
         """Whether the forces that were found last meet the laws."""
-        return self._solver.residual <= _MISSED and float(self._approach[0]) <= _APPROACH
+        return self._solver.residual <= _MISSED and self._now.approach <= _APPROACH
 
     def _try_others(self) -> None:
         """Find forces from random starts of the size of those found last."""
-        start, draw = self._start.copy(), np.random.default_rng(0)
+        start, draw = self._now.start.copy(), np.random.default_rng(0)
         size = np.abs(self._solver.P)
         for _ in range(_TRIES):
-            self._start[:] = size * draw.normal(size=len(start))
-            self._start[self._b :: 3] = np.abs(self._start[self._b :: 3])
+            self._now.start[:] = size * draw.normal(size=len(start))
+            self._now.start[self._b :: 3] = np.abs(self._now.start[self._b :: 3])
             self._find()
             if self._met:
                 break
-        self._start[:] = start
+        self._now.start[:] = start
 
     def _contradiction(self, closed: Sequence[int]) -> NoContactForces:
         """Return the error that names the contacts whose laws contradict each other."""
@@ -183,7 +192,7 @@ class ContactAccelerations:
         """Return forces and motion of contacts, as the last call with `closed` found them."""
         force, u, c, before = (
             values[self._b :].reshape(-1, 3).copy()
-            for values in (self._solver.P, self._u, self._solver.c, self._before)
+            for values in (self._solver.P, self._now.u, self._solver.c, self._now.before)
         )
         zero = _NOTHING * max(float(np.abs(c[closed]).max(initial=0.0)), 1e-300)
         return ContactState(force, u, before[:, 1:], self._friction_bound(force[:, 0]), zero)
@@ -213,11 +222,11 @@ class ContactAccelerations:
         """Return the relative velocity of all contacts along t1, t2 (m, 2) [m/s] at a state."""
         self._q[:], self._qd[:] = q, qd
         self._terms()
-        return self._before[self._b :].reshape(-1, 3)[:, 1:].copy()
+        return self._now.before[self._b :].reshape(-1, 3)[:, 1:].copy()
 
     def keep(self) -> None:
         """Store the forces of the last call; later calls return the nearest ones to them."""
-        self._start[:] = self._solver.P
+        self._now.start[:] = self._solver.P
 
     def impact(
         self, q: Array, qd: Array, hit: Sequence[int], restitution: Array
@@ -235,7 +244,7 @@ class ContactAccelerations:
         """
         self._q[:], self._qd[:] = q, qd
         self._terms()
-        before, m = self._before, len(self._contacts.names)
+        before, m = self._now.before, len(self._contacts.names)
         closed, bounce = np.zeros(m, dtype=bool), np.zeros(m)
         closed[hit] = True
         bounce[hit] = -restitution * np.minimum(before[self._b :: 3][hit], 0.0)
@@ -281,20 +290,21 @@ class ContactAccelerations:
 
 @routine
 def find_accelerations(
-    terms: Call, solve: Call, free: Vector, J: Matrix, HJ: Matrix, before: Vector, c: Vector,
-    compliance: Vector, start: Vector, direction: Matrix, fixed: Mask, holding: int,
-    touching: Mask, slide: Vector, P: Vector, qdd: Vector, u: Vector, approach: Vector,
-) -> None:  # fmt: skip
+    terms: Call, solve: Call, problem: ContactProblem, found: _Accelerations
+) -> None:
     """Write forces P, accelerations qdd (nv,) and accelerations u along rows.
 
     Also the remaining approach of closed contacts: the largest -u_n over the largest |c|.
     """
+    c, P, slide, touching = problem.c, problem.P, problem.slide, problem.touching
+    before, direction, holding = found.before, found.direction, problem.holding
+    free, qdd, u = found.free, found.qdd, found.u
     terms()
     fastest = 0.0
     for k in range(len(c)):
         fastest = max(fastest, abs(c[k]))
     for k in range(len(P)):
-        P[k] = start[k]
+        P[k] = found.start[k]
         if fastest < _NO_ACCELERATION:
             c[k], P[k] = 0.0, 0.0
     for i in range(len(touching)):
@@ -304,12 +314,12 @@ def find_accelerations(
         # A reversed slip has the friction of the unreversed one.
         if along < 0.0:
             size = -size
-        turns = not fixed[i] and along != 0.0
+        turns = not found.fixed[i] and along != 0.0
         slide[n + 1] = x / size if turns else direction[i, 0]
         slide[n + 2] = y / size if turns else direction[i, 1]
     solve()
     solve()  # once more for the last digits, whose error would turn slips
-    velocities(J, HJ, c, compliance, P, qdd, u)
+    velocities(problem.J, problem.HJ, c, problem.compliance, P, qdd, u)
     for k in range(len(free)):
         qdd[k] += free[k]
     largest, deepest = _NO_ACCELERATION, 0.0
@@ -321,4 +331,4 @@ def find_accelerations(
             for k in range(n, n + 3):
                 largest = max(largest, abs(c[k]))
             deepest = max(deepest, -u[n])
-    approach[0] = deepest / largest
+    found.approach = deepest / largest

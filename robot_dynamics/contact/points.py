@@ -38,9 +38,10 @@ from robot_dynamics.dynamics.arguments import (
 )
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
+from robot_dynamics.dynamics.position_limits import BoundedCoordinate, bounded_coordinates
 from robot_dynamics.errors import ArgumentError, UnknownNameError, sentence_of
 from robot_dynamics.manipulation.hybrid import FrictionCone
-from robot_dynamics.model import WORLD, LoopJoint, Model
+from robot_dynamics.model import WORLD, Joint, LoopJoint, Model
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.derivatives import directional_derivative, gradient
 from robot_dynamics.scalar.functions import absolute, sqrt
@@ -177,6 +178,13 @@ class Configuration:
             )
         return self._q[at.start]
 
+    def coordinate(self, of: BoundedCoordinate) -> Scalar:
+        """Return a coordinate of a tree joint or loop joint [rad or m]."""
+        if isinstance(of.joint, LoopJoint):
+            return of.of_placement(self.placement(of.joint))
+        at = self._model.q_slices[self._model.joint_index(of.joint.name)]
+        return of.of_positions(self._q[at])
+
     def point(self, link: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Vector3:
         """Return the position of a link's point in the world [m]."""
         if len(point) != 3:
@@ -226,30 +234,45 @@ class Inequality:
 
 
 class _Limit(NamedTuple):
-    """Distance of a joint from its upper or lower limit."""
+    """Distance of a coordinate from its upper or lower limit."""
 
-    joint: str
+    coordinate: BoundedCoordinate
     limit: float
     sign: float
 
     def phi(self, posture: Configuration) -> Scalar:
-        return (posture.joint(self.joint) - self.limit) * self.sign
+        return (posture.coordinate(self.coordinate) - self.limit) * self.sign
 
 
 def joint_limits(robot: Robot, restitution: float = 0.0) -> tuple[Inequality, ...]:
-    """Return the position limits of a robot's description as inequalities."""
+    """Return the position limits of a robot's description as inequalities.
+
+    They bound the coordinates of tree joints, then of loop joints [rad or m]. The name of an
+    inequality is the coordinate's with "lower" or "upper".
+
+    Args:
+        robot: The robot.
+        restitution: Share of the speed that remains after an impact on a limit.
+
+    Raises:
+        ArgumentError: If the placement of a joint's frames does not tell whether an angle is
+            within its limits, as for a loop joint with a range of more than 6.2 rad.
+    """
     if not isinstance(robot, Robot):
         raise ArgumentError(f"robot is {robot!r:.60}, expected a Robot.")
-    model, limits = robot.model, robot.model.limits()
+    model = robot.model
+    joints: list[Joint | LoopJoint] = [*(body.joint for body in model.bodies), *model.loops]
     found: list[Inequality] = []
-    for name, at in zip(model.joint_names, model.v_slices, strict=True):
-        if at.stop - at.start != 1:
-            continue
-        low, high = float(limits["lower"][at.start]), float(limits["upper"][at.start])
-        if np.isfinite(low):
-            found.append(Inequality(f"{name} lower", _Limit(name, low, 1.0).phi, restitution))
-        if np.isfinite(high):
-            found.append(Inequality(f"{name} upper", _Limit(name, high, -1.0).phi, restitution))
+    for one in (one for joint in joints for one in bounded_coordinates(joint)):
+        if one.doubt:
+            raise ArgumentError(
+                f"{model.name}: limits of {one.name!r} are {one.lower:g} to {one.upper:g} rad, "
+                f"which the placement of its frames does not tell; expected {one.doubt}."
+            )
+        for side, limit, sign in (("lower", one.lower, 1.0), ("upper", one.upper, -1.0)):
+            if np.isfinite(limit):
+                phi = _Limit(one, limit, sign).phi
+                found.append(Inequality(f"{one.name} {side}", phi, restitution))
     return tuple(found)
 
 

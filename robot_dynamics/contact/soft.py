@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile.routine import Matrix, routine
+from robot_dynamics.compile.routine import Matrix, MutableRecord, Vector, routine
 
 
 def normal_force(stiffness: ArrayLike, damping: ArrayLike, depth: Array, rate: Array) -> Array:
@@ -73,50 +73,76 @@ def friction_force(
     return force, -(stiffness * x + force) / damping  # (11.77)
 
 
+class ContactSprings(MutableRecord):
+    """Laws of elastic contacts in a step, along their normals, and their surfaces."""
+
+    K: Vector  #: Stiffness (c,) [N/m].
+    D: Vector  #: Damping (c,) [N s/m].
+    #: The largest damping (c,) [N s/m], 2 m / h, which stops the body in a step and does not
+    #: reverse it.
+    most: Vector
+    held: Vector  #: Impulse in the last step, which D can carry in addition (c,) [N s].
+    loss: Vector  #: D of Hunt and Crossley's contacts, over K d (c,) [s/m].
+    least: Vector  #: Depth of the patch, beyond which the body touches (c,) [m].
+    start: Vector  #: Penetration d0 at the start of the step (c,) [m].
+    u: Vector  #: Velocity at the end at which the law was linearised last (c,) [m/s].
+    low: Vector  #: Bounds of u (c,) [m/s].
+    high: Vector
+    left: Vector  #: Part of a displacement of the patch that is left after half the step (c,).
+    shear: Matrix  #: Displacements along tangents, of those that give way so (e, 2) [m].
+    anew: bool  #: Whether u is sought without bounds.
+    missed: bool  #: Whether impulses miss the laws.
+
+
+def springs_of(contacts: int, giving: int) -> ContactSprings:
+    """Return laws for c contacts, of which e give way along their surfaces."""
+    c = contacts
+    return ContactSprings(
+        K=c, D=c, most=c, held=c, loss=c, least=c, start=c, u=c, low=c, high=c, left=c,
+        shear=(giving, 2),
+    )  # fmt: skip
+
+
 @routine
-def normal_impulse(law: Matrix, i: int, end: float, h: float) -> float:
+def normal_impulse(springs: ContactSprings, i: int, end: float, h: float) -> float:
     """Return the impulse [N s] of a contact along its normal in a step; zero instead of negative.
 
     With w = max(d, least) and V = K w^2 / 2, from d0 to d1 by the mean velocity, P = h (V1 - V0) /
     (d1 - d0) + min(D (w1 - w0), most (w1 - w0) + held) + loss (V1 - V0).
 
     Args:
-        law: Parameters of each contact (c, 10): K; D; the largest D, `most` = 2 m / h, which stops
-            the body in a step and does not reverse it; the impulse `held` in the last step, which
-            D can carry in addition; the `loss` of Hunt and Crossley's contacts, D over K d; the
-            `least` depth, of the patch, beyond which the body touches; d0; the velocity u at the
-            end at which it was linearised last, and the two bounds of u.
+        springs: Laws of contacts.
         i: Index of the contact.
         end: d1.
         h: Time step [s].
     """
-    K, least, start = law[i, 0], law[i, 5], law[i, 6]
+    K, least, start = springs.K[i], springs.least[i], springs.start[i]
     first, last = max(start, least), max(end, least)
     way, mean = last - first, 0.5 * K * (first + last)
     push = mean if start >= least and end >= least else 0.0
     if push == 0.0 and way != 0.0:
         push = mean * way / (end - start)
-    drag = law[i, 1] * way
+    drag = springs.D[i] * way
     if way > 0.0:
-        drag = min(drag, law[i, 2] * way + law[i, 3])
-    return h * push + drag + law[i, 4] * mean * way
+        drag = min(drag, springs.most[i] * way + springs.held[i])
+    return h * push + drag + springs.loss[i] * mean * way
 
 
 @routine
-def normal_slope(law: Matrix, i: int, end: float, h: float) -> float:
+def normal_slope(springs: ContactSprings, i: int, end: float, h: float) -> float:
     """Return the slope of `normal_impulse` by the rate at the end of the step [kg]."""
-    K, least, start = law[i, 0], law[i, 5], law[i, 6]
+    K, least, start = springs.K[i], springs.least[i], springs.start[i]
     first, last = max(start, least), max(end, least)
     way, inside, bend, drag = last - first, 0.0, 0.0, 0.0
     if end > least:
         inside = end
-        limited = way > 0.0 and law[i, 1] * way > law[i, 2] * way + law[i, 3]
-        drag = law[i, 2] if limited else law[i, 1]
+        limited = way > 0.0 and springs.D[i] * way > springs.most[i] * way + springs.held[i]
+        drag = springs.most[i] if limited else springs.D[i]
     if start >= least and end >= least:
         bend = 0.5
     elif way != 0.0:
         bend = (inside - 0.5 * (first + last) * way / (end - start)) / (end - start)
-    return 0.5 * h * (h * K * bend + drag + law[i, 4] * K * inside)
+    return 0.5 * h * (h * K * bend + drag + springs.loss[i] * K * inside)
 
 
 @routine

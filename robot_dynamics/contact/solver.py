@@ -54,6 +54,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.compile.routine import (
     Mask,
     Matrix,
+    MutableRecord,
     Vector,
     new_record,
     routine,
@@ -210,6 +211,13 @@ def pyramid_impulses(
     return np.concatenate([-start - into @ P, P])
 
 
+class LawError(MutableRecord):
+    """How far impulses are from meeting the laws of contact."""
+
+    part: float  #: In parts of the largest impulse.
+    velocity: float  #: Largest velocity it leaves to contacts that push and rows that hold [m/s].
+
+
 class ContactProblem(NamedTuple):
     """One contact problem: b rows that hold, then w rows of each of c contacts, m in all."""
 
@@ -225,9 +233,7 @@ class ContactProblem(NamedTuple):
     slide: Vector
     pressed: Mask  #: Which contacts push (c,).
     slipping: Mask  #: Which of them are at the edge of their disc or square (c,).
-    #: How far the equations are from being met: in parts of the largest impulse, and the largest
-    #: velocity that this leaves to contacts that push and to rows that hold [m/s] (2,).
-    error: Vector
+    error: LawError
     mu: Vector  #: Friction of each contact (c,).
     holding: int  #: Number of rows that hold, b.
     width: int  #: Rows of each contact, w: normal, tangents, and spin or not.
@@ -255,18 +261,18 @@ class ContactSolver:
         m, n, c = holding + width * len(mu), freedoms, len(mu)
         self.problem = problem = new_record(
             ContactProblem, H=(n, n), J=(m, n), HJ=(m, n), c=m, compliance=m, P=m, touching=c,
-            slide=m, pressed=c, slipping=c, error=2, mu=mu, holding=holding, width=width,
+            slide=m, pressed=c, slipping=c, error=LawError(), mu=mu, holding=holding, width=width,
             pyramid=cone_is_pyramid(cone),
         )  # fmt: skip
         self.H, self.J, self.HJ, self.c, self.compliance, self.P = problem[:6]
-        self.touching, self.slide, self.pressed, self.slipping, self.error = problem[6:11]
+        self.touching, self.slide, self.pressed, self.slipping = problem[6:10]
         #: Solves the problem; returns the number of linear systems.
         self.run = solve_contacts.bind(problem)
 
     @property
     def residual(self) -> float:
         """The error."""
-        return float(self.error[0])
+        return self.problem.error.part
 
 
 @routine
@@ -295,7 +301,7 @@ def solve_contacts(problem: ContactProblem) -> int:
             for k in range(holding + i * width, holding + (i + 1) * width):
                 P[k] = 0.0
     shift = scales(problem, r)
-    error[0] = _INFINITE
+    error.part = _INFINITE
     cold = True
     for k in range(m):
         cold = cold and P[k] == 0.0
@@ -305,8 +311,8 @@ def solve_contacts(problem: ContactProblem) -> int:
         while True:
             velocities(J, HJ, c, compliance, P, z, u)
             left = contact_laws(problem, u, r, F, ratio, along)
-            if (left < error[0] and not other) or systems == 0:
-                error[0], error[1] = left, wrong_velocity(problem, r, F, ratio)
+            if (left < error.part and not other) or systems == 0:
+                error.part, error.velocity = left, wrong_velocity(problem, r, F, ratio)
                 for k in range(m):
                     best[k] = P[k]
                 for i in range(contacts):
@@ -348,7 +354,7 @@ def solve_contacts(problem: ContactProblem) -> int:
             count += 1
             systems += 1
         enough = TOLERANCE if around < _ROUNDS - 1 else _ENOUGH
-        if error[0] <= enough or not error[0] < _INFINITE:
+        if error.part <= enough or not error.part < _INFINITE:
             break
         if around < _ROUNDS - 1:
             for k in range(m):

@@ -39,7 +39,6 @@ from robot_dynamics.control.oscillation import OscillationWatch, lowered, senten
 from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import Resumed, ResumeError, Way
-from robot_dynamics.control.rotation_path import rotated
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, disagreement
@@ -197,8 +196,8 @@ class ControlLoop:
         # them stay.
         self._still_arms: StillArms | None = None
         if held and held.moves_as_asked and controller is None:
-            self._still_arms = StillArms(system.arm_slices, control.object.bandwidth)
-        self._grasps = np.array([grasp[:3, 3] for grasp in system.grasps])
+            grasps = np.array([grasp[:3, 3] for grasp in system.grasps])
+            self._still_arms = StillArms(system.arm_slices, grasps, control.object.bandwidth)
         self._looked, self._look_ticks = 0, max(1, round(LOOK_S / control.period))
         self._oscillations: OscillationWatch | None = None
         if held and controller is None and isinstance(law, TunesGains):
@@ -682,8 +681,8 @@ class ControlLoop:
             self._look_for_still_arms(q, step)
         self._last_step = step
         watch = self._oscillations
-        if watch is not None and tick % watch.every == 0 and ramped and safety.law_runs:
-            self._look_for_oscillations(now, watch, q, step)
+        if watch is not None and tick >= watch.due and ramped and safety.law_runs:
+            self._look_for_oscillations(now, tick, watch, q, step)
         if intake is not None and safety.law_runs and not safety.reference_held:
             intake.advance(self.clock.seconds(now), tick, q, step)
         return step, torque
@@ -692,9 +691,7 @@ class ControlLoop:
         """Stop trusting arms that do not move although the object must move; see `StillArms`."""
         if self._still_arms is None or not self.safety.law_runs:
             return
-        pose = step.reference[POSE]
-        asked = pose[:3] + rotated(pose[3:], self._grasps)
-        for i in self._still_arms.look(q, asked):
+        for i in self._still_arms.look(q, step.reference[POSE]):
             arm = self.system.arms[i].name
             self.safety.arms.measurement.distrust(
                 arm,
@@ -704,10 +701,10 @@ class ControlLoop:
             )
 
     def _look_for_oscillations(
-        self, now: int, watch: OscillationWatch, q: Array, step: LawStep
+        self, now: int, tick: int, watch: OscillationWatch, q: Array, step: LawStep
     ) -> None:
         """Warn of an oscillation, and lower the gains if the law's are those of the servos."""
-        found, law = watch.look(q, step), self.law
+        found, law = watch.look(tick, q, step), self.law
         if watch.quiet:
             self.oscillation = ""
         if found is None or not isinstance(law, TunesGains):

@@ -19,6 +19,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, trace
+from robot_dynamics.control.rotation_path import rotated
 from robot_dynamics.scalar.functions import absolute, maximum, minimum
 
 MEMORY_S = 0.05  # in which what was seen loses its weight, but for 1 / e [s]
@@ -214,37 +215,55 @@ class StillArms:
 
     Args:
         slices: Slice of each arm in vectors over the arm joints.
+        grasps: Place of each arm's grasp on the object, in its axes (k, 3) [m].
         bandwidth: Bandwidth of the object's servo [rad/s]; it gives the time in which an arm must
             respond to a jump of the reference.
     """
 
-    def __init__(self, slices: Sequence[slice], bandwidth: float = math.inf) -> None:
-        self._slices = tuple(slices)
+    def __init__(
+        self, slices: Sequence[slice], grasps: Array, bandwidth: float = math.inf
+    ) -> None:
+        self._slices, self._grasps = tuple(slices), grasps
+        self._reaches = np.linalg.norm(grasps, axis=1).tolist()
         self._most = max(_LOOKS, math.ceil(1.0 / (bandwidth * LOOK_S)))
         self.begin()
 
     def begin(self) -> None:
         """Forget everything: control begins."""
-        self._since: list[tuple[Array, Array] | None] = [None] * len(self._slices)
-        self._looks = [0] * len(self._slices)
+        count = len(self._slices)
+        self._q: list[list[float]] = [[math.nan]] * count  # where each arm was seen to move last
+        self._poses: list[list[float]] = [[0.0] * 7] * count  # of the reference then
+        self._looks = [0] * count
 
-    def look(self, q: Array, asked: Array) -> list[int]:
+    def look(self, q: Array, pose: Array) -> list[int]:
         """Return the numbers of the arms that do not move; must be called every `LOOK_S`.
 
         Args:
             q: Positions of the arm joints (na,).
-            asked: Reference position of each arm's grasp (k, 3) [m].
+            pose: Of the reference, x y z qx qy qz qw (7,).
         """
-        found = []
+        found, joints, reference = [], q.tolist(), pose.tolist()
         for i, own in enumerate(self._slices):
-            then = self._since[i]
-            if then is None or not np.abs(q[own] - then[0]).max() <= _STAYS:
-                self._since[i], self._looks[i] = (q[own].copy(), asked[i]), 0
-            elif np.linalg.norm(asked[i] - then[1]) > _ASKED_M:
+            mine = joints[own]
+            # Floats: the first joint of an arm mostly tells, and arrays would take longer.
+            if not all(abs(a - b) <= _STAYS for a, b in zip(mine, self._q[i], strict=False)):
+                self._q[i], self._poses[i], self._looks[i] = mine, reference, 0
+            elif self._is_asked(i, reference):
                 self._looks[i] += 1
                 if self._looks[i] > self._most:
                     found.append(i)
         return found
+
+    def _is_asked(self, arm: int, pose: list[float]) -> bool:
+        """Return whether the grasp of an arm should have moved since the arm did."""
+        then = self._poses[arm]
+        # Quaternions at a distance d turn a vector by 2 d of its length at most.
+        most = 2.0 * math.dist(pose[3:], then[3:]) * self._reaches[arm]
+        if math.dist(pose[:3], then[:3]) + most <= _ASKED_M:
+            return False
+        now, before = np.array([pose, then])
+        turned = [rotated(one[3:], self._grasps[arm]) for one in (now, before)]
+        return bool(np.linalg.norm(now[:3] - before[:3] + turned[0] - turned[1]) > _ASKED_M)
 
 
 def motion_program(arms: Sequence[slice], wrenches: int) -> Program:

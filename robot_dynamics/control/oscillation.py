@@ -27,6 +27,7 @@ _CROSSINGS = 6  # of the mean in a window; slow motion has fewer
 _HYSTERESIS = 0.25  # of the amplitude
 _LASTING = 0.8  # amplitude over the first one's that is no decay
 _AT_REST = 1e-9  # of a reference [rad/s, m/s, rad/s^2, m/s^2]
+_MOVING_LOOKS = 10  # of which only one looks whether the reference still moves
 _SLOW = 0.8  # of the rate of looks, and of control; samples at less are named
 LOWEST = 0.5  # of the bandwidths, at which lowering ends
 
@@ -57,7 +58,8 @@ class OscillationWatch:
     """Finds oscillations of the arm joints while the reference is at rest.
 
     Attributes:
-        every: Number of control periods after which to look again.
+        every: Number of control periods between two looks at arms that are to be at rest.
+        due: Control period of the next look.
         quiet: Whether the last window had no oscillation, or the reference moves.
 
     Args:
@@ -75,20 +77,23 @@ class OscillationWatch:
 
     def begin(self) -> None:
         """Forget everything: control begins, or gains have changed."""
-        self._count = 0
+        self._count = self.due = 0
         self._found: list[Oscillation] = []
 
-    def look(self, q: Array, step: LawStep) -> Oscillation | None:
+    def look(self, tick: int, q: Array, step: LawStep) -> Oscillation | None:
         """Return an oscillation that has not decayed for `WINDOWS` windows, if there is one.
 
         Args:
+            tick: Control periods since the start.
             q: Positions of the arm joints (na,).
             step: Of the law in this control period.
         """
-        if np.abs(step.reference[TWIST.start : ACCELERATION.stop]).max() > _AT_REST:
+        if max(map(abs, step.reference[TWIST.start : ACCELERATION.stop].tolist())) > _AT_REST:
             self.begin()
+            self.due = tick + _MOVING_LOOKS * self.every
             self.quiet = True
             return None
+        self.due = tick + self.every
         self._q[self._count], self._x[self._count] = q, step.pose[:3]
         self._count += 1
         if self._count < len(self._q):

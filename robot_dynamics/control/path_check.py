@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.control.joint_ranges import JointRanges
 from robot_dynamics.control.link_distance import Closest, LinkDistances
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rollout import Rollout, UnlimitedLaw, rollout
@@ -181,17 +182,12 @@ def _motion_problems(
 ) -> Iterator[PathProblem]:
     limits, names, times = system.limits, system.joint_names, motion.times
     units = system.joint_units
-    model, every = system.model, system.model.limits()
-    slices = zip(model.v_slices, model.joint_names, strict=True)
-    every_name = {at.start: name for at, name in slices}
-    q, of_every = motion.at[:, system.every_q], system.every_v
-    turning = model.turning_freedoms[of_every]
-    lower = every["lower"][of_every] + safety.position_margin
-    upper = every["upper"][of_every] - safety.position_margin
+    ranges = JointRanges(system, safety.position_margin)
+    q = ranges.values(motion.at)
     # Written so that a NaN counts as wrong.
-    for i, j in _first(times, ~((q >= lower) & (q <= upper))):
-        name, unit = every_name[system.every_v[j]], "rad" if turning[j] else "m"
-        would = outside(q[i, j], lower[j], upper[j], unit)
+    for i, j in _first(times, ~((q >= ranges.lower) & (q <= ranges.upper))):
+        name = ranges.names[j]
+        would = outside(q[i, j], ranges.lower[j], ranges.upper[j], ranges.units[j])
         yield PathProblem(times[i], name, f"joint {name!r} would be at {would}.")
     speed = limits["velocity"] * safety.velocity_fraction
     for i, j in _first(times, ~(np.abs(motion.qd) <= speed)):

@@ -72,9 +72,6 @@ class DescriptionError(RobotDynamicsError):
             text = "\n".join(lines)
         super().__init__(text)
 
-    def __reduce__(self) -> tuple[type, tuple[tuple[Problem, ...]]]:
-        return type(self), (self.problems,)
-
 
 class DescriptionWarning(UserWarning):
     """A warning about a description that is used all the same, as by `rd.load`."""

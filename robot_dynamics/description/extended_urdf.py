@@ -14,6 +14,7 @@ Frames are names of links, or of joints for the links that they carry. In additi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from robot_dynamics.description.diagnosis import Diagnosis
@@ -94,7 +95,14 @@ def _retyped(mechanism: Mechanism, document: ExtendedDocument, diagnosis: Diagno
         else:
             types[name] = REPLACEMENTS[kind.upper()]
     joints = tuple(
-        replace(joint, type=types[joint.name]) if joint.name in types else joint
+        # Limits of position are those of the one angle that the joint had.
+        replace(
+            joint,
+            type=types[joint.name],
+            limits=replace(joint.limits_of_each[0], lower=-math.inf, upper=math.inf),
+        )
+        if joint.name in types
+        else joint
         for joint in mechanism.joints
     )
     return replace(mechanism, joints=joints)

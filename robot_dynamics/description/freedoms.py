@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from robot_dynamics.description.diagnosis import Diagnosis
-from robot_dynamics.model.elements import Limits, LoopElement
+from robot_dynamics.model.elements import Limits, LoopElement, bounded
 from robot_dynamics.model.joints import JointType, loop_joint_names
 from robot_dynamics.wording import counted
 
@@ -20,8 +20,8 @@ UNLIMITED = Limits()
 
 
 def loop_types(entry: Any) -> tuple[str, ...]:
-    """Return the types that a loop joint may have: without constraints, it needs a force."""
-    acts = any(_stated(getattr(entry, name)) for name in FORCES)
+    """Return the types of a loop joint: without constraints it needs a force or a limit."""
+    acts = any(_stated(getattr(entry, name)) for name in FORCES) or bounded(entry.limits)
     return (*loop_joint_names(), *(("floating",) if acts else ()))
 
 

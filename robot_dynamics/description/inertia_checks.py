@@ -92,7 +92,7 @@ def check_units(
 
 
 def check_loop_units(loops: Iterable[LoopElement], places: Places, diagnosis: Diagnosis) -> None:
-    """Warn of frames of loop joints that look like millimetres."""
+    """Warn of frames and limits of loop joints in millimetres or degrees, by their size."""
     for loop in loops:
         ends = ((loop.predecessor, loop.predecessor_pose), (loop.successor, loop.successor_pose))
         for link, frame in ends:
@@ -104,6 +104,7 @@ def check_loop_units(loops: Iterable[LoopElement], places: Places, diagnosis: Di
                     f"its origin is {distance:g} m from link {link!r}",
                     _MILLIMETRES,
                 )
+        _check_limit_units(loop, places.loop(loop.name), f"loop joint {loop.name!r}", diagnosis)
 
 
 def _check_joint_units(joint: JointElement, place: str, diagnosis: Diagnosis) -> None:
@@ -116,7 +117,15 @@ def _check_joint_units(joint: JointElement, place: str, diagnosis: Diagnosis) ->
             f"its origin is {distance:g} m from the parent link",
             _MILLIMETRES,
         )
-    ends = [x for limits in joint.limits_of_each for x in (limits.lower, limits.upper)]
+    _check_limit_units(joint, place, element, diagnosis)
+
+
+def _check_limit_units(
+    joint: JointElement | LoopElement, place: str, element: str, diagnosis: Diagnosis
+) -> None:
+    """Warn of position limits that look like degrees or millimetres."""
+    each = joint.limits if isinstance(joint.limits, tuple) else (joint.limits,)
+    ends = [x for limits in each for x in (limits.lower, limits.upper)]
     finite = [abs(x) for x in ends if math.isfinite(x)]
     widest = max(finite, default=0.0)
     if joint.type == "revolute" and widest > _WIDE * (1.0 + 1e-6):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from robot_dynamics.description.joint_names import (
 from robot_dynamics.description.urdf_elements import read_origin
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.model.elements import JointElement, Limits, SafetyController
-from robot_dynamics.model.joints import tree_joint_names
+from robot_dynamics.model.joints import joint_type, tree_joint_names
+from robot_dynamics.wording import counted
 
 #: The types of URDF. Others of the joint library are read as well, with a warning.
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
@@ -39,7 +41,10 @@ def read_joint(tag: Tag, name: str) -> JointElement | None:
     kind, parameters = _joint_kind(tag)
     placement = read_origin(tag)
     axis = _axis(tag, kind)
-    limits = _limits(tag, kind)
+    if tag.child("limit") is None and kind in _ONE_DEGREE:
+        what = "limits of velocity and effort" if kind == "continuous" else "limits"
+        tag.warning(f"has no <limit>, its {what} are taken as infinite")
+    limits = read_limits(tag, kind, parameters)
     damping, friction = _friction(tag)
     ends = [_link_of(tag, end) for end in ("parent", "child")]
     parent, child = ends
@@ -115,20 +120,24 @@ def _axis(tag: Tag, kind: str) -> tuple[float, float, float]:
     return (x, y, z)
 
 
-def _limits(tag: Tag, kind: str) -> Limits:
-    """Return a joint's limits; missing or zero limits are unlimited, with a warning."""
-    if kind not in _ONE_DEGREE:
-        return Limits()
-    bounded = kind in ("revolute", "prismatic")
-    unit = "m" if kind == "prismatic" else "rad"
+def read_limits(tag: Tag, kind: str, parameters: Mapping[str, float]) -> Limits:
+    """Return the limits of a joint or loop joint; zero limits are unlimited, with a warning.
+
+    `<limit>` has one number of each, and is of no use to a joint with several degrees of freedom.
+    """
     limit = tag.child("limit")
     if limit is None:
-        what = "limits" if bounded else "limits of velocity and effort"
-        tag.warning(f"has no <limit>, its {what} are taken as infinite")
         return Limits()
+    freedoms = joint_type(kind, tag.owner, **parameters).nv
+    if freedoms != 1:
+        if freedoms:
+            what = f"a {kind} joint has {counted(freedoms, 'degree')} of freedom"
+            limit.warning(f"<limit> of a <{tag.name}> is not used: {what}")
+        return Limits()
+    unit = "m" if kind.endswith("prismatic") else "rad"
     limit.check_attributes("lower", "upper", *_BOUNDS, *_FURTHER_BOUNDS)
     lower, upper = -math.inf, math.inf
-    if bounded:
+    if kind != "continuous":
         stated = [side for side in ("lower", "upper") if limit.element.get(side) is not None]
         lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
         if not stated:

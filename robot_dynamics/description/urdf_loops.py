@@ -10,7 +10,10 @@
     <constraint name type><parent link/><parent_origin/><parent_axis xyz/>
         <child link/><child_origin/><child_axis xyz/></constraint>        (proposed for urdfdom)
 
-and gears, `<coupling name><predecessor link/><successor link/><ratio value/></coupling>` (URDF+).
+each with a `<limit>` as in a joint, and gears,
+
+    <coupling name><predecessor link/><successor link/><ratio value/></coupling>           (URDF+)
+
 Poses are those of the loop joint's frame in the named link. The z axis of that frame is the joint
 axis, after `<axis>` has been turned into it. A child without an orientation has the orientation it
 has with every joint of the tree at zero.
@@ -39,6 +42,7 @@ from robot_dynamics.description.joint_names import (
     stated_parameters,
 )
 from robot_dynamics.description.urdf_elements import read_pose
+from robot_dynamics.description.urdf_joints import read_limits
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import JointElement, LoopElement, inverse_pose, pose
@@ -89,7 +93,7 @@ def read_loop(
     ends = _ends(tag, links)
     if kind is None or ends is None:
         return None
-    tag.only_children(*_CHILDREN[tag.name], unused=("dynamics", "limit"))
+    tag.only_children(*_CHILDREN[tag.name], "limit", unused=("dynamics",))
     tag.check_attributes("name", "type", *parameter_names(kind))
     parameters = stated_parameters(tag, kind)
     valid = loop_joint_names()
@@ -106,9 +110,12 @@ def read_loop(
         tag.error(f"links {first.link!r} and {second.link!r} are fixed to each other already")
         return None
     frames = _frames(tag, kind, first, second, links, joints)
+    limits = read_limits(tag, kind, parameters)
     if tag.diagnosis.error_count > before:
         return None
-    return LoopElement(name, kind, first.link, second.link, *frames, parameters=parameters)
+    return LoopElement(
+        name, kind, first.link, second.link, *frames, parameters=parameters, limits=limits
+    )
 
 
 def read_coupling(

@@ -31,6 +31,7 @@ from robot_dynamics.wording import counted, distance
 # Random starts before giving up; few if each costs much and constraints by far outnumber motions:
 # then there is hardly another assembly mode.
 _RESTARTS, _FEW_RESTARTS, _OUTNUMBERED = 50, 4, 20.0
+_NAMED = 4  # loop joints that a message names
 # If links are too short by less than this share of the length, the configuration with the smallest
 # gap is searched for: numbers in files are rounded, and the gap is then a warning.
 _CLEARLY = 1e-2
@@ -59,7 +60,8 @@ class AssemblyError(RobotDynamicsError):
 
     Attributes:
         gaps: Closure errors of the best configuration found, by loop joint.
-        gap: The largest of them as one distance [m], rotations at the declared length.
+        gap: The largest of them as one distance [m], rotations at the declared length; distances
+            of loop joints from their limits count as well.
         q: Positions (nq,) of that configuration; the guess if links are too short, because then
             there is no search.
     """
@@ -314,10 +316,13 @@ def _failure(
     _, error = search.closure(q)
     gaps = loop_gaps(model, error * model.holonomic)
     held = " and what is held" if not np.all(search.free) else ""
+    faults = search.limits.faults(q, search.goal)
+    words = faults[:_NAMED] + [f"and {len(faults) - _NAMED} more"] * (len(faults) > _NAMED)
+    if not words or opening(model, error, search.length) > search.goal:
+        words.insert(0, gaps_in_words(gaps, search.goal, "stays open by"))
     return AssemblyError(
         f"{place}: no configuration that closes all loops was found from {tried}: "
-        + gaps_in_words(gaps, search.goal, "stays open by")
-        + f"; expected one within reach, joint limits{held}.",
+        f"{', '.join(words)}; expected one within reach, joint limits{held}.",
         gaps,
         gap,
         q,
@@ -328,7 +333,7 @@ def gaps_in_words(gaps: Mapping[str, Gap], least: float, verb: str, unit: str = 
     """Return words for the gaps that matter, the largest first."""
     order = sorted(gaps, key=lambda name: -(gaps[name].position + gaps[name].rotation))
     shown = [n for n in order if gaps[n].position + gaps[n].rotation > least] or order[:1]
-    words = [f"loop {name!r} {verb} {gaps[name]}{unit}" for name in shown[:4]]
+    words = [f"loop {name!r} {verb} {gaps[name]}{unit}" for name in shown[:_NAMED]]
     more = len(shown) - len(words)
     return ", ".join(words) + (f" and {more} more" if more > 0 else "")
 

@@ -64,6 +64,9 @@ class ClosureSearch:
         self.rows = constraint_scales(model, length) * model.holonomic
         self.columns = coordinate_scales(model, length)
         self.limits = PositionLimits(model, limits)
+        self._of_loops = np.array(
+            [length if c.unit == "rad" else 1.0 for c in self.limits.of_loops]
+        )
         self._end = monotonic() + seconds
 
     @property
@@ -76,8 +79,7 @@ class ClosureSearch:
         q = self.within_limits(start)
         best, best_gap, waited = q, np.inf, 0
         for _ in range(self.iterations):
-            K, error = self.closure(q)
-            residual = self.rows * error
+            J, residual = self.terms(q)
             gap = float(np.max(np.abs(residual), initial=0.0))
             if not np.isfinite(gap):
                 break
@@ -87,8 +89,21 @@ class ClosureSearch:
                 best, best_gap = q, gap
             if gap == 0.0 or waited > (2 if best_gap <= self.goal else _PATIENCE) or self.late:
                 break
-            q = self.within_limits(self.moved(q, self.step(q, K, residual)))
+            q = self.within_limits(self.moved(q, self.step(q, J, residual)))
         return best, best_gap
+
+    def terms(self, q: Array) -> tuple[Array, Array]:
+        """Return rates (m, nv) and sizes (m,) [m] of what a step removes.
+
+        These are the position errors, and distances of loop joints beyond their limits.
+        """
+        K, error = self.closure(q)
+        J, residual = self.rows[:, None] * K, self.rows * error
+        if self.limits.of_loops:
+            beyond, rates = self.limits.excess(q)
+            J = np.vstack([J, self._of_loops[:, None] * rates])
+            residual = np.concatenate([residual, self._of_loops * beyond])
+        return J, residual
 
     def settled(self, q: Array, steps: int = 200) -> tuple[Array, float]:
         """Return the positions of the smallest gap near open ones, and the gap [m].
@@ -96,23 +111,20 @@ class ClosureSearch:
         Far from closure a full step may overshoot; only steps that reduce the gap are accepted.
         """
         damping = _LARGEST_DAMPING
-        K, error = self.closure(q)
-        residual = self.rows * error
+        J, residual = self.terms(q)
         for _ in range(steps):
-            moved = self.within_limits(self.moved(q, self.step(q, K, residual, damping)))
-            K_there, error = self.closure(moved)
-            there = self.rows * error
+            moved = self.within_limits(self.moved(q, self.step(q, J, residual, damping)))
+            J_there, there = self.terms(moved)
             if np.linalg.norm(there) < np.linalg.norm(residual):
-                q, K, residual, damping = moved, K_there, there, 0.3 * damping
+                q, J, residual, damping = moved, J_there, there, 0.3 * damping
             else:
                 damping *= 4.0
             if damping > 1e8 or self.late:
                 break
         return q, float(np.max(np.abs(residual), initial=0.0))
 
-    def step(self, q: Array, K: Array, residual: Array, damping: float | None = None) -> Array:
-        """Return a damped step (nv,) of limited length that crosses no joint limit."""
-        J = self.rows[:, None] * K
+    def step(self, q: Array, J: Array, residual: Array, damping: float | None = None) -> Array:
+        """Return a damped step (nv,) of limited length that crosses no limit that is reached."""
         free, bars = self.free, np.zeros((0, self.model.nv))
         step = np.zeros(self.model.nv)
         if not np.any(free):

@@ -55,7 +55,7 @@ class InverseKinematics:
         converged: Whether all errors are within the tolerance.
         position_errors: Distance of each frame from its target [m], by name.
         rotation_errors: Angle of each frame from its target [rad]; 0.0 for position targets.
-        at_limits: Names of the coordinates that are at a limit.
+        at_limits: Names of the coordinates that are at a limit, of loop joints last.
         iterations: Number of steps, over all starts.
         starts: Number of starts.
     """
@@ -232,7 +232,7 @@ def _descend(
     iterations: int,
 ) -> tuple[_Place, int]:
     """Return where damped steps from a place end, and their number."""
-    least = _STALLED if _is_plain(box.model) else _CREPT
+    least = _STALLED if _is_plain(box) else _CREPT
     damping, costs = 1e-3, [place.cost]
     for steps in range(iterations):
         stalled = steps >= _PATIENCE and costs[-1 - _PATIENCE] - place.cost < least * place.cost
@@ -253,9 +253,10 @@ def _descend(
     return place, iterations
 
 
-def _is_plain(model: Model) -> bool:
+def _is_plain(box: ClosureSearch) -> bool:
     """Return whether there are no loops, and rates of all joints are derivatives."""
-    return not model.constraint_count and model.nq == model.nv
+    model = box.model
+    return model.nq == model.nv and not (model.constraint_count or box.limits.of_loops)
 
 
 def _settled(
@@ -270,7 +271,7 @@ def _settled(
     Gauss-Newton steps ignore the curvature of the residual, which matters here, and converge
     slowly. They are used only with loops, and joints whose velocities are not rates of positions.
     """
-    if not _is_plain(box.model):
+    if not _is_plain(box):
         return place, steps
     free = np.flatnonzero(box.free)
     scale = box.columns[free]  # in displacements: joints of all kinds alike
@@ -298,7 +299,7 @@ def _settled(
 
 def _closed(box: ClosureSearch, q: Array) -> tuple[Array, float] | None:
     """Return positions near `q` that close the loops, and the remaining gap [m]; else None."""
-    if not box.model.constraint_count:
+    if not (box.model.constraint_count or box.limits.of_loops):
         return q, 0.0
     found, gap = box.run(q)
     return (found, gap) if gap <= box.goal else None
@@ -334,14 +335,25 @@ def _step(box: ClosureSearch, place: _Place, damping: float) -> Array:
         goals.append(-weights * error * model.holonomic)
     from scipy.optimize import lsq_linear
 
-    solved = lsq_linear(
-        np.vstack(blocks), np.concatenate(goals), (lower[free], upper[free]), method="bvls"
-    )
-    step[free] = solved.x / columns[free]
+    for _ in range(2):  # the second time along limits of loop joints that the first would cross
+        solved = lsq_linear(
+            np.vstack(blocks), np.concatenate(goals), (lower[free], upper[free]), method="bvls"
+        )
+        step[free] = solved.x / columns[free]
+        bars = box.limits.loop_barriers(place.q, step)
+        if not len(bars):
+            break
+        blocks.append(_CLOSURE_WEIGHT * length * (bars / columns)[:, free])
+        goals.append(np.zeros(len(bars)))
     return step
 
 
 def _limits_reached(box: ClosureSearch, q: Array) -> tuple[str, ...]:
     values = box.limits.values(q)
     close = np.minimum(values - box.limits.lower, box.limits.upper - values) < _AT_LIMIT
-    return tuple(np.array(coordinate_names(box.model), dtype=object)[close & box.free].tolist())
+    names = zip(coordinate_names(box.model), (close & box.free).tolist(), strict=True)
+    loops = zip(box.limits.of_loops, box.limits.loop_values(q).tolist(), strict=True)
+    return (
+        *(name for name, at in names if at),
+        *(one.name for one, x in loops if min(x - one.lower, one.upper - x) < _AT_LIMIT),
+    )

@@ -21,6 +21,7 @@ from robot_dynamics.model.elements import (
     LoopElement,
     Mechanism,
     axis_frame,
+    bounded,
     inverse_pose,
 )
 from robot_dynamics.model.joint_data import Joint, LoopJoint
@@ -109,7 +110,8 @@ def build(
     the tree or close a loop, with their springs, friction, limits and drives. A tree joint whose
     predecessor is carried by its successor is reversed; its variables keep their meaning. Joints
     with the armature of a rotor, or in a coupling, are always in the tree, unilateral contacts
-    never. A floating joint that would close a loop is left out if no force acts in it.
+    never. A floating joint that would close a loop is left out if it has neither forces nor
+    position limits.
 
     Args:
         mechanism: The elements.
@@ -314,9 +316,9 @@ def _of_freedoms(arc: _Arc) -> dict[str, Any]:
 
 
 def _acts(arc: _Arc) -> bool:
-    """Return whether forces act in the degrees of freedom of a joint."""
+    """Return whether forces act in the degrees of freedom of a joint, or limits."""
     values = _of_freedoms(arc)
-    return any(np.any(values[name]) for name in _FORCES)
+    return any(np.any(values[name]) for name in _FORCES) or bounded(arc.element.limits)
 
 
 def transform_of(frame: Array, length: float = 0.0) -> Transform:

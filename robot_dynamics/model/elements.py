@@ -77,6 +77,12 @@ class Limits:
     jerk: float = np.inf
 
 
+def bounded(limits: Limits | tuple[Limits, ...]) -> bool:
+    """Return whether there is a limit of position."""
+    each = limits if isinstance(limits, tuple) else (limits,)
+    return any(np.isfinite(one.lower) or np.isfinite(one.upper) for one in each)
+
+
 @dataclass(frozen=True)
 class SafetyController:
     """Limits that a drive enforces softly, as URDF's `<safety_controller>` states them.

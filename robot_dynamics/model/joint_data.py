@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from robot_dynamics.errors import RobotDynamicsError, require_length
-from robot_dynamics.model.elements import Limits
+from robot_dynamics.model.elements import Limits, bounded
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.spatial import Transform
 
@@ -58,6 +58,11 @@ class _Freedoms:
     def damped(self) -> bool:
         """Whether one of its freedoms has viscous friction."""
         return any(self.of_each_freedom(self.damping))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether one of its freedoms has a position limit."""
+        return self.type.nv > 0 and bounded(self.limits)
 
     @property
     def driven(self) -> bool:
@@ -126,3 +131,11 @@ class LoopJoint(_Freedoms):
     active: bool | tuple[bool, ...] = False
     stiffness: float | tuple[float, ...] = 0.0
     rest: float | tuple[float, ...] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bounded and not self.type.has_coordinates:
+            raise RobotDynamicsError(
+                f"loop joint {self.name!r}: a {self.type.name} joint has no coordinates for a "
+                "position limit, expected none."
+            )

@@ -11,9 +11,8 @@ from typing import Literal
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import Triple
 from robot_dynamics.manipulation.settings import PoseSettings
+from robot_dynamics.simulation import EngineName
 from robot_dynamics.simulation.faults import FaultSettings
-
-EngineName = Literal["engine", "mujoco"]
 
 _STEP_TOLERANCE = 1e-5  # of the period: a step is written with six digits
 _LONGEST_STEP_S = {"step_s": 0.002, "mujoco_step_s": 0.0002}  # where none is stated

@@ -20,6 +20,8 @@ from robot_dynamics.compile.routine import (
     Indices,
     Mask,
     Matrix,
+    MutableRecord,
+    Routine,
     Tensor,
     Vector,
     routine,
@@ -278,6 +280,130 @@ def test_fields_that_a_record_lacks():
         greedy(cart(4))
 
 
+class Wheel(MutableRecord):
+    """Numbers of each kind that a routine changes, and an array."""
+
+    angle: float
+    turns: int
+    slips: bool
+    marks: Vector
+
+
+class Axle(NamedTuple):
+    """Records in another one, and a number that stays."""
+
+    left: Wheel
+    right: Wheel
+    step: float
+
+
+@routine
+def roll(wheel: Wheel, by: float) -> bool:
+    """Turn a wheel."""
+    wheel.angle += by
+    while wheel.angle >= 1.0:
+        wheel.angle, wheel.turns = wheel.angle - 1.0, wheel.turns + 1
+        wheel.marks[0] += 1.0
+    wheel.slips = wheel.turns > 2 and not wheel.slips
+    return wheel.slips
+
+
+@routine
+def turn(axle: Axle, seen: Vector) -> int:
+    """Turn both, one of them by a shorter name."""
+    wheel, marks = axle.left, axle.right.marks
+    if roll(wheel, 2.0 * axle.step):
+        roll(axle.right, axle.step)
+    seen[0] = wheel.angle + marks[0]
+    wheel.slips = wheel.slips or wheel.angle > 0.75
+    return wheel.turns + axle.right.turns
+
+
+def axle():
+    """Return one with wheels that have turned differently."""
+    return Axle(
+        Wheel(angle=0.5, turns=2, marks=1), Wheel(angle=0.25, slips=True, marks=np.ones(1)), 0.75
+    )
+
+
+def test_numbers_of_records_are_read_and_written_by_name():
+    """Compiled is as written, with records in records; Python and routines see the same memory."""
+    (ours, seen), (theirs, expected) = [(axle(), np.zeros(1)) for _ in range(2)]
+    run = turn.bind(ours, seen)
+    for k in range(6):
+        ours.left.angle = theirs.left.angle = ours.left.angle + 0.01 * k
+        assert run() == turn.function(theirs, expected)
+        assert seen[0] == expected[0]
+        for one, other in zip((ours.left, ours.right), (theirs.left, theirs.right), strict=True):
+            assert (one.angle, one.turns, one.slips) == (other.angle, other.turns, other.slips)
+            assert [a.tolist() for a in one.arrays()] == [a.tolist() for a in other.arrays()]
+    assert ours.left.turns > 2
+    assert ours.right.turns > 0
+    ours.left.place("angle")[...] = 0.125
+    assert ours.left.angle == 0.125
+
+
+def test_a_record_may_be_one_of_many():
+    """Its arrays are rows of arrays of all, and no other row changes."""
+    marks = np.zeros((3, 1))
+    wheels = [Wheel(angle=0.9, marks=own) for own in marks]
+    roll(wheels[1], 0.2)
+    assert marks.tolist() == [[0.0], [1.0], [0.0]]
+    assert [wheel.turns for wheel in wheels] == [0, 1, 0]
+    with pytest.raises(TypeError, match="Wheel has no field 'angel'"):
+        Wheel(angel=1.0)
+
+
+@routine
+def lengthened(axle: Axle) -> None:
+    """Change a number that stays."""
+    axle.step = 1.0
+
+
+@routine
+def renamed_twice(axle: Axle) -> None:
+    """Give the name of a record to a number."""
+    wheel = axle.left
+    wheel = 1.0  # noqa: F841
+
+
+@routine
+def endless(n: int) -> int:
+    """Call itself."""
+    return endless(n - 1)
+
+
+@routine
+def flattened(axle: Axle) -> None:
+    """Ask a record in a record for what it lacks."""
+    axle.left.flat = True
+
+
+@pytest.mark.parametrize(
+    ("wrong", "given", "message"),
+    [
+        (lengthened, axle, r"^lengthened: a routine cannot have 'axle\.step'"),
+        (renamed_twice, axle, "^renamed_twice: a routine cannot have 'wheel'"),
+        (endless, lambda: 1, "^endless: it calls itself, expected a loop"),
+        (flattened, axle, "^flattened: Wheel has no field 'flat', expected one of angle, "),
+    ],
+)
+def test_what_records_and_calls_cannot_do(wrong, given, message):
+    """It is refused before anything runs."""
+    with pytest.raises(CompilerError, match=message):
+        wrong(given())
+
+
+def test_a_warm_cache_needs_no_source(monkeypatch, tmp_path):
+    """Parameters are stored with the code: another process does not parse the routine."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE_DIR", str(tmp_path / "cache"))
+    first, again = Routine(turn.function), Routine(turn.function)
+    assert first(axle(), np.zeros(1)) == turn.function(axle(), np.zeros(1))
+    assert again(axle(), np.zeros(1)) == turn.function(axle(), np.zeros(1))
+    assert "tree" in vars(first)
+    assert "tree" not in vars(again)
+
+
 def test_arrays_of_its_own_are_not_on_the_stack():
     """A thread with a small stack makes arrays of 2 MB; they are zero, and freed each time."""
     results = []
@@ -350,3 +476,13 @@ def test_unsupported_code_is_refused_by_name():
         CompilerError, match=r"chained: a routine cannot have 'x\[0\] = x\[1\] = 1.0'"
     ):
         chained(np.zeros(2))
+
+    @routine
+    def otherwise(x: Vector) -> None:
+        for i in range(len(x)):
+            x[i] = 0.0
+        else:
+            x[0] = 1.0
+
+    with pytest.raises(CompilerError, match="otherwise: a routine cannot have 'for i in range"):
+        otherwise(np.zeros(2))

@@ -319,35 +319,42 @@ def test_speeds_by_positions():
     assert not check.step_speeds().any()
 
 
+def reference(x=0.0, turn=0.0):
+    """Pose of an object at a height, turned about its x axis."""
+    return np.array([0.0, 0.0, x, np.sin(turn / 2.0), 0.0, 0.0, np.cos(turn / 2.0)])
+
+
+@pytest.mark.parametrize("turns", [False, True])
 @pytest.mark.parametrize(
     ("way", "moved", "found"),
     [(1.01e-3, 1.99e-4, True), (0.99e-3, 1.99e-4, False), (1.01e-3, 2.01e-4, False)],
 )
-def test_an_arm_that_does_not_move_although_its_grasp_is_to(way, moved, found):
+def test_an_arm_that_does_not_move_although_its_grasp_is_to(way, moved, found, turns):
     """Within 0.2 mrad while its grasp is to be a millimetre away, in three looks; not before."""
-    still = StillArms((slice(0, 2), slice(2, 4)))
-    q, asked = np.zeros(4), np.zeros((2, 3))
-    assert still.look(q, asked) == []
-    asked = asked.copy()
-    q[1], q[3], asked[:, 2] = moved, 1.0, way
-    assert [still.look(q, asked) for _ in range(3)] == [[], [], [0] if found else []]
+    grasps = np.array([[0.3, 0.0, 0.5], [-0.3, 0.0, 0.0]])
+    still = StillArms((slice(0, 2), slice(2, 4)), grasps)
+    q = np.zeros(4)
+    assert still.look(q, reference()) == []
+    q[1], q[3] = moved, 1.0
+    pose = reference(turn=way / 0.5) if turns else reference(way)
+    assert [still.look(q, pose) for _ in range(3)] == [[], [], [0] if found else []]
     still.begin()
-    assert still.look(q, asked) == []
+    assert still.look(q, pose) == []
 
 
-@pytest.mark.parametrize(("bandwidth", "looks"), [(40.0, 2), (25.0, 2), (24.9, 3), (5.0, 10)])
+@pytest.mark.parametrize(("bandwidth", "looks"), [(40.0, 2), (25.0, 2), (24.9, 3), (0.5, 100)])
 def test_how_long_an_arm_may_take_to_answer_a_jump(bandwidth, looks):
     """As long as the control of the object takes, 0.04 s at least."""
-    still = StillArms((slice(0, 2),), bandwidth)
-    still.look(np.zeros(2), np.zeros((1, 3)))
-    found = [still.look(np.zeros(2), np.full((1, 3), 0.01)) for _ in range(looks + 1)]
+    still = StillArms((slice(0, 2),), np.zeros((1, 3)), bandwidth)
+    still.look(np.zeros(2), reference())
+    found = [still.look(np.zeros(2), reference(0.01)) for _ in range(looks + 1)]
     assert found == [[]] * looks + [[0]]
 
 
 @pytest.mark.parametrize("speed", [1e-3, 1e-5])
 def test_an_arm_that_follows_slowly_is_not_still(speed):
     """Its joints move about as far as its grasp is to."""
-    still = StillArms((slice(0, 2),))
+    still = StillArms((slice(0, 2),), np.zeros((1, 3)))
     for tick in range(2000):
         way = 0.3 * speed * tick
-        assert still.look(np.array([way, 0.0]), np.array([[speed * tick, 0.0, 0.0]])) == []
+        assert still.look(np.array([way, 0.0]), reference(speed * tick)) == []

@@ -19,6 +19,7 @@ from robot_dynamics.control.oscillation import (
     lowered,
     sentence,
 )
+from robot_dynamics.control.reference import TWIST
 from robot_dynamics.control.settings import ControlSettings, FrictionSettings
 from robot_dynamics.resources import resolve_package_uri
 
@@ -33,7 +34,7 @@ def watched(motion, seconds=PATIENCE_S, step=AT_REST):
     watch = OscillationWatch(ARMS, PERIOD)
     found = None
     for i in range(0, round(seconds / PERIOD), watch.every):
-        found = found or watch.look(np.array(motion(i * PERIOD)), step)
+        found = found or watch.look(i, np.array(motion(i * PERIOD)), step)
     return found, watch
 
 
@@ -115,7 +116,7 @@ def test_the_largest_motion_of_the_object_is_named():
         pose, middle = np.zeros(7), 0.5 * (WINDOW_S - watch.every * PERIOD)  # no trend about it
         pose[:3] = np.array([5e-4, 1.5e-3, 1e-4]) * np.cos(8.0 * np.pi * (t - middle))
         step = replace(AT_REST, pose=pose)
-        found = found or watch.look(np.array(wave(0.01, 4.0)(t)), step)
+        found = found or watch.look(i, np.array(wave(0.01, 4.0)(t)), step)
     assert found is not None
     assert found.object_m == pytest.approx(3e-3, rel=0.02)
 
@@ -127,6 +128,15 @@ def test_the_largest_motion_of_the_object_is_named():
 def test_looks_are_at_most_six_milliseconds_apart(period, every):
     """Or a control period that is longer; rounding of a quotient makes none shorter."""
     assert OscillationWatch(ARMS, period).every == every
+
+
+@pytest.mark.parametrize(("speed", "looks"), [(1.1e-9, 10), (0.9e-9, 1)])
+def test_looks_are_rare_while_the_reference_moves(speed, looks):
+    """Ten times as far apart."""
+    watch, step = OscillationWatch(ARMS, PERIOD), replace(AT_REST, reference=np.zeros(25))
+    step.reference[TWIST.start] = speed
+    watch.look(7, np.zeros(4), step)
+    assert watch.due == 7 + looks * watch.every
 
 
 @pytest.mark.parametrize(("share", "lower"), [(0.303, 0.1515), (0.297, 0.0)])

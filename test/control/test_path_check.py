@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from support.free_space import free_space_law
+from support.linkage_arms import linkage_cell
 from two_arms import BOX, two_arms
 
 from robot_dynamics.control import path_check
+from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.path_check import PreflightError, path_times
 from robot_dynamics.control.settings import (
     ForceStepSettings,
@@ -21,9 +23,13 @@ from robot_dynamics.control.settings import (
     SegmentSettings,
     TurnSettings,
 )
+from robot_dynamics.control.streamed.reach_check import ReachCheck
+from robot_dynamics.control.streamed.trajectory import ObjectTrajectory, TrajectoryError
+from robot_dynamics.dynamics.position_limits import PositionLimits
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
+from robot_dynamics.model import Limits, LinkElement, pose
 from robot_dynamics.robot import Robot
 
 SYSTEM = two_arms()
@@ -308,3 +314,46 @@ def test_the_tilt_of_a_soft_finger_is_limited():
     )
     assert "at most 5 degrees" in str(refused(LIFT, contacts=palms(8.0), tilt_limit_deg=5.0))
     check(LIFT, contacts=palms(12.0), tilt_limit_deg=np.inf)
+
+
+def pinned(lower, upper):
+    """Return an arm with a five-bar linkage, whose pin has limits, and its start."""
+    box = LinkElement("box", 1.0, inertia=0.03 * np.eye(3))
+    pin = {"closure": "revolute", "limits": Limits(lower, upper)}
+    return linkage_cell(1, box, [pose((-0.15, 0.0, 0.0))], **pin)[:2]
+
+
+def test_a_loop_joint_of_an_arm_beyond_its_limit():
+    """A pin that closes the linkage of an arm keeps its limits, in plans and streamed paths."""
+    plan = ReferenceSettings((SegmentSettings(2.0, move=(0.0, 0.0, 0.02)),))
+    settings = SafetySettings()
+    margin = settings.position_margin
+
+    def checked(system, start):
+        law = free_space_law(system, plan, start[system.object_q])
+        return law.checked_path(start[system.q_index])
+
+    def streamed(system, start):
+        q, at = start[system.q_index], start[system.object_q]
+        end = at + np.array([0.0, 0.0, 0.02, 0, 0, 0, 0])
+        proximity = Proximity(system, settings)
+        proximity.begin(q, at)
+        path = ObjectTrajectory([0.0, 2.0], [at, end])
+        terms = Robot(system.model).constraint_terms
+        ReachCheck(system, settings, terms, proximity, [path], q).advance(1000)
+
+    system, start = pinned(-3.0, 3.0)
+    motion = checked(system, start).rollout
+    pins = PositionLimits(system.model).loop_values(motion.at)[:, 0]
+    low, high = float(pins.min()), float(pins.max())
+    assert high - low > 5e-3
+    within = pinned(low - margin - 1e-4, high + margin + 1e-4)
+    checked(*within)
+    streamed(*within)
+    for limits in ((low - margin + 1e-3, 3.0), (-3.0, high + margin - 1e-3)):
+        beyond = pinned(*limits)
+        with pytest.raises(PreflightError, match=r"joint 'arm0_pin' would be at .* rad") as caught:
+            checked(*beyond)
+        assert [p.joint for p in caught.value.problems] == ["arm0_pin"]
+        with pytest.raises(TrajectoryError, match=r"joint 'arm0_pin' would be at .* rad"):
+            streamed(*beyond)

@@ -432,6 +432,10 @@ DOUBTFUL: dict[str, tuple[bytes, bytes | None, str]] = {
         ARM.encode(), _GOOD.replace("{link: base}", "{link: base, rpy: [0, 45, 0]}").encode(),
         r"loops\.yaml:5: .*were degrees meant",
     ),
+    "degrees in a limit of a loop": (
+        ARM.encode(), _GOOD.replace("fixed", "revolute\n  limits: {upper: 90}").encode(),
+        r"loops\.yaml:2: .*a limit is 90 rad.*were degrees meant",
+    ),
     "millimetres in a loop": (
         ARM.encode(), _GOOD.replace("{link: base}", "{link: base, xyz: [0, 45, 0]}").encode(),
         r"loops\.yaml:2: .*were millimetres meant",

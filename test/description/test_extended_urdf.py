@@ -8,7 +8,7 @@ from description.test_urdf_loops import FOUR_BAR
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
-from robot_dynamics.model import build
+from robot_dynamics.model import Limits, build
 
 FRAMES = """<link name="loop_A"/><link name="loop_B"/>
 <joint name="fix_A" type="fixed"><parent link="coupler"/><child link="loop_A"/>
@@ -57,6 +57,17 @@ def test_joints_may_be_of_another_type(load):
     text = YAML + "joint_name: [a, b, c]\njoint_type: [SPHERICAL, CARDAN, FIXED]\n"
     types = [joint.type for joint in load(text.replace("['a']", "['b']")).mechanism.joints[:3]]
     assert types == ["spherical", "universal", "fixed"]
+
+
+def test_limits_of_an_angle_are_not_those_of_another_joint(tmp_path):
+    """A joint that becomes spherical or universal loses the range of its angle, not its effort."""
+    (tmp_path / "robot.yaml").write_text(
+        YAML + "joint_name: [a, b]\njoint_type: [SPHERICAL, CARDAN]\n"
+    )
+    text = ROBOT.replace("continuous", "revolute").replace("<limit", '<limit lower="-1" upper="1"')
+    joints = load_description(text, tmp_path / "robot.yaml").mechanism.joints[:3]
+    wide = Limits(velocity=9.0, effort=9.0)
+    assert [joint.limits for joint in joints] == [wide, wide, Limits(-1.0, 1.0, 9.0, 9.0)]
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,12 @@ def problems(loop, kind):
 
 
 def test_a_floating_joint_is_a_type_with_a_force_alone():
-    """Whatever acts makes it one: a spring, a damper, a drive."""
+    """Whatever acts makes it one: a spring, a damper, a drive, a limit of position."""
     assert "floating" not in loop_types(PLAIN)
     assert "floating" not in loop_types(replace(PLAIN, rest=1.0, friction=1.0))
-    for force in ({"stiffness": (0.0, 1.0)}, {"damping": 1.0}, {"active": True}):
+    assert "floating" not in loop_types(replace(PLAIN, limits=Limits(effort=1.0)))
+    limit = {"limits": (Limits(), Limits(upper=1.0))}
+    for force in ({"stiffness": (0.0, 1.0)}, {"damping": 1.0}, {"active": True}, limit):
         assert "floating" in loop_types(replace(PLAIN, **force))
 
 

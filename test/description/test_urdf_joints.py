@@ -45,6 +45,12 @@ def test_a_planar_joint_moves_in_the_plane_normal_to_its_axis():
     joint = joint_of(text.format('<axis xyz="0 0 1"/><limit lower="0" upper="1"/>'))
     assert (joint.type, joint.axis, joint.limits) == ("planar", (0.0, 0.0, 1.0), Limits())
     assert joint_of(text.format("")).axis == (1.0, 0.0, 0.0)
+    link = f'<link name="a"/><link name="b">{INERTIAL}</link>'
+    for limit, count in (("", 0), ('<limit lower="0" upper="1"/>', 1)):
+        description = read_urdf(f"<robot name='r'>{link}{text.format(limit)}</robot>")
+        words = [p.message for p in description.diagnosis.warnings if "<limit>" in p.message]
+        assert len(words) == count
+        assert all("planar joint has 3 degrees of freedom" in word for word in words)
 
 
 def test_types_that_urdf_lacks_are_read_with_a_warning():
@@ -54,6 +60,8 @@ def test_types_that_urdf_lacks_are_read_with_a_warning():
     </robot>"""
     description = read_urdf(text)
     assert description.mechanism.joints[0].parameters == {"pitch": 0.01}
+    limited = text.replace("</joint>", '<limit lower="-9" upper="9" effort="1"/></joint>')
+    assert read_urdf(limited).mechanism.joints[0].limits == Limits(-9.0, 9.0, effort=1.0)
     assert "no joint type of URDF" in description.diagnosis.warnings[0].message
     assert build(description.mechanism).nv == 1
 

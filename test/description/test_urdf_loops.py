@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.urdf import read_urdf
-from robot_dynamics.model import build
+from robot_dynamics.model import Limits, build
 from robot_dynamics.robot import Robot
 
 JOINT = (
@@ -239,3 +239,17 @@ def test_no_geometry_of_a_loop_gets_lost(tag, message):
     with pytest.raises(DescriptionError) as refusal:
         read_urdf(text)
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_limit_of_a_loop_joint_is_read(spelling):
+    """`<limit>` means the same as in a joint; a joint of several freedoms has no use for it."""
+    last = SPELLINGS[spelling].rindex("</")
+    limit = '<limit lower="-1" upper="0.5" effort="3" velocity="2"/>'
+    text = SPELLINGS[spelling][:last] + limit + SPELLINGS[spelling][last:]
+    description = read_urdf(closed(text))
+    assert description.diagnosis.problems == ()
+    assert description.mechanism.loops[0].limits == Limits(-1.0, 0.5, 2.0, 3.0)
+    several = read_urdf(closed(text.replace('type="revolute"', 'type="universal"')))
+    assert several.mechanism.loops[0].limits == Limits()
+    assert any("2 degrees of freedom" in p.message for p in several.diagnosis.warnings)

@@ -178,7 +178,7 @@ def registered():
     ]
     found = {id(x): x for m in modules for x in vars(m).values() if isinstance(x, Algorithm)}
     others = ("inverse_operational_inertia", "independent_dynamics", "drive_efforts")
-    others += ("hybrid_dynamics", "loop_columns")
+    others += ("hybrid_dynamics", "loop_columns", "loop_coordinates")
     every = sorted(found.values(), key=lambda each: each.name)
     of_model = [a for a in every if a.name not in others and not a.name.startswith("explicit")]
     return every, of_model

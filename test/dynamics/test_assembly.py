@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support import linkages
+from support.limited_four_bar import HIGH, LOW, TREES, angles
+from support.limited_four_bar import four_bar as limited_four_bar
 from support.mechanisms import world_poses
 
 from robot_dynamics.dynamics.assembly import AssemblyError, Gap, assemble, consistent_velocity
@@ -440,3 +442,55 @@ def test_a_loop_open_by_more_than_rounding_is_not_closed():
         else:
             with pytest.raises(AssemblyError, match=r"0\.3 mm"):
                 robot.assemble([0.5, -0.5, -1.0], restarts=2)
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_limits_of_a_loop_joint_are_kept(tree):
+    """The pin of a four-bar keeps its limits, whether it is in the tree or closes the loop."""
+    robot = limited_four_bar(*tree)
+    for seed in range(5):
+        guess = np.random.default_rng(seed).uniform(-2, 2, 3)
+        found = robot.assemble(guess)
+        assert found.gap < CLOSED
+        assert LOW - 1e-9 <= angles(robot, found.q)[3] <= HIGH + 1e-9
+        at_end = robot.assemble(guess, limits=False)
+        assert at_end.gap < CLOSED
+
+
+def test_another_assembly_mode_is_found_within_limits_of_a_loop_joint():
+    """From a guess in the mode that the limits forbid the other one is found."""
+    robot = limited_four_bar(*TREES[0])
+    forbidden = robot.assemble([-1.0, 2.4, -4.1], held={"j1": -1.0}, limits=False).q
+    pin = angles(robot, forbidden)[3]
+    assert not LOW <= pin <= HIGH
+    found = robot.assemble(forbidden, held={"j1": -1.0})
+    assert LOW <= angles(robot, found.q)[3] <= HIGH
+    assert found.q[0] == -1.0
+
+
+def test_a_loop_joint_out_of_its_limits_is_named():
+    """If the loop closes only beyond the limits of its joint, the error gives angle and limits."""
+    robot = limited_four_bar(*TREES[0])
+    with pytest.raises(
+        AssemblyError, match=r"'pin' is at -?\d.* rad, expected -0.96 to -0.56 rad"
+    ):
+        robot.assemble([2.0, -1.0, 1.0], held={"j1": 2.0}, restarts=3)
+    with pytest.raises(AssemblyError):  # the same with the pin in the tree
+        limited_four_bar(*TREES[1]).assemble([2.0, -1.0, -0.7], held={"j1": 2.0}, restarts=3)
+    assert robot.assemble([2.0, -1.0, 1.0], held={"j1": 2.0}, limits=False).gap < CLOSED
+
+
+def test_a_bushing_with_limits_has_no_constraints_and_keeps_them():
+    """A floating loop joint only bounds the motion: three displacements and a rotation vector."""
+    b = linkages.Builder("bushing")
+    b.add("engine", "base", "floating")
+    b.close("mount", "floating", "base", "engine")
+    narrow = Limits(-0.1, 0.1)
+    b.loops[0] = replace(b.loops[0], limits=narrow)
+    robot = Robot.from_mechanism(b.done())
+    assert robot.model.constraint_count == 0
+    turned = Rotation.from_rotvec([0.3, -0.2, 0.05])
+    found = robot.assemble([0.5, 0.02, -0.3, *turned.as_quat()])
+    turned = Rotation.from_quat(found.q[3:]).as_rotvec()
+    assert_allclose(np.abs([found.q[0], *turned[:2]]), 0.1, atol=1e-8)  # it goes no farther
+    assert np.all(np.abs(found.q[:3]) < 0.1 + 1e-8)

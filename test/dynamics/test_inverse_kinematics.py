@@ -11,8 +11,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from support import linkages
+from support.limited_four_bar import HIGH, LOW, TREES, angles, four_bar
 from support.mechanisms import plain_arm, random_tree
 
+from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model import (
     JointElement,
@@ -231,3 +233,65 @@ def test_arguments_that_are_refused_in_a_sentence(arm):
         arm.velocity("arm_tool", np.zeros(7), np.zeros((7, 2)))
     with pytest.raises(ArgumentError, match=r"\bq\b.*'zero'"):
         arm.jacobian("arm_tool", "zero")
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_a_four_bar_ends_at_the_limit_of_its_pin(tree):
+    """A point of the coupler is reached within the limits; beyond, the pin ends at its limit."""
+    robot = four_bar(*tree)
+    q = robot.assemble(np.random.default_rng(1).uniform(-1, 1, 3)).q
+    limits = angles(robot, q)[3] - np.array([LOW, HIGH])
+    assert limits[0] >= -1e-9 >= limits[1] - 2e-9
+    for crank, reached in ((-1.1, True), (-1.9, False)):
+        there = robot.assemble(q, held={"j1": crank}, limits=False).q if "j1" in tree else None
+        if there is None:
+            continue
+        assert (LOW <= angles(robot, there)[3] <= HIGH) == reached
+        found = robot.inverse_kinematics("coupler", robot.pose("coupler", there)[:3, 3], q)
+        assert found.converged == reached
+        if not reached:
+            assert found.at_limits == ("pin",)
+            assert min(abs(angles(robot, found.q)[3] - np.array([LOW, HIGH]))) < 1e-8
+
+
+def five_bar(*tree):
+    """Return a five-bar in the x-y plane whose pin has limits, with a spanning tree."""
+    names = ("a1", "b1", "a2", "b2", "tip")
+    links = (LinkElement("base"), *(LinkElement(name, 1.0, inertia=np.eye(3)) for name in names))
+    joints = (
+        JointElement("j1", "revolute", "base", "a1"),
+        JointElement("k1", "revolute", "a1", "b1", pose((0.3, 0, 0))),
+        JointElement("j2", "revolute", "base", "a2", pose((0.4, 0, 0))),
+        JointElement("k2", "revolute", "a2", "b2", pose((0.3, 0, 0))),
+        JointElement("weld", "fixed", "b2", "tip", pose((0.4, 0, 0))),
+        JointElement("pin", "revolute", "b1", "tip", pose((0.4, 0, 0)), limits=Limits(0.6, 1.3)),
+    )
+    return Robot.from_mechanism(Mechanism("five_bar", links, joints), spanning_tree=tree)
+
+
+@pytest.mark.parametrize("target", [(0.28, 0.52), (0.35, 0.53), (0.41, 0.45)])
+def test_the_nearest_point_within_the_limit_of_a_loop_joint(target):
+    """A tip out of reach is as near in every spanning tree, and a search finds nothing nearer."""
+    target = np.array([*target, 0.0])
+    errors = []
+    for tree in (("j1", "k1", "j2", "k2"), ("j1", "k1", "pin", "k2")):
+        robot = five_bar(*tree)
+        values = {"j1": 2.2, "k1": -1.4, "j2": 0.9, "k2": 1.4, "pin": 1.0}
+        q0 = robot.assemble([values[name] for name in robot.model.joint_names]).q
+        found = robot.inverse_kinematics("tip", target, q0, iterations=300)
+        assert not found.converged
+        assert found.at_limits == ("pin",)
+        errors.append(found.position_error)
+        free = robot.inverse_kinematics("tip", target, q0, limits=False)
+        assert free.converged
+    assert_allclose(errors[0], errors[1], rtol=1e-5)
+    # With the pin held at its limit, the place of the tip is a function of j1 alone.
+    best, at = np.inf, found.q
+    for j1 in found.q[0] + np.linspace(-0.3, 0.3, 61):
+        try:
+            at = robot.assemble(at, held={"j1": j1, "pin": 1.3}, restarts=0).q
+        except AssemblyError:
+            continue
+        best = min(best, float(np.linalg.norm(robot.pose("tip", at)[:3, 3] - target)))
+    assert_allclose(errors[0], best, rtol=1e-3)
+    assert errors[0] <= best + 1e-7

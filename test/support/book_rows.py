@@ -426,7 +426,7 @@ ROWS: dict[str, Row] = {
         (
             ("soft", "normal_force", "np.multiply(stiffness, depth) + np.multiply(damping, rate)", "np.multiply(stiffness, depth) + np.multiply(damping, 1.01 * rate)"),
             ("soft", "friction_force", "(float(np.linalg.norm(stick)), friction * normal)", "(float(np.linalg.norm(stick)), 1.01 * friction * normal)"),
-            ("soft", "normal_impulse", "law[i, 1]", "0.99 * law[i, 1]"),
+            ("soft", "normal_impulse", "springs.D[i]", "0.99 * springs.D[i]"),
             ("soft", "normal_impulse", "0.5 * K", "0.505 * K"),
             ("soft", "relaxed", "-rate", "-1.01 * rate"),
             ("solver", "contact_laws", "mu[i] * pushing", "1.01 * mu[i] * pushing"),

@@ -44,7 +44,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid.closure import contact_planes
-from robot_dynamics.simulation.settings import EngineName
+from robot_dynamics.simulation import EngineName
 
 Array = NDArray[np.float64]
 

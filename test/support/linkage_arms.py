@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
 from robot_dynamics.model import (
     JointElement,
+    Limits,
     LinkElement,
     LoopElement,
     Mechanism,
@@ -25,10 +26,16 @@ from support.mechanisms import Cell
 DRIVES = ("turn", "near", "crank", "roll", "bend", "twist")
 POSTURE = (0.1, 0.15, -0.1, 0.2, 0.9, -0.2)
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+UNLIMITED = Limits()
 _ACROSS = Rotation.from_euler("x", -90, degrees=True).as_matrix()  # z along y
 
 
-def five_bar_arm(name: str, scale: float = 1.0, closure: str = "sphere_in_cylinder") -> Mechanism:
+def five_bar_arm(
+    name: str,
+    scale: float = 1.0,
+    closure: str = "sphere_in_cylinder",
+    limits: Limits = UNLIMITED,
+) -> Mechanism:
     """Return a turning base, a five-bar linkage in a vertical plane, and a wrist of three joints.
 
     The linkage: `near` and `crank` are driven, `fore` on the one and `rod` on the other meet in a
@@ -38,6 +45,7 @@ def five_bar_arm(name: str, scale: float = 1.0, closure: str = "sphere_in_cylind
         name: Prefix of links and joints; the tool is "<name>_tool".
         scale: Of all lengths of the linkage.
         closure: The pin: in the plane two constraints count, of a hinge's five as well.
+        limits: Of the pin, if it is a hinge.
     """
     s = scale
     bodies = [  # name, parent, place on it, axis, mass, centre
@@ -61,7 +69,7 @@ def five_bar_arm(name: str, scale: float = 1.0, closure: str = "sphere_in_cylind
     joints.append(JointElement("mount", "fixed", "twist", "tool", pose((0.06, 0.0, 0.0))))
     pin = LoopElement(
         "pin", closure, "fore", "rod",
-        pose((-0.14 * s, 0, 0), _ACROSS), pose((0, 0, 0.15 * s), _ACROSS),
+        pose((-0.14 * s, 0, 0), _ACROSS), pose((0, 0, 0.15 * s), _ACROSS), limits=limits,
     )  # fmt: skip
     return Mechanism(name, tuple(links), tuple(joints), (pin,)).prefixed(f"{name}_")
 
@@ -90,19 +98,20 @@ def random_drives(count: int, rng) -> np.ndarray:
     return np.where(linked, 0.15, 0.8) * rng.uniform(-1.0, 1.0, len(linked))
 
 
-def linkage_cell(count: int, held: LinkElement, grasps) -> Cell:
+def linkage_cell(count: int, held: LinkElement, grasps, **pin) -> Cell:
     """Return arms around an object, each with its base where its tool meets its grasp.
 
     Args:
         count: Number of arms.
         held: The object, at (0.5, 0.1, 0.6) m.
         grasps: Poses (4, 4) in it.
+        pin: Closure and limits, see `five_bar_arm`.
     """
     object_pose = np.array([0.5, 0.1, 0.6, 0.0, 0.0, 0.0, 1.0])
     frame = pose(object_pose[:3])
     parts, arm_grasps, follow = [], [], {}
     for i in range(count):
-        arm = five_bar_arm(f"arm{i}", 1.0 + 0.1 * i)
+        arm = five_bar_arm(f"arm{i}", 1.0 + 0.1 * i, **pin)
         robot = Robot.from_mechanism(arm)
         names = [f"arm{i}_{drive}" for drive in DRIVES]
         at_posture = dict(zip(names, POSTURE, strict=True))

@@ -10,7 +10,7 @@ import time
 import uuid
 from pathlib import Path
 
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 
 
 def squared(number):
@@ -49,6 +49,11 @@ def deadly(number):
 def refused(number):
     """Raise what a user is to read."""
     raise ArgumentError(f"sample {number}; expected something else.")
+
+
+def misnamed(number):
+    """Raise an error whose constructor takes other arguments than its sentence."""
+    raise UnknownNameError("sample", "x", ["a", "b"])
 
 
 class LargeWork:

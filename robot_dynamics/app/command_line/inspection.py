@@ -21,8 +21,8 @@ from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.frames import link_poses_at_zero
 from robot_dynamics.description.load import load_description
-from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model import WORLD, Model
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.model import WORLD, Limits, LoopElement, Model, joint_type
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import JointElement, Mechanism
 from robot_dynamics.wording import counted, distance
@@ -95,7 +95,12 @@ class Inspection:
             ]
             result["joints"] = [_joint_as_json(joint) for joint in mechanism.joints]
             result["loops"] = [
-                {"name": loop.name, "type": loop.type, "links": [loop.predecessor, loop.successor]}
+                {
+                    "name": loop.name,
+                    "type": loop.type,
+                    "links": [loop.predecessor, loop.successor],
+                    **_limits_as_json(loop.limits),
+                }
                 for loop in mechanism.loops
             ]
             result["couplings"] = [
@@ -126,7 +131,8 @@ class Inspection:
         yield from _tree(mechanism)
         yield from _tool_lines(mechanism)
         for loop in mechanism.loops:
-            yield f"  loop {loop.name} ({loop.type}): {loop.predecessor} to {loop.successor}"
+            ends = f"{loop.predecessor} to {loop.successor}"
+            yield f"  loop {loop.name} ({loop.type}){_ranges(loop)}: {ends}"
         for coupling in mechanism.couplings:
             yield f"  coupling {coupling.name}: {equation(coupling)}"
         if self.model is not None and self.model.nq:
@@ -173,6 +179,7 @@ def inspect_description(
         path: Name in messages; its source by default.
         strict: Whether warnings are reason enough to refuse.
     """
+    from robot_dynamics.contact import joint_limits
     from robot_dynamics.dynamics.assembly import AssemblyError
     from robot_dynamics.robot import Robot
 
@@ -183,6 +190,10 @@ def inspect_description(
         robot = Robot.from_mechanism(description.mechanism)
         model = robot.model
         report = _mobility(robot, path, warnings)
+        try:
+            joint_limits(robot)
+        except ArgumentError as error:
+            warnings.append(f"{path}: {error}")
     except AssemblyError as error:
         errors = _open_loops(error, path, description, robot)
     except RobotDynamicsError as error:
@@ -221,9 +232,9 @@ def _open_loops(
     length = model_length(robot.model)
     sizes = {name: gap.position + length * gap.rotation for name, gap in error.gaps.items()}
     order = sorted(sizes, key=lambda name: -sizes[name])
-    sentences = []
+    sentences: list[str] = []
     for name in order:
-        if sizes[name] < _MATTERS * sizes[order[0]]:
+        if sizes[name] < _MATTERS * max(sizes[order[0]], error.gap):
             break
         sentences.append(
             f"{description.places.loop(name) or path}: loop {name!r} cannot be closed, it stays "
@@ -308,12 +319,9 @@ def _direction(vector: Array) -> str:
 
 
 def _joint_text(joint: JointElement) -> str:
-    text = f"{joint.name} ({joint.type})"
+    text = f"{joint.name} ({joint.type}){_ranges(joint)}"
     limits, slides = joint.limits_of_each[0], joint.type == "prismatic"
     unit, force = ("m", "N") if slides else ("rad", "N m")
-    bounded = math.isfinite(limits.lower) or math.isfinite(limits.upper)
-    if bounded and joint.type in ("revolute", "prismatic"):
-        text += f" {limits.lower:.3g} to {limits.upper:.3g} {unit}"
     if joint.type in ("revolute", "continuous", "prismatic"):
         most = [(limits.effort, force), (limits.velocity, f"{unit}/s")]
         stated = [f"{value:.3g} {of}" for value, of in most if math.isfinite(value)]
@@ -321,17 +329,36 @@ def _joint_text(joint: JointElement) -> str:
     return text
 
 
+def _ranges(joint: JointElement | LoopElement) -> str:
+    """Return words for the position limits of a joint, with directions if it has several."""
+    kind = joint_type(joint.type, f"joint {joint.name!r}", **joint.parameters)
+    limits = joint.limits if isinstance(joint.limits, tuple) else (joint.limits,) * kind.nv
+    found = [
+        f" {direction} {one.lower:.3g} to {one.upper:.3g} {'rad' if turns else 'm'}"
+        for direction, turns, one in zip(kind.freedoms, kind.turning, limits, strict=True)
+        if math.isfinite(one.lower) or math.isfinite(one.upper)
+    ]
+    return ",".join(found).replace("  ", " ")
+
+
 def _joint_as_json(joint: JointElement) -> dict[str, Any]:
-    result: dict[str, Any] = {
+    return {
         "name": joint.name,
         "type": joint.type,
         "parent": joint.parent,
         "child": joint.child,
+        **_limits_as_json(joint.limits),
     }
+
+
+def _limits_as_json(limits: Limits | tuple[Limits, ...]) -> dict[str, Any]:
+    """Return each limit, null if infinite; a list if the freedoms have limits of their own."""
+    found: dict[str, Any] = {}
     for name in ("lower", "upper", "velocity", "effort"):
-        value = getattr(joint.limits_of_each[0], name)
-        result[name] = value if abs(value) != float("inf") else None
-    return result
+        each = limits if isinstance(limits, tuple) else (limits,)
+        values = [value if math.isfinite(value := getattr(one, name)) else None for one in each]
+        found[name] = values if isinstance(limits, tuple) else values[0]
+    return found
 
 
 def _positions(model: Model) -> Iterator[str]:

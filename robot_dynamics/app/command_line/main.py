@@ -36,7 +36,7 @@ from robot_dynamics.app.output_files import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
-from robot_dynamics.simulation.settings import EngineName
+from robot_dynamics.simulation import EngineName
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _ENDING = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C; SIGHUP: a terminal was lost
@@ -181,6 +181,12 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
     )
     benchmark.add_argument(
         "--rounds", type=count, metavar="N", help="turns of each function (default: 25)"
+    )
+    benchmark.add_argument(
+        "--limits",
+        action="store_true",
+        help="print instead the operations of the algorithms, and their times beside those that "
+        "this machine needs for them at its peak",
     )
     benchmark.set_defaults(run=_benchmark)
 
@@ -439,6 +445,8 @@ def _benchmark(options: argparse.Namespace) -> int:
         sys.argv += ["--robots", *options.robots]
     if options.rounds:
         sys.argv += ["--rounds", str(options.rounds)]
+    if options.limits:
+        sys.argv += ["--limits"]
     if options.json:
         require_parent(options.json)
         sys.argv += ["--json", str(options.json)]

@@ -34,8 +34,8 @@ from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
 from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation import EngineName
 from robot_dynamics.simulation.plant import ScenePlant
-from robot_dynamics.simulation.settings import EngineName
 
 PROGRESS_STEPS = 100  # calls of `progress` in a run
 

@@ -29,13 +29,13 @@ from robot_dynamics.description.description import Description
 from robot_dynamics.description.load import is_robot
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
+from robot_dynamics.simulation import EngineName
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.contact.robot_contact_engine import RobotContactEngine
 from robot_dynamics.simulation.engine import Linearizable, SimulationError
 from robot_dynamics.simulation.plant import Plant, PlantState, ScenePlant
 from robot_dynamics.simulation.robot_engine import RobotEngine, start_of_robot
 from robot_dynamics.simulation.sensors import Measurement
-from robot_dynamics.simulation.settings import EngineName
 
 
 class Observation(NamedTuple):

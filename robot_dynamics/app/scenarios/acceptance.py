@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from robot_dynamics.simulation.settings import EngineName
+from robot_dynamics.simulation import EngineName
 from robot_dynamics.wording import apart
 
 

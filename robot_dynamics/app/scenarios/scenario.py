@@ -40,7 +40,8 @@ from robot_dynamics.manipulation.hybrid.environment import PUSHED
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.model.joints import joint_type
 from robot_dynamics.resources import SCHEME, share_directory
-from robot_dynamics.simulation.settings import EngineName, PlantSettings
+from robot_dynamics.simulation import EngineName
+from robot_dynamics.simulation.settings import PlantSettings
 
 MOST_TICKS = 2_000_000  # control periods of a run: an hour at 500 Hz; each takes about a kilobyte
 SUFFIXES = (".yaml", ".yml")

@@ -21,13 +21,15 @@ from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from time import monotonic
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.description.diagnosis import DescriptionWarning
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.threads import ONE_THREAD
 
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 #: From the number of a sample and its arguments to its result (JSON values).
 Sample = Callable[..., dict[str, Any]]
 #: The same for several samples at once: from the list of their arguments.
@@ -296,7 +298,8 @@ def _begin_process(path: str) -> None:
     global _work_here
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", DescriptionWarning)  # the study's own process has shown it
-    _work_here = pickle.loads(Path(path).read_bytes())
+    if path:
+        _work_here = pickle.loads(Path(path).read_bytes())
 
 
 def _call_here(numbers: tuple[int, ...]) -> Call:
@@ -364,27 +367,79 @@ def _is_end_of_process(error: BaseException) -> bool:
 
 @contextmanager
 def _processes(workers: int, work: _Work) -> Iterator[Executor]:
+    """Yield processes that know their work.
+
+    They read it from a file, and are sent numbers alone: where a process ends before it has read
+    64 KiB that it is sent, the executor waits for ever.
+    """
+    with NamedTemporaryFile(suffix=".pickle") as file:
+        file.write(pickle.dumps(work))
+        file.flush()
+        with _pool(workers, file.name) as pool:
+            yield pool
+
+
+@contextmanager
+def _pool(workers: int, path: str = "") -> Iterator[Executor]:
     """Yield processes with one thread each, which leave Ctrl-C to this one.
 
-    They read their work from a file, and are sent numbers alone: where a process ends before it
-    has read 64 KiB that it is sent, the executor waits for ever.
+    Args:
+        workers: Number of processes.
+        path: File of their work, if it is not sent to them.
     """
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
         # Not forked: threads of this process would be lost.
         context = multiprocessing.get_context("spawn")
-        with NamedTemporaryFile(suffix=".pickle") as file:
-            file.write(pickle.dumps(work))
-            file.flush()
-            with ProcessPoolExecutor(workers, context, _begin_process, (file.name,)) as pool:
-                yield pool
+        with ProcessPoolExecutor(workers, context, _begin_process, (path,)) as pool:
+            yield pool
     finally:
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def on_all_cores(
+    function: Callable[[Item], Found], items: Sequence[Item], told: Callable[[int], None]
+) -> list[Found]:
+    """Return the results of a function, in the order of its arguments.
+
+    Ctrl-C cancels all that has not begun. With one core it runs in this process.
+
+    Args:
+        function: A function of a module, so that other processes find it.
+        items: Its arguments, one for each call.
+        told: Called with the number of results, whenever there is one more.
+
+    Raises:
+        RobotDynamicsError: If a process is ended from outside.
+    """
+    found: dict[int, Found] = {}
+
+    def keep(numbers: Sequence[int], results: Sequence[Any]) -> None:
+        found.update(zip(numbers, results, strict=True))
+        told(len(found))
+
+    def call(numbers: tuple[int, ...]) -> Call:
+        return partial(_one, function, (items[numbers[0]],))  # type: ignore[arg-type]
+
+    queue: deque[tuple[int, ...]] = deque((number,) for number in range(len(items)))
+    workers = min(len(os.sched_getaffinity(0)), len(items))
+    while workers <= 1 and queue:
+        number = queue.popleft()
+        keep(number, call(number)())
+    if queue:
+        with _pool(workers) as pool:
+            unfinished = _run_queue(pool, call, queue, workers, keep)
+        if unfinished:
+            raise RobotDynamicsError(
+                f"a process was ended after {len(found)} of {len(items)} results; expected "
+                "enough memory for as many processes as there are cores."
+            )
+    return [found[number] for number in range(len(items))]
 
 
 @contextmanager

@@ -56,6 +56,7 @@ class LawKernel:
         holding: Internal force (m,) that belongs to the support.
         layout: Positions of the parts in inputs and outputs.
         order: For each arm joint its index among the drives of the arms' model (na,).
+        source: Cache key of the step, and the function that traces it.
         linked: Whether arms have internal closed chains.
         limits: "lower", "upper" and "effort" of the drives (n,).
         no_force: Internal force of zero (m,).
@@ -73,14 +74,14 @@ class LawKernel:
         if key is None:
             traced = program.trace()
             key, build = traced.fingerprint, lambda: traced
-        self._source = b"hybrid_law\0" + key, build
-        self._kernel = load_kernel(*self._source, lanes=1)
+        self.source = b"hybrid_law\0" + key, build
+        self._kernel = load_kernel(*self.source, lanes=1)
         self._constants = law_constants(self.system, distribution, holding)
 
     @cached_property
     def program(self) -> Program:
         """The step as a program, for derivatives."""
-        return self._source[1]()
+        return self.source[1]()
 
     def with_holding(self, holding: Array) -> LawKernel:
         """Return the kernel with another internal force (m,) that belongs to the support."""
@@ -101,7 +102,7 @@ class LawKernel:
 
     def batch(self, blocks: Array) -> OwnParameters:
         """Return the kernel of cells with a block each (N, parameters)."""
-        return OwnParameters(*self._source, blocks)
+        return OwnParameters(*self.source, blocks)
 
     def of_model(self, q: Array) -> Array:
         """Return positions of the arm joints (na,) in the order of the arms' model."""

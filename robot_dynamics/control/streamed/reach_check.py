@@ -11,6 +11,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.closed_path import ClosedPath
+from robot_dynamics.control.joint_ranges import JointRanges
 from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.reference import POSE, Plan
 from robot_dynamics.control.settings import SafetySettings
@@ -55,10 +56,8 @@ class ReachCheck:
         self._path = ClosedPath(system, terms, contacts)
         self._path.at = system.positions(q)
         self._next = 0
-        limits = system.limits
-        self._lower = limits["lower"] + settings.position_margin
-        self._upper = limits["upper"] - settings.position_margin
-        self._speed = limits["velocity"] * settings.velocity_fraction
+        self._ranges = JointRanges(system, settings.position_margin)
+        self._speed = system.limits["velocity"] * settings.velocity_fraction
 
     @property
     def done(self) -> bool:
@@ -87,11 +86,12 @@ class ReachCheck:
                 f"{when}arm {system.arms[worst].name!r} does not reach the object."
             )
         q, qd = path.at[system.q_index], path.rate[system.v_index]
-        beyond = ~((q >= self._lower) & (q <= self._upper))
+        ranges, every = self._ranges, self._ranges.values(path.at)
+        beyond = ~((every >= ranges.lower) & (every <= ranges.upper))
         if beyond.any():
             j = int(np.argmax(beyond))
-            would = outside(q[j], self._lower[j], self._upper[j], system.joint_units[j])
-            raise TrajectoryError(f"{when}joint {system.joint_names[j]!r} would be at {would}.")
+            would = outside(every[j], ranges.lower[j], ranges.upper[j], ranges.units[j])
+            raise TrajectoryError(f"{when}joint {ranges.names[j]!r} would be at {would}.")
         fast = ~(np.abs(qd) <= self._speed)
         if fast.any():
             j = int(np.argmax(fast))

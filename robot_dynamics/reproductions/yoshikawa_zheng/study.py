@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, VERMILION
+from robot_dynamics.app.studies.samples import on_all_cores
 from robot_dynamics.arrays import Array
 from robot_dynamics.reproductions.law_checks import relative_error
 from robot_dynamics.reproductions.study import Check, StudyOutcome, Tell
@@ -428,19 +429,26 @@ _DRAWN = {
 _TITLES = {1: "1  along a wall", 2: "2  free", 3: "3  onto a wall and off"}
 
 
+def _record_of(setup: Setup) -> Record:
+    with warnings.catch_warnings():
+        # Arms that lose the bar give NaN.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return experiment(setup)
+
+
 def run(quick: bool, tell: Tell, law: str | None = None) -> StudyOutcome:
     """Run the experiments, or a few of their cases, with one law or all."""
     setups = cases(quick, law)
+    names = [f"experiment {one.number}, {one.law} law, {one.name}" for one in setups]
+    count = len(setups)
+    tell(0.0, f"0 of {count} cases")
+    records = on_all_cores(
+        _record_of, setups, lambda done: tell(done / count, f"{done} of {count} cases")
+    )
     runs: list[ExperimentRun] = []
     drawn: dict[tuple[int, str, str], Record] = {}
     figures: dict[str, Any] = {}
-    for number, setup in enumerate(setups):
-        name = f"experiment {setup.number}, {setup.law} law, {setup.name}"
-        tell(number / len(setups), name)
-        with warnings.catch_warnings():
-            # Arms that lose the bar give NaN.
-            warnings.simplefilter("ignore", RuntimeWarning)
-            record = experiment(setup)
+    for name, setup, record in zip(names, setups, records, strict=True):
         errors = errors_of(setup.number, record)
         runs.append(ExperimentRun(setup, errors, record.warnings))
         figures[name] = errors.as_json()

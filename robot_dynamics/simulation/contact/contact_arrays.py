@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of a time step: laws of contacts, variables that last, and the step that is tried.
+"""Records of a time step: laws of contacts, variables that last, and the step that is tried.
 
 Sizes: nq positions, nv velocities; m rows of relative velocities, of which b hold, then w of each
 of c contacts; e contacts that give way along their surfaces; s points of shapes; p pads of
@@ -13,12 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compile.routine import Indices, Mask, Matrix, Vector, new_record
+from robot_dynamics.compile.routine import Indices, Mask, Matrix, MutableRecord, Vector
 from robot_dynamics.contact.material import dissipation
 from robot_dynamics.contact.points import Inequality, PlacedPoint
 from robot_dynamics.contact.shapes import SeenPoint
+from robot_dynamics.contact.soft import ContactSprings, springs_of
+from robot_dynamics.contact.solver import ContactProblem, LawError
 from robot_dynamics.model import WORLD
-from robot_dynamics.simulation.contact.terms import SceneTerms
+from robot_dynamics.simulation.contact.groups import Groups
+from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 
 #: A rigid contact this near [m] is closed.
 CLOSED = 1e-7
@@ -106,109 +109,188 @@ def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
     return point.radius == 0.0 and point.shape is None
 
 
-class StepState(NamedTuple):
-    """Variables from step to step, on which the next step depends."""
+class ContactMemory(MutableRecord):
+    """Forces and modes of the contacts, and where they stick."""
 
-    q: Vector  #: Positions (nq,).
-    v: Vector  #: Velocities (nv,) [m/s, rad/s].
     force: Vector  #: At all rows over the last step (m,) [N].
     impulse: Vector  #: At all rows since forces were taken, impacts included (m,) [N s].
     pressed: Mask  #: Which contacts push (c,).
     slipping: Mask  #: Which of these slip (c,).
     impacts: Indices  #: Number of impacts at each contact (c,).
+    anchors: Matrix  #: Places where sticking began (c, 3) [m].
+    anchored: Mask  #: Which contacts stick, and have such a place (c,).
     #: Places of points of shapes in the last step (s, 3) [m], NaN without a point.
     near: Matrix
     #: Moments of pads on the object over the last step (p, 2) [N m], about x and y of their
     #: contacts.
     pads: Matrix
-    #: Resistance of hinges and lines over the last step, on the object along their freedoms (r,)
-    #: [N m or N].
-    resisted: Vector
-    rates: Vector  #: Of hinges and lines that resist (r,) [rad/s or m/s].
-    gaining: Vector  #: By how much these change (r,) [rad/s^2 or m/s^2].
-    acceleration: Vector  #: Of the last step (nv,) [m/s^2, rad/s^2].
-    foreseen: Vector  #: What it says of that of the next step (nv,), likewise.
-    known: Mask  #: Whether it says anything (nv,).
-    leaving: Vector  #: Velocities of rows at the end of the last step (m,) [m/s].
+
+
+class RowMotion(MutableRecord):
+    """How rows turned and swung in the last step: laws in the mean of the next one need it."""
+
+    leaving: Vector  #: Velocities of rows at its end (m,) [m/s].
     slowing: Vector  #: By how much slip changed within it (c,) [m/s].
-    fresh: Mask  #: Whether `leaving` was taken where the next step begins (1,).
-    bending: Vector  #: s of the laws of the last step, u+ + s, over its length (m,) [m/s^2].
-    swing: Vector  #: By how much u- was off that of the step before (m,) [m/s].
-    anchors: Matrix  #: Places where sticking began (c, 3) [m].
-    anchored: Mask  #: Which contacts stick, and have such a place (c,).
-    patch: Vector  #: How deep surfaces with a damper still are (c,) [m].
+    fresh: bool  #: Whether `leaving` was taken where the next step begins.
+    bending: Vector  #: s of its laws, u+ + s, over its length (m,) [m/s^2].
+    swing: Vector  #: By how much its u- was off that of the step before (m,) [m/s].
+
+
+class Prediction(MutableRecord):
+    """Acceleration of a step and its prediction, with which bias forces are evaluated."""
+
+    acceleration: Vector  #: Of the last step (nv,) [m/s^2, rad/s^2].
+    foreseen: Vector  #: Of the next step, as predicted (nv,) [m/s^2, rad/s^2].
+    known: Mask  #: Whether it is predicted (nv,).
+
+
+class SoftSurfaces(MutableRecord):
+    """Patches of soft surfaces."""
+
+    patch: Vector  #: How deep those with a damper still are (c,) [m].
     used: Vector  #: K as steps resolve it, kept while something is stored (c,) [N/m].
-    #: Tangential displacement of surfaces (e, 3) [m], in the coordinates of their bodies.
-    sheared: Matrix
-    touched: Mask  #: Which contacts pushed since energy was looked at (c,).
+    sheared: Matrix  #: Tangential displacement (e, 3) [m], in the coordinates of their bodies.
+
+
+class Resistance(MutableRecord):
+    """Resistance of hinges and lines over the last step."""
+
+    resisted: Vector  #: On the object along their freedoms (r,) [N m or N].
+    rates: Vector  #: Of these freedoms at its end (r,) [rad/s or m/s].
+    gaining: Vector  #: By how much these change (r,) [rad/s^2 or m/s^2].
+
+
+class EnergyAccount(MutableRecord):
+    """Work since the start, and energy and momentum of groups at the last energy balance."""
+
     work: Vector  #: Twice the work on each row since the start (m,) [J].
-    #: Work on groups of drives, of the friction of joints, and of pads since the start [J], and
-    #: the momentum that forces gave since energy was looked at [N s] (g, 6).
-    totals: Matrix
-    #: Energy of groups, work that may be positive, what contacts lost [J], and momentum in the
-    #: world [N s] when energy was looked at (g, 6); the latter is not a number where nothing was
-    #: free to move as a whole.
-    account: Matrix
-    #: The largest errors of the contact laws since the start (2,); see `ContactProblem.error`.
-    residual: Vector
+    drives: Vector  #: Work of joint forces since the start (g,) [J].
+    friction: Vector  #: Work of the friction of joints since the start (g,) [J].
+    pads: Vector  #: Work of pads since the start (g,) [J].
+    given: Matrix  #: Momentum that forces gave since the balance (g, 3) [N s].
+    touched: Mask  #: Which contacts pushed since the balance (c,).
+    energy: Vector  #: Energy at the balance (g,) [J].
+    active: Vector  #: Work that may be positive, until the balance (g,) [J].
+    lost: Vector  #: What contacts lost until the balance (g,) [J].
+    #: Momentum in the world at the balance (g, 3) [N s]; not a number where nothing was free to
+    #: move as a whole.
+    momentum: Matrix
+
+
+class StepState(MutableRecord):
+    """Variables from step to step, on which the next step depends."""
+
+    q: Vector  #: Positions (nq,).
+    v: Vector  #: Velocities (nv,) [m/s, rad/s].
+    contacts: ContactMemory
+    turning: RowMotion
+    prediction: Prediction
+    surfaces: SoftSurfaces
+    resistance: Resistance
+    account: EnergyAccount
+    error: LawError  #: The largest since the start.
 
     def clear(self, q: Vector, v: Vector | None, laws: ContactLaws) -> None:
         """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
         there = np.array(q), 0.0 if v is None else np.array(v)
-        for array in self:
+        for array in self.arrays():
             array[...] = 0
         self.q[:], self.v[:] = there
-        self.near[:], self.used[:] = np.nan, laws.stiffness
-        self.slowing[:] = np.inf
-        self.fresh[:] = True
+        self.contacts.near[:], self.surfaces.used[:] = np.nan, laws.stiffness
+        self.turning.slowing[:] = np.inf
+        self.turning.fresh = True
 
 
-class Attempt(NamedTuple):
-    """A step that is tried, written anew each time."""
+class AppliedForces(MutableRecord):
+    """Forces of a step without those of contacts."""
 
-    h: Vector  #: Its length (1,) [s].
-    whole: Vector  #: That of the step that is not divided (1,) [s].
-    half: Vector  #: Half of the length (1,) [s].
-    most: Indices  #: Number of such steps that are taken at once at most (1,).
-    smooth: Mask  #: Whether nothing happened within the whole step before (1,).
     force: Vector  #: On the joints (nv,) [N m or N].
     drag: Vector  #: Friction of joints over their velocities (nv,) [N m s/rad or N s/m].
     resisting: Vector  #: That of hinges and lines over their rates (r,), likewise.
     pressing: Vector  #: Normal forces of pads (p,) [N].
-    gaps: Vector  #: At its start (c,) [m].
+
+
+class StepStart(MutableRecord):
+    """Contacts at the start of a step."""
+
+    gaps: Vector  #: (c,) [m].
     within: Mask  #: Which contacts are on their faces (c,).
     arriving: Mask  #: Which close with a speed (c,).
     offset: Vector  #: s of the laws of u+ + s (m,) [m/s].
-    springs: Matrix  #: Laws of elastic contacts (c, 10), see `normal_impulse`.
-    left: Vector  #: Part of a displacement of their surfaces that is left after half of it (c,).
-    shear: Matrix  #: Displacements along tangents (e, 2) [m].
-    anew: Mask  #: Whether velocities of elastic contacts are sought without bounds (1,).
-    missed: Mask  #: Whether impulses miss their laws (1,).
-    end: Vector  #: Velocities at its end (nv,) [m/s, rad/s].
-    after: Vector  #: Those of rows (m,) [m/s].
-    fastest: Vector  #: The largest of them (1,) [m/s, rad/s].
-    astray: Vector  #: How far it ends from where its bias forces were taken (1,) [m, rad].
-    closing: Vector  #: When the first rigid contact closes (1,) [s]; the length if none does.
+
+
+class StepEnd(MutableRecord):
+    """The end of a step with the impulses that were found."""
+
+    v: Vector  #: Velocities (nv,) [m/s, rad/s].
+    rows: Vector  #: Those of rows (m,) [m/s].
+    fastest: float  #: The largest velocity [m/s, rad/s].
+    astray: float  #: How far it is from where the bias forces were taken [m, rad].
+    closing: float  #: When the first rigid contact closes [s]; the step's length if none does.
     pushed: Mask  #: Which groups something pushes (g,).
-    lost: Mask  #: Whether contacts could not push (1,).
+    lost: bool  #: Whether contacts could not push.
 
 
-def records_of(terms: SceneTerms, laws: ContactLaws) -> tuple[StepState, Attempt]:
-    """Return the state of a scene, and a trial."""
-    scene, rows = terms.scene, terms.holding + terms.width * terms.opening
-    nq, nv, c, e = scene.model.nq, scene.model.nv, terms.opening, len(laws.shear_stiffness)
-    s, p, r, g = len(laws.shown), len(scene.pads), len(terms.resisting), len(terms.groups.mass)
-    state = new_record(
-        StepState, q=nq, v=nv, force=rows, impulse=rows, pressed=c, slipping=c, impacts=c,
-        near=(s, 3), pads=(p, 2), resisted=r, rates=r, gaining=r, acceleration=nv, foreseen=nv,
-        known=nv, leaving=rows, slowing=c, fresh=1, bending=rows, swing=rows,
-        anchors=(c, 3), anchored=c, patch=c, used=c, sheared=(e, 3), touched=c, work=rows,
-        totals=(g, 6), account=(g, 6), residual=2,
+class StepTrial(MutableRecord):
+    """A step that is tried, written anew each time."""
+
+    h: float  #: Its length [s].
+    half: float  #: Half of it [s].
+    whole: float  #: Length of the step that is not divided [s].
+    most: int  #: Number of such steps that are taken at once at most.
+    smooth: bool  #: Whether nothing happened within the whole step before.
+    applied: AppliedForces
+    start: StepStart
+    springs: ContactSprings
+    end: StepEnd
+
+
+class StepRecords(NamedTuple):
+    """The records of a step."""
+
+    terms: StepTerms
+    state: StepState
+    laws: ContactLaws
+    rows: Rows
+    groups: Groups
+    trial: StepTrial
+    problem: ContactProblem
+
+
+def step_of(scene_terms: SceneTerms, terms: StepTerms, problem: ContactProblem) -> StepRecords:
+    """Return the records of a scene's steps.
+
+    Args:
+        scene_terms: Terms of the scene.
+        terms: Their arrays.
+        problem: The contact problem.
+    """
+    laws, scene = laws_of(scene_terms), scene_terms.scene
+    rows = Rows(scene_terms.holding, scene_terms.width)
+    nq, nv, c, e = scene.model.nq, scene.model.nv, scene_terms.opening, len(laws.shear_stiffness)
+    m, s, p = rows.holding + rows.width * c, len(laws.shown), len(scene.pads)
+    r, g = len(scene_terms.resisting), len(scene_terms.groups.mass)
+    state = StepState(
+        q=nq,
+        v=nv,
+        contacts=ContactMemory(
+            force=m, impulse=m, pressed=c, slipping=c, impacts=c, anchors=(c, 3), anchored=c,
+            near=(s, 3), pads=(p, 2),
+        ),
+        turning=RowMotion(leaving=m, slowing=c, bending=m, swing=m),
+        prediction=Prediction(acceleration=nv, foreseen=nv, known=nv),
+        surfaces=SoftSurfaces(patch=c, used=c, sheared=(e, 3)),
+        resistance=Resistance(resisted=r, rates=r, gaining=r),
+        account=EnergyAccount(
+            work=m, drives=g, friction=g, pads=g, given=(g, 3), touched=c, energy=g, active=g,
+            lost=g, momentum=(g, 3),
+        ),
+        error=LawError(),
     )  # fmt: skip
-    trial = new_record(
-        Attempt, h=1, whole=1, half=1, most=1, smooth=1, force=nv, drag=nv, resisting=r,
-        pressing=p, gaps=c, within=c, arriving=c, offset=rows, springs=(c, 10), left=c,
-        shear=(e, 2), anew=1, missed=1, end=nv, after=rows, fastest=1, astray=1, closing=1,
-        pushed=g, lost=1,
-    )  # fmt: skip
-    return state, trial
+    trial = StepTrial(
+        applied=AppliedForces(force=nv, drag=nv, resisting=r, pressing=p),
+        start=StepStart(gaps=c, within=c, arriving=c, offset=m),
+        springs=springs_of(c, e),
+        end=StepEnd(v=nv, rows=m, pushed=g),
+    )
+    return StepRecords(terms, state, laws, rows, scene_terms.groups, trial, problem)

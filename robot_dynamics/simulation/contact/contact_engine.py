@@ -67,9 +67,12 @@ class ContactEngine(SceneEngine):
         self.substeps = _substeps(settings, period)
         self._h = period / self.substeps
         self.stepping = TimeStepping(scene)
-        self.stepping.damping[drives.v_index] = drives.damping
-        self.stepping.friction[drives.v_index] = drives.friction
-        self.stepping.friction_velocity[0] = drives.friction_velocity
+        friction = self.stepping.friction
+        friction.damping[drives.v_index], friction.coulomb[drives.v_index] = (
+            drives.damping,
+            drives.friction,
+        )
+        friction.fading = drives.friction_velocity
         self.robot = Robot(scene.model)
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
 
@@ -114,7 +117,7 @@ class ContactEngine(SceneEngine):
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`."""
         braked = np.where(joints, _BRAKES, self._damping[: len(joints)])
-        self.stepping.damping[self._driven[: len(joints)]] = braked
+        self.stepping.friction.damping[self._driven[: len(joints)]] = braked
 
     def _lost(self, end: float) -> SimulationError | None:
         """Return the error of a contact whose gap is not a number, if there is one."""
@@ -145,7 +148,8 @@ class ContactEngine(SceneEngine):
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
         system, steps = self.scene.system, self.stepping
-        self._now = ObservedContacts(self.stepping.terms, steps.q, steps.v, steps.pads)
+        pads = steps.state.contacts.pads
+        self._now = ObservedContacts(steps.terms, steps.q, steps.v, pads)
         self._wrenches = self._now.wrenches(self._forces)
         return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
 
@@ -183,14 +187,14 @@ class ContactEngine(SceneEngine):
 
         Statics leaves them open where contacts hold, and where fingers on brakes might squeeze.
         """
-        motion = self.stepping
-        motion.state.force[:] = self._shared_load()
-        damping, friction = motion.damping.copy(), motion.friction.copy()
-        motion.damping[:] = motion.friction[:] = 0.0
-        motion.damping[self.scene.system.v_index] = _BRAKES
+        motion, rub = self.stepping, self.stepping.friction
+        motion.state.contacts.force[:] = self._shared_load()
+        damping, coulomb = rub.damping.copy(), rub.coulomb.copy()
+        rub.damping[:] = rub.coulomb[:] = 0.0
+        rub.damping[self.scene.system.v_index] = _BRAKES
         motion.advance(self._h, np.zeros(len(motion.v)))
         forces = motion.take_forces(self._h)
-        motion.damping[:], motion.friction[:] = damping, friction
+        rub.damping[:], rub.coulomb[:] = damping, coulomb
         motion.start(self._start)
         return forces
 

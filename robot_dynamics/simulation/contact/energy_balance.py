@@ -14,12 +14,19 @@ the result does not depend on the frame of the observer.
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
 
-from robot_dynamics.compile.routine import Call, Indices, Matrix, Vector, routine, zeros
-from robot_dynamics.simulation.contact.contact_arrays import Attempt, ContactLaws, Rows, StepState
+from robot_dynamics.compile.routine import (
+    Call,
+    Indices,
+    Mask,
+    Matrix,
+    MutableRecord,
+    Vector,
+    routine,
+    zeros,
+)
+from robot_dynamics.simulation.contact.contact_arrays import EnergyAccount, StepRecords
 from robot_dynamics.simulation.contact.groups import Groups
-from robot_dynamics.simulation.contact.terms import StepTerms
 
 _MOST_TAKEN = 1e-2  # part of the kinetic energy that a period's error may cost, or be
 _MOST_OFF = 1e-3  # part of motion within an island that momentum may be off by in a period
@@ -27,7 +34,7 @@ _UNKNOWN = float("nan")
 _ROUNDING = 1e-10  # part of it that is none, where bodies move as one
 
 
-class Balance(NamedTuple):
+class Balance(MutableRecord):
     """Energy and momentum of groups, and the factors of motion of their islands."""
 
     kinetic: Vector  #: Kinetic energy (g,) [J].
@@ -36,16 +43,19 @@ class Balance(NamedTuple):
     #: Velocities of motion as a whole at unit speed along the world's axes (nv, 3).
     wholes: Matrix
     island: Indices  #: The first of the groups that each acts on (g,).
-    sums: Matrix  #: Of islands, see `balance_energy` (g, 4).
+    gain: Vector  #: Growth of energy of each island beyond active work (g,) [J].
+    loss: Vector  #: Its part that contacts account for (g,) [J].
+    moving: Vector  #: Kinetic energy of each island that a correction may change (g,) [J].
+    slowed: Mask  #: Which islands are slowed down only (g,).
+    part: Vector  #: Factor of the motion of each island (g,).
     common: Matrix  #: Velocity of the centre of mass of each group's island (g, 3) [m/s].
     kept: Matrix  #: What it is to be (g, 3) [m/s].
 
 
 @routine
 def balance_energy(
-    find_energy: Call, find_momentum: Call, terms: StepTerms, state: StepState, laws: ContactLaws,
-    rows: Rows, groups: Groups, trial: Attempt, balance: Balance,
-) -> None:  # fmt: skip
+    find_energy: Call, find_momentum: Call, step: StepRecords, balance: Balance
+) -> None:
     """Correct the motion of islands by the energy error of all steps since the last call.
 
     The error is the growth of energy, including that of elastic contacts, beyond the work of
@@ -55,11 +65,13 @@ def balance_energy(
 
     `find_energy` writes the energies of groups, `find_momentum` their momentum and `wholes`.
     """
+    terms, laws, groups, state, trial = step.terms, step.laws, step.groups, step.state, step.trial
+    account, surfaces, v = state.account, state.surfaces, state.v
+    work, touched, elastic, joins = account.work, account.touched, laws.elastic, groups.joins
+    holding, width, of_row = step.rows.holding, step.rows.width, groups.of_row
     kinetic, momentum, island = balance.kinetic, balance.momentum, balance.island
-    sums, common, kept, account = balance.sums, balance.common, balance.kept, state.account
-    work, totals, touched, v = state.work, state.totals, state.touched, state.v
-    elastic, holding, width, of_row = laws.elastic, rows.holding, rows.width, groups.of_row
-    joins, mass = groups.joins, groups.mass
+    gain, loss, moving, part = balance.gain, balance.loss, balance.moving, balance.part
+    common, kept = balance.common, balance.kept
     for g in range(len(kinetic)):
         island[g] = g
     for j in range(len(joins)):
@@ -70,89 +82,88 @@ def balance_energy(
                 if island[g] == other:
                     island[g] = one
     # For each group: work that may be positive, and losses of contacts.
+    active = zeros(len(kinetic))
+    rigid = zeros(len(kinetic))
     for g in range(len(kinetic)):
-        sums[g, 0] = totals[g, 0] + totals[g, 1] + totals[g, 2]
-        for k in range(1, 4):
-            sums[g, k] = 0.0
+        active[g] = account.drives[g] + account.friction[g] + account.pads[g]
+        gain[g], loss[g], moving[g], balance.slowed[g] = 0.0, 0.0, 0.0, False
     for i in range(len(work)):
         soft = i >= holding and elastic[(i - holding) // width]
         if not soft:
-            sums[of_row[i], 1] += 0.5 * work[i]
+            rigid[of_row[i]] += 0.5 * work[i]
         elif (i - holding) % width > 0:
-            sums[of_row[i], 0] += 0.5 * work[i]
-    # For each island: growth of energy beyond active work, losses, kinetic energy, and whether
-    # losses must not be returned.
+            active[of_row[i]] += 0.5 * work[i]
     find_energy()
     for i in range(len(elastic)):
         n = holding + i * width
         if elastic[i]:
-            deep = -terms.gaps[i] - 0.5 * trial.h[0] * trial.after[n]
-            if laws.damping[i] > 0.0 and not state.pressed[i]:
-                deep = state.patch[i]
-            stored = 0.5 * state.used[i] * deep * deep if deep > 0.0 and trial.within[i] else 0.0
+            deep = -terms.gaps[i] - 0.5 * trial.h * trial.end.rows[n]
+            if laws.damping[i] > 0.0 and not state.contacts.pressed[i]:
+                deep = surfaces.patch[i]
+            pushes = deep > 0.0 and trial.start.within[i]
+            stored = 0.5 * surfaces.used[i] * deep * deep if pushes else 0.0
             balance.potential[of_row[n]] += stored
             if laws.loss[i] > 0.0 or laws.damping[i] > 0.0:
-                sums[of_row[n], 1] += 0.5 * work[n] + stored
+                rigid[of_row[n]] += 0.5 * work[n] + stored
     for g in range(len(kinetic)):
-        now, active, rigid = kinetic[g] + balance.potential[g], sums[g, 0], sums[g, 1]
-        sums[g, 0], sums[g, 1] = 0.0, 0.0
-        i = island[g]
-        sums[i, 0] += now - account[g, 0] - (active - account[g, 1])
-        sums[i, 1] += rigid - account[g, 2]
-        sums[i, 2] += kinetic[g]
+        i, now = island[g], kinetic[g] + balance.potential[g]
+        gain[i] += now - account.energy[g] - (active[g] - account.active[g])
+        loss[i] += rigid[g] - account.lost[g]
+        moving[i] += kinetic[g]
         if not groups.lossless[g]:
-            sums[i, 3] = 1.0
-        account[g, 0], account[g, 1], account[g, 2] = now, active, rigid
-    loose = is_loose(groups, state)
+            balance.slowed[i] = True
+        account.energy[g], account.active[g], account.lost[g] = now, active[g], rigid[g]
+    loose = is_loose(groups, touched)
     if loose:
         find_momentum()
-    common_motion(loose, state, groups, balance)
+    common_motion(loose, account, groups, balance)
     for i in range(len(touched)):
         touched[i] = False
-    # Factor of an island's velocities.
     for g in range(len(kinetic)):
-        gain = sums[g, 0] - min(sums[g, 1], 0.0)
-        sums[g, 0] = 1.0
-        if sums[g, 2] > 0.0 and (gain > 0.0 or (gain < 0.0 and sums[g, 3] == 0.0)):
-            part = gain / sums[g, 2]
-            sums[g, 0] = sqrt(1.0 - max(min(part, _MOST_TAKEN), -_MOST_TAKEN))
-        part = sums[island[g], 0]
-        account[g, 0] += (part * part - 1.0) * kinetic[g]
+        excess = gain[g] - min(loss[g], 0.0)
+        part[g] = 1.0
+        if moving[g] > 0.0 and (excess > 0.0 or (excess < 0.0 and not balance.slowed[g])):
+            taken = excess / moving[g]
+            part[g] = sqrt(1.0 - max(min(taken, _MOST_TAKEN), -_MOST_TAKEN))
+        p = part[island[g]]
+        account.energy[g] += (p * p - 1.0) * kinetic[g]
         for k in range(3):
-            more = kept[g, k] - part * common[g, k]  # in velocity
-            account[g, 0] += more * (part * momentum[g, k] + 0.5 * mass[g] * more)
-            account[g, 3 + k] = part * momentum[g, k] + mass[g] * more if loose else _UNKNOWN
-            totals[g, 3 + k] = 0.0
+            more = kept[g, k] - p * common[g, k]  # in velocity
+            account.energy[g] += more * (p * momentum[g, k] + 0.5 * groups.mass[g] * more)
+            account.momentum[g, k] = (
+                p * momentum[g, k] + groups.mass[g] * more if loose else _UNKNOWN
+            )
+            account.given[g, k] = 0.0
     for k in range(len(v)):
         g = groups.of_velocity[k]
-        part = sums[island[g], 0]
-        v[k] *= part
+        p = part[island[g]]
+        v[k] *= p
         for j in range(3):
-            v[k] += balance.wholes[k, j] * (kept[g, j] - part * common[g, j])
+            v[k] += balance.wholes[k, j] * (kept[g, j] - p * common[g, j])
 
 
 @routine
-def is_loose(groups: Groups, state: StepState) -> bool:
+def is_loose(groups: Groups, touched: Mask) -> bool:
     """Return whether a group may move as a whole that no contact held to the world."""
     free = groups.free
     for g in range(len(free)):
         held = free[g, 0, 0] + free[g, 1, 1] + free[g, 2, 2] == 0.0
-        for c in range(len(state.touched)):
-            held = held or (state.touched[c] and groups.grounded[c] == g)
+        for c in range(len(touched)):
+            held = held or (touched[c] and groups.grounded[c] == g)
         if not held:
             return True
     return False
 
 
 @routine
-def common_motion(loose: bool, state: StepState, groups: Groups, balance: Balance) -> None:
+def common_motion(loose: bool, account: EnergyAccount, groups: Groups, balance: Balance) -> None:
     """Write velocities of the centres of mass of islands, and their corrected values.
 
-    They are zero in directions in which a group is not free. The kinetic energy in `sums` becomes
+    They are zero in directions in which a group is not free. The kinetic energy becomes
     the one relative to the centre of mass, and the gain is reduced by the energy of the momentum
     error.
     """
-    island, sums, common, kept = balance.island, balance.sums, balance.common, balance.kept
+    island, moving, common, kept = balance.island, balance.moving, balance.common, balance.kept
     both = zeros(3, 3)
     one = zeros(3, 3)
     for i in range(len(island)):
@@ -162,9 +173,9 @@ def common_motion(loose: bool, state: StepState, groups: Groups, balance: Balanc
         if island[i] != i:
             continue
         held, total = False, 0.0
-        for c in range(len(state.touched)):
+        for c in range(len(account.touched)):
             held = held or (
-                state.touched[c] and groups.grounded[c] >= 0 and island[groups.grounded[c]] == i
+                account.touched[c] and groups.grounded[c] >= 0 and island[groups.grounded[c]] == i
             )
         for k in range(3):
             for j in range(3):
@@ -189,22 +200,22 @@ def common_motion(loose: bool, state: StepState, groups: Groups, balance: Balanc
                 for j in range(3):
                     common[i, k] += one[k, j] * balance.momentum[g, j] / total
                     kept[i, k] += (
-                        one[k, j] * (state.account[g, 3 + j] + state.totals[g, 3 + j]) / total
+                        one[k, j] * (account.momentum[g, j] + account.given[g, j]) / total
                     )
         energy, error = 0.0, 0.0
         for k in range(3):
             energy += 0.5 * total * common[i, k] * common[i, k]
             error += 0.5 * total * (common[i, k] - kept[i, k]) * (common[i, k] - kept[i, k])
-        own = sums[i, 2] - energy
-        sums[i, 2] = own if own > _ROUNDING * sums[i, 2] else 0.0
+        own = moving[i] - energy
+        moving[i] = own if own > _ROUNDING * moving[i] else 0.0
         # Such a large difference is not an error of steps but an unrecorded force, or the momentum
         # is unknown.
-        if not error <= _MOST_OFF * _MOST_OFF * sums[i, 2]:
+        if not error <= _MOST_OFF * _MOST_OFF * moving[i]:
             for k in range(3):
                 kept[i, k] = common[i, k]
         for k in range(3):
             off = common[i, k] - kept[i, k]
-            sums[i, 0] -= 0.5 * total * off * (common[i, k] + kept[i, k])
+            balance.gain[i] -= 0.5 * total * off * (common[i, k] + kept[i, k])
         for g in range(len(island)):
             for k in range(3 if island[g] == i else 0):
                 common[g, k] = common[i, k]

@@ -21,7 +21,15 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import load_kernel, trace
-from robot_dynamics.compile.routine import Call, Indices, Matrix, Tensor, Vector, routine
+from robot_dynamics.compile.routine import (
+    Call,
+    Indices,
+    Matrix,
+    MutableRecord,
+    Tensor,
+    Vector,
+    routine,
+)
 from robot_dynamics.contact.shapes import ShapeContact, Solid
 from robot_dynamics.dynamics.kinematics import (
     body_transforms,
@@ -52,12 +60,29 @@ _ALONG = 0.999  # cosine between normals that are of one face
 _NEAR = 1e-6
 
 
+class FoundPoints(MutableRecord):
+    """Points that MuJoCo found, those of a pair one after the other."""
+
+    count: int
+    sides: Indices  #: Their first solids, -1 for points that have a slot.
+    gaps: Vector
+    places: Matrix
+    axes: Matrix  #: Normal and tangents of each (n, 9).
+
+
+class MidStep(MutableRecord):
+    """The step in whose middle solids are placed."""
+
+    q: Vector  #: Positions at its start (nq,).
+    v: Vector  #: Velocities there (nv,).
+    h: float  #: Its length [s].
+
+
 class Manifolds:
     """`(q, v, h, last) -> (n, 7)`: gap, place and normal of each slot, in the world.
 
     They belong to the middle of a step of length h, to which the velocity v at its start leads.
-    The normal is unit and points to the first solid. The class has more than 25 attributes
-    because compiled parts of the search are bound to arrays that they share.
+    The normal is unit and points to the first solid.
 
     Attributes:
         count: Number of slots.
@@ -98,16 +123,16 @@ class Manifolds:
         for i, (link, solid) in enumerate(zip(links, solids, strict=True)):
             moved = pose(self._model.geom_pos[i], turns[i])
             frames[i] = (pose_of(link.placement) @ solid.pose @ moved)[:3]
-        poses, self._h = np.tile(np.eye(4, 6)[:3], (len(row), 1, 1)), np.zeros(())
-        self._q, self._v = np.zeros(model.nq), np.zeros(model.nv)
+        poses = np.tile(np.eye(4, 6)[:3], (len(row), 1, 1))
+        self._step = step = MidStep(q=model.nq, v=model.nv)
         self._move = self._placing(model).bind_arrays(
-            None, [self._q, self._v, self._h], [poses[:-1]]
+            None, [step.q, step.v, step.place("h")], [poses[:-1]]
         )
         data, most = self._data, _MOST * len(contacts)
         self._place = place_solids.bind(of, poses, frames, data.geom_xpos, data.geom_xmat)
-        self._found, self._sides = np.zeros(1, np.int64), np.zeros(most, np.int64)
-        self._gaps, self._places = np.zeros(most), np.zeros((most, 3))
-        self._axes = np.zeros((most, 9))
+        self._points = points = FoundPoints(
+            sides=most, gaps=most, places=(most, 3), axes=(most, 9)
+        )
         # Distance of surfaces from the middles of solids, and the part of it that rotation moves.
         planes, balls = (np.array([s.kind == k for s in solids]) for k in ("plane", "sphere"))
         around = np.where(planes, _NOWHERE, self._model.geom_rbound).reshape(-1, 2)
@@ -118,7 +143,7 @@ class Manifolds:
         self._ways = np.minimum(half.reshape(-1, 2).sum(axis=1), 2.0 * MARGIN)
         self._speeds, self.length = np.zeros(len(contacts)), 0.0
         self._find_fast = fast_pairs.bind(
-            self._move, self._place, self._h.reshape(1), of, poses, data.geom_xpos,
+            self._move, self._place, step, of, poses, data.geom_xpos,
             around.sum(axis=1), turning.min(axis=1), turning.argmin(axis=1), self._ways,
             self._speeds,
         )  # fmt: skip
@@ -135,13 +160,10 @@ class Manifolds:
         self._apart, self._firsts = (np.zeros(len(boxes), np.int64) for _ in range(2))
         self._faces = np.zeros(len(boxes))
         self._find_apart = boxes_apart.bind(
-            self._boxes, data.geom_xpos, self._model.geom_rbound, self._found, self._sides,
-            self._gaps, self._apart, self._firsts, self._faces,
+            self._boxes, data.geom_xpos, self._model.geom_rbound, points, self._apart,
+            self._firsts, self._faces,
         )  # fmt: skip
-        self._take = take_points.bind(
-            self._found, self._sides, self._gaps, self._places, self._axes, self._last,
-            ends[:-1].copy(), rooms, self.seen,
-        )  # fmt: skip
+        self._take = take_points.bind(points, self._last, ends[:-1].copy(), rooms, self.seen)
 
     def __call__(self, q: Array, v: Array, h: float, last: Array) -> Array:
         """Return gap, place and normal of each slot (n, 7), with infinite gaps without a point.
@@ -155,14 +177,15 @@ class Manifolds:
             h: Length of the step [s].
             last: Places of points in the last step (n, 3) [m], NaN without a point.
         """
-        self._q[:], self._v[:], self._h[()], self.length = q, v, h, h
+        step, points = self._step, self._points
+        step.q[:], step.v[:], step.h, self.length = q, v, h, h
         if self._find_fast():
             self._shorten()
         self._collide(self._model, self._data)
         n, contact = self._data.ncon, self._data.contact
-        self._found[0], self._last[:] = n, last
-        self._sides[:n], self._gaps[:n] = contact.geom[:, 0], contact.dist
-        self._places[:n], self._axes[:n] = contact.pos, contact.frame
+        points.count, self._last[:] = n, last
+        points.sides[:n], points.gaps[:n] = contact.geom[:, 0], contact.dist
+        points.places[:n], points.axes[:n] = contact.pos, contact.frame
         if self._alone and n:
             self._add_nearest()
         if len(self._boxes):
@@ -176,21 +199,22 @@ class Manifolds:
         nearest = self._nearest
         nearest.geom_xpos[:], nearest.geom_xmat[:] = self._data.geom_xpos, self._data.geom_xmat
         self._collide(self._single, nearest)
-        found, contact = int(self._found[0]), nearest.contact
+        found, contact = self._points, nearest.contact
+        count = found.count
         sides, gaps = contact.geom[:, 0].astype(np.int64), contact.dist
         for j, (side, gap) in enumerate(zip(sides.tolist(), gaps.tolist(), strict=True)):
-            of_pair = np.flatnonzero(self._sides[:found] // 2 == side // 2)
-            if of_pair.size and self._gaps[of_pair].min() > gap + _MISSED:
+            of_pair = np.flatnonzero(found.sides[:count] // 2 == side // 2)
+            if of_pair.size and found.gaps[of_pair].min() > gap + _MISSED:
                 # Along another normal the others are none; of its face the farthest gives way.
-                along = self._axes[of_pair, :3] @ contact.frame[j, :3]
-                point = of_pair[self._gaps[of_pair].argmax()]
-                self._gaps[of_pair[along < _ALONG]] = _NOWHERE
-                self._sides[point], self._gaps[point] = side, gap
-                self._places[point], self._axes[point] = contact.pos[j], contact.frame[j]
+                along = found.axes[of_pair, :3] @ contact.frame[j, :3]
+                point = of_pair[found.gaps[of_pair].argmax()]
+                found.gaps[of_pair[along < _ALONG]] = _NOWHERE
+                found.sides[point], found.gaps[point] = side, gap
+                found.places[point], found.axes[point] = contact.pos[j], contact.frame[j]
 
     def _shorten(self) -> None:
         """Make a step so short that no pair comes nearer in it than it is apart, or by its way."""
-        self._h[()] = 0.0
+        self._step.h = 0.0
         self._move()
         self._place()
         least = _LEAST * self.length
@@ -200,7 +224,7 @@ class Manifolds:
                 self._model, self._data, 2 * pair, 2 * pair + 1, self.length * speed, self._ends
             )
             self.length = min(self.length, max(gap, self._ways[pair]) / speed)
-        self._h[()] = self.length = max(float(self.length), least)
+        self._step.h = self.length = max(float(self.length), least)
         self._move()
         self._place()
 
@@ -212,16 +236,16 @@ class Manifolds:
             first: Index of its first point, -1 without one.
             by_faces: Least gap of its points.
         """
-        one, other = 2 * pair, 2 * pair + 1
+        one, other, found = 2 * pair, 2 * pair + 1, self._points
         gap = self._distance(self._model, self._data, one, other, MARGIN, self._ends)
         if gap < MARGIN and abs(by_faces - gap) <= _ALIKE * gap + 1e-9:
             return
         if first < 0:
-            first = int(self._found[0])
-            self._found[0], self._sides[first] = first + 1, one
-        for i in range(first, int(self._found[0])):
-            if self._sides[i] // 2 == pair:
-                self._gaps[i] = _NOWHERE
+            first = found.count
+            found.count, found.sides[first] = first + 1, one
+        for i in range(first, found.count):
+            if found.sides[i] // 2 == pair:
+                found.gaps[i] = _NOWHERE
         ends = self._ends.reshape(2, 3)
         place = 0.5 * (ends[0] + ends[1])
         if gap <= _NEAR:
@@ -238,7 +262,7 @@ class Manifolds:
         else:
             n = (ends[1] - ends[0]) / gap
         if gap < MARGIN:
-            self._gaps[first], self._places[first], self._axes[first, :3] = gap, place, n
+            found.gaps[first], found.places[first], found.axes[first, :3] = gap, place, n
 
     def _placing(self, model: Model) -> Any:
         """Return compiled `(q, v, h) -> (k, 3, 6)`: poses of bodies in mid-step, and their rates.
@@ -265,8 +289,8 @@ class Manifolds:
 
 @routine
 def fast_pairs(
-    move: Call, place: Call, h: Vector, of: Indices, poses: Tensor, places: Matrix, around: Vector,
-    turning: Vector, turns: Indices, ways: Vector, speeds: Vector,
+    move: Call, place: Call, step: MidStep, of: Indices, poses: Tensor, places: Matrix,
+    around: Vector, turning: Vector, turns: Indices, ways: Vector, speeds: Vector,
 ) -> bool:  # fmt: skip
     """Place solids; write speeds of pairs that might go too far in the step, zero of others.
 
@@ -290,7 +314,7 @@ def fast_pairs(
             d = places[2 * pair, k] - places[2 * pair + 1, k]
             apart += d * d
         speeds[pair] = _FASTER * (sqrt(speed) + sqrt(turn) * turning[pair])
-        way = h[0] * speeds[pair]
+        way = step.h * speeds[pair]
         if way <= ways[pair] or sqrt(apart) > around[pair] + 0.5 * way:
             speeds[pair] = 0.0
         else:
@@ -319,14 +343,14 @@ def place_solids(
 
 @routine
 def boxes_apart(
-    boxes: Indices, places: Matrix, reach: Vector, found: Indices, sides: Indices, gaps: Vector,
-    apart: Indices, firsts: Indices, least: Vector,
+    boxes: Indices, places: Matrix, reach: Vector, points: FoundPoints, apart: Indices,
+    firsts: Indices, least: Vector,
 ) -> int:  # fmt: skip
     """Write the pairs of boxes that may be near and do not touch; return their number.
 
     With them the first point of each, -1 if there is none, and the least gap of its points.
     """
-    count = 0
+    count, sides, gaps = 0, points.sides, points.gaps
     for b in range(len(boxes)):
         pair = boxes[b]
         one, other = 2 * pair, 2 * pair + 1
@@ -335,7 +359,7 @@ def boxes_apart(
             off += (places[one, k] - places[other, k]) * (places[one, k] - places[other, k])
         if sqrt(off) < reach[one] + reach[other] + MARGIN:
             firsts[count], least[count] = -1, _NOWHERE
-            for i in range(found[0]):
+            for i in range(points.count):
                 if sides[i] // 2 == pair:
                     if firsts[count] < 0:
                         firsts[count] = i
@@ -348,23 +372,20 @@ def boxes_apart(
 
 @routine
 def take_points(
-    found: Indices, sides: Indices, gaps: Vector, places: Matrix, axes: Matrix, last: Matrix,
-    slots: Indices, rooms: Indices, seen: Matrix,
-) -> None:  # fmt: skip
-    """Write gap, place and normal of each slot, from the nearest point found.
-
-    Points of a pair follow on each other. `sides` are their first solids.
-    """
+    points: FoundPoints, last: Matrix, slots: Indices, rooms: Indices, seen: Matrix
+) -> None:
+    """Write gap, place and normal of each slot, from the nearest point found."""
+    sides, gaps, places, axes = points.sides, points.gaps, points.places, points.axes
     for s in range(len(seen)):
         for k in range(6):
             seen[s, k] = 0.0
         seen[s, 0] = _NOWHERE
         seen[s, 6] = 1.0
     start = 0
-    while start < found[0]:
+    while start < points.count:
         pair = sides[start] // 2
         first, room, end = slots[pair], rooms[pair], start
-        while end < found[0] and sides[end] // 2 == pair:
+        while end < points.count and sides[end] // 2 == pair:
             end += 1
         waiting = min(end - start, room)
         while waiting > 0:

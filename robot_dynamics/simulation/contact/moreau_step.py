@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
-from robot_dynamics.compile.routine import Call, Vector, routine
+from robot_dynamics.compile.routine import Call, MutableRecord, Vector, routine
 from robot_dynamics.contact.dense import along_row, larger
-from robot_dynamics.contact.solver import ContactProblem
+from robot_dynamics.contact.soft import ContactSprings
 from robot_dynamics.simulation.contact.contact_arrays import (
     CLOSED,
     DEEP,
@@ -16,13 +17,11 @@ from robot_dynamics.simulation.contact.contact_arrays import (
     NO_SLIP,
     SLOW,
     STILL_CLOSED,
-    Attempt,
-    ContactLaws,
-    Rows,
+    AppliedForces,
+    StepRecords,
     StepState,
+    StepTrial,
 )
-from robot_dynamics.simulation.contact.groups import Groups
-from robot_dynamics.simulation.contact.terms import StepTerms
 
 #: Distance [m, rad] of a step's end from the state of its bias forces at which the step is
 #: divided.
@@ -41,90 +40,102 @@ def nothing() -> None:
     """Do nothing, for steps without this part."""
 
 
+class JointFriction(MutableRecord):
+    """Friction of joints."""
+
+    damping: Vector  #: Over their velocities (nv,) [N m s/rad or N s/m].
+    coulomb: Vector  #: Coulomb's (nv,) [N m or N].
+    fading: float  #: Speed below which Coulomb's fades [rad/s or m/s].
+
+
+class StepParts(NamedTuple):
+    """Compiled parts of a step, each bound to its arrays."""
+
+    rub: Call
+    terms: Call
+    begin: Call
+    give_way: Call
+    solve: Call
+    end: Call
+    follow_laws: Call
+    coast: Call
+    take: Call
+    move_patches: Call
+    open_by: Call
+
+
 @routine
-def rub(
-    state: StepState, damping: Vector, friction: Vector, friction_velocity: Vector, trial: Attempt
-) -> None:
+def rub(friction: JointFriction, state: StepState, applied: AppliedForces) -> None:
     """Write the friction of joints over velocities."""
-    v = state.v
-    least = friction_velocity[0] * friction_velocity[0]
+    v, coulomb = state.v, friction.coulomb
+    least = friction.fading * friction.fading
     for k in range(len(v)):
-        trial.drag[k] = damping[k]
-        if friction[k] != 0.0:
-            trial.drag[k] += friction[k] / sqrt(v[k] * v[k] + least)
+        applied.drag[k] = friction.damping[k]
+        if coulomb[k] != 0.0:
+            applied.drag[k] += coulomb[k] / sqrt(v[k] * v[k] + least)
 
 
 @routine
-def attempt_step(
-    rub: Call, terms: Call, begin: Call, give_way: Call, solve: Call, end: Call, follow_laws: Call,
-    trial: Attempt,
-) -> None:  # fmt: skip
+def attempt_step(parts: StepParts, springs: ContactSprings) -> None:
     """Find impulses, and velocities at the end of a step, that satisfy the laws.
 
     Laws of springs are solved by Newton's method, within bounds if it oscillates.
     """
-    rub()
-    terms()
-    begin()
-    give_way()
+    parts.rub()
+    parts.terms()
+    parts.begin()
+    parts.give_way()
     for k in range(_SPRING_PASSES):
-        solve()
-        end()
-        trial.anew[0] = k < _SWINGING or k % _SEARCH == 0
-        follow_laws()
-        if not trial.missed[0]:
+        parts.solve()
+        parts.end()
+        springs.anew = k < _SWINGING or k % _SEARCH == 0
+        parts.follow_laws()
+        if not springs.missed:
             break
 
 
 @routine
-def ordinary_steps(attempt: Call, accept: Call, trial: Attempt) -> int:
+def ordinary_steps(attempt: Call, accept: Call, trial: StepTrial) -> int:
     """Take steps until one needs to be shorter, or something arrives or closes in it.
 
     Return their number.
     """
-    for step in range(trial.most[0]):
-        trial.h[0], trial.smooth[0] = trial.whole[0], True
+    arriving, end = trial.start.arriving, trial.end
+    for step in range(trial.most):
+        trial.h, trial.smooth = trial.whole, True
         attempt()
-        for i in range(len(trial.arriving)):
-            if trial.arriving[i]:
+        for i in range(len(arriving)):
+            if arriving[i]:
                 return step
-        if (
-            not (trial.astray[0] <= ASTRAY and trial.fastest[0] < FASTEST)
-            or trial.closing[0] < trial.h[0]
-        ):
+        if not (end.astray <= ASTRAY and end.fastest < FASTEST) or end.closing < trial.h:
             return step
         accept()
-    return trial.most[0]
+    return trial.most
 
 
 @routine
-def accept_step(
-    coast: Call, take: Call, move_patches: Call, open_by: Call, terms: StepTerms, state: StepState,
-    laws: ContactLaws, trial: Attempt, problem: ContactProblem,
-) -> None:  # fmt: skip
+def accept_step(parts: StepParts, step: StepRecords) -> None:
     """Go on to the end of the step that was tried."""
-    gap, shown = terms.gaps, laws.shown
-    trial.half[0] = 0.5 * trial.h[0]
-    coast()
-    take()
-    move_patches()
-    open_by()
-    for k in range(len(problem.error)):
-        state.residual[k] = larger(state.residual[k], problem.error[k])
-    trial.lost[0] = False
+    gap, places, shown = step.terms.gaps, step.terms.places, step.laws.shown
+    trial, near, error = step.trial, step.state.contacts.near, step.state.error
+    trial.half = 0.5 * trial.h
+    parts.coast()
+    parts.take()
+    parts.move_patches()
+    parts.open_by()
+    error.part = larger(error.part, step.problem.error.part)
+    error.velocity = larger(error.velocity, step.problem.error.velocity)
+    trial.end.lost = False
     for i in range(len(gap)):
-        if not gap[i] >= (-_INFINITE if laws.elastic[i] else -DEEP):  # or not a number
-            trial.lost[0] = True
+        if not gap[i] >= (-_INFINITE if step.laws.elastic[i] else -DEEP):  # or not a number
+            trial.end.lost = True
     for i in range(len(shown)):
         for k in range(3):
-            state.near[i, k] = terms.places[shown[i], k] if gap[shown[i]] < _INFINITE else _NOWHERE
+            near[i, k] = places[shown[i], k] if gap[shown[i]] < _INFINITE else _NOWHERE
 
 
 @routine
-def begin_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
-    problem: ContactProblem,
-) -> bool:  # fmt: skip
+def begin_step(step: StepRecords) -> bool:
     """Write the contact problem of a step: c, P to start from, gaps at its start, who touches.
 
     Return whether anything arrives.
@@ -137,26 +148,28 @@ def begin_step(
     A mean of zero says nothing of velocities that change sign with each step. Where u- swings
     about the last step's s, their mean takes its place, if that takes energy: the swing ends.
     """
-    h = trial.h[0]
-    before, pressed, leaving, fresh = terms.before, state.pressed, state.leaving, state.fresh
-    bending, offset, gaps, c = state.bending, trial.offset, trial.gaps, problem.c
-    touching, holding, width = problem.touching, rows.holding, rows.width
+    terms, laws, problem = step.terms, step.laws, step.problem
+    contacts, turning, start = step.state.contacts, step.state.turning, step.trial.start
+    before, pressed = terms.before, contacts.pressed
+    leaving, bending, fresh = turning.leaving, turning.bending, turning.fresh
+    offset, gaps, c, touching = start.offset, start.gaps, problem.c, problem.touching
+    holding, width, h = step.rows.holding, step.rows.width, step.trial.h
     arrives = False
     for i in range(len(c)):
         offset[i] = before[i] if i < holding else 0.0
-        problem.P[i] = state.force[i] * h
+        problem.P[i] = contacts.force[i] * h
     for i in range(len(terms.gaps)):
         rate = before[holding + i * width]
         gaps[i] = terms.gaps[i] - 0.5 * h * rate
-        trial.within[i] = (
+        start.within[i] = (
             abs(terms.places[i, 0]) <= laws.face[i, 0]
             and abs(terms.places[i, 1]) <= laws.face[i, 1]
         )
         closed = gaps[i] <= (STILL_CLOSED if pressed[i] else CLOSED) and gaps[i] > -laws.deep[i]
-        touching[i] = closed and trial.within[i] and not laws.elastic[i]
+        touching[i] = closed and start.within[i] and not laws.elastic[i]
         # A contact that pushed in the last step does not arrive: it only slides on.
-        trial.arriving[i] = touching[i] and not pressed[i] and rate < 0.0
-        if trial.arriving[i]:
+        start.arriving[i] = touching[i] and not pressed[i] and rate < 0.0
+        if start.arriving[i]:
             arrives = True
         if touching[i]:
             n = holding + i * width
@@ -164,22 +177,22 @@ def begin_step(
             # A separating contact may return, and is stopped then: to stop it here would add
             # energy. By how much rows turn in half a step: as in the last one, or seen after an
             # impact.
-            turned = rate - leaving[n] if fresh[0] else leaving[n]
+            turned = rate - leaving[n] if fresh else leaving[n]
             offset[n] = max(rate, -2.0 * abs(turned) - bend if pressed[i] else 0.0)
             slip, across = 0.0, 0.0
             for k in range(n + 1, n + width):
                 slip += before[k] * before[k]
-                turned = before[k] - leaving[k] if fresh[0] else leaving[k]
+                turned = before[k] - leaving[k] if fresh else leaving[k]
                 across += turned * turned
             slip, part = sqrt(slip), 0.0
-            if (pressed[i] or fresh[0]) and not state.slipping[i]:
+            if (pressed[i] or fresh) and not contacts.slipping[i]:
                 part = min(1.0, (2.0 * sqrt(across) + bend) / max(slip, _TINY))
-            elif pressed[i] and slip > 2.0 * state.slowing[i]:
+            elif pressed[i] and slip > 2.0 * turning.slowing[i]:
                 # It does not stop in this step: friction is against the mean slip.
                 part = 1.0
             for k in range(n + 1, n + width):
                 offset[k] = part * before[k]
-                if pressed[i] and state.slipping[i] and part == 0.0:
+                if pressed[i] and contacts.slipping[i] and part == 0.0:
                     # A contact stops between steps: rows have equal errors on either side.
                     offset[k] = 0.5 * (before[k] - leaving[k])
             # Normal and tangents separately: a changing slip hides the normal.
@@ -187,8 +200,8 @@ def begin_step(
                 first, behind = n + side, n + 1 + side * (width - 1)
                 power, swings = 0.0, 0.0
                 for k in range(first, behind):
-                    power += state.force[k] * (offset[k] - h * bending[k])
-                    swings += state.swing[k] * (offset[k] - h * bending[k])
+                    power += contacts.force[k] * (offset[k] - h * bending[k])
+                    swings += turning.swing[k] * (offset[k] - h * bending[k])
                 if pressed[i] and power < 0.0 and swings < 0.0:
                     for k in range(first, behind):
                         offset[k] = 0.5 * (offset[k] + h * bending[k])
@@ -202,15 +215,12 @@ def begin_step(
 
 
 @routine
-def end_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
-    problem: ContactProblem,
-) -> None:  # fmt: skip
+def end_step(step: StepRecords) -> None:
     """Write velocities at the end, how far it is from what was foreseen, and what closes when."""
-    h = trial.h[0]
-    v, gaps, end, astray = terms.start, trial.gaps, trial.end, trial.astray
-    closing, fastest, P = trial.closing, trial.fastest, problem.P
-    fastest[0] = 0.0
+    terms, rows, start = step.terms, step.rows, step.trial.start
+    foreseen, pressed = step.state.prediction.foreseen, step.state.contacts.pressed
+    v, gaps, ended, h, P = terms.start, start.gaps, step.trial.end, step.trial.h, step.problem.P
+    end, after, fastest, astray, closing = ended.v, ended.rows, 0.0, 0.0, h
     for k in range(len(v)):
         end[k] = terms.free[k]
     for i in range(len(P)):
@@ -218,98 +228,132 @@ def end_step(
             for k in range(len(v)):
                 end[k] += P[i] * terms.HJ[i, k]
     for i in range(len(P)):
-        trial.after[i] = along_row(terms.J, i, end)
-    astray[0] = 0.0
+        after[i] = along_row(terms.J, i, end)
     for k in range(len(v)):
-        fastest[0] = larger(fastest[0], abs(end[k]))
-        off = abs(0.5 * h * (end[k] - v[k] - h * state.foreseen[k]))
-        astray[0] = larger(astray[0], off)
+        fastest = larger(fastest, abs(end[k]))
+        off = abs(0.5 * h * (end[k] - v[k] - h * foreseen[k]))
+        astray = larger(astray, off)
     # The first of rigid contacts that close: gap + u0 t + (u1 - u0) t^2 / (2 h) = 0.
-    closing[0] = h
     for i in range(len(gaps)):
         u0 = terms.before[rows.holding + i * rows.width]
-        u1 = trial.after[rows.holding + i * rows.width]
+        u1 = after[rows.holding + i * rows.width]
         open_ = (
-            gaps[i] > CLOSED and trial.within[i] and not laws.elastic[i] and not state.pressed[i]
+            gaps[i] > CLOSED and start.within[i] and not step.laws.elastic[i] and not pressed[i]
         )
         if open_ and gaps[i] + 0.5 * h * (u0 + u1) < 0.0:
             # The smallest root, without cancellation.
             root = sqrt(max(u0 * u0 - 2.0 * (u1 - u0) / h * gaps[i], 0.0))
             if root > u0:
-                closing[0] = min(closing[0], 2.0 * gaps[i] / (root - u0))
+                closing = min(closing, 2.0 * gaps[i] / (root - u0))
+    ended.fastest, ended.astray, ended.closing = fastest, astray, closing
 
 
 @routine
-def take_step(
-    terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, groups: Groups,
-    trial: Attempt, problem: ContactProblem,
-) -> None:  # fmt: skip
+def take_step(step: StepRecords) -> None:
     """Record a step, and update the state for the next step."""
-    h = trial.h[0]
-    v, before, totals, pressed = terms.start, terms.before, state.totals, state.pressed
-    slipping, of_velocity, joins = state.slipping, groups.of_velocity, groups.joins
-    end, after, pushed, P = trial.end, trial.after, trial.pushed, problem.P
-    pushes, width = problem.pressed, rows.width
+    add_work(step)
+    mark_pushed(step)
+    foresee(step, remember_contacts(step))
+
+
+@routine
+def add_work(step: StepRecords) -> None:
+    """Add work and momentum of a step to the energy account."""
+    terms, groups, trial, account = step.terms, step.groups, step.trial, step.state.account
+    v, before, end, after = terms.start, terms.before, trial.end.v, trial.end.rows
+    h, applied, P, of_velocity = trial.h, trial.applied, step.problem.P, groups.of_velocity
     for k in range(len(v)):
         mean = 0.5 * h * (v[k] + end[k])
-        totals[of_velocity[k], 0] += trial.force[k] * mean
-        totals[of_velocity[k], 1] -= trial.drag[k] * end[k] * mean
+        account.drives[of_velocity[k]] += applied.force[k] * mean
+        account.friction[of_velocity[k]] -= applied.drag[k] * end[k] * mean
         for j in range(3):
-            push = trial.force[k] - trial.drag[k] * end[k]
-            totals[of_velocity[k], 3 + j] += h * push * terms.wholes[k, j]
+            push = applied.force[k] - applied.drag[k] * end[k]
+            account.given[of_velocity[k], j] += h * push * terms.wholes[k, j]
     for g in range(len(groups.weight)):
         for j in range(3):
-            totals[g, 3 + j] += h * groups.weight[g, j]
+            account.given[g, j] += h * groups.weight[g, j]
     for i in range(len(P)):
-        state.work[i] += P[i] * (before[i] + after[i])
-        state.force[i] = P[i] / h
-        state.impulse[i] += P[i]
-        state.leaving[i] = after[i]
-        state.swing[i] = before[i] - h * state.bending[i]
-        state.bending[i] = trial.offset[i] / h
-    state.fresh[0] = False
-    same = trial.smooth[0]
+        account.work[i] += P[i] * (before[i] + after[i])
+
+
+@routine
+def mark_pushed(step: StepRecords) -> None:
+    """Mark the groups that a contact pushes in a step, or pushed in the one before."""
+    groups, pushed, pushes = step.groups, step.trial.end.pushed, step.problem.pressed
+    joins, pressed = groups.joins, step.state.contacts.pressed
     for g in range(len(pushed)):
         pushed[g] = False
     for j in range(len(joins)):
         if pushes[joins[j, 0]] or pressed[joins[j, 0]]:
             pushed[joins[j, 1]], pushed[joins[j, 2]] = True, True
     for i in range(len(pushes)):
-        n = rows.holding + i * width
         if pushes[i] or pressed[i]:
-            pushed[groups.of_row[n]] = True
+            pushed[groups.of_row[step.rows.holding + i * step.rows.width]] = True
+
+
+@routine
+def remember_contacts(step: StepRecords) -> bool:
+    """Write forces, modes and places of contacts, and how rows moved, for the next step.
+
+    Return whether nothing changed in the step.
+    """
+    terms, laws, trial, problem = step.terms, step.laws, step.trial, step.problem
+    contacts, turning, account = step.state.contacts, step.state.turning, step.state.account
+    before, pressed, slipping = terms.before, contacts.pressed, contacts.slipping
+    after, pushes, offset, P = trial.end.rows, problem.pressed, trial.start.offset, problem.P
+    h, holding, width = trial.h, step.rows.holding, step.rows.width
+    for i in range(len(P)):
+        contacts.force[i] = P[i] / h
+        contacts.impulse[i] += P[i]
+        turning.leaving[i] = after[i]
+        turning.swing[i] = before[i] - h * turning.bending[i]
+        turning.bending[i] = offset[i] / h
+    turning.fresh = False
+    same = trial.smooth
+    for i in range(len(pushes)):
+        n = holding + i * width
         if pushes[i] != pressed[i]:
             same = False
         if laws.elastic[i] and pushes[i] and not pressed[i] and before[n] < -SLOW:
-            state.impacts[i] += 1
+            contacts.impacts[i] += 1
         pressed[i] = pushes[i]
-        state.touched[i] = state.touched[i] or pushes[i]
+        account.touched[i] = account.touched[i] or pushes[i]
         fastest, change = 0.0, 0.0
         for k in range(n + 1, n + width):
-            fastest = max(fastest, abs(after[k] + trial.offset[k]))
+            fastest = max(fastest, abs(after[k] + offset[k]))
             change += (after[k] - before[k]) * (after[k] - before[k])
-        state.slowing[i] = sqrt(change)
+        turning.slowing[i] = sqrt(change)
         slips_on = problem.slipping[i] and fastest > NO_SLIP
         if pushes[i] and slips_on != slipping[i]:
             same = False
             for k in range(n + 1, n + width if not slips_on else 0):
-                state.leaving[k] = 0.0  # what stopped may not go back
+                turning.leaving[k] = 0.0  # what stopped may not go back
         slipping[i] = slips_on
         # Where contacts began to stick.
         sticking = pressed[i] and laws.stays[i] and not slipping[i]
-        if sticking and not state.anchored[i]:
+        if sticking and not contacts.anchored[i]:
             for k in range(3):
-                state.anchors[i, k] = terms.places[i, k]
-        state.anchored[i] = sticking
-    # For the next step's bias forces, unless contacts have just changed: then none is known of
-    # what they push. What moves freely goes on, also where a step is shorter for others.
+                contacts.anchors[i, k] = terms.places[i, k]
+        contacts.anchored[i] = sticking
+    return same
+
+
+@routine
+def foresee(step: StepRecords, same: bool) -> None:
+    """Predict accelerations of the next step, for its bias forces.
+
+    If contacts have just changed, none is known of the groups that they push. Groups that move
+    freely go on, also if a step is shorter for others.
+    """
+    v, end, of_velocity = step.terms.start, step.trial.end, step.groups.of_velocity
+    prediction, smooth, h = step.state.prediction, step.trial.smooth, step.trial.h
     for k in range(len(v)):
-        steady = same or not pushed[of_velocity[k]]
-        now = (end[k] - v[k]) / h if steady else 0.0
-        state.foreseen[k] = (
-            2.0 * now - state.acceleration[k]
-            if trial.smooth[0] and steady and state.known[k]
+        steady = same or not end.pushed[of_velocity[k]]
+        now = (end.v[k] - v[k]) / h if steady else 0.0
+        prediction.foreseen[k] = (
+            2.0 * now - prediction.acceleration[k]
+            if smooth and steady and prediction.known[k]
             else now
         )
-        state.acceleration[k] = now
-        state.known[k] = steady
+        prediction.acceleration[k] = now
+        prediction.known[k] = steady

@@ -122,7 +122,7 @@ class ObservedContacts:
             force = np.array([rows[1], rows[2], rows[0]])
             place, axes = terms.places[c], terms.axes[c]
             found.append(motion.report(c, terms, place, axes, force, np.zeros(3)))
-        resisted = iter(motion.resisted)
+        resisted = iter(motion.state.resistance.resisted)
         for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
             wrench = one.wrench(forces[own])
             if one.resists:

@@ -5,20 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
-import numpy as np
-
-from robot_dynamics.compile.routine import Mask, Vector, new_record, routine, zeros
+from robot_dynamics.compile.routine import Mask, MutableRecord, Vector, routine, zeros
 from robot_dynamics.contact.dense import factorise_symmetric, larger, product, substitute_symmetric
-from robot_dynamics.simulation.contact.contact_arrays import (
-    SLOW,
-    STILL_CLOSED,
-    Attempt,
-    ContactLaws,
-    Rows,
-    StepState,
-)
+from robot_dynamics.simulation.contact.contact_arrays import SLOW, STILL_CLOSED, StepRecords
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 
 _LARGE_CORRECTION = 1e-6  # [m or rad]
@@ -28,14 +18,14 @@ _WEAK_SHIFT = 1e-6  # of the diagonal, for rows that nearly depend on one anothe
 _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 
 
-class Correction(NamedTuple):
+class Correction(MutableRecord):
     """Correction of positions."""
 
     error: Vector  #: What rows are open by (m,) [m or rad].
     part: Mask  #: Which rows take part (m,).
-    open: Vector  #: The largest of their errors (1,) [m or rad].
-    everything: Mask  #: Whether contacts take part, beside what holds (1,).
-    shift: Vector  #: Of the diagonal of W, in parts of its mean (1,).
+    open: float  #: The largest of their errors [m or rad].
+    everything: bool  #: Whether contacts take part, beside what holds.
+    shift: float  #: Of the diagonal of W, in parts of its mean.
     move: Vector  #: The motion that closes what is open (nv,) [m or rad].
 
 
@@ -47,19 +37,13 @@ class PositionCorrection:
         look: Finds open contacts at the end of the tried step.
     """
 
-    def __init__(
-        self, layout: SceneTerms, terms: StepTerms, state: StepState, laws: ContactLaws,
-        rows: Rows, trial: Attempt, energy: Callable[[], float],
-    ) -> None:  # fmt: skip
+    def __init__(self, layout: SceneTerms, step: StepRecords, energy: Callable[[], float]) -> None:
         """Take the terms of a scene, the records of a step, and its potential energy [J]."""
-        m, nv = len(state.work), len(state.v)
-        self.record = record = new_record(
-            Correction, error=m, part=m, open=1, everything=np.ones(1, bool), shift=1, move=nv
-        )
-        self._layout, self._state, self._trial, self._energy = layout, state, trial, energy
-        self._holding, here = rows.holding, layout.output()
-        self.look = open_by.bind(trial.h, terms, state, laws, rows, trial, record)
-        self._look_here = open_by.bind(np.zeros(1), here, state, laws, rows, trial, record)
+        state, m, nv = step.state, len(step.trial.end.rows), len(step.state.v)
+        self.record = record = Correction(error=m, part=m, everything=True, move=nv)
+        self._layout, self._step, self._energy, here = layout, step, energy, layout.output()
+        self.look = open_by.bind(0.5, step, record)
+        self._look_here = open_by.bind(0.0, step._replace(terms=here), record)
         self._terms_here = layout.bind_at(state.q, state.v, here)
         self._closing_motion = closing_motion.bind(here, record)
 
@@ -70,28 +54,28 @@ class PositionCorrection:
             known: Whether `look` has just been called: then there is no evaluation if all are
                 closed.
         """
-        record, q = self.record, self._state.q
-        if known and record.open[0] <= _CLOSE_ENOUGH:
+        record, q = self.record, self._step.state.q
+        if known and record.open <= _CLOSE_ENOUGH:
             return 0.0
-        record.shift[0] = _SHIFT
+        record.shift = _SHIFT
         size, before = self._find(), q.copy()
         if not size:
             return 0.0
         large = size > _LARGE_CORRECTION
         if large:
             # Nearly dependent contacts need large motions for small errors.
-            record.shift[0] = _WEAK_SHIFT
+            record.shift = _WEAK_SHIFT
             size = self._closing_motion()
         q[:] = self._layout.move(q, record.move)
-        if large and self._holding:
+        if large and self._step.rows.holding:
             # Holding rows are closed with priority over contacts.
-            record.everything[0], record.shift[0] = False, _SHIFT
+            record.everything, record.shift = False, _SHIFT
             try:
                 self._find()
             finally:
-                record.everything[0] = True
+                record.everything = True
             q[:] = self._layout.move(q, record.move)
-        if self._trial.fastest[0] <= SLOW and record.open[0] < _LITTLE and self._rises(before):
+        if self._step.trial.end.fastest <= SLOW and record.open < _LITTLE and self._rises(before):
             # A body at rest is not lifted: it has no motion from which to take the energy.
             q[:] = before
             return 0.0
@@ -99,7 +83,7 @@ class PositionCorrection:
 
     def _rises(self, before: Vector) -> bool:
         """Return whether potential energy is larger than it was at positions `before` (nq,)."""
-        q = self._state.q
+        q = self._step.state.q
         now, after = self._energy(), q.copy()
         q[:] = before
         then = self._energy()
@@ -108,48 +92,46 @@ class PositionCorrection:
 
     def _find(self) -> float:
         """Find the motion that closes contacts at the current positions; return its size."""
-        state = self._state
-        self._layout.look(state.q, state.v, 0.0, state.near)
+        state = self._step.state
+        self._layout.look(state.q, state.v, 0.0, state.contacts.near)
         self._terms_here()
         self._look_here()
         return float(self._closing_motion())
 
 
 @routine
-def open_by(
-    h: Vector, terms: StepTerms, state: StepState, laws: ContactLaws, rows: Rows, trial: Attempt,
-    correction: Correction,
-) -> None:  # fmt: skip
-    """Write the gaps of rows at the end of a step, the rows, and the largest gap.
+def open_by(part: float, step: StepRecords, correction: Correction) -> None:
+    """Write the gaps of rows a part of a step after its middle, the rows, and the largest gap.
 
     They are holding rows and, with `everything`, contacts that push or stick. Gaps in the middle
     of the step, where the terms are, are at most as large.
     """
+    terms, laws, rows, contacts = step.terms, step.laws, step.rows, step.state.contacts
     gap, error, takes_part = terms.gaps, correction.error, correction.part
     b, largest = len(terms.error), 0.0
     for i in range(len(error)):
         error[i] = terms.error[i] if i < b else 0.0
         takes_part[i] = i < b
-    for i in range(len(gap) if correction.everything[0] else 0):
+    for i in range(len(gap) if correction.everything else 0):
         n = b + i * rows.width
         # The place of a point of shapes may have gone over to another one, which is open.
-        if state.pressed[i] and not laws.elastic[i] and gap[i] <= STILL_CLOSED:
+        if contacts.pressed[i] and not laws.elastic[i] and gap[i] <= STILL_CLOSED:
             error[n] = gap[i]
             takes_part[n] = True
-        if state.anchored[i] and not laws.elastic[i] and not laws.gives[i]:
+        if contacts.anchored[i] and not laws.elastic[i] and not laws.gives[i]:
             for k in range(1, rows.width):
                 takes_part[n + k] = True
             for k in range(2):
                 for j in range(3):
                     error[n + 1 + k] += terms.axes[i, k, j] * (
-                        terms.places[i, j] - state.anchors[i, j]
+                        terms.places[i, j] - contacts.anchors[i, j]
                     )
     for i in range(len(error)):
         if takes_part[i]:
             largest = larger(largest, abs(error[i]))
-            error[i] += 0.5 * h[0] * trial.after[i]
+            error[i] += part * step.trial.h * step.trial.end.rows[i]
             largest = larger(largest, abs(error[i]))
-    correction.open[0] = largest
+    correction.open = largest
 
 
 @routine
@@ -172,7 +154,7 @@ def closing_motion(terms: StepTerms, correction: Correction) -> float:
         return 0.0
     # (H + J^T J / s) z = -J^T e / s
     A = zeros(nv, nv)
-    weight = count / (correction.shift[0] * trace)
+    weight = count / (correction.shift * trace)
     for k in range(nv):
         for j in range(nv):
             A[k, j] = terms.H[k, j]

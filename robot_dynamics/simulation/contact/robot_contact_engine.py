@@ -119,7 +119,7 @@ class RobotContactEngine(Engine):
             damping, friction = model.damping, model.friction
             model = model.replace(joint_friction=False)
         self.stepping = TimeStepping(RobotScene(model, items), cone)
-        self.stepping.damping[:], self.stepping.friction[:] = damping, friction
+        self.stepping.friction.damping[:], self.stepping.friction.coulomb[:] = damping, friction
         self.stepping.start(q0, qd0)
         with np.errstate(all="ignore"):  # `require_normals` reports what is not finite
             there = self.stepping.terms.at(q0, qd0)
@@ -129,15 +129,15 @@ class RobotContactEngine(Engine):
         require_normals(points, there.gaps[own], normals[own], there.axes[own])
         self.stepping.require_shallow()
         self._inequalities = {item.name for item in items if isinstance(item, Inequality)}
-        touches = zip(self.stepping.scene.touches, self.stepping.laws.deep, strict=True)
+        touches = zip(self.stepping.scene.touches, self.stepping.step.laws.deep, strict=True)
         self._pushing = {touch[0] for touch, deep in touches if deep > DEEP}  # however deep
-        self._cone, self._forces = cone, np.zeros(len(self.stepping.state.force))
+        self._cone, self._forces = cone, np.zeros(len(self.stepping.state.contacts.force))
         self._told: set[str] = set()  # lost contacts that were logged
         self._warned = self._crowded = False  # of impulses that miss the laws, of many impacts
         self._start, self.contact_names = self.save(), self._names_and_kinds()
 
     def _names_and_kinds(self) -> tuple[str, ...]:
-        kinds = (self.stepping.laws.deep > DEEP).tolist()
+        kinds = (self.stepping.step.laws.deep > DEEP).tolist()
         names = []
         for (name, material, _), round_ in zip(self.stepping.scene.touches, kinds, strict=True):
             of = ["a shape"] * round_ + ["soft"] * material.elastic
@@ -207,7 +207,7 @@ class RobotContactEngine(Engine):
         stepping = self.stepping
         layout = stepping.terms
         with np.errstate(all="ignore"):  # `_warn` has reported what is not finite
-            terms = layout.at(stepping.q, stepping.v, stepping.near)
+            terms = layout.at(stepping.q, stepping.v, stepping.state.contacts.near)
         forces = self._forces[layout.holding :].reshape(-1, layout.width)[:, [1, 2, 0]]
         of_each = zip(terms.places, terms.axes, forces, strict=True)
         return tuple(stepping.report(c, terms, *own, np.zeros(3)) for c, own in enumerate(of_each))

@@ -19,18 +19,10 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.arrays import Array, Mask
-from robot_dynamics.contact.solver import ContactProblem
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.simulation.contact.contact_arrays import (
-    NO_SLIP,
-    STILL_CLOSED,
-    Attempt,
-    ContactLaws,
-    Rows,
-    StepState,
-)
-from robot_dynamics.simulation.contact.moreau_step import BEND
-from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
+from robot_dynamics.simulation.contact.contact_arrays import NO_SLIP, STILL_CLOSED, StepRecords
+from robot_dynamics.simulation.contact.moreau_step import BEND, JointFriction
+from robot_dynamics.simulation.contact.terms import SceneTerms
 
 # Impulses below this share of the largest are zero: their contact is about to change.
 _NOTHING = 1e-9
@@ -47,30 +39,15 @@ class ContactStepDerivatives:
 
     Args:
         layout: Terms of steps.
-        terms: Arrays of the terms of the step that is tried.
-        state: Variables from step to step.
-        laws: Laws of the contacts.
-        rows: Where rows are.
-        trial: The step that is tried.
-        problem: Its contact problem.
-        friction: Coulomb friction of joints (nv,), and the speed below which it fades (1,).
+        step: The records of the step that is tried.
+        friction: Friction of joints.
     """
 
-    def __init__(
-        self,
-        layout: SceneTerms,
-        terms: StepTerms,
-        state: StepState,
-        laws: ContactLaws,
-        rows: Rows,
-        trial: Attempt,
-        problem: ContactProblem,
-        friction: tuple[Array, Array],
-    ) -> None:
-        self._layout, self._terms, self._state, self._laws = layout, terms, state, laws
-        self._rows, self._trial, self._problem, self._friction = rows, trial, problem, friction
+    def __init__(self, layout: SceneTerms, step: StepRecords, friction: JointFriction) -> None:
+        self._layout, self._step, self._friction = layout, step, friction
         self._model = model = layout.scene.model
-        n, m = model.nv, len(state.force)
+        state, rows = step.state, step.rows
+        n, m = model.nv, len(state.contacts.force)
         one, still = np.eye(n), np.zeros((n, n))
         columns = 3 * n
         self._q = np.hstack([self._along(state.q), np.zeros((model.nq, 2 * n))])
@@ -78,7 +55,8 @@ class ContactStepDerivatives:
         self._foreseen, self._acceleration = np.zeros((2, n, columns))
         self._leaving, self._bending, self._pushes = np.zeros((3, m, columns))
         self._padded = [rows.holding + rows.width * c for c, _ in layout.scene.pads]
-        self._pressed, self._slipping = state.pressed.copy(), state.slipping.copy()
+        contacts = state.contacts
+        self._pressed, self._slipping = contacts.pressed.copy(), contacts.slipping.copy()
 
     def _along(self, q: Array) -> Array:
         """Return the rates of positions along each velocity (nq, nv)."""
@@ -91,16 +69,16 @@ class ContactStepDerivatives:
         Raises:
             RobotDynamicsError: If a contact changes, or is about to.
         """
-        state, trial, terms, problem = self._state, self._trial, self._terms, self._problem
-        h, P, end = float(trial.h[0]), problem.P, trial.end
+        state, trial, terms = self._step.state, self._step.trial, self._step.terms
+        h, P, end, applied = trial.h, self._step.problem.P, trial.end.v, trial.applied
         self._require_steady()
-        v = state.v[:, None]
-        friction, fades = self._friction[0][:, None], self._friction[1]
-        drag = -friction * v / (v * v + fades * fades) ** 1.5 * self._v
-        at = [state.q, state.v, state.foreseen, trial.force, trial.drag, h]
+        v, fading = state.v[:, None], self._friction.fading
+        friction = self._friction.coulomb[:, None]
+        drag = -friction * v / (v * v + fading * fading) ** 1.5 * self._v
+        at = [state.q, state.v, state.prediction.foreseen, applied.force, applied.drag, h]
         moving = [self._q, self._v, self._foreseen, self._force, drag]
-        if trial.pressing.size:
-            at.append(trial.pressing)
+        if applied.pressing.size:
+            at.append(applied.pressing)
             moving.append(self._pushes[self._padded])
         rates = self._layout.rates(at, moving)
         offset = self._offsets(rates["before"], h)
@@ -110,8 +88,8 @@ class ContactStepDerivatives:
         to_end = rates["free"].T + np.einsum("cmi,m->ic", rates["HJ"], P) + terms.HJ.T @ impulse
         after = np.einsum("cmi,i->mc", rates["J"], end) + terms.J @ to_end
         now = (to_end - rates["start"].T) / h
-        # As `take_step` does where contacts do not change.
-        known = (trial.smooth[0] & state.known)[:, None]
+        # As `foresee` does where contacts do not change.
+        known = (state.prediction.known & trial.smooth)[:, None]
         self._pushes = impulse / h
         self._foreseen = np.where(known, 2.0 * now - self._acceleration, now)
         self._acceleration, self._leaving, self._bending = now, after, offset / h
@@ -121,20 +99,20 @@ class ContactStepDerivatives:
 
     def _require_steady(self) -> None:
         """Refuse a step in which a contact opens, closes, begins to slip or stops."""
-        state, trial, problem = self._state, self._trial, self._problem
-        (b, w), P = self._rows, problem.P
-        u, normal = trial.after + trial.offset, b + w * np.arange(len(state.pressed))
+        problem, start, end = self._step.problem, self._step.trial.start, self._step.trial.end
+        (b, w), P, pressed = self._step.rows, problem.P, self._step.state.contacts.pressed
+        u, normal = end.rows + start.offset, b + w * np.arange(len(pressed))
         speeds = np.abs(u[b:]).reshape(-1, w)[:, 1:].max(axis=1, initial=0.0)
         sizes = np.linalg.norm(P[b:].reshape(-1, w)[:, 1:], axis=1)
-        bound, least = self._laws.friction * P[normal], _NOTHING * np.abs(P).max(initial=0.0)
-        rough = self._laws.friction > 0.0
+        mu, least = self._step.laws.friction, _NOTHING * np.abs(P).max(initial=0.0)
+        bound, rough = mu * P[normal], mu > 0.0
         slips = problem.slipping & (speeds > NO_SLIP) & rough
-        changes = (problem.pressed != self._pressed) | (state.pressed != self._pressed)
+        changes = (problem.pressed != self._pressed) | (pressed != self._pressed)
         changes |= problem.pressed & rough & (slips != (self._slipping & rough))
         changes |= problem.pressed & (P[normal] <= least)
         changes |= problem.pressed & rough & ~slips & (bound - sizes <= least)
         changes |= problem.touching & ~problem.pressed & (u[normal] <= NO_SLIP)
-        changes |= trial.arriving
+        changes |= start.arriving
         self.refuse(changes)
 
     def refuse(self, changes: Mask) -> None:
@@ -154,18 +132,19 @@ class ContactStepDerivatives:
 
     def _offsets(self, before: Array, h: float) -> Array:
         """Return the derivatives of s in the laws of u+ + s (m, columns), see `begin_step`."""
-        state, (b, w) = self._state, self._rows
-        now, rates = self._terms.before, before.T
+        turning, touching = self._step.state.turning, self._step.problem.touching
+        now, rates, leaving = self._step.terms.before, before.T, turning.leaving
+        b, w = self._step.rows
         found = rates.copy()
-        for i in range(len(state.pressed)):
+        for i in range(len(touching)):
             n = b + i * w
             for k in range(n, n + w):
-                if not self._problem.touching[i]:
+                if not touching[i]:
                     found[k] = 0.0
                     continue
-                turned = now[k] - state.leaving[k] if state.fresh[0] else state.leaving[k]
-                of_turned = rates[k] - self._leaving[k] if state.fresh[0] else self._leaving[k]
-                bent = 0.5 * (now[k] - state.leaving[k]), 0.5 * (rates[k] - self._leaving[k])
+                turned = now[k] - leaving[k] if turning.fresh else leaving[k]
+                of_turned = rates[k] - self._leaving[k] if turning.fresh else self._leaving[k]
+                bent = 0.5 * (now[k] - leaving[k]), 0.5 * (rates[k] - self._leaving[k])
                 if k == n:  # as far as the surface turns
                     bent = -2.0 * abs(turned) - BEND * h, -2.0 * np.sign(turned) * of_turned
                 found[k] = self._branch(i, k, [(now[k], rates[k]), bent], h)
@@ -173,22 +152,22 @@ class ContactStepDerivatives:
 
     def _branch(self, i: int, k: int, ways: list[tuple[float, Array]], h: float) -> Array:
         """Return the derivative of the s of a row, which came about in one of several ways."""
-        value, still = float(self._trial.offset[k]), np.zeros_like(self._bending[k])
+        value, still = float(self._step.trial.start.offset[k]), np.zeros_like(self._bending[k])
         if value == 0.0:
             return still
-        bending, of_bending = h * self._state.bending[k], h * self._bending[k]
+        bending, of_bending = h * self._step.state.turning.bending[k], h * self._bending[k]
         halves = [(0.5 * (x + bending), 0.5 * (rate + of_bending)) for x, rate in ways]
         for x, rate in [*ways, *halves]:
             if abs(x - value) <= _SAME * max(abs(x), abs(value)):
                 return rate
-        self.refuse(np.arange(len(self._state.pressed)) == i)  # a corner stops it
+        self.refuse(np.arange(len(self._pressed)) == i)  # a corner stops it
         return still
 
     def _impulses(self, change: Array) -> Array:
         """Return the derivatives of impulses (m, columns); `change` is dW P + dc."""
-        problem, trial, (b, w) = self._problem, self._trial, self._rows
-        W, P, mu = self._terms.J @ self._terms.HJ.T, problem.P, self._laws.friction
-        u, m = trial.after + trial.offset, len(problem.P)
+        terms, problem, trial = self._step.terms, self._step.problem, self._step.trial
+        W, P, mu = terms.J @ terms.HJ.T, problem.P, self._step.laws.friction
+        (b, w), u, m = self._step.rows, trial.end.rows + trial.start.offset, len(P)
         M, right = np.zeros((m, m)), np.zeros_like(change)
         for k in range(m):
             i = (k - b) // w
@@ -211,16 +190,16 @@ class ContactStepDerivatives:
 
     def result(self) -> tuple[Array, Array]:
         """Return A (2 nv, 2 nv) and B (2 nv, nv) of the period, positions corrected."""
-        state, n = self._state, self._model.nv
+        state, n = self._step.state, self._model.nv
         along = np.linalg.lstsq(self._along(state.q), self._q, rcond=None)[0]
         both = np.vstack([along + self._correction(), self._v])
         return both[:, : 2 * n], both[:, 2 * n :]
 
     def _correction(self) -> Array:
         """Return the derivative of the motion that closes contacts (nv, columns)."""
-        state, laws, (b, w), layout = self._state, self._laws, self._rows, self._layout
-        still = np.zeros(self._model.nv)
-        terms = layout.at(state.q, state.v, state.near)
+        state, (b, w), layout = self._step.state, self._step.rows, self._layout
+        still, contacts = np.zeros(self._model.nv), state.contacts
+        terms = layout.at(state.q, state.v, contacts.near)
         rest = np.zeros_like(self._v)
         unpressed = [np.zeros(len(self._padded))] * bool(self._padded)
         at = [state.q, still, still, still, still, 0.0, *unpressed]
@@ -230,11 +209,11 @@ class ContactStepDerivatives:
         part[:b] = True
         if b:
             error[:b] = rates["error"].T
-        for i in range(len(state.pressed)):
+        for i in range(len(contacts.pressed)):
             n = b + i * w
-            if state.pressed[i] and terms.gaps[i] <= STILL_CLOSED:
+            if contacts.pressed[i] and terms.gaps[i] <= STILL_CLOSED:
                 part[n], error[n] = True, rates["gaps"].T[i]
-            if state.anchored[i] and not laws.gives[i]:
+            if contacts.anchored[i] and not self._step.laws.gives[i]:
                 part[n + 1 : n + w] = True
                 error[n + 1 : n + 3] = terms.axes[i, :2] @ rates["places"][:, i].T
         J, HJ = terms.J[part], terms.HJ[part]

@@ -11,13 +11,14 @@ for them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile.routine import Mask, new_record
+from robot_dynamics.compile.routine import Call, Mask
 from robot_dynamics.contact.impact import impact_with_friction
 from robot_dynamics.contact.points import Inequality
 from robot_dynamics.contact.soft import relaxed
@@ -34,14 +35,13 @@ from robot_dynamics.simulation.contact.contact_arrays import (
     FASTEST,
     NO_SLIP,
     SLOW,
-    Rows,
-    StepState,
-    laws_of,
-    records_of,
+    step_of,
 )
 from robot_dynamics.simulation.contact.energy_balance import Balance, balance_energy
 from robot_dynamics.simulation.contact.moreau_step import (
     ASTRAY,
+    JointFriction,
+    StepParts,
     accept_step,
     attempt_step,
     begin_step,
@@ -73,18 +73,28 @@ _PASSES = 8
 class SavedMotion(NamedTuple):
     """All variables of a `TimeStepping`."""
 
-    state: StepState  #: Copies of its arrays.
+    state: tuple[Array, ...]  #: Copies of the arrays of its state.
     correction: float  #: See `TimeStepping`.
     crowded: bool  #: See `TimeStepping`.
     trusted: float  #: The longest step to be tried next [s].
     energy: Array  #: Of groups, without that of elastic contacts (g,) [J].
 
 
+class CompiledStep(NamedTuple):
+    """Compiled parts that are called from Python."""
+
+    terms_here: Call  #: Terms of the state.
+    begin: Call
+    attempt: Call
+    accept: Call
+    ordinary_steps: Callable[[], int]
+    find_energy: Call
+    find_momentum: Call
+    balance_energy: Call
+
+
 class TimeStepping:
     """Advances positions and velocities of a scene in steps.
-
-    It has more than 25 attributes because the compiled parts of a step are bound to arrays that
-    they share.
 
     Args:
         scene: The scene.
@@ -92,75 +102,65 @@ class TimeStepping:
 
     Attributes:
         terms: Terms of a step.
-        laws: Laws of the contacts.
-        state: Variables from step to step; its `q`, `v`, `pressed`, `slipping`, `impacts`,
-            `near`, `pads` and `resisted` are attributes as well.
+        step: The records of a step.
+        state: Variables from step to step, one of these records; its `q` and `v` are attributes
+            as well.
         correction: Size of the last correction of positions [m or rad].
         crowded: Whether there were so many impacts in a step that some did not bounce.
-        damping: Friction of joints over their velocities (nv,) [N m s/rad or N s/m]: zero unless
-            it is set in place.
-        friction: Coulomb friction of joints (nv,) [N m or N], likewise.
-        friction_velocity: Speed below which Coulomb friction fades (1,) [rad/s or m/s].
+        friction: Friction of joints: zero unless it is set in place.
     """
 
     def __init__(self, scene: Scene | RobotScene, cone: Cone = "round") -> None:
         self.scene, self.terms, self._cone = scene, SceneTerms(scene), cone
-        self.laws = laws_of(self.terms)
-        self._rows = Rows(self.terms.holding, self.terms.width)
-        (b, w), c, nv = self._rows, self.terms.opening, scene.model.nv
-        g = len(self.terms.groups.mass)
-        self._solver = solver = ContactSolver(b, self.laws.friction, w, nv, cone)
-        self._terms = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
-        self.state, self._trial = state, _ = records_of(self.terms, self.laws)
-        self.q, self.v, self.near, self.pads = state.q, state.v, state.near, state.pads
-        self.pressed, self.slipping, self.impacts = state.pressed, state.slipping, state.impacts
-        self.resisted = state.resisted
-        self._balance = new_record(
-            Balance, kinetic=g, potential=g, momentum=(g, 3), wholes=(nv, 3), island=g,
-            sums=(g, 4), common=(g, 3), kept=(g, 3),
+        (b, w), c, nv = (self.terms.holding, self.terms.width), self.terms.opening, scene.model.nv
+        mu = np.array([touch.friction for _, _, touch in scene.touches])
+        self._solver = solver = ContactSolver(b, mu, w, nv, cone)
+        arrays = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
+        self.step = step_of(self.terms, arrays, solver.problem)
+        self.state, laws, g = self.step.state, self.step.laws, len(self.terms.groups.mass)
+        self.q, self.v = self.state.q, self.state.v
+        self.friction = JointFriction(damping=nv, coulomb=nv, fading=FRICTION_VELOCITY)
+        self._balance = Balance(
+            kinetic=g, potential=g, momentum=(g, 3), wholes=(nv, 3), island=g, gain=g, loss=g,
+            moving=g, slowed=g, part=g, common=(g, 3), kept=(g, 3),
         )  # fmt: skip
-        self.damping, self.friction = np.zeros(nv), np.zeros(nv)
-        self.friction_velocity = np.array([FRICTION_VELOCITY])
         self._normals = b + w * np.arange(c)
         self._padded = self._normals[[c for c, _ in scene.pads]]
+        self._plain = not scene.pads and not self.terms.resisting
         self._coulomb = np.array([one.friction for one in self.terms.resisting])
-        self._passes = _PASSES if self._coulomb.any() else 0
-        self._any_soft = bool(self.laws.elastic.any() or self.laws.gives.any())
-        self._left_of = np.nan  # the step that `left` of the trial is of
-        if self._padded.size or self.terms.resisting:
-            self._held = self.terms.groups.of_velocity[self.terms.scene.system.object_v][0]
+        self._any_soft = bool(laws.elastic.any() or laws.gives.any())
+        self._left_of = np.nan  # the step that `left` of springs is of
+        self._correction = PositionCorrection(self.terms, self.step, self._energy)
         # Compile all functions of such a step.
-        self._plain = not self._padded.size and not self.terms.resisting
-        self._correction = PositionCorrection(
-            self.terms, self._terms, state, self.laws, self._rows, self._trial, self._energy
-        )
         self.bind()
         self.start(scene.model.neutral())
 
     def start(self, q: Array, v: Array | None = None) -> None:
         """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
-        state, laws, groups = self.state, self.laws, self.terms.groups
+        state, laws, groups = self.state, self.step.laws, self.terms.groups
         state.clear(q, v, laws)
         self.correction, self.crowded, self._trusted = 0.0, False, np.inf
         self._stepped = False
         if self.v.any():
             there = self.terms.at(self.q, self.v)
-            state.rates[:], state.leaving[:] = there.along @ self.v, there.before
-            state.slipping[:] = self._slips(state.leaving)
-        self._find_momentum()
-        state.account[:, 0], state.account[:, 3:] = self._energies(), self._balance.momentum
+            state.resistance.rates[:] = there.along @ self.v
+            state.turning.leaving[:] = there.before
+            state.contacts.slipping[:] = self._slips(there.before)
+        self._parts.find_momentum()
+        account = state.account
+        account.energy[:], account.momentum[:] = self._energies(), self._balance.momentum
         if laws.elastic.any():
             with np.errstate(all="ignore"):  # what is not a number stores nothing
                 there = self.terms.at(self.q, self.v)
             deep = np.where(self._on_face(there) & (there.gaps < 0.0), there.gaps, 0.0)
             stored, of = 0.5 * laws.stiffness * deep**2, groups.of_row[self._normals]
-            np.add.at(state.account[:, 0], of, stored)
+            np.add.at(account.energy, of, stored)
             loses = (laws.loss > 0.0) | (laws.damping > 0)
-            np.add.at(state.account[:, 2], of, stored * loses)
+            np.add.at(account.lost, of, stored * loses)
 
     def saved(self) -> SavedMotion:
         """Return copies of all variables."""
-        arrays = StepState._make(array.copy() for array in self.state)
+        arrays = tuple(array.copy() for array in self.state.arrays())
         return SavedMotion(arrays, self.correction, self.crowded, self._trusted, self._energies())
 
     def restore(self, saved: SavedMotion) -> None:
@@ -168,55 +168,54 @@ class TimeStepping:
 
         The energy that other inertias have is no error of steps.
         """
-        for array, was in zip(self.state, saved.state, strict=True):
+        for array, was in zip(self.state.arrays(), saved.state, strict=True):
             array[...] = was
         _, self.correction, self.crowded, self._trusted, energy = saved
         with np.errstate(invalid="ignore"):  # of velocities without bound
-            self.state.account[:, 0] += self._energies() - energy
+            self.state.account.energy[:] += self._energies() - energy
         self._stepped = False
 
     def bind(self) -> None:
         """Bind the compiled parts of a step to the arrays of the records."""
-        terms, state, laws, rows = self._terms, self.state, self.laws, self._rows
-        trial, balance = self._trial, self._balance
-        layout, solver, problem = self.terms, self._solver, self._solver.problem
-        groups = layout.groups
-        more = [each for each in (trial.resisting, trial.pressing) if each.size]
-        evaluate = layout.bind(
-            state.q, state.v, state.foreseen, trial.force, trial.drag, trial.h.reshape(()), *more,
-            out=self._terms,
+        step, state, trial, balance = self.step, self.step.state, self.step.trial, self._balance
+        layout, laws, applied = self.terms, self.step.laws, self.step.trial.applied
+        more = [each for each in (applied.resisting, applied.pressing) if each.size]
+        soft = laws.elastic.any() or laws.gives.any()
+        parts = StepParts(
+            rub=rub.bind(self.friction, state, applied),
+            terms=layout.bind(
+                state.q, state.v, state.prediction.foreseen, applied.force, applied.drag,
+                trial.place("h"), *more, out=step.terms,
+            ),
+            begin=begin_step.bind(step),
+            give_way=give_way.bind(step) if soft else nothing.bind(),
+            solve=self._solver.run,
+            end=end_step.bind(step),
+            follow_laws=follow_laws.bind(step) if laws.elastic.any() else nothing.bind(),
+            coast=layout.bind_coast(
+                step.terms.q, trial.end.v, trial.place("half"), state.q, state.v
+            ),
+            take=take_step.bind(step),
+            move_patches=move_patches.bind(step) if soft else nothing.bind(),
+            open_by=self._correction.look,
         )  # fmt: skip
-        self._terms_here = layout.bind_at(state.q, state.v, terms)
-        self._begin_step = begin_step.bind(terms, state, laws, rows, trial, problem)
-        soft, patches, springs = nothing.bind(), nothing.bind(), nothing.bind()
-        if self._any_soft:
-            soft = give_way.bind(terms, state, laws, rows, trial, problem)
-            patches = move_patches.bind(terms, state, laws, rows, trial)
-        if laws.elastic.any():
-            springs = follow_laws.bind(terms, laws, rows, trial, problem)
-        drag = rub.bind(state, self.damping, self.friction, self.friction_velocity, trial)
-        end = end_step.bind(terms, state, laws, rows, trial, problem)
-        self._attempt_step = attempt_step.bind(
-            drag, evaluate, self._begin_step, soft, solver.run, end, springs, trial
-        )
-        coast = layout.bind_coast(terms.q, trial.end, trial.half.reshape(()), state.q, state.v)
-        take = take_step.bind(terms, state, laws, rows, groups, trial, problem)
-        self._accept_step = accept_step.bind(
-            coast, take, patches, self._correction.look, terms, state, laws, trial, problem
-        )
-        self._ordinary_steps = ordinary_steps.bind(self._attempt_step, self._accept_step, trial)
-        self._find_energy = layout.bind_energy(
-            state.q, state.v, balance.kinetic, balance.potential
-        )
-        self._find_momentum = nothing.bind()
-        if groups.free.any():
-            self._find_momentum = layout.bind_momentum(
+        attempt, accept = attempt_step.bind(parts, trial.springs), accept_step.bind(parts, step)
+        find_energy = layout.bind_energy(state.q, state.v, balance.kinetic, balance.potential)
+        find_momentum = nothing.bind()
+        if layout.groups.free.any():
+            find_momentum = layout.bind_momentum(
                 state.q, state.v, balance.momentum, balance.wholes
             )
-        self._balance_energy = balance_energy.bind(
-            self._find_energy, self._find_momentum, terms, state, laws, rows, groups, trial,
-            balance,
-        )  # fmt: skip
+        self._parts = CompiledStep(
+            terms_here=layout.bind_at(state.q, state.v, step.terms),
+            begin=parts.begin,
+            attempt=attempt,
+            accept=accept,
+            ordinary_steps=ordinary_steps.bind(attempt, accept, trial),
+            find_energy=find_energy,
+            find_momentum=find_momentum,
+            balance_energy=balance_energy.bind(find_energy, find_momentum, step, balance),
+        )
 
     def require_shallow(self) -> None:
         """Refuse a state in which a contact is deep in a rigid surface.
@@ -224,9 +223,9 @@ class TimeStepping:
         Raises:
             ArgumentError: If one is: no force would push it out.
         """
-        terms = self.terms.at(self.q, self.v, self.near)
-        depth = np.where(self.laws.elastic, 0.0, -terms.gaps)
-        if np.isfinite(self.laws.face).any():
+        terms, laws = self.terms.at(self.q, self.v, self.state.contacts.near), self.step.laws
+        depth = np.where(laws.elastic, 0.0, -terms.gaps)
+        if np.isfinite(laws.face).any():
             depth = np.where(self._on_face(terms), depth, 0.0)
         if not depth.max(initial=0.0) > DEEP:
             return
@@ -248,16 +247,16 @@ class TimeStepping:
 
         Rigid contacts were too deep; of others the gap was not a number.
         """
-        if not self._trial.lost[0] and self._trial.fastest[0] < FASTEST:
+        if not self.step.trial.end.lost and self.fastest < FASTEST:
             return []
-        gaps = self._terms.gaps
-        lost = np.isnan(gaps) | ((gaps < -DEEP) & ~self.laws.elastic)
+        gaps = self.step.terms.gaps
+        lost = np.isnan(gaps) | ((gaps < -DEEP) & ~self.step.laws.elastic)
         return [(self.scene.touches[c][0], float(gaps[c])) for c in np.flatnonzero(lost)]
 
     @property
     def residual(self) -> float:
         """The largest error of the contact laws since the start, in parts of an impulse."""
-        return float(self.state.residual[0])
+        return self.state.error.part
 
     @property
     def wrong_velocity(self) -> float:
@@ -265,12 +264,12 @@ class TimeStepping:
 
         Beside heavy bodies that is much for light ones, however small in parts of an impulse.
         """
-        return float(self.state.residual[1])
+        return self.state.error.velocity
 
     @property
     def fastest(self) -> float:
         """The largest velocity at the end of the last step [m/s, rad/s]."""
-        return float(self._trial.fastest[0])
+        return self.step.trial.end.fastest
 
     def run(self, force: Array, period: float, count: int) -> Array | None:
         """Advance by a period in steps, correct positions, and return `take_forces`.
@@ -282,22 +281,22 @@ class TimeStepping:
             period: The period [s].
             count: Number of its steps.
         """
-        trial, taken = self._trial, 0
-        trial.force[:], trial.whole[0] = force, (h := period / count)
+        trial, taken = self.step.trial, 0
+        trial.applied.force[:], trial.whole = force, (h := period / count)
         while taken < count:
             # A step that was divided is likely to be followed by another one.
             if self._plain and self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
                 # Find contact points of shapes before each step.
                 most = 1 if self.scene.shapes else min(count - taken, _AT_ONCE)
-                trial.most[0] = most
-                if ordinary := self._ordinary_steps():
+                trial.most = most
+                if ordinary := self._parts.ordinary_steps():
                     self._trusted, self._stepped = 2.0 * h, True
                     taken += ordinary
                 if ordinary == most:
                     continue
             self.advance(h, force)
             taken += 1
-            if not trial.fastest[0] < FASTEST:
+            if not trial.end.fastest < FASTEST:
                 return None
         self.correct()
         return self.take_forces(period)
@@ -313,7 +312,7 @@ class TimeStepping:
                 resist.
             RobotDynamicsError: If a contact changes in the period.
         """
-        laws, trial, scene = self.laws, self._trial, self.scene
+        trial, scene = self.step.trial, self.scene
         if self._any_soft or scene.shapes or self._cone != "round" or self.terms.resisting:
             raise ArgumentError(
                 f"{scene.model.name}: steps of soft contacts, shapes, pyramids and resisting "
@@ -322,17 +321,14 @@ class TimeStepping:
         saved, h = self.saved(), period / count
         if self._trusted * (1.0 + 1e-9) < h:
             raise self._divided("a step is divided")
-        trial.force[:], trial.whole[0] = force, h
+        trial.applied.force[:], trial.whole = force, h
         try:
-            found = ContactStepDerivatives(
-                self.terms, self._terms, self.state, laws, self._rows, trial,
-                self._solver.problem, (self.friction, self.friction_velocity),
-            )  # fmt: skip
+            found = ContactStepDerivatives(self.terms, self.step, self.friction)
             for _ in range(count):
-                trial.smooth[0] = True
+                trial.smooth = True
                 self._attempt(h)
-                closing = trial.closing[0] < h
-                if closing or not (trial.astray[0] <= ASTRAY and trial.fastest[0] < FASTEST):
+                end, closing = trial.end, trial.end.closing < h
+                if closing or not (end.astray <= ASTRAY and end.fastest < FASTEST):
                     why = "a contact closes" if closing else "the motion is too fast for a step"
                     raise self._divided(why)
                 found.step()
@@ -354,17 +350,17 @@ class TimeStepping:
             h: Its length [s].
             force: On the joints (nv,), held over the step.
         """
-        left, events, trial = h, 0, self._trial
-        trial.force[:], trial.whole[0] = force, h
+        left, events, trial = h, 0, self.step.trial
+        trial.applied.force[:], trial.whole = force, h
         self._stepped = True
         while left > 1e-9 * h:
             length = left
             if left > self._trusted * (1.0 + 1e-9):
                 # Equal parts: in a very short one small errors of velocity would be large forces.
                 length = left / ceil(left / self._trusted)
-            trial.smooth[0] = events == 0
+            trial.smooth = events == 0
             length, events = self._part(self._attempt(length), h, events)
-            if not trial.fastest[0] < FASTEST:
+            if not trial.end.fastest < FASTEST:
                 return
             left -= length
 
@@ -380,26 +376,26 @@ class TimeStepping:
         Returns:
             The time that passed [s], and the number of events.
         """
-        trial = self._trial
+        start, end = self.step.trial.start, self.step.trial.end
         # Bias forces are those of a velocity predicted for the middle of the step. The distance of
         # the step's end from that prediction shows their error.
-        while not trial.astray[0] <= ASTRAY and length > 1.01 * h / _SHORTEST:
+        while not end.astray <= ASTRAY and length > 1.01 * h / _SHORTEST:
             length = self._attempt(0.5 * length)
         self._trusted = 2.0 * length
-        if not trial.fastest[0] < FASTEST:
-            self.v[:] = trial.end
+        if not end.fastest < FASTEST:
+            self.v[:] = end.v
             return length, events
         if events < _MOST_EVENTS:
-            if not trial.arriving.any() and trial.closing[0] < length:
+            if not start.arriving.any() and end.closing < length:
                 events += 1
-                length = self._attempt(float(trial.closing[0]))
-                if not trial.arriving.any():
+                length = self._attempt(end.closing)
+                if not start.arriving.any():
                     self._accept(length, smooth=False)
                     return length, events
             # Also at a surface that was not the nearest one in the longer step.
-            if trial.arriving.any():
+            if start.arriving.any():
                 self.crowded = self.crowded or events >= MOST_BOUNCES
-                self._impact(trial.arriving.copy(), bounces=events < MOST_BOUNCES)
+                self._impact(start.arriving.copy(), bounces=events < MOST_BOUNCES)
                 return 0.0, events + 1
         self._accept(length, smooth=events == 0)
         return length, events
@@ -409,8 +405,9 @@ class TimeStepping:
 
         Impacts are included.
         """
-        forces = self.state.impulse / period
-        self.state.impulse[:] = 0.0
+        impulse = self.state.contacts.impulse
+        forces = impulse / period
+        impulse[:] = 0.0
         return forces
 
     def correct(self) -> None:
@@ -425,51 +422,50 @@ class TimeStepping:
         correction does not spin it.
         """
         self.correction = self._correction.close(known=self._stepped)
-        if self._trial.fastest[0] > SLOW:
-            self._balance_energy()
+        if self.fastest > SLOW:
+            self._parts.balance_energy()
 
     def _energies(self) -> Array:
         """Return kinetic and potential energy of the groups at the state (g,) [J]."""
-        self._find_energy()
+        self._parts.find_energy()
         return self._balance.kinetic + self._balance.potential
 
     def _energy(self) -> float:
         """Return the potential energy of the state [J]."""
-        self._find_energy()
+        self._parts.find_energy()
         return float(self._balance.potential.sum())
 
     def _on_face(self, terms: StepTerms) -> Mask:
-        return np.asarray((np.abs(terms.places[:, :2]) <= self.laws.face).all(axis=1))
+        return np.asarray((np.abs(terms.places[:, :2]) <= self.step.laws.face).all(axis=1))
 
     def _prepare(self, h: float) -> float:
         """Prepare the inputs of compiled steps of length h; return h, or a shorter length."""
-        h = self.terms.look(self.q, self.v, h, self.near)
-        self._trial.h[0] = h
+        trial = self.step.trial
+        trial.h = h = self.terms.look(self.q, self.v, h, self.state.contacts.near)
         if self._any_soft and h != self._left_of:
-            one = np.ones(len(self._trial.left))
-            left = relaxed(self.laws.stiffness, self.laws.damping, one, 0.5 * h)
-            self._trial.left[:] = left
+            laws, left = self.step.laws, trial.springs.left
+            left[:] = relaxed(laws.stiffness, laws.damping, np.ones(len(left)), 0.5 * h)
             self._left_of = h
         return h
 
     def _attempt(self, h: float) -> float:
         """Try a step of length h, or a shorter one; return its length."""
-        state, trial = self.state, self._trial
-        if trial.pressing.size:
-            trial.pressing[:] = state.force[self._padded]
-        if trial.resisting.size:
-            trial.resisting[:] = self._rub(state.rates + h * state.gaining)
-        for passes in range(self._passes, -1, -1):
+        resistance, applied = self.state.resistance, self.step.trial.applied
+        if applied.pressing.size:
+            applied.pressing[:] = self.state.contacts.force[self._padded]
+        if applied.resisting.size:
+            applied.resisting[:] = self._rub(resistance.rates + h * resistance.gaining)
+        for passes in range(_PASSES if self._coulomb.any() else 0, -1, -1):
             length = self._prepare(h)
-            self._attempt_step()
+            self._parts.attempt()
             if not passes:
                 break
-            rates = self._terms.along @ trial.end
+            rates = self.step.terms.along @ self.step.trial.end.v
             rub = self._rub(rates)
-            off = np.abs((rub - trial.resisting) * rates)
+            off = np.abs((rub - applied.resisting) * rates)
             if (off <= _OFF_COULOMB * self._coulomb).all():
                 break
-            trial.resisting[:] = rub
+            applied.resisting[:] = rub
         return length
 
     def _rub(self, rates: Array) -> Array:
@@ -479,47 +475,55 @@ class TimeStepping:
 
     def _accept(self, h: float, *, smooth: bool) -> None:
         """Accept the step that was tried."""
-        terms, state, trial = self._terms, self.state, self._trial
-        mean = 0.5 * (terms.start + trial.end)
+        terms, state, trial = self.step.terms, self.state, self.step.trial
+        end, account, resistance = trial.end.v, state.account, state.resistance
+        mean = 0.5 * (terms.start + end)
         if self._padded.size:
-            state.pads[:] = terms.pads
-            state.totals[self._held, 2] += h * float(terms.pad_force @ mean)
-        if state.rates.size:
+            state.contacts.pads[:] = terms.pads
+            account.pads[self._group_of_object] += h * float(terms.pad_force @ mean)
+        if resistance.rates.size:
             along = terms.along
-            state.rates[:] = along @ trial.end
-            state.gaining[:] = along @ (trial.end - terms.start) / h
-            state.resisted[:] = -trial.resisting * state.rates
-            state.totals[self._held, 1] += h * float(state.resisted @ (along @ mean))
-        trial.smooth[0] = smooth
-        self._accept_step()
+            resistance.rates[:] = along @ end
+            resistance.gaining[:] = along @ (end - terms.start) / h
+            resistance.resisted[:] = -trial.applied.resisting * resistance.rates
+            work = h * float(resistance.resisted @ (along @ mean))
+            account.friction[self._group_of_object] += work
+        trial.smooth = smooth
+        self._parts.accept()
+
+    @property
+    def _group_of_object(self) -> int:
+        return int(self.terms.groups.of_velocity[self.terms.scene.system.object_v][0])
 
     def _impact(self, arriving: Mask, *, bounces: bool) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
-        terms, solver, state, trial = self._terms, self._solver, self.state, self._trial
-        trial.h[0] = self.terms.look(self.q, self.v, 0.0, self.near)
-        self._terms_here()
-        self._begin_step()
+        terms, solver, laws = self.step.terms, self._solver, self.step.laws
+        state, contacts, turning = self.state, self.state.contacts, self.state.turning
+        self.step.trial.h = self.terms.look(self.q, self.v, 0.0, contacts.near)
+        self._parts.terms_here()
+        self._parts.begin()
         solver.compliance[:] = 0.0
         speed = np.where(arriving, -terms.before[self._normals], 0.0)
-        bounce = np.where((speed > SLOW) & bounces, self.laws.restitution * speed, 0.0)
-        closed = (solver.touching | arriving) & ~self.laws.elastic
+        bounce = np.where((speed > SLOW) & bounces, laws.restitution * speed, 0.0)
+        closed = (solver.touching | arriving) & ~laws.elastic
         found = impact_with_friction(solver, terms.before, bounce, closed)
         state.v[:] += found.change
-        state.rates[:], state.gaining[:] = terms.along @ self.v, 0.0
-        left = found.approach * np.abs(terms.before).max()
-        state.residual[:] = np.maximum(state.residual, [found.error, left])
-        state.work[:] += found.impulse * (terms.before + found.after)
-        state.touched[:] |= found.impulse[self._normals] > 0.0
-        state.impacts[:] += speed > SLOW
-        state.impulse[:] += found.impulse
+        state.resistance.rates[:], state.resistance.gaining[:] = terms.along @ self.v, 0.0
+        left = found.approach * float(np.abs(terms.before).max())
+        state.error.part = float(np.maximum(state.error.part, found.error))
+        state.error.velocity = float(np.maximum(state.error.velocity, left))
+        state.account.work[:] += found.impulse * (terms.before + found.after)
+        state.account.touched[:] |= found.impulse[self._normals] > 0.0
+        contacts.impacts[:] += speed > SLOW
+        contacts.impulse[:] += found.impulse
         # What did not bounce is closed from now on.
-        state.pressed[:] |= arriving & ((speed <= SLOW) | found.pressed)
-        state.leaving[:], state.slowing[:], state.fresh[0] = found.after, np.inf, True
-        state.slipping[closed] = (solver.slipping & self._slips(found.after))[closed]
+        contacts.pressed[:] |= arriving & ((speed <= SLOW) | found.pressed)
+        turning.leaving[:], turning.slowing[:], turning.fresh = found.after, np.inf, True
+        contacts.slipping[closed] = (solver.slipping & self._slips(found.after))[closed]
 
     def _slips(self, rates: Array) -> Mask:
         """Return which contacts slip at velocities of rows (m,)."""
-        b, w = self._rows
+        b, w = self.step.rows
         tangential = rates[b:].reshape(-1, w)[:, 1:]
         return np.asarray((np.abs(tangential) > NO_SLIP).any(axis=1))
 
@@ -530,9 +534,9 @@ class TimeStepping:
         solver, touching = self._solver, self._solver.touching
         after = solver.J @ (solver.P @ solver.HJ) + solver.compliance * solver.P + solver.c
         # A body approaching a surface may close a contact.
-        b, w = self._rows
+        b, w = self.step.rows
         rows = np.concatenate([np.ones(b, dtype=bool), np.repeat(touching, w)])
-        friction = self.laws.friction[touching]
+        friction = self.step.laws.friction[touching]
         return residuals(after[rows], solver.P[rows], friction, b, w, self._cone)
 
     def report(
@@ -540,11 +544,11 @@ class TimeStepping:
     ) -> ContactReport:
         """Return the report of a contact that can open, at the terms of a state."""
         name, _, cone = self.scene.touches[c]
-        rates = terms.before[self._normals[c] :][: self._rows.width]
+        rates = terms.before[self._normals[c] :][: self.step.rows.width]
         scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
-        state = ContactMode.OPEN
-        if self.pressed[c]:
-            state = ContactMode.SLIDING if self.slipping[c] else ContactMode.STICKING
+        state, contacts = ContactMode.OPEN, self.state.contacts
+        if contacts.pressed[c]:
+            state = ContactMode.SLIDING if contacts.slipping[c] else ContactMode.STICKING
         return ContactReport(
             name=name,
             state=state,
@@ -556,19 +560,20 @@ class TimeStepping:
             spin=float(rates[3] / scale) if scale else 0.0,
             gap=float(terms.gaps[c]),
             cone=cone,
-            impacts=int(self.impacts[c]),
+            impacts=int(contacts.impacts[c]),
         )
 
     @property
     def books(self) -> EnergyBooks:
         """The energy balance since the start."""
-        work, b = 0.5 * self.state.work, self._rows.holding
-        normal, totals = work[self._normals], self.state.totals.sum(axis=0)
+        account, elastic = self.state.account, self.step.laws.elastic
+        work, b = 0.5 * account.work, self.step.rows.holding
+        normal = work[self._normals]
         return EnergyBooks(
-            drives=float(totals[0]),
-            joint_friction=float(totals[1]),
+            drives=float(account.drives.sum()),
+            joint_friction=float(account.friction.sum()),
             contact_friction=float(work[b:].sum() - normal.sum()),
-            impacts=float(normal[~self.laws.elastic].sum()),
-            elastic=float(normal[self.laws.elastic].sum() + totals[2]),
+            impacts=float(normal[~elastic].sum()),
+            elastic=float(normal[elastic].sum() + account.pads.sum()),
             holding=float(work[:b].sum()),
         )

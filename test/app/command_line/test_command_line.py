@@ -253,7 +253,7 @@ def test_benchmarks_are_run(tmp_path, monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.chdir(tmp_path)
-    options = "--json b.json --robots panda xarm7 --rounds 3"
+    options = "--json b.json --robots panda xarm7 --rounds 3 --limits"
     assert main(["benchmark", *options.split()]) == 3
     assert set((tmp_path / "seen").read_text().split()) == set(options.split())
 

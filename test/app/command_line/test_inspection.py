@@ -87,6 +87,23 @@ def test_json(arm):
     assert (found["loops"], found["redundant_constraints"]) == ([], [])
 
 
+def test_position_limits_of_every_joint(four_bar):
+    """Loop joints and joints of several freedoms have theirs; untold ranges are warned of."""
+    found = four_bar("cylindrical", limits="[{lower: -2, upper: 3}, {upper: 0.25}]")
+    lines = list(found.lines())
+    assert "  loop pin (cylindrical) rz -2 to 3 rad, z -inf to 0.25 m: base to rocker" in lines
+    assert found.warnings == ()
+    (loop,) = json.loads(json.dumps(found.as_json(), allow_nan=False))["loops"]
+    assert (loop["lower"], loop["upper"]) == ([-2.0, None], [3.0, 0.25])
+    found = four_bar("revolute", limits="{lower: -4, upper: 4}")
+    assert any("revolute) -4 to 4 rad: base" in line for line in found.lines())
+    (warning,) = found.warnings
+    assert "limits of 'pin' are -4 to 4 rad" in warning
+    # The rocker would have to point away from the crank.
+    (error,) = four_bar("revolute", limits="{lower: 3.0, upper: 3.2}").errors
+    assert "'pin' cannot be closed" in error
+
+
 def test_a_refused_file(arm):
     """A file that is refused has all its problems, each with its line, and no tree."""
     arm.write_text(ARM.replace('mass value="2"', 'mass value="-2"').replace("0 0 1", "0 0 0"))
@@ -117,11 +134,12 @@ loops:
 def four_bar(tmp_path):
     """Return a function that writes a four-bar and its loop, and inspects them."""
 
-    def inspected(closure="revolute", y=0.0, z=0.0, **options):
+    def inspected(closure="revolute", y=0.0, z=0.0, limits="", **options):
         bars = [("crank", "base", 0.0), ("coupler", "crank", 0.3), ("rocker", "coupler", 0.8)]
         urdf, loops = tmp_path / "four_bar.urdf", tmp_path / "loops.yaml"
         urdf.write_text(FOUR_BAR.format("".join(BAR.format(*bar) for bar in bars)))
-        loops.write_text(LOOPS.format(closure, y, z))
+        stated = f"  limits: {limits}\n" if limits else ""
+        loops.write_text(LOOPS.format(closure, y, z) + stated)
         return inspect_file(urdf, loops, **options)
 
     return inspected
@@ -134,7 +152,9 @@ def test_loops(four_bar):
     found = json.loads(json.dumps(inspection.as_json(), allow_nan=False))
     keys = ("n", "constraints", "rank", "mobility", "redundant_constraints", "total_mass_kg")
     assert [found[key] for key in keys] == [3, 5, 2, 1, ["pin.rx", "pin.ry", "pin.z"], 3.0]
-    assert found["loops"] == [{"name": "pin", "type": "revolute", "links": ["base", "rocker"]}]
+    none = dict.fromkeys(("lower", "upper", "velocity", "effort"))
+    ends = ["base", "rocker"]
+    assert found["loops"] == [{"name": "pin", "type": "revolute", "links": ends, **none}]
     lines = list(inspection.lines())
     assert "  loop pin (revolute): base to rocker" in lines
     assert any("mobility 1 = 3 coordinates - 2 independent of 5" in line for line in lines)

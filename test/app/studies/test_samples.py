@@ -13,12 +13,20 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support.samples import LargeWork, deadly, refused, squared, struck, struck_block
-from waiting import PATIENCE_S
+from support.samples import (
+    LargeWork,
+    deadly,
+    misnamed,
+    refused,
+    squared,
+    struck,
+    struck_block,
+)
+from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app.output_files import OutputError
-from robot_dynamics.app.studies.samples import Results, run_samples, time_left
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.app.studies.samples import Results, on_all_cores, run_samples, time_left
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
 SUBJECT = {"study": "squares"}
 
@@ -136,20 +144,23 @@ def test_one_process_at_a_time_has_a_file(tmp_path):
     assert list(results.known) == [1]
 
 
-def test_an_interruption_loses_nothing(tmp_path):
-    """After Ctrl-C the file has what ended, the processes are gone, and the rest can go on."""
-    path = tmp_path / "results.jsonl"
+def interrupted(folder, body, line):
+    """Run a program with processes, press Ctrl-C after a line, and return what it said.
+
+    Args:
+        folder: Place for the program.
+        body: Its lines after `tell` was defined, which prints a line of progress.
+        line: How the line begins after which all processes get the signal.
+    """
     program = (
         "from pathlib import Path\n"
-        "from robot_dynamics.app.studies.samples import Results, run_samples, time_left\n"
+        "from robot_dynamics.app.studies.samples import Results, on_all_cores, run_samples\n"
         "from support.samples import slow\n"
         "if __name__ == '__main__':\n"
-        f"    results = Results(Path({str(path)!r}), {SUBJECT!r})\n"
-        "    def tell(done, doing):\n"
-        "        print(doing, flush=True)\n"
-        "    run_samples(slow, 60, results, tell, lost=dict, jobs=2)\n"
+        "    def tell(*progress):\n"
+        f"        print(*progress, flush=True)\n    {body}\n"
     )
-    script = tmp_path / "program.py"
+    script = folder / "program.py"
     script.write_text(program, encoding="utf-8")
     root = Path(__file__).parents[3]
     paths = os.pathsep.join([str(root), str(root / "test"), os.environ.get("PYTHONPATH", "")])
@@ -161,17 +172,72 @@ def test_an_interruption_loses_nothing(tmp_path):
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": paths},
     )
-    for line in running.stdout:
-        if line.startswith("3 of 60"):
+    for said in running.stdout:
+        if line in said:
             break
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them
-    _, said = running.communicate(timeout=PATIENCE_S)
-    assert said.rstrip().endswith("KeyboardInterrupt")
+    more, errors = running.communicate(timeout=PATIENCE_S)
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    wait_until(lambda: not is_there(running.pid))
+    return more
+
+
+def is_there(group):
+    """Return whether there is a process of a group."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_an_interruption_loses_nothing(tmp_path):
+    """After Ctrl-C the file has what ended, the processes are gone, and the rest can go on."""
+    path = tmp_path / "results.jsonl"
+    body = (
+        f"results = Results(Path({str(path)!r}), {SUBJECT!r})\n"
+        "    run_samples(slow, 60, results, tell, lost=dict, jobs=2)"
+    )
+    interrupted(tmp_path, body, "3 of 60")
     results = Results(path, SUBJECT)
     kept = len(results.known)
     results.close()
     assert 3 <= kept < 60
     assert len(path.read_text(encoding="utf-8").splitlines()) == kept + 1
+
+
+def test_an_interruption_ends_all_processes(tmp_path):
+    """After Ctrl-C calls that have not begun are cancelled, and no process is left."""
+    more = interrupted(tmp_path, "on_all_cores(slow, range(60), tell)", "3")
+    assert len(more.splitlines()) < 30
+
+
+@pytest.fixture
+def two_cores(monkeypatch):
+    """Have two cores, as many as there are."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_results_come_in_their_order():
+    """In processes with one thread each, as many as there are cores."""
+    told = []
+    found = on_all_cores(squared, range(5), told.append)
+    assert [one["square"] for one in found] == [0, 1, 4, 9, 16]
+    assert {one["threads"] for one in found} == {"1"}
+    assert told == [1, 2, 3, 4, 5]
+    # One call, or one core, needs no process.
+    assert on_all_cores(squared, [3], told.append) == [squared(3)]
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_an_error_of_a_process_is_that_of_this_one():
+    """With its class, its data and its sentence; a process that is killed is an error, too."""
+    with pytest.raises(UnknownNameError, match="unknown sample 'x'") as caught:
+        on_all_cores(misnamed, range(3), lambda done: None)
+    assert caught.value.valid == ("a", "b")
+    with pytest.raises(RobotDynamicsError, match=r"a process was ended after \d of 4 results"):
+        on_all_cores(deadly, range(4), lambda done: None)
 
 
 def test_a_process_that_is_killed_costs_nothing(tmp_path):

@@ -268,13 +268,13 @@ def test_only_colliding_bodies_lose_their_prediction():
     sim = three_balls(places, [[0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0], [1, 0, 9, 0, 0, 0]])
     motion = sim._plant.engine.stepping
     motion.advance(2.5e-4, np.zeros(18))
-    assert motion.impacts.tolist() == [0, 1]
-    assert motion.state.known.reshape(3, 6).all(axis=1).tolist() == [False, False, True]
-    assert not motion.state.foreseen[:12].any()
-    assert abs(motion.state.foreseen[12:]).max() > 1.0
-    assert motion.state.touched.tolist() == [False, True]
+    assert motion.state.contacts.impacts.tolist() == [0, 1]
+    assert motion.state.prediction.known.reshape(3, 6).all(axis=1).tolist() == [False, False, True]
+    assert not motion.state.prediction.foreseen[:12].any()
+    assert abs(motion.state.prediction.foreseen[12:]).max() > 1.0
+    assert motion.state.account.touched.tolist() == [False, True]
     motion.correct()
-    assert not motion.state.touched.any()  # what touches later is another island
+    assert not motion.state.account.touched.any()  # what touches later is another island
 
 
 def test_a_damper_in_a_loop_joint_takes_energy():
@@ -345,7 +345,9 @@ def test_steps_without_contacts_are_of_second_order(balanced, monkeypatch):
     for step in STEPS:
         sim = rd.Simulation(robot, contacts=[far], q=start[0], qd=start[1], step=step)
         if not balanced:
-            monkeypatch.setattr(sim._plant.engine.stepping, "_balance_energy", lambda: None)
+            stepping = sim._plant.engine.stepping
+            parts = stepping._parts._replace(balance_energy=lambda: None)
+            monkeypatch.setattr(stepping, "_parts", parts)
         _, energy = growth(sim, 500)
         off.append(np.abs(sim.observation.q - truth).max())
         drift.append(np.abs(energy - energy[0]).max())
@@ -531,10 +533,10 @@ def test_open_contacts_do_not_pull():
     sim = rd.Simulation(floating(), contacts=[ball], q=at(0, 0, 0.1))
     sim.step(np.zeros(6))
     motion = sim._plant.engine.stepping
-    assert motion.pressed.all()
+    assert motion.state.contacts.pressed.all()
     for lift, left in ((5e-3, 5e-3), (5e-5, 0.0)):
         motion.q[2] = 0.1 + lift
-        motion._correction.record.open[0] = lift
+        motion._correction.record.open = lift
         motion.correct()
         assert abs(motion.q[2] - 0.1 - left) < 1e-9
 

@@ -49,7 +49,9 @@ def held(kind, gravity=GRAVITY, link=BODY, part=PART):
 
 def exerted(motion, q):
     """Return the wrench on the body, moment first, in world axes about its part."""
-    (report,) = ObservedContacts(motion.terms, q, motion.v).reports(motion.state.force, motion)
+    (report,) = ObservedContacts(motion.terms, q, motion.v).reports(
+        motion.state.contacts.force, motion
+    )
     assert report.state is ContactMode.HELD
     return np.concatenate([report.axes.T @ report.moment, report.axes.T @ report.force])
 
@@ -239,10 +241,10 @@ def test_a_door_strikes_its_stop(place, restitution):
     motion = TimeStepping(scene)
     motion.start(np.array([0, 0, 0, 0, 0, 0, 1.0]), np.array([0, 0, omega, 0, 0, 0]))
     rest, impulse = np.zeros(6), np.zeros(6)
-    while not motion.impacts.any():
+    while not motion.state.contacts.impacts.any():
         motion.advance(STEP, rest)
     of_stop, of_hinge = ObservedContacts(motion.terms, motion.q, motion.v).reports(
-        motion.state.impulse, motion
+        motion.state.contacts.impulse, motion
     )
     impulse = of_hinge.axes.T @ of_hinge.force
     assert_allclose(motion.v[2], -restitution * omega, atol=1e-8)
@@ -285,7 +287,7 @@ def test_two_arms_measure_what_the_closed_loop_engine_says(kind):
     motion.advance(1e-9, tau)
     multipliers = truth.multipliers[-environment_joint.rows :]
     seen = ObservedContacts(motion.terms, motion.q, motion.v)
-    reports = seen.reports(motion.state.force, motion)
+    reports = seen.reports(motion.state.contacts.force, motion)
     assert [one.name for one in reports] == ["arm0", "arm1", "far", "door"]
     found = np.concatenate([reports[-1].moment, reports[-1].force])
     expected = environment_joint.wrench(multipliers)
@@ -360,7 +362,7 @@ def test_friction_resists_motion_after_a_blow(friction):
     q[0], q[1], v[0] = q[0] - 1e-3, q[1] - 0.5, 1.0
     motion.start(q, v)
     at = scene.system.object_v.start + 3
-    while not motion.impacts.any():
+    while not motion.state.contacts.impacts.any():
         motion.advance(STEP, np.zeros(len(v)))
     given, lost = 2.0 * 0.3 / 1.3, friction * STEP
     assert given - 1.01 * lost < motion.v[at] < given + 1e-9

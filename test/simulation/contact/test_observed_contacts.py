@@ -41,7 +41,7 @@ def test_wrenches_make_the_joint_forces(mixed):
     """
     scene, motion = mixed
     rng = np.random.default_rng(0)
-    forces = rng.normal(size=len(motion.state.force))
+    forces = rng.normal(size=len(motion.state.contacts.force))
     seen = ObservedContacts(motion.terms, CELL.start, np.zeros(len(motion.v)))
     wrenches = seen.wrenches(forces)
     poses = world_poses(scene.model, CELL.start)
@@ -83,7 +83,7 @@ def test_reports_of_a_block_that_slides():
     motion.start(np.array([0, 0, 0.05, 0, 0, 0, 1.0]), np.array([0, 0, 0, 0.5, 0, 0]))
     run(motion, 0.01)
     now = ObservedContacts(motion.terms, motion.q, motion.v)
-    reports = now.reports(motion.state.force, motion)
+    reports = now.reports(motion.state.contacts.force, motion)
     assert [r.name for r in reports] == ["floor"] * 4
     assert {r.state for r in reports} == {ContactMode.SLIDING}
     total = sum(r.axes.T @ r.force for r in reports)
@@ -104,7 +104,7 @@ def test_reports_of_fingers():
     run(motion, 0.01, force=force)
     now = ObservedContacts(motion.terms, motion.q, motion.v)
     for report, grasp in zip(
-        now.reports(motion.state.force, motion), scene.system.grasps, strict=True
+        now.reports(motion.state.contacts.force, motion), scene.system.grasps, strict=True
     ):
         assert report.state is ContactMode.STICKING
         assert_allclose(report.point, grasp[:3, 3], atol=1e-9)

@@ -17,6 +17,7 @@ from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.points import PointContact, vertices
 from robot_dynamics.contact.shapes import ShapeContact, Solid
 from robot_dynamics.contact.soft import (
+    ContactSprings,
     displaced,
     friction_force,
     normal_force,
@@ -31,10 +32,15 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.simulation.contact.compliant_contacts import move_patches, press
 from robot_dynamics.simulation.contact.contact_arrays import (
-    Attempt,
     ContactLaws,
+    ContactMemory,
     Rows,
+    SoftSurfaces,
+    StepEnd,
+    StepRecords,
+    StepStart,
     StepState,
+    StepTrial,
 )
 from robot_dynamics.simulation.contact.report import ContactMode
 from robot_dynamics.simulation.contact.terms import StepTerms
@@ -76,7 +82,9 @@ def only(record, **fields):
 
 def law(start, least=0.0, damping=0.0, loss=0.0, most=np.inf, held=0.0):
     """Return the law of one contact that begins a step at a depth; see `normal_impulse`."""
-    return np.array([[K, damping, most, held, loss, least, start, 0.0, 0.0, 0.0]])
+    each = {"K": K, "D": damping, "most": most, "held": held, "loss": loss, "least": least}
+    each |= {"start": start, "u": 0.0, "low": 0.0, "high": 0.0}
+    return ContactSprings(**{name: np.array([value]) for name, value in each.items()})
 
 
 @pytest.mark.book("K5")
@@ -134,12 +142,13 @@ def test_a_grazing_contact_does_not_spoil_other_rows():
     h, start, rates = 1e-3, -1e-4, np.zeros(3)
     compliance, c, on = np.zeros(3), np.zeros(3), np.ones(1, dtype=bool)
     u = 2.0 * (start - 1e-17) / h
-    press(
-        only(StepTerms, before=rates, after=rates),
-        only(Attempt, h=np.array([h]), springs=law(start), within=np.ones(1, dtype=bool)),
-        only(ContactProblem, compliance=compliance, c=c, touching=on),
-        0, 0, u,
-    )  # fmt: skip
+    step = only(
+        StepRecords,
+        terms=only(StepTerms, before=rates, after=rates),
+        trial=StepTrial(h=h, start=StepStart(within=np.ones(1, dtype=bool)), springs=law(start)),
+        problem=only(ContactProblem, compliance=compliance, c=c, touching=on),
+    )
+    press(step, 0, 0, u)
     assert on[0]
     assert 1.0 / (h * h * K) < compliance[0] < 1e3 / (h * h * K)
     assert_allclose(c[0], -u, rtol=1e-9)
@@ -148,10 +157,11 @@ def test_a_grazing_contact_does_not_spoil_other_rows():
 def test_a_damper_stops_at_most():
     """What comes in a step stops in it; what it bears besides is borne as slowly as ever."""
     h, mass, speed = 1e-3, 2.0, 0.3
-    of = law(1e-3, damping=1e8, most=2.0 * mass / h) * [0.0, *[1.0] * 9]
+    of = law(1e-3, damping=1e8, most=2.0 * mass / h)
+    of.K[0] = 0.0
     stopped = 1e-3 + 0.5 * h * speed  # by the mean of this speed and none
     assert_allclose(normal_impulse(of, 0, stopped, h), mass * speed, rtol=1e-12)
-    of[0, 3], creeping = M * G * h, M * G * h / 1e8
+    of.held[0], creeping = M * G * h, M * G * h / 1e8
     assert_allclose(normal_impulse(of, 0, 1e-3 + creeping, h), M * G * h, rtol=1e-6)
 
 
@@ -229,7 +239,9 @@ def test_a_patch_relaxes_after_the_body_has_left():
     for i in range(200):
         sim.step([0, 0, 0, 0, 0, 100.0 if i > 10 else 0.0])  # it is lifted off
         forces.append(sim.contacts[0].force[2])
-        left.append((bool(motion.pressed[0]), float(motion.state.patch[0])))
+        left.append(
+            (bool(motion.state.contacts.pressed[0]), float(motion.state.surfaces.patch[0]))
+        )
     assert min(forces) == 0.0
     free = [i for i in range(1, 200) if not left[i][0] and not left[i - 1][0] and left[i - 1][1]]
     assert len(free) > 10
@@ -242,8 +254,10 @@ def test_a_body_falls_freely_into_a_patch_that_is_deeper():
     slow = Material(MU, stiffness=K, damping=1e6)
     sim = point_mass(height=0.0, qd=[0, 0, 0, 0, 0, -0.1], material=slow, period=1e-3)
     motion, deep = sim._plant.engine.stepping, 5e-3
-    motion.state.patch[0] = deep
-    motion.state.account[0, [0, 2]] += 0.5 * K * deep**2
+    motion.state.surfaces.patch[0] = deep
+    account = motion.state.account
+    account.energy[0] += 0.5 * K * deep**2
+    account.lost[0] += 0.5 * K * deep**2
     for _ in range(10):
         seen = sim.step(np.zeros(6))
     assert seen.q[2] < -1e-3
@@ -381,9 +395,13 @@ def test_springs_of_any_stiffness_give_back_what_they_took(stiffness):
     for _ in range(4000):
         motion.advance(2.5e-4, np.zeros(6))
         deep = max(-motion.q[2], 0.0)
-        energy = 0.5 * motion.v[5] ** 2 + G * motion.q[2] + 0.5 * motion.state.used[0] * deep**2
+        energy = (
+            0.5 * motion.v[5] ** 2
+            + G * motion.q[2]
+            + 0.5 * motion.state.surfaces.used[0] * deep**2
+        )
         assert abs(energy / (0.02 * G) - 1.0) < 1e-11  # 1e-13 seen
-    assert motion.impacts[0] > 5
+    assert motion.state.contacts.impacts[0] > 5
 
 
 @pytest.mark.parametrize("stiffness", [1e5, 1e7, 1e8, 1e9, 1e10])
@@ -424,9 +442,9 @@ def test_stiffness_as_it_is_resolved_is_part_of_the_state():
     q = at(0, 0, 0.1)
     q[3:] = np.array([0.2, 0.1, 0.0, 1.0]) / np.linalg.norm([0.2, 0.1, 0.0, 1.0])
     first, second = (rd.Simulation(floating(), contacts=box, q=q) for _ in range(2))
-    while not first._plant.engine.stepping.pressed.any():
+    while not first._plant.engine.stepping.state.contacts.pressed.any():
         first.step(np.zeros(6))
-    assert first._plant.engine.stepping.state.used.max() < 1e9
+    assert first._plant.engine.stepping.state.surfaces.used.max() < 1e9
     second.state = first.state
     for _ in range(50):
         one, other = first.step(np.zeros(6)), second.step(np.zeros(6))
@@ -438,21 +456,21 @@ def test_stiffness_does_not_change_while_something_is_stored():
     sim = depths(Material(MU, stiffness=1e9, restitution=0.3), corners=4, seconds=0.0)[2]
     motion = sim._plant.engine.stepping
     motion.start(at(0, 0, 1e-3), np.array([2.0, 3.0, 0, 0, 0, -1.0]))
-    used, pushed, kept = motion.state.used.copy(), motion.pressed.copy(), 0
+    used, pushed, kept = motion.state.surfaces.used.copy(), motion.state.contacts.pressed.copy(), 0
     for _ in range(2000):
         motion.advance(2.5e-4, np.zeros(6))
-        both = motion.pressed & pushed
-        assert (motion.state.used == used)[both].all()
+        both = motion.state.contacts.pressed & pushed
+        assert (motion.state.surfaces.used == used)[both].all()
         kept += both.sum()
-        used, pushed = motion.state.used.copy(), motion.pressed.copy()
+        used, pushed = motion.state.surfaces.used.copy(), motion.state.contacts.pressed.copy()
     assert kept > 100
     assert np.ptp(used) > 0.0
     # Nor does it grow where a body within has not been pushed, or above a patch that relaxes.
     for height, patch in ((-1e-3, 0.0), (1.0, 1e-3)):
         motion.start(at(0, 0, height))
-        motion.state.used[:], motion.state.patch[:] = 1e3, patch
+        motion.state.surfaces.used[:], motion.state.surfaces.patch[:] = 1e3, patch
         motion.advance(2.5e-4, np.zeros(6))
-        assert (motion.state.used == 1e3).all()
+        assert (motion.state.surfaces.used == 1e3).all()
 
 
 def test_dampers_keep_their_part_of_the_critical_one():
@@ -470,16 +488,23 @@ def test_patches_relax_unless_the_body_is_deeper():
     """One that the body has left, one that it has not, one that is flat but for rounding."""
     patch = np.array([1e-3, 1e-3, 1e-14])
     gap, no, none = np.array([1.0, -0.8e-3, 1.0]), np.zeros(3, dtype=bool), np.zeros(0)
-    move_patches(
-        only(StepTerms, gaps=gap, patches=np.zeros((0, 2, 3))),
-        only(StepState, pressed=no, patch=patch, force=np.zeros(9), sheared=np.zeros((0, 3))),
-        only(
+    step = only(
+        StepRecords,
+        terms=only(StepTerms, gaps=gap, patches=np.zeros((0, 2, 3))),
+        state=StepState(
+            contacts=ContactMemory(pressed=no, force=9),
+            surfaces=SoftSurfaces(patch=patch, sheared=(0, 3)),
+        ),
+        laws=only(
             ContactLaws, damping=np.full(3, D), gives=no, shear_stiffness=none, shear_damping=none
         ),
-        Rows(0, 3),
-        only(
-            Attempt, h=np.array([1e-3]), after=np.zeros(9), within=~no, left=np.full(3, 0.5),
-            shear=np.zeros((0, 2)),
+        rows=Rows(0, 3),
+        trial=StepTrial(
+            h=1e-3,
+            start=StepStart(within=~no),
+            springs=ContactSprings(left=np.full(3, 0.5), shear=(0, 2)),
+            end=StepEnd(rows=9),
         ),
-    )  # fmt: skip
+    )
+    move_patches(step)
     assert_allclose(patch, [0.25e-3, 0.8e-3, 0.0], rtol=1e-12)

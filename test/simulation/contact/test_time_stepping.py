@@ -55,9 +55,9 @@ def test_a_block_on_an_incline(mu, slips):
     acceleration = G * (np.sin(a) - mu * np.cos(a)) if slips else 0.0
     assert_allclose(motion.q[:3] @ down, 0.5 * acceleration * 0.5**2, atol=1e-11)
     assert_allclose(motion.q[:3] @ normal, 0.05, atol=1e-12)
-    assert motion.pressed.all()
-    assert (motion.slipping == slips).all()
-    assert motion.impacts.sum() == 0
+    assert motion.state.contacts.pressed.all()
+    assert (motion.state.contacts.slipping == slips).all()
+    assert motion.state.contacts.impacts.sum() == 0
 
 
 @pytest.mark.parametrize(("radius", "corrected"), [(np.inf, False), (0.5, True)])
@@ -110,7 +110,7 @@ def test_a_ball_comes_to_rest():
     assert_allclose(motion.q[2], 0.0, atol=1e-7)  # what counts as closed
     assert_allclose(motion.v, 0.0, atol=1e-12)
     # From 1.4 m/s by halves to 2.7 mm/s: later ones rise by less than what counts as closed.
-    assert motion.impacts[0] == 10
+    assert motion.state.contacts.impacts[0] == 10
 
 
 @pytest.mark.parametrize("stiffness", [1e4, 1e5])
@@ -127,12 +127,17 @@ def test_an_elastic_wall(stiffness, mass):
         motion = TimeStepping(on_surfaces(floor(material, CENTER), link=link, gravity=(0, 0, 0)))
         motion.start(np.array([0, 0, 1e-3, *UPRIGHT]), np.array([0, 0, 0, 0, 0, -0.07]))
         within = []
-        run(motion, 0.15, step, after=lambda m, seen=within: seen.append(m.pressed[0]))
+        run(
+            motion,
+            0.15,
+            step,
+            after=lambda m, seen=within: seen.append(m.state.contacts.pressed[0]),
+        )
         period = np.pi * np.sqrt(mass / stiffness)
         assert_allclose(motion.v[5], e * 0.07, rtol=0.5 * (step / period) ** 2 * np.pi**2 + 1e-5)
         if e == 1.0:
             assert_allclose(step * sum(within), period, atol=2.0 * step)
-        assert motion.impacts[0] == 1
+        assert motion.state.contacts.impacts[0] == 1
 
 
 def test_an_elastic_floor_carries():
@@ -160,7 +165,7 @@ def test_two_fingers_hold_a_box_or_drop_it(squeeze, drops):
     fall = G - 2.0 * 0.4 * squeeze / MASS if drops else 0.0
     height = motion.q[scene.system.object_q][2]
     assert_allclose(height, -0.5 * fall * 0.2**2, atol=1e-10)
-    assert (motion.slipping == drops).all()
+    assert (motion.state.contacts.slipping == drops).all()
 
 
 @pytest.mark.parametrize("stiffness", [np.inf, 1e7])
@@ -176,7 +181,7 @@ def test_beyond_the_edge_of_its_face_a_finger_touches_nothing(stiffness):
     slow = G - 2.0 * 0.4 * 20.0 / MASS
     leaves = np.sqrt(2.0 * 0.02 / slow)
     run(motion, 0.25, force=force)
-    assert not motion.pressed.any()
+    assert not motion.state.contacts.pressed.any()
     rest = 0.25 - leaves
     expected = -(0.02 + slow * leaves * rest + 0.5 * G * rest**2)
     # It leaves at the end of a step: of a quarter millisecond, at 0.28 m/s and 8 m/s^2 more.
@@ -200,7 +205,7 @@ def test_soft_fingers_brake_a_spin():
     assert_allclose(motion.v[scene.system.object_v.start], omega - 0.05 * brake, rtol=1e-9)
     run(motion, 0.05, force=force)
     assert_allclose(motion.v, 0.0, atol=1e-12)  # 5 rad/s end after 0.083 s
-    assert not motion.slipping.any()
+    assert not motion.state.contacts.slipping.any()
 
 
 @pytest.mark.parametrize(("part", "turns"), [(0.999, False), (1.001, True)])
@@ -220,7 +225,7 @@ def test_soft_fingers_hold_a_turn(part, turns):
     force = np.zeros(8)
     force[scene.system.v_index] = squeeze
     run(motion, 0.1 if turns else 2.0, force=force)
-    assert (motion.slipping == turns).all()
+    assert (motion.state.contacts.slipping == turns).all()
     if turns:
         assert motion.v[scene.system.object_v.start] > 1e-4
     else:
@@ -253,8 +258,8 @@ def test_tilting_soft_fingers_turn_what_they_hold():
         if i % 8 == 7:
             motion.correct()
         path.append(motion.q[q_at])
-    assert motion.pressed.all()
-    assert not motion.slipping.any()
+    assert motion.state.contacts.pressed.all()
+    assert not motion.state.contacts.slipping.any()
     _, tilt, nod, _, other, _ = np.array(path).T
     turn = trapezoid(np.sin(tilt), nod)
     assert_allclose(trapezoid(np.sin(other), nod), -turn, rtol=1e-6)
@@ -335,10 +340,10 @@ def test_springs_give_back_what_they_took(stiffness):
         run(motion, 0.4)
         rest = np.zeros(6)
         gaps = motion.terms(motion.q, rest, rest, rest, rest, 0.0).gaps
-        stored = 0.5 * motion.state.used @ np.minimum(gaps, 0.0) ** 2
+        stored = 0.5 * motion.state.surfaces.used @ np.minimum(gaps, 0.0) ** 2
         # 6e-6 at most of 25 starts, 1e-3 where springs are work that is not looked at.
         assert abs(energy() + stored - before) < 1e-5 * before
-        assert motion.impacts.any()
+        assert motion.state.contacts.impacts.any()
 
 
 @pytest.mark.parametrize("stiffness", [1e4, 1e6, 1e8])
@@ -352,8 +357,8 @@ def test_laws_of_springs_are_met_in_each_step(stiffness):
         turned = Rotation.random(random_state=rng).as_quat()
         start = np.array([*(5.0 * rng.normal(size=3)), *rng.normal(size=3)])
         motion.start(np.array([0, 0, 0.2, *turned]), start)
-        run(motion, 0.4, after=lambda m: missed.append(bool(m._trial.missed[0])))
-        assert motion.impacts.any()
+        run(motion, 0.4, after=lambda m: missed.append(bool(m.step.trial.springs.missed)))
+        assert motion.state.contacts.impacts.any()
     assert not any(missed)
     assert motion.residual < 1e-10
 
@@ -368,10 +373,10 @@ def test_a_spring_that_is_pressed_at_the_start_gives_what_it_stores(e):
     energy = energy_of(motion)
     before = energy()
     run(motion, 0.1)
-    assert not motion.pressed.any()
+    assert not motion.state.contacts.pressed.any()
 
     def power(z, y):  # of the force, over z: m v dv = f dz
-        return count * -K * z * (1.0 - motion.laws.loss[0] * np.sqrt(max(y[0], 0.0)) * c)
+        return count * -K * z * (1.0 - motion.step.laws.loss[0] * np.sqrt(max(y[0], 0.0)) * c)
 
     c = np.sqrt(2.0 / MASS)
     weight = MASS * 9.81
@@ -393,8 +398,8 @@ def test_friction_of_a_joint_that_was_struck_is_that_of_its_speed():
     finger, box = 1, scene.system.object_v.start + 3
     q[0], q[finger], v[box] = q[0] - 0.5, q[finger] - 1e-3, 1.0
     motion.start(q, v)
-    motion.friction[finger], motion.friction_velocity[0] = 20.0, 0.05
-    while not motion.impacts.any():
+    motion.friction.coulomb[finger], motion.friction.fading = 20.0, 0.05
+    while not motion.state.contacts.impacts.any():
         motion.advance(2.5e-4, np.zeros(len(v)))
     given, lost = 2.0 * MASS / (MASS + 0.3), 20.0 * 2.5e-4 / 0.3
     assert given - 1.01 * lost < abs(motion.v[finger]) < given + 1e-9
@@ -482,14 +487,14 @@ def test_a_slide_over_a_ball_keeps_to_it():
     left = []
 
     def watch(m):
-        if not left and not m.pressed[0]:
+        if not left and not m.state.contacts.pressed[0]:
             left.append(10.0 * m.q[2] + 1.0)
 
     run(motion, 0.4, after=watch)
     # From rest at the tilt it leaves where cos = 2/3 cos(tilt). It is seen after a step, and sinks
     # by 1.6e-3 of the radius in each.
     assert_allclose(left[0], 2.0 / 3.0 * np.cos(tilt), atol=3e-3)
-    assert motion.impacts[0] == 0
+    assert motion.state.contacts.impacts[0] == 0
 
 
 def test_on_an_elastic_incline_it_sticks():
@@ -507,7 +512,7 @@ def test_on_an_elastic_incline_it_sticks():
     assert abs(float(motion.q[:3] @ down) - there) < 1e-8
     assert np.abs(motion.v).max() < 1e-7
     assert motion.residual < 1e-10
-    assert not motion.slipping.any()
+    assert not motion.state.contacts.slipping.any()
 
 
 def test_sticking_bodies_do_not_creep():
