@@ -204,10 +204,15 @@ class Core:
         return self.function(name, ", ".join([*arguments, "ptr noalias %parameters"]), exported)
 
     def function(self, name: str, arguments: str, exported: bool = False) -> str:
-        """Return the text of a function of all that was written."""
-        linkage = "" if exported else "internal "
+        """Return the text of a function of all that was written.
+
+        One that is visible from outside runs once for each block of parameters: LLVM does not
+        spend time on it.
+        """
+        start = "define void" if exported else "define internal void"
+        attributes = "noinline optnone nounwind" if exported else "nounwind"
         lines = [
-            f"define {linkage}void @{name}({arguments}) nounwind {{",
+            f"{start} @{name}({arguments}) {attributes} {{",
             "entry:",
             *self.allocations,
             *self.writer.lines,

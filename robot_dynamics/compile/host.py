@@ -16,8 +16,8 @@ _logger = logging.getLogger(__name__)
 _OLDEST_LLVM = 16
 # Higher levels do not improve straight-line code.
 _OPT_LEVEL = 1
-# About ten seconds of Python and LLVM for equal bodies, a minute if all differ.
-_MOST_OPERATIONS = 1_000_000
+# Half a minute of Python and LLVM for equal bodies, some minutes if all differ.
+_MOST_OPERATIONS = 3_000_000
 
 
 class Host(NamedTuple):
@@ -61,8 +61,8 @@ def as_without_avx512() -> bool:
 def most_operations() -> int:
     """Return the largest number of operations of a compiled program.
 
-    ROBOT_DYNAMICS_MOST_OPERATIONS of the environment, or a million: the inertia matrix of a chain
-    of 390 bodies, forward dynamics of one of 1300.
+    ROBOT_DYNAMICS_MOST_OPERATIONS of the environment, or three million: forward dynamics of a
+    chain of 3900 bodies, second derivatives of one of 900.
     """
     text = os.environ.get("ROBOT_DYNAMICS_MOST_OPERATIONS", "")
     if text.isdecimal():
@@ -77,8 +77,8 @@ def most_operations() -> int:
 def requested_opt_level() -> int:
     """Return the optimisation level of the environment variable ROBOT_DYNAMICS_OPT_LEVEL.
 
-    With 0 compilation takes less than half as long, and the code two to five times as long: for
-    code that is not called often.
+    With 0 compilation takes a third of the time, and the code two to five times as long: for code
+    that is not called often.
     """
     text = os.environ.get("ROBOT_DYNAMICS_OPT_LEVEL", "")
     if text in ("0", "1", "2", "3"):

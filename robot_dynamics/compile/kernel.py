@@ -7,9 +7,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +29,12 @@ from robot_dynamics.compile.host import (
     interpretation_forced,
     most_operations,
 )
-from robot_dynamics.compile.machine import MachineCode, compile_object, load_object
+from robot_dynamics.compile.machine import (
+    MachineCode,
+    compile_object,
+    expected_seconds,
+    load_object,
+)
 from robot_dynamics.compile.plain_function import (
     MachineLoop,
     interpreted_function,
@@ -52,13 +61,13 @@ class ObjectCode(NamedTuple):
         lanes: The lanes that the code has.
         prepared: The length of the block of prepared values; -1 if the loop reads the parameter
             block itself.
-        content: The object code.
+        objects: The object code, of several parts if the program is long.
     """
 
     ports: Ports
     lanes: int
     prepared: int
-    content: bytes
+    objects: list[bytes]
 
 
 class Kernel:
@@ -97,7 +106,7 @@ class Kernel:
             CompilerError: If the code cannot be loaded.
         """
         ports = code.ports
-        machine = load_object(code.content, host)
+        machine = load_object(code.objects, host)
         prepare = _preparation(machine, code.prepared)
         if can_be_ufunc(ports) and ufuncs_work():
             bind: Callable[..., Any] = UfuncTemplate(ports, machine.address, machine).bind
@@ -153,6 +162,10 @@ class Kernel:
             ShapeError: If the block has another length.
         """
         return self._make_function(self._block(parameters))
+
+    def loop(self, parameters: ArrayLike | None = None) -> MachineLoop | None:
+        """Return the compiled loop over states with a parameter block; None if interpreted."""
+        return None if self._make_loop is None else self._make_loop(self._block(parameters))
 
     def bind_arrays(
         self,
@@ -234,11 +247,13 @@ def compile_program(program: Program, lanes: int | None = None) -> Kernel:
     width = _width(lanes, host)
     if _is_too_large(program):
         return Kernel.interpreted(program)
-    with _announced([program.name]):
-        return Kernel.from_object(_object_code(program, width, host), host)
+    with _announced(Compilation(program.name)) as progress:
+        return Kernel.from_object(_object_code(program, width, host, progress), host)
 
 
-def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
+def load_kernel(
+    key: bytes, build: Callable[[], Program], lanes: int | None = None, quick: bool = False
+) -> Kernel:
     """Return a kernel from the cache on disk, or compile and store it.
 
     Args:
@@ -247,11 +262,13 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
             here.
         build: Makes the program; called only if it is not in the cache.
         lanes: As for `compile_program`.
+        quick: Compile in a third of the time, for functions that are seldom called: they take two
+            to five times as long. Results are the same.
 
     Returns:
         The kernel. An unusable cache only costs time.
     """
-    host = _usable_host()
+    host = _usable_host(quick)
     if host is None:
         return Kernel.interpreted(build())
     width = _width(lanes, host)
@@ -261,28 +278,32 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
         metadata, content = found
         try:
             ports, prepared = Ports.from_metadata(metadata["ports"]), int(metadata["prepared"])
-            code = ObjectCode(ports, int(metadata["lanes"]), prepared, content)
+            ends = list(accumulate(metadata["sizes"], initial=0))
+            objects = [content[start:end] for start, end in pairwise(ends)]
+            code = ObjectCode(ports, int(metadata["lanes"]), prepared, objects)
             return Kernel.from_object(code, host)
         except (CompilerError, KeyError, TypeError, ValueError) as error:
             _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
-    stages = ["the equations"]
-    with _announced(stages):
+    with _announced(Compilation("the equations")) as progress:
         program = build()
         if _is_too_large(program):
             return Kernel.interpreted(program)
-        stages.append(f"{program.name}, {program.size} operations")
-        code = _object_code(program, width, host)
+        progress.name = f"{program.name}, {program.size} operations"
+        code = _object_code(program, width, host, progress)
     kernel = Kernel.from_object(code, host)
     metadata = {
         "ports": code.ports.as_metadata(),
         "lanes": code.lanes,
         "prepared": code.prepared,
+        "sizes": [len(part) for part in code.objects],
     }
-    cache.store(entry, metadata, code.content)
+    cache.store(entry, metadata, b"".join(code.objects))
     return kernel
 
 
-def shared_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
+def shared_kernel(
+    key: bytes, build: Callable[[], Program], lanes: int | None = None, quick: bool = False
+) -> Kernel:
     """Return the kernel of `load_kernel`; the last ones are kept in memory.
 
     Kernels have no state: models of one structure bind their numbers to the same kernel.
@@ -291,14 +312,15 @@ def shared_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = 
         key: As for `load_kernel`, as are the others.
         build: Makes the program.
         lanes: The lanes of its code.
+        quick: Whether to compile quickly.
     """
-    host, folder = _usable_host(), cache.folder_of_kernels()
+    host, folder = _usable_host(quick), cache.folder_of_kernels()
     if host is None or folder is None:
-        return load_kernel(key, build, lanes)
+        return load_kernel(key, build, lanes, quick)
     place = (key, host, _width(lanes, host), folder, most_operations())
     with _sharing:
         kernel = _shared.pop(place, None)
-    kernel = kernel or load_kernel(key, build, lanes)
+    kernel = kernel or load_kernel(key, build, lanes, quick)
     with _sharing:
         _shared[place] = kernel  # as the last one used
         while len(_shared) > _MOST_SHARED:
@@ -306,8 +328,9 @@ def shared_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = 
     return kernel
 
 
-def _usable_host() -> Host | None:
-    return None if interpretation_forced() else find_host()
+def _usable_host(quick: bool = False) -> Host | None:
+    host = None if interpretation_forced() else find_host()
+    return host._replace(opt_level=0) if host and quick else host
 
 
 def _is_too_large(program: Program) -> bool:
@@ -325,25 +348,40 @@ def _is_too_large(program: Program) -> bool:
     return True
 
 
-@contextlib.contextmanager
-def _announced(stages: list[str]) -> Iterator[None]:
-    """Report after a second, and then every ten, that a program is being compiled.
+@dataclass
+class Compilation:
+    """Progress of a compilation.
 
-    Args:
-        stages: Names of programs, of which the last is being compiled.
+    Attributes:
+        name: What is being compiled.
+        end: `time.monotonic()` at which it is expected to end; None before LLVM begins.
     """
+
+    name: str
+    end: float | None = None
+
+    def sentence(self, seconds: int) -> str:
+        """Return the progress after some seconds; an expectation that has passed is left out."""
+        left = 0.0 if self.end is None else self.end - time.monotonic()
+        rest = f", about {math.ceil(left)} s left" if left > 0.0 else ""
+        return f"Compiling {self.name} ({seconds} s so far{rest}) ..."
+
+
+@contextlib.contextmanager
+def _announced(progress: Compilation) -> Iterator[Compilation]:
+    """Report after a second, and then every ten, that a program is being compiled."""
     done = threading.Event()
 
     def say() -> None:
         seconds = 1
         while not done.wait(1.0 if seconds == 1 else 10.0):
-            _logger.warning("Compiling %s (%d s so far) ...", stages[-1], seconds)
+            _logger.warning("%s", progress.sentence(seconds))
             seconds += 10 if seconds > 1 else 9
 
     thread = threading.Thread(target=say, name="compilation", daemon=True)
     thread.start()
     try:
-        yield
+        yield progress
     finally:
         done.set()
         thread.join()
@@ -357,11 +395,12 @@ def _width(lanes: int | None, host: Host) -> int:
     return lanes
 
 
-def _object_code(program: Program, width: int, host: Host) -> ObjectCode:
+def _object_code(program: Program, width: int, host: Host, progress: Compilation) -> ObjectCode:
     with without_collection():
         parts = prepare(program)
         text, lanes = emit_module(parts, width, host.fma, host.lanes)
     prepared = -1 if parts.preparation is None else parts.remainder.parameters
+    progress.end = time.monotonic() + expected_seconds(text, host)
     return ObjectCode(program.ports, lanes, prepared, compile_object(text, host))
 
 

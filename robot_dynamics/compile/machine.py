@@ -8,8 +8,12 @@ import ctypes
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -22,12 +26,18 @@ from robot_dynamics.compile.host import Host
 
 # Modules with longer texts take LLVM half a second or more.
 _LONG = 500_000  # characters
+# LLVM's time for a character [s] at first; then the one of the last long module, by optimisation
+# level.
+_PACE = 1e-6
+_pace: dict[int, float] = {}
 # Run it by its path: as a module it would import the whole package.
 _RUN = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
 
 
-def compile_object(text: str, host: Host) -> bytes:
+def compile_object(text: str, host: Host) -> list[bytes]:
     """Return the object code of a module; Ctrl-C interrupts long compilations.
+
+    Functions of long modules are compiled in several processes, one for each core.
 
     Args:
         text: The module in LLVM's assembly language.
@@ -38,57 +48,114 @@ def compile_object(text: str, host: Host) -> bytes:
     """
     target = (host.triple, host.cpu, host.features, host.opt_level)
     try:
-        code = _of_child(text, target) if len(text) > _LONG else None
-        return machine_child.object_code(text, *target) if code is None else code
+        if len(text) > _LONG:
+            begin, parts = time.monotonic(), divided(text, _parts(text))
+            codes = _of_children(parts, target)
+            if codes is not None:
+                took = time.monotonic() - begin
+                _pace[host.opt_level] = took * len(parts) / len(text)
+                return codes
+        return [machine_child.object_code(text, *target)]
     except RuntimeError as error:
         raise CompilerError(f"LLVM refused the generated code: {error}") from error
 
 
-def _of_child(text: str, target: tuple[str, str, str, int]) -> bytes | None:
-    """Return the object code that another process makes; None if no process can be started.
+def expected_seconds(text: str, host: Host) -> float:
+    """Return how long LLVM is expected to take for a module [s]: as the last long one took."""
+    return len(text) / _parts(text) * _pace.get(host.opt_level, _PACE)
 
-    Ctrl-C ends that process; LLVM in this process could not be interrupted.
+
+def _parts(text: str) -> int:
+    """Return the number of modules that a long one is divided into."""
+    return max(min(len(text) // max(_LONG, 1), len(os.sched_getaffinity(0))), 1)
+
+
+def divided(text: str, count: int) -> list[str]:
+    """Return the functions of a module as modules of similar lengths that call each other.
+
+    Args:
+        text: The module: declarations, constants, one in a line, and then functions.
+        count: Number of modules, at most the number of functions.
+    """
+    head, *functions = re.split(r"^(?=define )", text, flags=re.MULTILINE)
+    count = min(count, len(functions))
+    if count < 2:
+        return [text]
+    functions = [one.replace("define internal ", "define ", 1) for one in functions]
+    declared = {
+        re.findall(r"@[\w.]+", one)[0]: one[: one.index(")") + 1].replace("define", "declare", 1)
+        for one in functions
+    }
+    parts: list[list[str]] = [[] for _ in range(count)]
+    for one in sorted(functions, key=len, reverse=True):
+        min(parts, key=lambda part: sum(map(len, part))).append(one)
+    found = []
+    for part in parts:
+        used = set(re.findall(r"@[\w.]+", "".join(part)))
+        own = {re.findall(r"@[\w.]+", one)[0] for one in part}
+        lines = [
+            line
+            for line in head.splitlines()
+            if not line.startswith("@") or line.split(" ", 1)[0] in used
+        ]
+        lines += [line for name, line in declared.items() if name in used - own]
+        found.append("\n".join([*lines, *part]))
+    return found
+
+
+def _of_children(texts: list[str], target: tuple[str, str, str, int]) -> list[bytes] | None:
+    """Return the object code that other processes make; None if they cannot be started.
+
+    Ctrl-C ends those processes; LLVM in this process could not be interrupted.
 
     Raises:
-        RuntimeError: If LLVM refuses the module.
+        RuntimeError: If LLVM refuses a text.
     """
     path = os.pathsep.join(filter(None, sys.path))
-    try:
-        child = subprocess.Popen(
-            [sys.executable, "-c", _RUN, machine_child.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path},
-        )
-    except OSError:
+    children: list[subprocess.Popen[bytes]] = []
+    with ThreadPoolExecutor(len(texts), "compilation") as threads:
+        try:
+            for _ in texts:
+                child = subprocess.Popen(
+                    [sys.executable, "-c", _RUN, machine_child.__file__],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env={**os.environ, "PYTHONPATH": path},
+                )
+                children.append(child)
+            requests = [json.dumps(target).encode() + b"\n" + text.encode() for text in texts]
+            answers = list(threads.map(subprocess.Popen.communicate, children, requests))
+        except OSError:
+            return None
+        finally:
+            for child in children:
+                child.kill()
+    for child, (_, words) in zip(children, answers, strict=True):
+        if child.returncode == 1 and words.strip():
+            raise RuntimeError(words.decode(errors="replace"))
+    if any(child.returncode for child in children):
         return None
-    try:
-        code, words = child.communicate(json.dumps(target).encode() + b"\n" + text.encode())
-    finally:
-        child.kill()
-    if child.returncode == 1 and words.strip():
-        raise RuntimeError(words.decode(errors="replace"))
-    return code if child.returncode == 0 else None
+    return [code for code, _ in answers]
 
 
-def load_object(code: bytes, host: Host) -> MachineCode:
+def load_object(objects: Sequence[bytes], host: Host) -> MachineCode:
     """Return object code in memory, the same object as long as it is referenced.
 
     LLVM keeps about ten kilobytes of every linked library until the process ends. Repeated loading
     of the same kernels, as in every check of a start, must therefore not link them again.
 
     Args:
-        code: What `compile_object` returned.
+        objects: What `compile_object` returned.
         host: What it was made for.
 
     Raises:
         CompilerError: If the object code does not contain the two functions.
     """
-    key = hashlib.sha256(code).digest()
+    key = hashlib.sha256(b"".join(objects)).digest()
     machine = _loaded.get(key)
     if machine is None:
-        machine = _loaded[key] = MachineCode(code, host)
+        machine = _loaded[key] = MachineCode(objects, host)
     return machine
 
 
@@ -100,11 +167,11 @@ class MachineCode:
         preparation: The address of the function that makes the loop's data from parameters.
     """
 
-    def __init__(self, code: bytes, host: Host) -> None:
+    def __init__(self, objects: Sequence[bytes], host: Host) -> None:
         """Load object code.
 
         Args:
-            code: What `compile_object` returned.
+            objects: What `compile_object` returned.
             host: What it was made for.
 
         Raises:
@@ -112,12 +179,14 @@ class MachineCode:
         """
         from llvmlite import binding
 
-        builder = binding.JITLibraryBuilder().add_object_img(code)
+        builder = binding.JITLibraryBuilder()
+        for each in objects:
+            builder.add_object_img(each)
         builder.export_symbol(ENTRY).export_symbol(PREPARE)
         for name, address in _library_functions().items():
             builder.import_symbol(name, address)
         try:
-            linker = _linker(host)
+            linker = _linker(host.triple, host.cpu, host.features)
             self._library = builder.link(linker, f"kernel{next(_numbers)}")
             self._linker = linker  # which must outlive the library
         except RuntimeError as error:
@@ -131,7 +200,7 @@ _loaded: WeakValueDictionary[bytes, MachineCode] = WeakValueDictionary()
 
 
 @lru_cache(maxsize=1)
-def _linker(host: Host) -> Any:
+def _linker(triple: str, cpu: str, features: str) -> Any:
     """Return the linker that all object code is loaded by.
 
     It puts code and constants into one stretch of memory, which small position-independent code
@@ -140,8 +209,7 @@ def _linker(host: Host) -> Any:
     from llvmlite import binding
 
     return binding.create_lljit_compiler(
-        machine_child.target_machine(host.triple, host.cpu, host.features, host.opt_level),
-        use_jit_link=True,
+        machine_child.target_machine(triple, cpu, features, opt_level=0), use_jit_link=True
     )
 
 

@@ -25,6 +25,9 @@ def _initialize() -> None:
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    # Without optimisation, LLVM selects instructions by a method that does not know fused products
+    # and hands them to the other one: together they take twice as long.
+    binding.set_option("", "-fast-isel=false")
 
 
 def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> Any:

@@ -197,6 +197,7 @@ class MachineLoop:
 
     Attributes:
         sizes: Bytes of one state of every input and output, in order.
+        entry: Addresses of the loop and of its data.
     """
 
     def __init__(
@@ -205,6 +206,7 @@ class MachineLoop:
         """Prepare calls; see `machine_function`."""
         self._loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
         self._owner, self._parameters = owner, parameters
+        self.entry = address, parameters.ctypes.data
         shapes = [shape for _, shape in (*ports.inputs, *ports.outputs)]
         self.sizes = [8 * size for size in (*ports.input_sizes, *ports.output_sizes)]
         self._strides = [

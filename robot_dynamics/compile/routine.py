@@ -130,28 +130,39 @@ class Routine(Source):
         """
         host = find_host()
         assert host is not None
-        metadata, code = self._loaded(host)
-        machine = load_object(code, host)
+        metadata, code = self.stored(host, "routine", self._module)
+        machine = load_object([code], host)
         entry = ctypes.CFUNCTYPE(_RESULTS[metadata["result"]], ctypes.c_void_p)(machine.address)
         parameters, names = metadata["parameters"], self.function.__code__.co_varnames
         paths = [name.split(".") for name, _ in parameters]
         places = [(names.index(first), rest) for first, *rest in paths]
         return entry, machine, parameters, places
 
-    def _loaded(self, host: Host) -> tuple[dict[str, Any], bytes]:
-        """Return parameters and machine code, from the cache if they are there."""
+    def _module(self) -> tuple[str, dict[str, Any]]:
+        text, parameters, result = code_of(self)
+        return text, {"parameters": parameters, "result": result}
+
+    def stored(
+        self, host: Host, kind: str, write: Callable[[], tuple[str, dict[str, Any]]]
+    ) -> tuple[dict[str, Any], bytes]:
+        """Return metadata and object code of a module with this routine, from the cache if any.
+
+        Args:
+            host: Target of the code.
+            kind: Key of the module among those with this routine.
+            write: Returns text and metadata of the module.
+        """
         function = self.function
         source = Path(function.__code__.co_filename).read_bytes()
-        key = f"routine\0{function.__module__}\0{function.__qualname__}\0".encode() + source
+        key = f"{kind}\0{function.__module__}\0{function.__qualname__}\0".encode() + source
         entry = cache.entry_name(key, host, 0)
         if (found := cache.load(entry)) is not None:
             return found
-        text, parameters, result = code_of(self)
+        text, metadata = write()
         try:
             code = object_code(text, host.triple, host.cpu, host.features, 3, optimised=True)
         except RuntimeError as error:
             raise CompilerError(f"LLVM refused the generated code: {error}") from error
-        metadata = {"parameters": parameters, "result": result}
         cache.store(entry, metadata, code)
         return metadata, code
 

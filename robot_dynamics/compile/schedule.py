@@ -119,12 +119,9 @@ def order_of_evaluation(
     ]
     if len(recorded) < _LARGE:
         return recorded
-    depth_first = _depth_first(program, fused, together)
-    return min(
-        recorded,
-        depth_first,
-        key=lambda order: _distance_cost(program, fused, together, order),
-    )
+    needs = _all_needs(program, fused, together)
+    depth_first = _depth_first(program, needs)
+    return min(recorded, depth_first, key=lambda order: _distance_cost(needs, order))
 
 
 def _needs(
@@ -144,17 +141,25 @@ def _needs(
     return (*operands(program.nodes[product]), other)
 
 
-def _depth_first(
+def _all_needs(
     program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]]
-) -> list[int]:
+) -> list[tuple[int, ...]]:
+    """Return what each node is computed from; see `_needs`."""
+    return [_needs(program, fused, together, index) for index in range(len(program.nodes))]
+
+
+def _depth_first(program: Program, needs: list[tuple[int, ...]]) -> list[int]:
     """Return the order of computing one result after another, the harder operand first."""
     nodes = program.nodes
     # Number of registers for a node without sharing (Sethi and Ullman, 1970).
     registers = [0] * len(nodes)
     for index, node in enumerate(nodes):
-        if node.operation != CONSTANT:
-            below = [registers[need] for need in _needs(program, fused, together, index)]
-            below.sort(reverse=True)
+        if len(needs[index]) == 2:
+            a, b = needs[index]
+            a, b = registers[a], registers[b]
+            registers[index] = a + 1 if a == b else max(a, b)
+        elif node.operation != CONSTANT:
+            below = sorted([registers[need] for need in needs[index]], reverse=True)
             registers[index] = max((count + i for i, count in enumerate(below)), default=1)
     order: list[int] = []
     done = [node.operation == CONSTANT for node in nodes]
@@ -169,23 +174,18 @@ def _depth_first(
                 order.append(index)
                 continue
             stack.append((index, True))
-            needs = [x for x in _needs(program, fused, together, index) if not done[x]]
-            needs.sort(key=registers.__getitem__)
-            stack.extend((need, False) for need in needs)
+            missing = [x for x in needs[index] if not done[x]]
+            missing.sort(key=registers.__getitem__)
+            stack.extend([(need, False) for need in missing])
     return order
 
 
-def _distance_cost(
-    program: Program,
-    fused: dict[int, int],
-    together: dict[int, tuple[int, ...]],
-    order: list[int],
-) -> int:
+def _distance_cost(needs: list[tuple[int, ...]], order: list[int]) -> int:
     """Estimate the cost of fetching values that were last used long ago."""
-    last = [-1] * len(program.nodes)
+    last = [-1] * len(needs)
     cost = 0
     for time, index in enumerate(order):
-        for need in _needs(program, fused, together, index):
+        for need in needs[index]:
             if last[need] >= 0:
                 distance = time - last[need]
                 if distance > _FAR:

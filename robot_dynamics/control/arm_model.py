@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.robot import Robot
+from robot_dynamics.robot.bound_model import quick_constraint_terms
 from robot_dynamics.spatial import Inertia
 
 
@@ -26,7 +26,7 @@ class ArmModel:
 
     def __init__(self, system: GraspSystem) -> None:
         self._system = system
-        self.terms = Robot(system.model).constraint_terms
+        self.terms = quick_constraint_terms(system.model)
         # One evaluation gives both, and callers need both at the same positions.
         self._at: Array | None = None
         self._found: tuple[Array, Array] = (np.zeros((0, 0)), np.zeros(0))

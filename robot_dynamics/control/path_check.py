@@ -20,7 +20,7 @@ from robot_dynamics.errors import RobotDynamicsError, require_length
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.robot import Robot
+from robot_dynamics.robot.bound_model import quick_constraint_terms
 from robot_dynamics.wording import EFFORT_UNITS, apart, outside
 
 SPACING_S = 0.01  # between the instants that are checked
@@ -132,7 +132,7 @@ def check_path(
     """
     start = np.asarray(q, dtype=float)
     require_length("q", start.tolist(), len(system.joint_names), "one for each arm joint")
-    terms = terms or Robot(system.model).constraint_terms
+    terms = terms or quick_constraint_terms(system.model)
     motion = rollout(system, terms, law, rows, times, start, contacts)
     blocked = [np.eye(6)] * len(system.arms)
     if contacts is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from robot_dynamics.compile.kernel import shared_kernel
+from robot_dynamics.compile.kernel import Kernel, shared_kernel
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import trace
 from robot_dynamics.model import Link, Model
@@ -26,6 +26,7 @@ _INPUTS = {
     "multipliers": "constraints",
     "lambda_weights": "constraints",
     "efforts": "loop drives",
+    "motions": "placements",
     "external": "bodies, 6",
     "wrench": "6",
 }
@@ -139,6 +140,7 @@ class Algorithm:
         variant: str | None = None,
         lanes: int | None = None,
         more: Sequence[float] = (),
+        quick: bool = False,
     ) -> Callable[..., Any]:
         """Return the compiled function of a model, with the model's current parameters.
 
@@ -150,13 +152,28 @@ class Algorithm:
             lanes: States at a time in a batch; None for as many as suit the processor, 1 for
                 scalar code.
             more: Parameters that follow the model's in its block.
+            quick: Whether to compile quickly, see `compile.load_kernel`.
         """
+        kernel = self.kernel(
+            model, *options, variant=variant, lanes=lanes, more=len(more), quick=quick
+        )
+        function: Callable[..., Any] = kernel.bind([*pack(model), *more])
+        return function
+
+    def kernel(
+        self,
+        model: Model,
+        *options: Any,
+        variant: str | None = None,
+        lanes: int | None = None,
+        more: int = 0,
+        quick: bool = False,
+    ) -> Kernel:
+        """Return the compiled program; arguments as of `bind`, `more` their number."""
         frames = [(link.body, link.placement) for link in self.frames(model)]
         told = repr(options) if variant is None else variant
         key = f"{self.name}\0{told}\0{frames}\0".encode() + model.structure_key
-        kernel = shared_kernel(key, lambda: self.program(model, *options, more=len(more)), lanes)
-        function: Callable[..., Any] = kernel.bind([*pack(model), *more])
-        return function
+        return shared_kernel(key, lambda: self.program(model, *options, more=more), lanes, quick)
 
 
 def place(link: Link) -> Link:
@@ -177,6 +194,7 @@ def lengths(model: Model) -> dict[str, int]:
         "loop drives": len(model.loop_drives),
         "inertial parameters": 10 * len(model.bodies),
         "placements": 12 * len(model.loops),
+        "loop vectors": 18 * max(len(model.loops), 1),
     }
 
 

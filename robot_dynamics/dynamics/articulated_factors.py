@@ -151,4 +151,12 @@ def factor_columns(
     return columns, inertia_pivot(model, factors.smallest_pivot)
 
 
+def inverse_columns(
+    model: Model, q: Sequence[Scalar], parameters: Parameters
+) -> list[list[Scalar]]:
+    """Return the factors of H (nv, 18) alone."""
+    return factor_columns(model, q, parameters)[0]
+
+
+INVERSE_COLUMNS = Algorithm("inverse_columns", inverse_columns, "q -> columns (nv, 18)")
 FACTOR_COLUMNS = Algorithm("factor_columns", factor_columns, "q -> columns (nv, 18), pivot ()")

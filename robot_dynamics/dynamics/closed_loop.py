@@ -70,8 +70,14 @@ def terms_to_solve(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> ClosedLoopTerms | FactoredTerms:
     """Return the terms that accelerations are solved from; for deep trees with factors of H."""
-    if not is_deep(model):
-        return closed_loop_terms(model, q, qd, parameters)
+    of_state = factored_terms if is_deep(model) else closed_loop_terms
+    return of_state(model, q, qd, parameters)
+
+
+def factored_terms(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> FactoredTerms:
+    """Return the terms with factors of H."""
     Xup = joint_transforms(model, q)
     factors = articulated_factors(model, Xup, motion_subspaces(model, q), parameters)
     return FactoredTerms(factors, *_bias_and_loops(model, Xup, qd, parameters, q))

@@ -16,19 +16,30 @@ from robot_dynamics.compile.columns import by_columns
 from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
 from robot_dynamics.compile.tracing import call
 from robot_dynamics.dynamics.algorithm import Algorithm
+from robot_dynamics.dynamics.articulated_factors import columns_in_base
 from robot_dynamics.dynamics.closed_loop import (
     closed_loop_accelerations,
     closed_loop_terms,
     constraint_factors,
+    factored_terms,
     full_rank_motion,
     terms_to_solve,
 )
-from robot_dynamics.dynamics.inverse_derivatives import along_velocities, unit_vectors
+from robot_dynamics.dynamics.inverse_derivatives import (
+    along_velocities,
+    base_columns,
+    by_components,
+    unit_vectors,
+)
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.dynamics.loop_derivatives import loop_columns
 from robot_dynamics.dynamics.residual import (
     RESIDUAL,
+    RESIDUAL_VJP,
     residual,
     residual_derivatives,
     residual_rate,
+    residual_vjp,
 )
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
@@ -36,6 +47,7 @@ from robot_dynamics.scalar.derivatives import directional_derivative
 from robot_dynamics.scalar.functions import absolute, minimum
 from robot_dynamics.scalar.linear_algebra import (
     Factors,
+    add,
     dot,
     factor,
     subtract,
@@ -69,6 +81,7 @@ class _Motion:
     ) -> None:
         of_state: Callable[..., Any] = closed_loop_terms if dense else terms_to_solve
         terms = of_state(model, q, qd, parameters)
+        self._model, self._parameters = model, parameters
         self.qdd, self.multipliers, self.pivot = full_rank_motion(model, terms, tau)
         self._factors = constraint_factors(terms.H, terms.loops.K)
         self._without_bias = replace(terms, C=[0.0] * model.nv)
@@ -76,6 +89,15 @@ class _Motion:
     def solved(self, force: Any, rate: Any) -> tuple[list[Any], list[Any]]:
         """Return x (nv,) and y (n^c,) of H x - K^T y = force and K x = rate."""
         return closed_loop_accelerations(self._without_bias, self._factors, force, rate)
+
+    def rates(self, q: Any, qd: Any, dq: Any, dqd: Any, dtau: Any) -> tuple[list[Any], list[Any]]:
+        """Return the rates of accelerations and multipliers along a direction."""
+        n, model, block = len(self.qdd), self._model, self._parameters.block
+        at = [q, qd, self.qdd, self.multipliers]
+        still = [0.0] * n, [0.0] * len(self.multipliers)
+        change = residual_rate(model, at, [model.position_rate(q, dq), dqd, *still], block)
+        force = [t - r for t, r in zip(dtau, change[:n], strict=True)]
+        return self.solved(force, [-r for r in change[n:]])
 
     def inverses(self) -> tuple[list[list[Any]], list[list[Any]], Factors]:
         """Return H^-1 (nv, nv), W = H^-1 K^T (nv, n^c) and the factors of K H^-1 K^T."""
@@ -100,8 +122,7 @@ def linearized(model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters) 
             loops = dot(W[i], [F[k][j] for k in range(m)])
             M[i][j] = M[j][i] = inverse[i][j] + loops
     of_residual = residual_derivatives(model, q, qd, at.qdd, at.multipliers, parameters)
-    triangle = [[*A.lower[i], A.inverse_diagonal[i], *[0.0] * (m - i - 1)] for i in range(m)]
-    return at.pivot, *of_residual, inverse, W, triangle, M, F
+    return at.pivot, *of_residual, inverse, W, _triangle(A), M, F
 
 
 def forward_dynamics_derivatives(
@@ -127,6 +148,36 @@ def forward_dynamics_derivatives(
     return tuple(found)
 
 
+def forward_columns(
+    model: Model, q: Any, qd: Any, tau: Any, parameters: Parameters
+) -> tuple[Any, ...]:
+    """Return the smallest pivot, accelerations, and vectors for the same derivatives.
+
+    The vectors are in base coordinates: motions and forces (21, nv each) of `derivative_columns`
+    and factors of H (nv, 18) of `columns_in_base`. With constraints there are also lambda, K and
+    W^T = K H^-1 (n^c, nv each), the triangle of K H^-1 K^T (see `_minus_solution`), the
+    derivatives of K qdd - k by q and qd (n^c, nv each) and J, m and f of the loops (18 L, nv), see
+    `loop_columns`.
+    """
+    terms = factored_terms(model, q, qd, parameters)
+    qdd, multipliers, pivot = full_rank_motion(model, terms, tau)
+    vectors = by_components(base_columns(model, q, qd, qdd, parameters))
+    X0 = body_transforms(model, joint_transforms(model, q))
+    found = pivot, qdd, *vectors, columns_in_base(terms.H, X0)
+    if not model.constraint_count:
+        return found
+    factors = constraint_factors(terms.H, terms.loops.K)
+    W = [terms.H.back_solve(terms.H.scale(half)) for half in factors.Y]
+    loops = loop_columns(model, q, qd, qdd, multipliers, parameters)
+    return *found, multipliers, terms.loops.K, W, _triangle(factors.A), *loops
+
+
+def _triangle(A: Factors) -> list[list[Any]]:
+    """Return L of A = L^T D L, with D^-1 on its diagonal."""
+    m = len(A.inverse_diagonal)
+    return [[*A.lower[i], A.inverse_diagonal[i], *[0.0] * (m - i - 1)] for i in range(m)]
+
+
 def _minus_solution(change: Any, inverse: Any, W: Any, triangle: Any) -> list[Any]:
     """Return -x (nv,) and -y (n^c,) of H x - K^T y = force and K x = rate.
 
@@ -144,6 +195,42 @@ def _minus_solution(change: Any, inverse: Any, W: Any, triangle: Any) -> list[An
     A = Factors([triangle[i][:i] for i in range(m)], [triangle[i][i] for i in range(m)], 1.0)
     minus_y = A.solve(subtract(transposed_times(W, force, m), rate))
     return [*subtract(times(W, minus_y), times(inverse, force)), *minus_y]
+
+
+def placement_rate(
+    model: Model,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    multipliers: Any,
+    motions: Any,
+    parameters: Parameters,
+) -> list[Any]:
+    """Return the rate of the residual (nv + n^c,) as frames of loop joints move.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        qdd: Accelerations (nv,).
+        multipliers: lambda (n^c,).
+        motions: Rates of all frames (12 L,), as of `placement_derivatives`.
+        parameters: Gravity, inertias and placements of loop joints.
+    """
+    ends = [X for loop in parameters.loops for X in loop]
+
+    def moved_residual(values: Any) -> list[Any]:
+        X = [Transform.of(values[12 * at : 12 * at + 12]) for at in range(len(ends))]
+        moved = replace(parameters, loops=tuple(zip(X[::2], X[1::2], strict=True)))
+        return residual(model, q, qd, qdd, multipliers, moved)
+
+    rates = [
+        rate
+        for at, X in enumerate(ends)
+        for rate in X.component_rates(Motion.of(motions[6 * at : 6 * at + 6]))
+    ]
+    at = [x for X in ends for x in X.components()]
+    return directional_derivative(moved_residual, at, rates)[1]
 
 
 def placement_derivatives(
@@ -181,15 +268,10 @@ def forward_dynamics_jvp(
     model: Model, q: Any, qd: Any, tau: Any, dq: Any, dqd: Any, dtau: Any, parameters: Parameters
 ) -> tuple[Any, ...]:
     """Return the smallest pivot, and rates of qdd (nv,) and lambda (n^c,) along a direction."""
-    n, m = model.nv, model.constraint_count
     motion = _Motion(model, q, qd, tau, parameters)
-    at = [q, qd, motion.qdd, motion.multipliers]
-    rates = [model.position_rate(q, dq), dqd, [0.0] * n, [0.0] * m]
-    change = residual_rate(model, at, rates, parameters.block)
-    force = [t - r for t, r in zip(dtau, change[:n], strict=True)]
-    qdd, multipliers = motion.solved(force, [-r for r in change[n:]])
+    qdd, multipliers = motion.rates(q, qd, dq, dqd, dtau)
     pivot = _if_finite(motion.pivot, dq, dqd, dtau)
-    return (pivot, qdd, multipliers) if m else (pivot, qdd)
+    return (pivot, qdd, multipliers) if model.constraint_count else (pivot, qdd)
 
 
 def forward_dynamics_vjp(
@@ -227,12 +309,23 @@ def forward_dynamics_hvp(
     parameters: Parameters,
 ) -> tuple[Any, ...]:
     """Return the smallest pivot, and the rate of that gradient (nv,) along a direction."""
-    of_qdd = [weights, *([lambda_weights] if model.constraint_count else [])]
-    at = [q, qd, tau, *of_qdd]
-    rates = [model.position_rate(q, dq), dqd, dtau, *([0.0] * len(w) for w in of_qdd)]
-    found = jacobian_times_vector(FORWARD_DYNAMICS_VJP.program(model), at, rates, parameters.block)
-    pivot = _Motion(model, q, qd, tau, parameters).pivot
-    return _if_finite(pivot, dq, dqd, dtau, *of_qdd), found["q"], found["qd"], found["tau"]
+    motion = _Motion(model, q, qd, tau, parameters)
+    by_tau, y = motion.solved(weights, [-w for w in lambda_weights])
+    dqdd, dmultipliers = motion.rates(q, qd, dq, dqd, dtau)
+    at = [q, qd, motion.qdd, motion.multipliers]
+    rates = [model.position_rate(q, dq), dqd, dqdd, dmultipliers]
+    # The gradient is that of the residual with minus the solution for the weights, which changes
+    # with the matrix of (8.6), so that its product with the matrix stays.
+    of_residual = [[-x for x in by_tau], *([y] if y else [])]
+    still = [[0.0] * len(x) for x in of_residual]
+    program, block = RESIDUAL_VJP.program(model), parameters.block
+    found = jacobian_times_vector(program, [*at, *of_residual], [*rates, *still], block)
+    x, y = motion.solved([-r for r in found["qdd"]], found["multipliers"])
+    of_change = x, [-each for each in y]
+    more = residual_vjp(model, q, qd, motion.qdd, motion.multipliers, *of_change, parameters)
+    pivot = _if_finite(motion.pivot, dq, dqd, dtau, weights, lambda_weights)
+    by_q, by_qd = add(found["q"], more[0]), add(found["qd"], more[1])
+    return pivot, by_q, by_qd, [-each for each in x]
 
 
 def _if_finite(pivot: Any, *vectors: Any) -> Any:
@@ -251,12 +344,25 @@ _LINEARIZED = Algorithm(
     "rates_qd (constraints, nv), inverse (nv, nv), W (nv, constraints), "
     "triangle (constraints, constraints), M (nv, nv), F (constraints, nv)",
 )
+FORWARD_COLUMNS = Algorithm(
+    "forward_columns",
+    forward_columns,
+    "q, qd, tau -> pivot (), qdd (nv), motions (21, nv), forces (21, nv), factors (nv, 18), "
+    "multipliers (constraints), K (constraints, nv), W (constraints, nv), "
+    "triangle (constraints, constraints), rates_q (constraints, nv), "
+    "rates_qd (constraints, nv), loops (loop vectors, nv)",
+)
 FORWARD_DYNAMICS_DERIVATIVES = Algorithm(
     "forward_dynamics_derivatives",
     forward_dynamics_derivatives,
     "q, qd, tau -> pivot (), qdd_q (nv, nv), qdd_qd (nv, nv), qdd_tau (nv, nv), "
     "lambda_q (constraints, nv), lambda_qd (constraints, nv), lambda_tau (constraints, nv)",
     needs_inertia="without loops",
+)
+PLACEMENT_RATE = Algorithm(
+    "placement_rate",
+    placement_rate,
+    "q, qd, qdd, multipliers, motions -> residual (nv + constraints)",
 )
 PLACEMENT_DERIVATIVES = Algorithm(
     "placement_derivatives",

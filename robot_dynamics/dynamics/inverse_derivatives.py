@@ -31,9 +31,10 @@ from robot_dynamics.dynamics.kinematics import (
 )
 from robot_dynamics.dynamics.passive import has_passive_forces, passive_forces
 from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
-from robot_dynamics.scalar.linear_algebra import dot, subtract
+from robot_dynamics.scalar.linear_algebra import dot, subtract, transposed
 from robot_dynamics.spatial import Force, Inertia, Motion, Scalar, Transform, Vector3
 
 Matrix = list[list[Scalar]]
@@ -172,31 +173,95 @@ def derivative_columns(
     qdd: Sequence[Scalar],
     parameters: Parameters,
 ) -> tuple[Matrix, Matrix]:
-    """Return motions and forces (nv, 24 each) in base coordinates for all pairs of joints.
+    """Return motions and forces (21, nv each) in base coordinates for all pairs of joints.
 
-    For a joint i and a joint j between it and the base, or the same one, with the parts m, a, S, r
-    of motions and u, w, g, h of forces (6 each):
+    For a joint i and a joint j between it and the base, or the same one, with the parts m (3), a,
+    S, r (6 each) of motions and u (3), w, g, h (6 each) of forces:
 
         d tau_i / dq_j = m_j . u_i + a_j . w_i        d tau_j / dq_i  = S_j . g_i
         d tau_i / dqd_j = S_j . u_i + r_j . w_i       d tau_j / dqd_i = S_j . h_i
 
-    and H_ij = S_j . w_i, without rotors. Arguments are those of `tree_derivatives`.
+    where u_i is a moment, and H_ij = S_j . w_i, without rotors. Arguments are those of
+    `tree_derivatives`.
     """
-    Xup = joint_transforms(model, q)
-    X0 = body_transforms(model, Xup)
-    motions, all_forces = _columns(model, Xup, q, qd, qdd, parameters)
-    of_forces: list[Matrix] = [[] for _ in model.bodies]
-    for i, forces in all_forces:
-        of_forces[i] = [_in_base(X0[i], columns) for columns in forces]
-    return (
-        [_in_base(X, columns) for X, body in zip(X0, motions, strict=True) for columns in body],
-        [row for rows in of_forces for row in rows],
+    return by_components(base_columns(model, q, qd, qdd, parameters))
+
+
+def inertia_columns(
+    model: Model, q: Sequence[Scalar], parameters: Parameters
+) -> tuple[Matrix, Matrix]:
+    """Return the same with the parts S and w alone, which H needs; the others are zero."""
+    still, no_motion, no_force = [0.0] * model.nv, Motion.zero(), Force.zero()
+    return by_components(
+        [
+            ((no_motion, no_motion, s, no_motion), (no_force, w, no_force, no_force))
+            for (_, _, s, _), (_, w, _, _) in base_columns(model, q, still, still, parameters)
+        ]
     )
 
 
-def _in_base(X: Transform, columns: Sequence[Motion] | Sequence[Force]) -> list[Scalar]:
-    """Return vectors of a body, one after the other, in base coordinates."""
-    return [x for column in columns for x in X.inverse_times(column).components()]
+def by_components(columns: Sequence[tuple[_Motions, _Forces]]) -> tuple[Matrix, Matrix]:
+    """Return motions and forces (21, nv each): a row for each of their numbers."""
+    motions = [
+        [*m.angular, *a.components(), *s.components(), *r.components()]
+        for (m, a, s, r), _ in columns
+    ]
+    forces = [
+        [*u.angular, *w.components(), *g.components(), *h.components()]
+        for _, (u, w, g, h) in columns
+    ]
+    return transposed(motions, 21), transposed(forces, 21)
+
+
+def base_columns(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    parameters: Parameters,
+) -> list[tuple[_Motions, _Forces]]:
+    """Return the vectors of `derivative_columns` for each velocity.
+
+    All that is added over bodies is in base coordinates, where it needs no transformation.
+    """
+    back = [X.inverse() for X in body_transforms(model, joint_transforms(model, q))]
+    I = [X.inverse().inverse_times(I_i) for X, I_i in zip(back, parameters.inertias, strict=True)]
+    base, subspaces = base_acceleration(parameters.gravity), motion_subspaces(model, q)
+    v: list[Motion] = []
+    a: list[Motion] = []
+    f: list[Force] = []
+    B: list[_VelocityMatrix] = []
+    motions: list[list[_Motions]] = []
+    for i, (body, at) in enumerate(zip(model.bodies, model.v_slices, strict=True)):
+        fixed = body.parent == WORLD
+        v_p, a_p = (Motion.zero(), base) if fixed else (v[body.parent], a[body.parent])
+        S = [back[i] * s for s in subspaces[i]]
+        v_J = combined(S, qd[at])
+        v.append(v_p + v_J)
+        a.append(a_p + combined(S, qdd[at]) + v_p.cross(v_J))
+        momentum = I[i] * v[i]
+        f.append(I[i] * a[i] + v[i].cross_force(momentum))
+        B.append(_VelocityMatrix.of(I[i], v[i]))
+        moved = [v_p.cross(s) for s in S]
+        motions.append(
+            [
+                (m, a_p.cross(s) + v_p.cross(m), s, m + v[i].cross(s))
+                for s, m in zip(S, moved, strict=True)
+            ]
+        )
+    columns: list[tuple[_Motions, _Forces]] = []
+    for i in reversed(range(len(model.bodies))):
+        own = []
+        for moved_by, accelerated, s, rate in motions[i]:
+            g = B[i] * moved_by + I[i] * accelerated + s.cross_force(f[i])
+            forces = B[i].transposed_times(s), I[i] * s, g, B[i] * s + I[i] * rate
+            own.append(((moved_by, accelerated, s, rate), forces))
+        columns = [*own, *columns]
+        parent = model.bodies[i].parent
+        if parent != WORLD:
+            I[parent], B[parent] = I[parent] + I[i], B[parent] + B[i]
+            f[parent] = f[parent] + f[i]
+    return columns
 
 
 def _columns(
@@ -207,7 +272,7 @@ def _columns(
     qdd: Sequence[Scalar],
     parameters: Parameters,
 ) -> tuple[list[list[_Motions]], Iterator[tuple[int, list[_Forces]]]]:
-    """Return parts of `derivative_columns` in body coordinates; forces from the tips inwards."""
+    """Return the vectors of `base_columns` in body coordinates; forces from the tips inwards."""
     S = motion_subspaces(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)
     f = net_forces(v, a, parameters)
@@ -347,6 +412,9 @@ INVERSE_DYNAMICS_HVP = Algorithm(
     inverse_dynamics_hvp,
     "q, qd, qdd, weights, dq, dqd, dqdd -> q (nv), qd (nv), qdd (nv)",
 )
+INERTIA_COLUMNS = Algorithm(
+    "inertia_columns", inertia_columns, "q -> motions (21, nv), forces (21, nv)"
+)
 DERIVATIVE_COLUMNS = Algorithm(
-    "derivative_columns", derivative_columns, "q, qd, qdd -> motions (nv, 24), forces (nv, 24)"
+    "derivative_columns", derivative_columns, "q, qd, qdd -> motions (21, nv), forces (21, nv)"
 )

@@ -230,22 +230,23 @@ def loop_columns(
     multipliers: Sequence[Scalar],
     parameters: Parameters,
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """Return rates by q and qd (n^c, nv), and columns (..., 18) of all loops in their order.
+    """Return rates by q and qd (n^c, nv), and for each loop 18 rows over all velocities.
 
-    The columns are J, m and f of `LoopForceColumns`.
+    The rows are the components of J, m and f of `LoopForceColumns`; zero outside the loop. Without
+    loops there are 18 rows of zeros.
     """
     loops = loop_derivatives(model, q, qd, qdd, multipliers, parameters)
-    columns = [
-        [x for vector in vectors for x in vector.components()]
-        for of in loops.forces
-        for vectors in zip(of.J, of.moments, of.turning, strict=True)
-    ]
-    return loops.rates_q, loops.rates_qd, columns
+    rows: Matrix = [[0.0] * model.nv for _ in range(18 * max(len(loops.forces), 1))]
+    for at, of in enumerate(loops.forces):
+        for i, *vectors in zip(of.indices, of.J, of.moments, of.turning, strict=True):
+            for k, x in enumerate(x for vector in vectors for x in vector.components()):
+                rows[18 * at + k][i] = x
+    return loops.rates_q, loops.rates_qd, rows
 
 
 LOOP_COLUMNS = Algorithm(
     "loop_columns",
     loop_columns,
     "q, qd, qdd, multipliers -> rates_q (constraints, nv), rates_qd (constraints, nv), "
-    "columns (turned, 18)",
+    "columns (loop vectors, nv)",
 )

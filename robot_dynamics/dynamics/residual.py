@@ -10,32 +10,60 @@ from __future__ import annotations
 
 from typing import Any
 
-from robot_dynamics.compile.differentiation import jacobian_times_vector
+from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
 from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.closed_loop import terms_to_solve
-from robot_dynamics.dynamics.inverse import inverse_dynamics
+from robot_dynamics.dynamics.inverse import inverse_dynamics, velocities_and_accelerations
 from robot_dynamics.dynamics.inverse_derivatives import (
     along_motions,
+    along_velocities,
     has_constant_subspaces,
     torque_derivatives,
 )
+from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.dynamics.loop_derivatives import loop_derivatives
-from robot_dynamics.model import Model
+from robot_dynamics.dynamics.loop_frames import loop_frames
+from robot_dynamics.dynamics.loops import loop_terms
+from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.derivatives import jacobian
-from robot_dynamics.scalar.linear_algebra import add, subtract, times, transposed_times
+from robot_dynamics.scalar.linear_algebra import add, dot, times
+from robot_dynamics.spatial import Force
 
 
 def residual(
     model: Model, q: Any, qd: Any, qdd: Any, multipliers: Any, parameters: Parameters
 ) -> list[Any]:
-    """Return the residual (nv + n^c,)."""
-    tau = inverse_dynamics(model, q, qd, qdd, parameters)
+    """Return the residual (nv + n^c,).
+
+    Without K: constraint forces act on the bodies from outside, and the constraints are the
+    accelerations of the two ends of each loop.
+    """
     if not model.constraint_count:
-        return tau
-    loops = terms_to_solve(model, q, qd, parameters).loops
-    push = transposed_times(loops.K, multipliers, model.nv)
-    return [*subtract(tau, push), *subtract(times(loops.K, qdd), loops.k)]
+        return inverse_dynamics(model, q, qd, qdd, parameters)
+    Xup = joint_transforms(model, q)
+    v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)
+    # With accelerations in the place of velocity products, k is k - K qdd.
+    rates = [-k for k in loop_terms(model, Xup, v, a, parameters, q).k]
+    external = [Force.zero() for _ in model.bodies]
+    start = 0
+    for frame in loop_frames(model, Xup, parameters, q):
+        T = frame.joint.type.constraints(frame.placement)
+        f = Force.zero()
+        for direction, multiplier in zip(T, multipliers[start : start + len(T)], strict=True):
+            f = f + direction * multiplier
+        start += len(T)
+        ends = (frame.joint.successor, frame.of_successor, f)
+        for body, X, force in (ends, (frame.joint.predecessor, frame.of_predecessor, -f)):
+            if body != WORLD:
+                external[body] = external[body] + X.inverse_times(force)
+    tau = inverse_dynamics(model, q, qd, qdd, parameters, external)
+    for coupling, multiplier in zip(model.couplings, multipliers[start:], strict=True):
+        places = [(model.v_slices[body].start, factor) for body, factor in coupling.terms]
+        rates.append(dot([factor for _, factor in places], [qdd[i] for i, _ in places]))
+        for i, factor in places:
+            tau[i] = tau[i] - multiplier * factor
+    return [*tau, *rates]
 
 
 def residual_derivatives(
@@ -81,6 +109,28 @@ def residual_rate(model: Model, at: list[Any], rates: list[Any], block: Any) -> 
     return jacobian_times_vector(RESIDUAL.program(model), at, rates, block)["residual"]
 
 
+def residual_vjp(
+    model: Model,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    multipliers: Any,
+    weights: Any,
+    lambda_weights: Any,
+    parameters: Parameters,
+) -> tuple[Any, ...]:
+    """Return the gradients of the weighted residual by q, along velocities, qd, qdd and lambda.
+
+    The function is the sum of weights times the joint forces (nv,) and of `lambda_weights` times
+    the rates of the constraints (n^c,).
+    """
+    at = [q, qd, qdd, multipliers]
+    both = [[*weights, *lambda_weights]]
+    found = vector_times_jacobian(RESIDUAL.program(model), at, both, parameters.block)
+    by_q = along_velocities(model, q, found["q"])
+    return by_q, found["qd"], found["qdd"], found["multipliers"]
+
+
 def velocity_constraint_derivatives(
     model: Model, q: Any, qd: Any, parameters: Parameters
 ) -> list[list[Any]]:
@@ -102,6 +152,12 @@ RESIDUAL_JVP = Algorithm(
     "residual_jvp",
     residual_jvp,
     "q, qd, qdd, multipliers, dq, dqd -> residual (nv + constraints)",
+)
+RESIDUAL_VJP = Algorithm(
+    "residual_vjp",
+    residual_vjp,
+    "q, qd, qdd, multipliers, weights, lambda_weights -> q (nv), qd (nv), qdd (nv), "
+    "multipliers (constraints)",
 )
 RESIDUAL_DERIVATIVES = Algorithm(
     "residual_derivatives",

@@ -15,7 +15,7 @@ from robot_dynamics.dynamics.assembly import AssemblyError, Gap, assemble
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.robot import Robot
+from robot_dynamics.robot.bound_model import quick_constraint_terms
 
 _OFF = 0.01  # fraction of the largest gap from which an arm counts as out of reach too
 
@@ -72,7 +72,7 @@ def closed_configuration(
     Raises:
         ReachError: If an arm does not reach its grasp; it names the arm and the gap.
     """
-    terms = terms or Robot(system.model).constraint_terms
+    terms = terms or quick_constraint_terms(system.model)
     q = system.positions(system.posture if guess is None else guess)
     q[system.object_q] = object_pose
     for body in system.object_bodies[1:]:

@@ -29,7 +29,7 @@ from robot_dynamics.dynamics.scaling import coordinate_names, coordinate_scales,
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
-from robot_dynamics.robot import Robot
+from robot_dynamics.robot.bound_model import quick_constraint_terms
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import times, transposed_times
 from robot_dynamics.spatial import Motion, Scalar, Transform
@@ -129,7 +129,7 @@ class PassiveJoints:
             )
         q = np.asarray(assembled, dtype=float)
         require_length("assembled", q.tolist(), model.nq, "one for each joint of the arms")
-        _, _, K, _, error, _ = Robot(model).constraint_terms(q, np.zeros(model.nv))
+        _, _, K, _, error, _ = quick_constraint_terms(model)(q, np.zeros(model.nv))
         if not np.all(np.abs(error) <= _CLOSED):
             raise ArgumentError(
                 f"{model.name}: internal closed chains are open by {np.abs(error).max():.3g} m or "

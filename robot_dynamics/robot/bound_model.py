@@ -13,6 +13,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.compile.errors import ShapeError
 from robot_dynamics.compile.gpu import GpuFunction
 from robot_dynamics.dynamics.algorithm import Algorithm, place
+from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
 from robot_dynamics.dynamics.jacobian import AXES
 from robot_dynamics.errors import (
     ArgumentError,
@@ -60,9 +61,8 @@ class Functions(dict[Any, Function]):
             RobotDynamicsError: If a joint moves no inertia, and the algorithm needs it.
         """
         self._require_inertia(algorithm)
-        if self.long_tree is not None and algorithm in self.long_tree.functions:
-            return self.long_tree.functions[algorithm]
-        return algorithm.bind(self._model, *options, **how)
+        replaced = self.long_tree and self.long_tree.function(algorithm)
+        return replaced or algorithm.bind(self._model, *options, **how)
 
     def on_gpu(self, algorithm: Algorithm) -> GpuFunction:
         """Return an algorithm as a function on the GPU; errors as of `bound` and `GpuFunction`."""
@@ -74,6 +74,11 @@ class Functions(dict[Any, Function]):
         needed = algorithm.needs_inertia
         if needed == "always" or (needed == "without loops" and not constrained):
             require_inertia(self._model)
+
+
+def quick_constraint_terms(model: Model) -> Function:
+    """Return `Robot.constraint_terms` of a model, compiled quickly: for starts and stops."""
+    return Functions(model).bound(CONSTRAINT_TERMS, lanes=1, quick=True)
 
 
 def leading_shape(values: Any) -> tuple[int, ...]:

@@ -453,7 +453,10 @@ class Derivatives(Regressors):
             )
             return by_qdd, by_lambda
         if of == "inertia":
-            Y = self.inverse_dynamics_regressor(q, qd, self.forward_dynamics(q, qd, tau))
+            long_tree = self._functions.long_tree
+            qdd = None if long_tree is None else long_tree.accelerations(q, qd, tau)
+            qdd = self.forward_dynamics(q, qd, tau) if qdd is None else qdd
+            Y = self.inverse_dynamics_regressor(q, qd, qdd)
         else:
             rate = np.asarray(qd, dtype=float)[..., None, :]
             smooth = rate / np.sqrt(rate * rate + FRICTION_VELOCITY**2)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.compile.routine import Matrix, Table, Tensor, Vector, routine, zeros
+from robot_dynamics.dynamics.loop_derivatives import turned_columns
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.model import WORLD, Model
 
@@ -58,56 +59,87 @@ class Branches(NamedTuple):
 
 
 @routine
-def fill_pairs(
+def fill_derivatives(
     motions: Tensor, forces: Tensor, runs: Table, joints: Table, armature: Vector,
     tau_q: Tensor, tau_qd: Tensor, H: Tensor,
 ) -> None:  # fmt: skip
-    """Write the matrices of `derivative_columns`; those of no states are left out.
+    """Write the matrices of `derivative_columns`.
 
     Args:
-        motions: (N, nv, 24).
-        forces: (N, nv, 24).
+        motions: (N, 21, nv).
+        forces: (N, 21, nv).
         runs: See `Branches`.
         joints: See `Branches`.
         armature: Inertia of rotors (nv,).
-        tau_q: (N, nv, nv) or empty, as the next two.
-        tau_qd: Derivatives by qd.
-        H: The inertia matrix.
+        tau_q: Derivatives by q (N, nv, nv).
+        tau_qd: Derivatives by qd (N, nv, nv).
+        H: The inertia matrix (N, nv, nv).
     """
-    n = motions.shape[1]
-    m = zeros(24, n)  # by components, each of all joints
-    f = zeros(24, n)
+    fill_slopes(motions, forces, runs, joints, tau_q, tau_qd)
+    fill_inertia(motions, forces, runs, joints, armature, H)
+
+
+@routine
+def fill_slopes(
+    motions: Tensor, forces: Tensor, runs: Table, joints: Table, tau_q: Tensor, tau_qd: Tensor
+) -> None:
+    """Write the derivatives by q and by qd."""
+    fill_pairs(motions, forces, runs, joints, 0, 3, 9, tau_q)
+    fill_pairs(motions, forces, runs, joints, 9, 15, 15, tau_qd)
+
+
+@routine
+def fill_by_velocity(
+    motions: Tensor, forces: Tensor, runs: Table, joints: Table, tau_qd: Tensor
+) -> None:
+    """Write the derivatives by qd alone."""
+    fill_pairs(motions, forces, runs, joints, 9, 15, 15, tau_qd)
+
+
+@routine
+def fill_inertia(
+    motions: Tensor, forces: Tensor, runs: Table, joints: Table, armature: Vector, H: Tensor
+) -> None:
+    """Write the inertia matrix alone."""
+    fill_pairs(motions, forces, runs, joints, -1, 9, 3, H)
+    for state in range(len(H)):
+        for i in range(len(armature)):
+            H[state, i, i] += armature[i]
+
+
+@routine
+def fill_pairs(
+    motions: Tensor, forces: Tensor, runs: Table, joints: Table, turn: int, move: int, feel: int,
+    out: Tensor,
+) -> None:  # fmt: skip
+    """Write one of these matrices.
+
+    Args:
+        motions: (N, 21, nv).
+        forces: (N, 21, nv).
+        runs: See `Branches`.
+        joints: See `Branches`.
+        turn: First row of the motions that are multiplied by u; -1 for none.
+        move: First row of the motions that are multiplied by w.
+        feel: First row of the forces that are multiplied by S.
+        out: (N, nv, nv).
+    """
+    n = motions.shape[2]
     for state in range(len(motions)):
-        for i in range(n):
-            for k in range(24):
-                m[k, i] = motions[state, i, k]
-                f[k, i] = forces[state, i, k]
         for body in range(len(joints) - 1):
             after, end = joints[body + 1, 0], joints[body, 1]
             for i in range(joints[body, 0], after):
                 at = 0
                 for run in range(joints[body, 2], joints[body + 1, 2]):
                     start, to = runs[run, 0], runs[run, 1]
-                    if len(tau_q) > 0:
-                        clear(tau_q, state, i, at, start)
-                        fill_twelve(forces, state, i, m, 0, start, to, tau_q)
-                    if len(tau_qd) > 0:
-                        clear(tau_qd, state, i, at, start)
-                        fill_twelve(forces, state, i, m, 12, start, to, tau_qd)
-                    if len(H) > 0:
-                        clear(H, state, i, at, start)
-                        fill_six(forces, state, i, 6, m, 12, start, to, H)
+                    clear(out, state, i, at, start)
+                    if turn < 0:
+                        fill_six(motions, move, forces, 3, state, i, start, to, out)
+                    else:
+                        fill_nine(motions, turn, move, forces, state, i, start, to, out)
                     at = to
-                if len(tau_q) > 0:
-                    fill_six(motions, state, i, 12, f, 12, after, end, tau_q)
-                    clear(tau_q, state, i, end, n)
-                if len(tau_qd) > 0:
-                    fill_six(motions, state, i, 12, f, 18, after, end, tau_qd)
-                    clear(tau_qd, state, i, end, n)
-                if len(H) > 0:
-                    H[state, i, i] += armature[i]
-                    fill_six(motions, state, i, 12, f, 6, after, end, H)
-                    clear(H, state, i, end, n)
+                fill_six(forces, feel, motions, 9, state, i, after, end, out)
+                clear(out, state, i, end, n)
 
 
 @routine
@@ -119,25 +151,28 @@ def clear(out: Tensor, state: int, i: int, start: int, end: int) -> None:
 
 @routine
 def fill_six(
-    a: Tensor, state: int, i: int, at: int, b: Matrix, of: int, start: int, end: int, out: Tensor
+    a: Tensor, of: int, b: Tensor, at: int, state: int, i: int, start: int, end: int, out: Tensor
 ) -> None:
-    """Write products of six numbers of a, from `at` on, and six of b, from `of` on, into row i."""
+    """Write into row i products of six rows of a, from `of` on, and six of b, from `at` on."""
     for j in range(start, end):
         s = 0.0
         for k in range(6):
-            s += a[state, i, at + k] * b[of + k, j]
+            s += a[state, of + k, j] * b[state, at + k, i]
         out[state, i, j] = s
 
 
 @routine
-def fill_twelve(
-    a: Tensor, state: int, i: int, b: Matrix, of: int, start: int, end: int, out: Tensor
-) -> None:
-    """Write the same of the first twelve numbers of a."""
+def fill_nine(
+    a: Tensor, turn: int, move: int, b: Tensor, state: int, i: int, start: int, end: int,
+    out: Tensor,
+) -> None:  # fmt: skip
+    """Write the same of three rows from `turn` on and six from `move` on, and the first of b."""
     for j in range(start, end):
         s = 0.0
-        for k in range(12):
-            s += a[state, i, k] * b[of + k, j]
+        for k in range(3):
+            s += a[state, turn + k, j] * b[state, k, i]
+        for k in range(6):
+            s += a[state, move + k, j] * b[state, 3 + k, i]
         out[state, i, j] = s
 
 
@@ -171,6 +206,12 @@ def fill_regressor(S: Tensor, forces: Tensor, joints: Table, out: Tensor) -> Non
                     out[state, j, i] = s
                 for i in range(PER_BODY * last, size):
                     out[state, j, i] = 0.0
+
+
+@routine
+def invert(factors: Tensor, joints: Table, slots: int, H_inverse: Tensor) -> None:
+    """Write H^-1 (N, nv, nv), see `solve`."""
+    solve(factors, joints, slots, True, H_inverse)
 
 
 @routine
@@ -241,6 +282,183 @@ def solve(factors: Tensor, joints: Table, slots: int, inverse: bool, X: Tensor) 
                 for c in range(min(start + 8, m)):
                     for i in range(max(start, c + 1), min(start + 8, m)):
                         X[state, i, c] = X[state, c, i]
+
+
+class LoopColumns(NamedTuple):
+    """Which columns of loops turn which, see `turned_columns`.
+
+    Attributes:
+        spans: The first velocity of each loop, and one after the last (loops, 2).
+        order: Place of each velocity in the loop (loops, nv); nv for those that are not in it.
+        turned: Number of places that each velocity turns, from the first on (loops, nv).
+    """
+
+    spans: Table
+    order: Table
+    turned: Table
+
+    @classmethod
+    def of(cls, model: Model) -> LoopColumns:
+        """Return those of a model."""
+        count = max(len(model.loops), 1)
+        spans = np.zeros((count, 2), dtype=np.int64)
+        order = np.full((count, model.nv), model.nv, dtype=np.int64)
+        turned = np.zeros((count, model.nv), dtype=np.int64)
+        for at, loop in enumerate(model.loops):
+            of_loop = turned_columns(model, loop)
+            for place, i in enumerate(of_loop):
+                order[at, i], turned[at, i] = place, len(of_loop[i])
+            if of_loop:
+                spans[at] = min(of_loop), max(of_loop) + 1
+        return cls(spans, order, turned)
+
+
+@routine
+def fill_tree_accelerations(
+    qdd: Matrix, motions: Tensor, forces: Tensor, factors: Tensor,
+    runs: Table, joints: Table, slots: int,
+    qdd_q: Tensor, qdd_qd: Tensor, qdd_tau: Tensor,
+) -> None:  # fmt: skip
+    """Write the derivatives of accelerations without constraints, from `forward_columns`.
+
+    Args:
+        qdd: Accelerations (N, nv), which are not read.
+        motions: (N, 21, nv).
+        forces: (N, 21, nv).
+        factors: (N, nv, 18).
+        runs: See `Branches`.
+        joints: See `Branches`.
+        slots: See `Branches`.
+        qdd_q: Derivatives by q (N, nv, nv).
+        qdd_qd: Derivatives by qd (N, nv, nv).
+        qdd_tau: H^-1 (N, nv, nv).
+    """
+    solve(factors, joints, slots, True, qdd_tau)
+    fill_slopes(motions, forces, runs, joints, qdd_q, qdd_qd)
+    negate(qdd_q)
+    negate(qdd_qd)
+    solve(factors, joints, slots, False, qdd_q)
+    solve(factors, joints, slots, False, qdd_qd)
+
+
+@routine
+def fill_accelerations(
+    qdd: Matrix, motions: Tensor, forces: Tensor, factors: Tensor,
+    multipliers: Matrix, K: Tensor, W: Tensor, triangle: Tensor,
+    rates_q: Tensor, rates_qd: Tensor, loops: Tensor,
+    runs: Table, joints: Table, slots: int, spans: Table, order: Table, turned: Table,
+    qdd_q: Tensor, qdd_qd: Tensor, qdd_tau: Tensor,
+    lambda_q: Tensor, lambda_qd: Tensor, lambda_tau: Tensor,
+) -> None:  # fmt: skip
+    """Write the same with constraints, and the derivatives (N, n^c, nv) of their forces.
+
+    Further arguments are those of `forward_columns` for N states, and `LoopColumns`.
+    """
+    solve(factors, joints, slots, True, qdd_tau)
+    fill_slopes(motions, forces, runs, joints, qdd_q, qdd_qd)
+    subtract_loop_forces(loops, spans, order, turned, qdd_q)
+    negate(qdd_q)
+    negate(qdd_qd)
+    solve(factors, joints, slots, False, qdd_q)
+    solve(factors, joints, slots, False, qdd_qd)
+    copy_negative(rates_q, lambda_q)
+    copy_negative(rates_qd, lambda_qd)
+    copy_negative(W, lambda_tau)
+    subtract_products(K, qdd_q, lambda_q)
+    subtract_products(K, qdd_qd, lambda_qd)
+    close(W, triangle, lambda_q, qdd_q)
+    close(W, triangle, lambda_qd, qdd_qd)
+    close(W, triangle, lambda_tau, qdd_tau)
+
+
+@routine
+def subtract_loop_forces(
+    loops: Tensor, spans: Table, order: Table, turned: Table, out: Tensor
+) -> None:
+    """Add the derivatives of -K^T lambda to derivatives of joint forces.
+
+    Args:
+        loops: (N, 18 L, nv), see `loop_columns`.
+        spans: See `LoopColumns`, as the next two.
+        order: Places in the loop.
+        turned: Places that are turned.
+        out: (N, nv, nv).
+    """
+    for state in range(len(loops)):
+        for loop in range(len(spans)):
+            of, start, end = 18 * loop, spans[loop, 0], spans[loop, 1]
+            for i in range(start, end):
+                place = order[loop, i]
+                for j in range(start, end):
+                    m, f = 0.0, 0.0
+                    for k in range(6):
+                        m += loops[state, of + k, i] * loops[state, of + 6 + k, j]
+                        f += loops[state, of + k, i] * loops[state, of + 12 + k, j]
+                    out[state, i, j] -= f + (m if place < turned[loop, j] else 0.0)
+
+
+@routine
+def negate(X: Tensor) -> None:
+    """Change the sign of all entries."""
+    for state in range(len(X)):
+        for i in range(X.shape[1]):
+            for c in range(X.shape[2]):
+                X[state, i, c] = -X[state, i, c]
+
+
+@routine
+def copy_negative(X: Tensor, out: Tensor) -> None:
+    """Write -X."""
+    for state in range(len(X)):
+        for i in range(X.shape[1]):
+            for c in range(X.shape[2]):
+                out[state, i, c] = -X[state, i, c]
+
+
+@routine
+def subtract_products(K: Tensor, X: Tensor, out: Tensor) -> None:
+    """Subtract K X."""
+    for state in range(len(X)):
+        for row in range(K.shape[1]):
+            for i in range(K.shape[2]):
+                x = K[state, row, i]
+                if x != 0.0:
+                    for c in range(X.shape[2]):
+                        out[state, row, c] -= x * X[state, i, c]
+
+
+@routine
+def close(W: Tensor, triangle: Tensor, multipliers: Tensor, X: Tensor) -> None:
+    """Solve with K H^-1 K^T for multipliers, and add what they change to accelerations.
+
+    Args:
+        W: K H^-1 (N, n^c, nv).
+        triangle: Of K H^-1 K^T (N, n^c, n^c), see `forward_columns`.
+        multipliers: Right-hand sides, which become multipliers (N, n^c, columns).
+        X: Accelerations without them (N, nv, columns).
+    """
+    m, columns = triangle.shape[1], X.shape[2]
+    for state in range(len(X)):
+        for back in range(m):
+            i = m - 1 - back
+            for j in range(i):
+                x = triangle[state, i, j]
+                for c in range(columns):
+                    multipliers[state, j, c] -= x * multipliers[state, i, c]
+        for i in range(m):
+            x = triangle[state, i, i]
+            for c in range(columns):
+                multipliers[state, i, c] = x * multipliers[state, i, c]
+            for j in range(i):
+                x = triangle[state, i, j]
+                for c in range(columns):
+                    multipliers[state, i, c] -= x * multipliers[state, j, c]
+        for row in range(m):
+            for i in range(W.shape[2]):
+                x = W[state, row, i]
+                if x != 0.0:
+                    for c in range(columns):
+                        X[state, i, c] += x * multipliers[state, row, c]
 
 
 @routine

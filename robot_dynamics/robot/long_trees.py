@@ -3,66 +3,107 @@
 """Matrices over all pairs of joints of long trees, without code for each pair.
 
 A traced program has an operation for every operation, and a matrix of derivatives has an entry for
-every pair of joints: from 32 joints in a row on, its compilation takes minutes. Here compiled
-recursions over the bodies, of order n, give a few vectors for each joint, and the routines of
-`joint_pairs` make the matrices. The functions take and return the same as the traced ones.
+every pair of velocities: the compilation of a chain of 32 joints takes ten seconds, and of 20
+spherical ones a minute. Here compiled recursions over the bodies, of order n, give a few vectors
+for each velocity, and the routines of `joint_pairs` make the matrices. The functions take and
+return the same as the traced ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve
 
-from robot_dynamics.arrays import Array, Batch, Mask
+from robot_dynamics.arrays import Array, Batch
+from robot_dynamics.compile.composition import composed
 from robot_dynamics.compile.plain_function import Evaluate, PlainFunction
 from robot_dynamics.compile.ports import Ports
+from robot_dynamics.compile.routine import Routine
 from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.arguments import finite_vector
-from robot_dynamics.dynamics.articulated_factors import FACTOR_COLUMNS
+from robot_dynamics.dynamics.articulated_factors import FACTOR_COLUMNS, INVERSE_COLUMNS
 from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
 from robot_dynamics.dynamics.consistency import LOOP_TERMS, require_closed_state
 from robot_dynamics.dynamics.coriolis import (
+    CORIOLIS_COLUMNS,
     CORIOLIS_MATRIX,
-    VELOCITY_FORCES_JVP,
-    velocity_commutators,
+    CORIOLIS_PRODUCT,
 )
 from robot_dynamics.dynamics.forward import TREE_FORWARD_DYNAMICS
-from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
+from robot_dynamics.dynamics.forward_derivatives import (
+    FORWARD_COLUMNS,
+    FORWARD_DYNAMICS_DERIVATIVES,
+    PLACEMENT_DERIVATIVES,
+    PLACEMENT_RATE,
+)
 from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX
 from robot_dynamics.dynamics.inverse import BIAS_FORCES
 from robot_dynamics.dynamics.inverse_derivatives import (
     DERIVATIVE_COLUMNS,
+    INERTIA_COLUMNS,
     INVERSE_DYNAMICS_DERIVATIVES,
     has_constant_subspaces,
 )
 from robot_dynamics.dynamics.inverse_inertia import INVERSE_INERTIA_MATRIX
-from robot_dynamics.dynamics.loop_derivatives import LOOP_COLUMNS, turned_columns
+from robot_dynamics.dynamics.loop_derivatives import LOOP_COLUMNS
 from robot_dynamics.dynamics.passive import has_passive_forces
 from robot_dynamics.dynamics.regressor import INVERSE_DYNAMICS_REGRESSOR, REGRESSOR_COLUMNS
 from robot_dynamics.dynamics.residual import RESIDUAL_DERIVATIVES, RESIDUAL_JVP
 from robot_dynamics.model import Model
-from robot_dynamics.robot.joint_pairs import Branches, fill_pairs, fill_regressor, solve
+from robot_dynamics.model.parameters import pack
+from robot_dynamics.robot.joint_pairs import (
+    Branches,
+    LoopColumns,
+    close,
+    fill_accelerations,
+    fill_by_velocity,
+    fill_derivatives,
+    fill_inertia,
+    fill_regressor,
+    fill_slopes,
+    fill_tree_accelerations,
+    invert,
+    solve,
+    subtract_loop_forces,
+    subtract_products,
+)
 
-# Pairs of a joint's velocity and one of those before it, from which on traced derivatives take
-# more than ten seconds to compile: a chain or a ring of 32.
-_LONG = 500
-_NONE = np.empty((0, 0, 0))  # stands for a matrix that is not wanted
+Function = Callable[..., Any]
+
+# Pairs of a velocity and one between it and the base, from which on loops are faster than code for
+# each pair, and compiled as quickly: a chain of 15 revolute joints or of 5 spherical ones.
+_LONG = 110
+# Pivot, qdd, factors, multipliers, K, W and triangle among the outputs of `forward_columns`.
+_SOLUTION = (0, 1, 4, 5, 6, 7, 8)
+# Where derivatives are products with all directions: from there on their code takes more than ten
+# seconds to compile.
+_LONG_BY_DIRECTIONS = 500
 
 
 def is_long(model: Model) -> bool:
-    """Return whether code for all pairs of joints would take too long to compile."""
-    return sum(len(model.support(body)) for body in range(len(model.bodies))) > _LONG
+    """Return whether matrices over all pairs of velocities are computed in loops."""
+    return velocity_pairs(model) > (_LONG if _by_columns(model) else _LONG_BY_DIRECTIONS)
+
+
+def velocity_pairs(model: Model) -> int:
+    """Return the number of pairs of a velocity and one that is not beyond it on its branch."""
+    counts = [at.stop - at.start for at in model.v_slices]
+    return sum(
+        own * sum(counts[body] for body in model.support(at)) for at, own in enumerate(counts)
+    )
+
+
+def _by_columns(model: Model) -> bool:
+    """Return whether derivatives have a recursion: without springs, friction and moving S."""
+    return has_constant_subspaces(model) and not has_passive_forces(model)
 
 
 class LongTree:
     """The functions of a long tree that replace traced ones.
-
-    Attributes:
-        functions: The functions by the algorithm that they replace.
 
     Args:
         model: The mechanism; its tree `is_long`, and there may be loops.
@@ -70,23 +111,62 @@ class LongTree:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        # Springs, friction and joints with a moving S have no recursion of their own.
-        self._has_columns = has_constant_subspaces(model)
-        self._by_columns = self._has_columns and not has_passive_forces(model)
+        self._has_columns, self._by_columns = has_constant_subspaces(model), _by_columns(model)
         self._compiled: Callable[[Algorithm], Any] = cache(lambda each: each.bind(model))
-        evaluations: dict[Algorithm, Evaluate] = {
+
+    def function(self, algorithm: Algorithm) -> Function | None:
+        """Return the function that replaces a traced one; None if there is none."""
+        outputs = algorithm.output_lengths(self.model)
+        if not self.model.constraint_count:  # NumPy's ufuncs admit no length of 0
+            outputs = {name: shape for name, shape in outputs.items() if all(shape)}
+        if algorithm in self.replacements:
+            return self._composed(*self.replacements[algorithm], outputs=outputs)
+        if algorithm in self._evaluations:
+            inputs = algorithm.input_lengths(self.model)
+            ports = Ports(algorithm.name, tuple(inputs.items()), tuple(outputs.items()), 0)
+            return PlainFunction(ports, self._evaluations[algorithm])
+        return None
+
+    @cached_property
+    def replacements(self) -> dict[Algorithm, tuple[Any, ...]]:
+        """Algorithm of the columns, routine and its constants by the algorithm they replace."""
+        runs, joints, slots = self._branches
+        pairs = runs, joints, self.model.armature
+        found: dict[Algorithm, tuple[Any, ...]] = {
+            INVERSE_DYNAMICS_REGRESSOR: (REGRESSOR_COLUMNS, fill_regressor, joints),
+            INVERSE_INERTIA_MATRIX: (INVERSE_COLUMNS, invert, joints, slots),
+        }
+        if self._has_columns:
+            found[INERTIA_MATRIX] = INERTIA_COLUMNS, fill_inertia, *pairs
+            found[CORIOLIS_MATRIX] = CORIOLIS_COLUMNS, fill_by_velocity, runs, joints
+        if self._by_columns:
+            found[INVERSE_DYNAMICS_DERIVATIVES] = DERIVATIVE_COLUMNS, fill_derivatives, *pairs
+            solved: tuple[Any, ...] = fill_tree_accelerations, *self._branches
+            if self.model.constraint_count:
+                solved = fill_accelerations, *self._branches, *LoopColumns.of(self.model)
+            found[FORWARD_DYNAMICS_DERIVATIVES] = FORWARD_COLUMNS, *solved
+        return found
+
+    @cached_property
+    def _evaluations(self) -> dict[Algorithm, Evaluate]:
+        return {
             INVERSE_DYNAMICS_DERIVATIVES: self._inverse_dynamics_derivatives,
             CORIOLIS_MATRIX: self._coriolis_matrix,
-            INVERSE_DYNAMICS_REGRESSOR: self._inverse_dynamics_regressor,
-            INVERSE_INERTIA_MATRIX: self._inverse_inertia_matrix,
             RESIDUAL_DERIVATIVES: self._residual_derivatives,
             FORWARD_DYNAMICS_DERIVATIVES: self._forward_dynamics_derivatives,
             CONSTRAINT_TERMS: self._constraint_terms,
+            **({PLACEMENT_DERIVATIVES: self._placement_derivatives} if self._by_columns else {}),
         }
-        self.functions = {
-            algorithm: PlainFunction(_ports(algorithm, model), evaluate)
-            for algorithm, evaluate in evaluations.items()
-        }
+
+    def _composed(
+        self,
+        columns: Algorithm,
+        routine: Routine,
+        *constants: Any,
+        outputs: Mapping[str, tuple[int, ...]],
+    ) -> Function:
+        kernel, parameters = columns.kernel(self.model), pack(self.model)
+        return composed(columns.name, kernel, parameters, routine, constants, [*outputs.items()])
 
     @cached_property
     def _branches(self) -> Branches:
@@ -95,46 +175,14 @@ class LongTree:
     def _inverse_dynamics_derivatives(self, inputs: list[Array], outputs: list[Array]) -> None:
         n, free = self.model.nv, np.zeros(self.model.constraint_count)
         matrices = [out.reshape(-1, n, n) for out in outputs]
-        if self._by_columns:
-            self._fill(*inputs, *matrices)
-        else:
-            self._fill_by_directions(*inputs, free, *matrices[:2])
-            matrices[2][...] = self._inertia_matrix(inputs[0])
+        self._fill_by_directions(*inputs, free, *matrices[:2])
+        self._inertia_matrix(inputs[0], out=matrices[2])
 
     def _coriolis_matrix(self, inputs: list[Array], outputs: list[Array]) -> None:
         n = self.model.nv
         (q, qd), C = inputs, outputs[0].reshape(-1, n, n)
-        if self._has_columns:
-            motions, forces = self._compiled(DERIVATIVE_COLUMNS)(q, qd, np.zeros(n))
-            pairs = motions, 0.5 * forces, *self._branches[:2], np.zeros(n)
-            fill_pairs(*pairs, _NONE, C, _NONE)
-        else:
-            rates = self._compiled(VELOCITY_FORCES_JVP)(q[:, None], qd[:, None], np.eye(n))
-            C[...] = 0.5 * rates.transpose(0, 2, 1)
-        if self._commutators:
-            H = self._inertia_matrix(q)
-            H[:, range(n), range(n)] -= self.model.armature  # bodies alone, see `coriolis`
-            for k, j, i, value in self._commutators:
-                C[:, :, j] += H[:, :, i] * (qd[:, k, None] * value)
-
-    @cached_property
-    def _commutators(self) -> list[tuple[int, int, int, float]]:
-        return [
-            (at.start + k, at.start + j, at.start + i, 0.5 * value)
-            for body, at in zip(self.model.bodies, self.model.v_slices, strict=True)
-            for (k, j, i), value in np.ndenumerate(velocity_commutators(body.joint.type))
-            if value
-        ]
-
-    def _inverse_dynamics_regressor(self, inputs: list[Array], outputs: list[Array]) -> None:
-        S, forces = self._compiled(REGRESSOR_COLUMNS)(*inputs)
-        Y = outputs[0].reshape(-1, self.model.nv, forces.shape[1])
-        fill_regressor(S, forces, self._branches.joints, Y)
-
-    def _inverse_inertia_matrix(self, inputs: list[Array], outputs: list[Array]) -> None:
-        n = self.model.nv
-        factors, _ = self._compiled(FACTOR_COLUMNS)(*inputs)
-        solve(factors, *self._branches[1:], True, outputs[0].reshape(-1, n, n))
+        columns = self._compiled(CORIOLIS_PRODUCT)(q[:, None], qd[:, None], np.eye(n))
+        C[...] = columns.transpose(0, 2, 1)
 
     def _residual_derivatives(self, inputs: list[Array], outputs: list[Array]) -> None:
         q, qd, qdd, multipliers = inputs
@@ -154,6 +202,26 @@ class LongTree:
             parts += self._compiled(LOOP_TERMS)(q, qd)[:4]
         for out, part in zip(outputs, parts, strict=False):
             out[...] = part.reshape(out.shape)
+
+    def accelerations(self, q: Batch, qd: Batch, tau: Batch) -> Array | None:
+        """Return qdd (..., nv) by the program of its derivatives; None if there is none."""
+        if not self._by_columns:
+            return None
+        return np.asarray(self._compiled(FORWARD_COLUMNS)(q, qd, tau)[1])
+
+    def _placement_derivatives(self, inputs: list[Array], outputs: list[Array]) -> None:
+        q, qd, tau = inputs
+        n, m, count = self.model.nv, self.model.constraint_count, 12 * len(self.model.loops)
+        found = self._compiled(FORWARD_COLUMNS)(q, qd, tau)
+        outputs[0][:, 0], qdd, factors, multipliers, K, W, triangle = (found[i] for i in _SOLUTION)
+        at = [x[:, None] for x in (q, qd, qdd, multipliers)]
+        rates = -self._compiled(PLACEMENT_RATE)(*at, np.eye(count)).transpose(0, 2, 1)
+        moved, of_multipliers = (np.ascontiguousarray(x) for x in np.split(rates, [n], axis=1))
+        solve(factors, *self._branches[1:], False, moved)
+        subtract_products(K, moved, of_multipliers)
+        close(W, triangle, of_multipliers, moved)
+        outputs[1][...] = moved.reshape(-1, n * count)
+        outputs[2][...] = of_multipliers.reshape(-1, m * count)
 
     def require_closed(self, q: Batch, qd: Batch) -> None:
         """Raise an error if loops are open at a state, or do not stay closed.
@@ -208,28 +276,25 @@ class LongTree:
         if not self._by_columns:
             self._fill_by_directions(q, qd, qdd, multipliers, motion_q, motion_qd, *out[2:])
             return
-        self._fill(q, qd, qdd, motion_q, motion_qd)
+        self._slopes(q, qd, qdd, out=(motion_q, motion_qd))
         if not self.model.loops:  # rows of couplings are constant
             rates_q[...] = rates_qd[...] = 0.0
             return
         rates_q[...], rates_qd[...], columns = self._compiled(LOOP_COLUMNS)(
             q, qd, qdd, multipliers
         )
-        start = 0
-        for at, turned in self._loops:
-            J, moments, turning = np.split(columns[:, start : start + len(turned)], 3, axis=2)
-            start += len(turned)
-            moved = (J @ moments.transpose(0, 2, 1)) * turned + J @ turning.transpose(0, 2, 1)
-            where = (slice(None), *at)
-            motion_q[where] -= moved
+        subtract_loop_forces(np.ascontiguousarray(columns), *LoopColumns.of(self.model), motion_q)
 
-    def _fill(
-        self, q: Array, qd: Array, qdd: Array, tau_q: Array, tau_qd: Array, H: Array = _NONE
-    ) -> None:
-        """Write derivatives of inverse dynamics that are wanted, from the columns of joints."""
-        motions, forces = self._compiled(DERIVATIVE_COLUMNS)(q, qd, qdd)
-        armature = self.model.armature
-        fill_pairs(motions, forces, *self._branches[:2], armature, tau_q, tau_qd, H)
+    @cached_property
+    def _slopes(self) -> Function:
+        """Derivatives of inverse dynamics by q and qd, of joints with constant S."""
+        outputs = dict.fromkeys(("tau_q", "tau_qd"), (self.model.nv, self.model.nv))
+        runs, joints, _ = self._branches
+        return self._composed(DERIVATIVE_COLUMNS, fill_slopes, runs, joints, outputs=outputs)
+
+    @cached_property
+    def _inertia_matrix(self) -> Function:
+        return self.function(INERTIA_MATRIX) or self._compiled(INERTIA_MATRIX)
 
     def _fill_by_directions(
         self, q: Array, qd: Array, qdd: Array, multipliers: Array, *out: Array
@@ -242,34 +307,6 @@ class LongTree:
             columns = self._compiled(RESIDUAL_JVP)(*state, *directions).transpose(0, 2, 1)
             for matrix, part in zip(out[at::2], np.split(columns, [n], axis=1), strict=False):
                 matrix[...] = part
-
-    def _inertia_matrix(self, q: Array) -> Array:
-        """Return H (N, nv, nv)."""
-        n = self.model.nv
-        if not self._has_columns:
-            return np.asarray(self._compiled(INERTIA_MATRIX)(q))
-        H = np.empty((len(q), n, n))
-        self._fill(q, np.zeros(n), np.zeros(n), _NONE, _NONE, H)
-        return H
-
-    @cached_property
-    def _loops(self) -> list[tuple[Any, Mask]]:
-        """For each loop where its velocities are in a matrix, and which turn which columns."""
-        found: list[tuple[Any, Mask]] = []
-        for loop in self.model.loops:
-            turned = turned_columns(self.model, loop)
-            indices = sorted(turned)
-            mask = np.array([[i in turned[j] for j in indices] for i in indices], dtype=bool)
-            all_between = slice(indices[0], indices[-1] + 1) if indices else slice(0, 0)
-            whole = len(indices) == all_between.stop - all_between.start
-            at = (all_between, all_between) if whole else np.ix_(indices, indices)
-            found.append((at, mask.reshape(len(indices), len(indices))))
-        return found
-
-
-def _ports(algorithm: Algorithm, model: Model) -> Ports:
-    inputs, outputs = algorithm.input_lengths(model), algorithm.output_lengths(model)
-    return Ports(algorithm.name, tuple(inputs.items()), tuple(outputs.items()), 0)
 
 
 def _solver_of_constraints(K: Array, A: Array) -> tuple[Callable[[Array], Array], float]:

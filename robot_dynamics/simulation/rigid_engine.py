@@ -22,6 +22,7 @@ from robot_dynamics.compile import Program, call, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
+from robot_dynamics.dynamics.inverse import BIAS_FORCES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
@@ -84,6 +85,7 @@ class RigidEngine(SceneEngine):
         self.model = system.model if scene.holds_object else system.arms_alone
         self.drives = drives_of(system, settings, self.model)
         self.robot = Robot(self.model)
+        self._bias_forces: Callable[..., Any] | None = None  # compiled at the first start
         # The true state without a held object: no grasp is open, and the object does not move.
         pose, force = start[system.object_q], np.zeros(len(system.internal_axes))
         self._at_rest = Truth.of(pose, np.zeros(6), force, (0.0, 0.0, 0.0), np.zeros(0))
@@ -124,6 +126,7 @@ class RigidEngine(SceneEngine):
             drives_of(scene.system, settings, other.model),
             Robot(other.model),
         )
+        other._bias_forces = None
         other._start = other._own_positions(start)
         other._checked_substeps(self._period)
         if self._recovery.size:
@@ -329,7 +332,9 @@ class RigidEngine(SceneEngine):
         system, result = self._system, np.zeros(self.model.constraint_count)
         if not self.scene.holds_object:
             return result
-        bias = self.robot.bias_forces(self.q, self.qd)
+        if self._bias_forces is None:
+            self._bias_forces = BIAS_FORCES.bind(self.model, lanes=1, quick=True)
+        bias = self._bias_forces(self.q, self.qd)
         own = result[self._wrench_rows]
         if system.object_loop_joint is None:
             own[:] = self.scene.grasp_map.distribution @ bias[system.object_v]

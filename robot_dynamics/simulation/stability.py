@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.bound_model import quick_constraint_terms
 from robot_dynamics.simulation.runge_kutta import Scheme
 
 # The linearisation is the one at the start: elsewhere motions may be faster by about this factor.
@@ -32,7 +33,7 @@ def decay_rates(robot: Robot, q: Array, friction: Array) -> Array:
             dampers of loop joints are added.
     """
     model = robot.model
-    H, _, K, _, error, _ = robot.constraint_terms(q, np.zeros(model.nv))
+    H, _, K, _, error, _ = quick_constraint_terms(model)(q, np.zeros(model.nv))
     # A tree has no constraints, and K has no shape.
     K, error = np.reshape(K, (-1, model.nv)), np.reshape(error, -1)
     ranked = constraint_rank(model, K, error, q)

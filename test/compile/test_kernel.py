@@ -436,3 +436,31 @@ def test_a_long_compilation_is_announced(program, monkeypatch, caplog):
     monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", "0")
     load_kernel(b"slow", lambda: program)
     assert f"Compiling {program.name}, {program.size} operations (1 s so far)" in caplog.text
+
+
+def test_the_time_left_is_announced(monkeypatch):
+    """As long as it is expected to be some, from when LLVM begins."""
+    monkeypatch.setattr(kernel_module.time, "monotonic", lambda: 100.0)
+    left = {None: "", 103.2: ", about 4 s left", 100.5: ", about 1 s left", 100.0: "", 90.0: ""}
+    for end, words in left.items():
+        found = kernel_module.Compilation("f", end).sentence(11)
+        assert found == f"Compiling f (11 s so far{words}) ..."
+
+
+@needs_machine_code
+def test_quick_code_gives_the_same_results(program, monkeypatch):
+    """It is made without optimisation, kept apart from the other, and computes the same bits."""
+    levels = []
+    whole = kernel_module.compile_object
+    monkeypatch.setattr(
+        kernel_module,
+        "compile_object",
+        lambda text, host: levels.append(host.opt_level) or whole(text, host),
+    )
+    kernels = [load_kernel(b"key", lambda: program, quick=quick) for quick in (False, True) * 2]
+    assert levels == [1, 0]
+    inputs = [np.random.default_rng(3).normal(size=(9, *x)) for x in program.inputs.values()]
+    found = [kernel.bind(PARAMETERS)(*inputs) for kernel in kernels]
+    for other in found[1:]:
+        for one, value in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, value)

@@ -18,7 +18,13 @@ from robot_dynamics.compile import machine
 from robot_dynamics.compile.emission import ENTRY, PREPARE
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import find_host
-from robot_dynamics.compile.machine import MachineCode, compile_object, load_object
+from robot_dynamics.compile.machine import (
+    MachineCode,
+    compile_object,
+    divided,
+    expected_seconds,
+    load_object,
+)
 
 pytestmark = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
 
@@ -31,7 +37,7 @@ ANSWER = "".join(
 def test_compiles_and_loads():
     """Object code, which could have come from a file, becomes a function."""
     code = compile_object(ANSWER, find_host())
-    assert code[:4] == b"\x7fELF"
+    assert code[0][:4] == b"\x7fELF"
     loaded = MachineCode(code, find_host())
     assert ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.address)() == 42
     assert ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.preparation)() == 43
@@ -41,7 +47,7 @@ def test_the_same_code_is_linked_once():
     """Code that somebody has is shared; once nobody has it, it is let go and linked anew."""
     code = compile_object(ANSWER, find_host())
     loaded = load_object(code, find_host())
-    assert load_object(bytes(bytearray(code)), find_host()) is loaded
+    assert load_object([bytes(bytearray(code[0]))], find_host()) is loaded
     other = compile_object(ANSWER.replace("42", "44"), find_host())
     assert load_object(other, find_host()).address != loaded.address
     gone = weakref.ref(loaded)
@@ -60,6 +66,7 @@ def test_long_modules_are_compiled_in_another_process(monkeypatch):
     """The code is the same, and so is what LLVM says; without a process it is made here."""
     code = compile_object(ANSWER, find_host())
     monkeypatch.setattr(machine, "_LONG", 0)
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda process: {0})
     monkeypatch.setattr(machine.machine_child, "object_code", None)
     assert compile_object(ANSWER, find_host()) == code
     with pytest.raises(CompilerError, match=r"LLVM refused [\s\S]*nonsense"):
@@ -68,6 +75,69 @@ def test_long_modules_are_compiled_in_another_process(monkeypatch):
     monkeypatch.setattr(machine, "_LONG", 0)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert compile_object(ANSWER, find_host()) == code
+
+
+CALLS = f"""
+declare double @llvm.sqrt.f64(double)
+@table = internal unnamed_addr constant [3 x i64] [i64 3, i64 4, i64 5], align 64
+define internal i64 @entry_of(i64 %at) {{
+entry:
+  %place = getelementptr i64, ptr @table, i64 %at
+  %value = load i64, ptr %place
+  ret i64 %value
+}}
+define internal i64 @sum(i64 %a, i64 %b) {{
+entry:
+  %x = call i64 @entry_of(i64 %a)
+  %y = call i64 @entry_of(i64 %b)
+  %sum = add i64 %x, %y
+  ret i64 %sum
+}}
+define i64 @{ENTRY}() {{
+entry:
+  %x = call i64 @sum(i64 0, i64 2)
+  %y = call i64 @entry_of(i64 1)
+  %sum = add i64 %x, %y
+  ret i64 %sum
+}}
+define i64 @{PREPARE}() {{
+entry:
+  ret i64 43
+}}
+"""
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
+def test_functions_of_divided_modules_call_each_other(monkeypatch, count):
+    """However a module is divided, it computes the same; modules have the constants they use."""
+    parts = divided(CALLS, count)
+    assert len(parts) == min(count, 4)
+    assert sum("define" in line for part in parts for line in part.splitlines()) == 4
+    monkeypatch.setattr(machine, "_LONG", 1)
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda process: set(range(count)))
+    objects = compile_object(CALLS, find_host())
+    assert len(objects) == len(parts)
+    loaded = load_object(objects, find_host())
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.address)() == 3 + 5 + 4
+    if count > 1:
+        with pytest.raises(CompilerError, match="could not be loaded"):
+            MachineCode(objects[1:], find_host())
+
+
+def test_the_pace_of_a_long_module_is_expected_of_the_next(monkeypatch):
+    """Twice the text is expected to take twice as long as the last one took."""
+    monkeypatch.setattr(machine, "_LONG", 1)
+    monkeypatch.setattr(machine, "_pace", {})
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda process: {0})
+    times = iter([10.0, 13.0])
+    monkeypatch.setattr(machine.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(machine, "_of_children", lambda texts, target: [b""])
+    host = find_host()
+    assert expected_seconds("x" * 2_000_000, host) == pytest.approx(2.0)
+    compile_object(CALLS, host)
+    assert expected_seconds(2 * CALLS, host) == pytest.approx(6.0)
+    other = host._replace(opt_level=3 - host.opt_level)
+    assert expected_seconds("x" * 2_000_000, other) == pytest.approx(2.0)
 
 
 # LLVM, in a process of its own, that reads the module and never ends.
@@ -108,7 +178,7 @@ def test_wrong_text_is_refused():
 def test_wrong_object_code_is_refused(code):
     """Bytes that are no object code raise an error instead of ending the process."""
     with pytest.raises(CompilerError, match="could not be loaded"):
-        MachineCode(code, find_host())
+        MachineCode([code], find_host())
 
 
 @pytest.mark.parametrize("name", [ENTRY, PREPARE])

@@ -15,19 +15,36 @@ from dynamics.joint_mechanisms import (
     with_rotors,
 )
 
+from robot_dynamics.compile.routine import Routine
 from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.closed_loop import CONSTRAINT_TERMS
-from robot_dynamics.dynamics.forward_derivatives import FORWARD_DYNAMICS_DERIVATIVES
+from robot_dynamics.dynamics.coriolis import CORIOLIS_MATRIX
+from robot_dynamics.dynamics.forward_derivatives import (
+    FORWARD_DYNAMICS_DERIVATIVES,
+    PLACEMENT_DERIVATIVES,
+)
+from robot_dynamics.dynamics.inertia_matrix import INERTIA_MATRIX, inertia_matrix
 from robot_dynamics.dynamics.inverse_derivatives import INVERSE_DYNAMICS_DERIVATIVES
+from robot_dynamics.dynamics.inverse_inertia import INVERSE_INERTIA_MATRIX
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
+from robot_dynamics.dynamics.regressor import INVERSE_DYNAMICS_REGRESSOR
 from robot_dynamics.dynamics.residual import RESIDUAL_DERIVATIVES
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import LoopElement, Mechanism, build
+from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot, long_trees
-from robot_dynamics.robot.long_trees import is_long
+from robot_dynamics.robot.long_trees import LongTree, is_long
 
 CONSTANT = ["revolute", "floating", "planar", "spherical", "helical", "prismatic", "cylindrical"]
-VARYING = ["revolute", "universal", "prismatic", "rack_and_pinion"]
+VARYING = ["revolute", "universal", "spherical", "prismatic", "rack_and_pinion"]
+MATRICES = (
+    INERTIA_MATRIX,
+    INVERSE_DYNAMICS_DERIVATIVES,
+    FORWARD_DYNAMICS_DERIVATIVES,
+    CORIOLIS_MATRIX,
+    INVERSE_INERTIA_MATRIX,
+    INVERSE_DYNAMICS_REGRESSOR,
+)
 GRAVITY = (1.0, -2.0, -9.0)
 # Relative, over the condition of H, which is here 1e4 at most: base coordinates round otherwise.
 TOL = 1e-11
@@ -62,11 +79,14 @@ def function_of(robot, algorithm):
 def both(mechanism, monkeypatch, **options):
     """Return the same robot with the programs of short trees and with those of long ones."""
     model = build(mechanism, gravity=GRAVITY, **options)
-    short = Robot(model)
-    assert not is_long(model)
-    monkeypatch.setattr(long_trees, "_LONG", 0)
-    assert is_long(model)
-    return short, Robot(model)
+    robots = []
+    for limit in (10**6, 0):
+        monkeypatch.setattr(long_trees, "_LONG", limit)
+        monkeypatch.setattr(long_trees, "_LONG_BY_DIRECTIONS", limit)
+        robots.append(Robot(model))
+        assert is_long(model) == (limit == 0)
+    short, long = robots
+    return short, long
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -82,6 +102,7 @@ def test_trees_of_all_joints(types, chain, rng, monkeypatch):
         ("coriolis_matrix", (q, qd)),
         ("inverse_dynamics_regressor", (q, qd, x)),
         ("inverse_inertia_matrix", (q,)),
+        ("inertia_matrix", (q,)),
     ):
         found, expected = (getattr(robot, function)(*arguments) for robot in (long, short))
         parts = (found, expected) if isinstance(found, tuple) else ([found], [expected])
@@ -132,9 +153,16 @@ def test_long_loops_have_accelerations_multipliers_and_residuals(rng, monkeypatc
     assert pivot == pytest.approx(same, rel=1e-6)
     assert near(found, expected, 1e-9)
     assert not near([1.01 * part for part in found], expected, 1e-9)
+    (pivot, *found), (same, *expected) = (
+        function_of(robot, PLACEMENT_DERIVATIVES)(q, qd, x) for robot in (long, short)
+    )
+    assert pivot == pytest.approx(same, rel=1e-6)
+    assert near(found, expected, 1e-9)
+    assert not near([1.01 * part for part in found], expected, 1e-9)
     states = [
         np.stack([a, b]) for a, b in zip(random_state(rng, short.model), (q, qd, x), strict=True)
     ]
+    (pivot, *found) = function_of(long, FORWARD_DYNAMICS_DERIVATIVES)(q, qd, x)
     of_batch = function_of(long, FORWARD_DYNAMICS_DERIVATIVES)(*states)
     assert near([part[1] for part in of_batch], (pivot, *found), 1e-14)
     with pytest.raises(AssemblyError, match="loops are open"):
@@ -180,6 +208,53 @@ def test_results_are_written_where_they_are_wanted(rng, monkeypatch):
     both_at_once = np.stack([q] * 6)
     long.inverse_inertia_matrix(both_at_once[0], out=both_at_once)
     np.testing.assert_array_equal(both_at_once, expected)
+
+
+def largest_short(rng, kind):
+    """Return chains of joints of one type: the longest that is not long, and one body more."""
+    bodies = 1
+    while not is_long(build(random_tree(rng, [kind] * (bodies + 1), chain=True))):
+        bodies += 1
+    return (build(random_tree(rng, [kind] * n, chain=True)) for n in (bodies, bodies + 1))
+
+
+@pytest.mark.parametrize("kind", ["revolute", "cylindrical", "planar", "spherical", "floating"])
+def test_no_size_takes_long_to_compile(kind, rng):
+    """On both sides of the switch from programs to loops there are few operations."""
+    short, long = largest_short(rng, kind)
+    tree = LongTree(long)
+    for algorithm in MATRICES:
+        columns, routine, *_ = tree.replacements[algorithm]
+        assert isinstance(routine, Routine)
+        for each, model in ((algorithm, short), (columns, long)):
+            assert each.program(model).size < 40_000, each.name  # a few seconds
+
+
+@pytest.mark.parametrize("kind", ["revolute", "spherical"])
+def test_both_sides_of_the_switch_are_compiled(kind, rng):
+    """Machine code and not the interpreter, with the results of both ways."""
+    for model in largest_short(rng, kind):
+        function = Robot(model)._functions[INVERSE_INERTIA_MATRIX]
+        assert isinstance(function, np.ufunc)
+        q = random_state(rng, model)[0]
+        H = np.array(inertia_matrix(model, q, parameters_of(model)), dtype=float)
+        assert near([function(q) @ H], [np.eye(model.nv)], 1e-9)
+
+
+def test_compiled_derivatives_of_loops_are_those_of_programs(rng, monkeypatch):
+    """Routines in machine code against the traced program, for one state and a batch."""
+    types = ["revolute", "spherical", "revolute", "cylindrical", "revolute", "revolute"]
+    short, long = both(looped(rng, types, ("spherical",), chain=True), monkeypatch)
+    drawn = [random_state(rng, short.model) for _ in range(9)]
+    states = [np.stack(each) for each in zip(*drawn, strict=True)]
+    function = function_of(long, FORWARD_DYNAMICS_DERIVATIVES)
+    assert isinstance(function, np.ufunc)
+    monkeypatch.setenv("ROBOT_DYNAMICS_INTERPRET", "1")
+    pivots, *expected = function_of(short, FORWARD_DYNAMICS_DERIVATIVES)(*states)
+    found = function(*states)
+    assert found[0] == pytest.approx(pivots, rel=1e-6)
+    assert near(found[1:], expected, 1e-9)
+    assert near([part[8] for part in found], function(*(each[8] for each in states)), 0.0)
 
 
 def assert_pinocchios(rng, count, tolerance):

@@ -30,7 +30,7 @@ from robot_dynamics.dynamics.assembly import Gap
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.assembly import ReachError, closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.robot import Robot
+from robot_dynamics.robot.bound_model import quick_constraint_terms
 
 STARTS = 200
 _FRESH = 30  # starts without a good one after which arms are looked for elsewhere
@@ -168,7 +168,7 @@ def find_posture(
     system.require_plain_arms("a posture from the grasps")
     law: PlannedLaw | None = None
     given = np.clip(system.posture, system.limits["lower"], system.limits["upper"])
-    terms, rng = Robot(system.model).constraint_terms, np.random.default_rng(seed)
+    terms, rng = quick_constraint_terms(system.model), np.random.default_rng(seed)
     best: tuple[dict[str, float], Array] | None = None
     reached, good, tried, reasons = 0, 0, 0, Counter[str]()
     reaches = {arm.name: Reach() for arm in system.arms}

@@ -36,7 +36,7 @@ from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.torque_limits import torque_limits
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.robot import Robot
+from robot_dynamics.robot.bound_model import quick_constraint_terms
 
 # Largest term of the integral of the parts' errors [rad/s^2, m/s^2].
 _LARGEST_CORRECTION = 10.0
@@ -183,7 +183,7 @@ class JointedLaw(PlannedLaw):
         """Return the margins of the plan; see `PlannedLaw.checked_path`."""
         times = path_times(self.reference.duration)
         rows = [body.rows(times) for body in self.bodies(self.reference, 0)]
-        terms = terms or Robot(self.system.model).constraint_terms
+        terms = terms or quick_constraint_terms(self.system.model)
         law = self.unlimited(self._near_posture(q), terms)
         return check_path(self.system, self.safety, law, rows, times, q, terms=terms)
 
