@@ -53,7 +53,7 @@ def counting() -> Iterator[Callable[[], Executed]]:
         routine.object_code,
     )
 
-    def of_program(text: str, host: Any) -> bytes:
+    def of_program(text: str, host: Any) -> list[bytes]:
         return compile_object(counted(text, place, routine=False), host)
 
     def of_routine(text: str, *target: Any, **options: Any) -> bytes:

@@ -129,7 +129,7 @@ def impact(
     if law not in LAWS:
         raise UnknownNameError("law", str(law), LAWS)
     terms, metric = contacts(q0, qd0), Metric(contacts.robot, q0, qd0)
-    which, e = _taking_part(contacts, terms, closed, restitution)
+    which, e = taking_part(contacts, terms, closed, restitution)
     equations = equations_of(metric, terms, contacts.names, which, np.zeros(len(qd0)))
     M, before = equations.M, equations.T.T @ qd0
     tangential = np.zeros((len(which), 2))
@@ -152,19 +152,23 @@ def impact(
     start = metric.of_motion(qd0)
     lost = -float(change @ (start + 0.5 * change))
     after = before + equations.normals.T @ change
-    taking_part = int(np.sum(impulse > 0.0))
+    pushing = int(np.sum(impulse > 0.0))
     return ContactImpact(
-        qd0 + metric.motion(change), impulse, tangential, before, after, lost, taking_part > 1
+        qd0 + metric.motion(change), impulse, tangential, before, after, lost, pushing > 1
     )
 
 
-def _taking_part(
+def taking_part(
     contacts: Contacts,
     terms: ContactTerms,
     closed: Sequence[int | str] | None,
     restitution: ArrayLike | None,
 ) -> tuple[list[int], Array]:
-    """Return the indices of the contacts that take part (m), and e of each of them (m,)."""
+    """Return the indices of the contacts that take part (m), and e of each of them (m,).
+
+    Raises:
+        ArgumentError: If a restitution is out of range, or a contact does not fit.
+    """
     count, which = len(contacts.names), closed_contacts(contacts, terms, closed)
     try:
         given = np.asarray(
@@ -527,7 +531,7 @@ def sticking_impact(
     """
     q0, qd0 = state_of(contacts, q, qd)
     terms, metric = contacts(q0, qd0), Metric(contacts.robot, q0, qd0)
-    which, e = _taking_part(contacts, terms, closed, restitution)
+    which, e = taking_part(contacts, terms, closed, restitution)
     for i in which:
         if not terms.axes[i].any():
             raise ArgumentError(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -742,21 +742,56 @@ class Contacts:
 
         Both are along n, t1, t2. `towards` has a direction for each, see `contact_geometry`.
         """
+        here = self._geometry(towards)
+
+        def rates(at: list[Scalar]) -> list[list[Scalar]]:
+            return [[dot(row, qd) for row in of.rows] for of in here(at)]
+
+        moving = self.robot.model.position_rate(q, qd)
+        rate, drift = directional_derivative(rates, q, moving)
+        return here(q), rate, drift
+
+    def row_derivatives(self, q: Array) -> Array:
+        """Return the derivatives (m, 3, nv, nv) of all rows along n, t1, t2 by q.
+
+        The last axis is along velocities. The rows are those of `T` and `along` of a call, whose
+        tangents turn with the normal.
+        """
+        rates = self._row_rates(finite_vector("q", q, self.robot.model.nq), self._directions)
+        return np.moveaxis(np.asarray(rates), 0, -1)
+
+    @cached_property
+    def _directions(self) -> Array:
+        return np.eye(self.robot.model.nv)
+
+    @cached_property
+    def _row_rates(self) -> Any:
+        """The compiled `(q, dq) -> rates of rows` (m, 3, nv)."""
+        model, here = self.robot.model, self._geometry()
+
+        def run(q: Any, dq: Any, _: Any) -> dict[str, Any]:
+            rates = model.position_rate(q, dq)
+            rows = directional_derivative(lambda at: [of.rows for of in here(at)], q, rates)[1]
+            return {"rows": rows}
+
+        program = trace(run, "row_rates", {"q": model.nq, "dq": model.nv}, 1)
+        return load_kernel(b"rows\0" + program.fingerprint, lambda: program).bind(np.zeros(1))
+
+    def _geometry(
+        self, towards: Sequence[Sequence[Scalar] | None] | None = None
+    ) -> Callable[[Sequence[Scalar]], list[ContactGeometry]]:
+        """Return the function from positions to the geometry of all contacts; see `moving`."""
         model = self.robot.model
         towards = [None] * len(self.items) if towards is None else towards
         items = [placed(model, item) for item in self.items]
 
-        def geometry(q: Sequence[Scalar]) -> list[ContactGeometry]:
+        def here(q: Sequence[Scalar]) -> list[ContactGeometry]:
             Xup = joint_transforms(model, q)
             X0 = body_transforms(model, Xup)
             pairs = zip(items, towards, strict=True)
             return [contact_geometry(model, Xup, X0, q, item, towards=t) for item, t in pairs]
 
-        def rates(at: list[Scalar]) -> list[list[Scalar]]:
-            return [[dot(row, qd) for row in of.rows] for of in geometry(at)]
-
-        rate, drift = directional_derivative(rates, q, model.position_rate(q, qd))
-        return geometry(q), rate, drift
+        return here
 
     def _program(self) -> Program:
         model = self.robot.model

@@ -22,6 +22,7 @@ from robot_dynamics.dynamics.kinematics import (
     link_transform,
 )
 from robot_dynamics.model import WORLD, Link, Model
+from robot_dynamics.scalar.derivatives import directional_derivative
 from robot_dynamics.spatial import Force, Motion, Scalar, Transform, Vector3
 
 
@@ -98,6 +99,23 @@ def frame_forces(
     return tau
 
 
+def frame_forces_jvp(
+    model: Model,
+    link: Link,
+    q: Sequence[Scalar],
+    wrench: Sequence[Scalar],
+    dq: Sequence[Scalar],
+    axes: Axes,
+) -> list[Scalar]:
+    """Return the rate of `frame_forces` (nv,) of a constant wrench as q moves along dq (nv,)."""
+    rates = model.position_rate(q, dq)
+    rate: list[Scalar]
+    _, rate = directional_derivative(
+        lambda q: frame_forces(model, link, q, wrench, axes), q, rates
+    )
+    return rate
+
+
 def _in_axes(link: Link, X0: Sequence[Transform], motion: Motion, axes: Axes) -> Motion:
     """Return a motion of the link's body, given in its coordinates, in `axes`."""
     if axes == WORLD_AXES:
@@ -109,7 +127,7 @@ def _in_axes(link: Link, X0: Sequence[Transform], motion: Motion, axes: Axes) ->
     return Motion(E.inverse_times(own.angular), E.inverse_times(own.linear))
 
 
-#: Options of these five: the link, the axes, and for accelerations whether they are classical.
+#: Options of these six: the link, the axes, and for accelerations whether they are classical.
 JACOBIAN = Algorithm(
     "jacobian",
     lambda model, q, parameters, link, axes: link_jacobian(
@@ -140,4 +158,11 @@ FRAME_FORCES = Algorithm(
     "external_forces",
     lambda model, q, wrench, parameters, link, axes: frame_forces(model, link, q, wrench, axes),
     "q, wrench -> tau (nv)",
+)
+FRAME_FORCES_JVP = Algorithm(
+    "external_forces_jvp",
+    lambda model, q, wrench, dq, parameters, link, axes: frame_forces_jvp(
+        model, link, q, wrench, dq, axes
+    ),
+    "q, wrench, dq -> tau (nv)",
 )

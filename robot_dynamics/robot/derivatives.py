@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from robot_dynamics.dynamics.inverse_derivatives import (
     INVERSE_DYNAMICS_JVP,
     INVERSE_DYNAMICS_VJP,
 )
+from robot_dynamics.dynamics.jacobian import LOCAL, Axes
 from robot_dynamics.dynamics.linearization import Linearization, linearization, with_controller
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
 from robot_dynamics.dynamics.rank import constraint_rank
@@ -42,7 +43,7 @@ from robot_dynamics.errors import (
     several_names,
 )
 from robot_dynamics.model.moved_inertia import require_inertia
-from robot_dynamics.robot.bound_model import each_output, leading_shape
+from robot_dynamics.robot.bound_model import each_output, leading_shape, vector_batch
 from robot_dynamics.robot.regressors import Regressors
 
 Three = tuple[Array, Array, Array]
@@ -62,11 +63,35 @@ class ForwardDynamicsDerivatives(NamedTuple):
     lambda_tau: Array
 
 
+class HybridDynamicsDerivatives(NamedTuple):
+    """Derivatives (..., nv, nv) of the accelerations and joint forces of `Robot.hybrid_dynamics`.
+
+    Columns belong to velocities, as in `Robot.inverse_dynamics_derivatives`. Accelerations and
+    forces that are given have the derivative 1 by themselves; ignored ones have zero columns.
+    """
+
+    qdd_q: Array
+    qdd_qd: Array
+    qdd_tau: Array
+    qdd_qdd: Array
+    tau_q: Array
+    tau_qd: Array
+    tau_tau: Array
+    tau_qdd: Array
+
+
 class Derivatives(Regressors):
     """First and second derivatives of the dynamics, with loops and without."""
 
     def inverse_dynamics_derivatives(
-        self, q: Batch, qd: Batch, qdd: Batch, out: Three | None = None
+        self,
+        q: Batch,
+        qd: Batch,
+        qdd: Batch,
+        out: Three | None = None,
+        *,
+        wrenches: Mapping[str, Batch] | None = None,
+        axes: Axes = LOCAL,
     ) -> Three:
         """Return the derivatives of joint forces (..., nv, nv) by q, qd and qdd.
 
@@ -78,12 +103,24 @@ class Derivatives(Regressors):
             qd: Velocities (..., nv).
             qdd: Accelerations (..., nv).
             out: Three arrays that the results are written to.
+            wrenches: External wrenches, constant in their axes; see `external_forces`. The joint
+                forces are then `inverse_dynamics(q, qd, qdd) - external_forces(q, wrenches,
+                axes)`; by the wrenches see `external_forces_derivatives`.
+            axes: The coordinates of the wrenches.
         """
         algorithm = INVERSE_DYNAMICS_DERIVATIVES
+        pushed = None
+        if wrenches is not None:
+            _, pushed = self._external_forces_and_rates(q, wrenches, axes)
+            if leading_shape(q) != pushed.shape[:-2]:
+                q = np.broadcast_to(np.asarray(q, float), (*pushed.shape[:-2], self.model.nq))
         try:
-            return self._functions[algorithm](q, qd, qdd, out=each_output(out, 3))
+            found: Three = self._functions[algorithm](q, qd, qdd, out=each_output(out, 3))
         except (TypeError, ValueError) as error:
             raise self._explained(error, algorithm, q, qd, qdd, out=out) from None
+        if pushed is not None:
+            np.subtract(found[0], pushed, out=found[0])
+        return found
 
     def inverse_dynamics_jvp(
         self,
@@ -148,7 +185,14 @@ class Derivatives(Regressors):
             raise self._explained(error, INVERSE_DYNAMICS_HVP, *given, out=out) from None
 
     def forward_dynamics_derivatives(
-        self, q: Batch, qd: Batch, tau: Batch, *, check: bool = True
+        self,
+        q: Batch,
+        qd: Batch,
+        tau: Batch,
+        *,
+        check: bool = True,
+        wrenches: Mapping[str, Batch] | None = None,
+        axes: Axes = LOCAL,
     ) -> ForwardDynamicsDerivatives:
         """Return the derivatives of accelerations and constraint forces, loops closed.
 
@@ -162,12 +206,21 @@ class Derivatives(Regressors):
             tau: Joint forces (..., nv).
             check: Whether to check that the loops of one state are closed, and stay closed;
                 batches are not checked.
+            wrenches: External wrenches, constant in their axes, that act beside `tau`; see
+                `external_forces`. The derivative by one of them is `qdd_tau` (of constraint forces
+                `lambda_tau`) times its `external_forces_derivatives(...).tau_wrench`.
+            axes: The coordinates of the wrenches.
 
         Raises:
             AssemblyError: If loops are open, or velocities open them.
             RobotDynamicsError: If constraints depend on one another: their forces have no
                 derivatives then. In a batch such a row is NaN.
         """
+        pushed = None
+        if wrenches is not None:
+            vector_batch("forward_dynamics_derivatives", "tau", tau, self.model.nv)
+            external, pushed = self._external_forces_and_rates(q, wrenches, axes)
+            tau = np.asarray(tau, dtype=float) + external
         if check and self.model.constraint_count and leading_shape(q) == leading_shape(qd) == ():
             long_tree = self._functions.long_tree
             if long_tree:
@@ -177,7 +230,65 @@ class Derivatives(Regressors):
         found = self._at_full_rank(FORWARD_DYNAMICS_DERIVATIVES, {"q": q, "qd": qd, "tau": tau})
         if len(found) == 3:
             found += [np.zeros((*found[0].shape[:-2], 0, self.model.nv))] * 3
-        return ForwardDynamicsDerivatives(*found)
+        result = ForwardDynamicsDerivatives(*found)
+        if pushed is None:
+            return result
+        return result._replace(
+            qdd_q=result.qdd_q + result.qdd_tau @ pushed,
+            lambda_q=result.lambda_q + result.lambda_tau @ pushed,
+        )
+
+    def hybrid_dynamics_derivatives(
+        self, prescribed: Iterable[str]
+    ) -> Callable[..., HybridDynamicsDerivatives]:
+        """Return a function `(q, qd, tau, qdd) -> derivatives` of `hybrid_dynamics`.
+
+        It takes batches, and external wrenches as `wrenches` and `axes`, as
+        `forward_dynamics_derivatives` does.
+
+        Args:
+            prescribed: Names of the joints whose accelerations are given, in all their freedoms.
+
+        Raises:
+            UnknownNameError: If there is no joint of a name.
+            RobotDynamicsError: If there are loops or couplings.
+        """
+        names = several_names("prescribed", prescribed)
+        model, solve = self.model, self.hybrid_dynamics(names)
+        given = np.zeros(model.nv, dtype=bool)
+        for name in names:
+            given[model.v_slices[model.joint_index(name)]] = True
+        one, n = np.eye(model.nv), model.nv
+
+        def derivatives(
+            q: Batch,
+            qd: Batch,
+            tau: Batch,
+            qdd: Batch,
+            *,
+            wrenches: Mapping[str, Batch] | None = None,
+            axes: Axes = LOCAL,
+        ) -> HybridDynamicsDerivatives:
+            if wrenches is not None:
+                vector_batch("hybrid_dynamics_derivatives", "tau", tau, n)
+                tau = np.asarray(tau, dtype=float) + self.external_forces(q, wrenches, axes)
+            motion, _ = solve(q, qd, tau, qdd)
+            by_q, by_qd, H = self.inverse_dynamics_derivatives(
+                q, qd, motion, wrenches=wrenches, axes=axes
+            )
+            # Of the inputs q, qd, tau, qdd, side by side: H dqdd + by_q dq + by_qd dqd = dtau.
+            still = np.zeros_like(H)
+            of_motion = np.concatenate([still, still, still, still + one * given], axis=-1)
+            of_force = np.concatenate([still, still, still + one * ~given, still], axis=-1)
+            state = np.concatenate([by_q, by_qd, still, still], axis=-1)
+            free = ~given
+            right = (of_force - state - H @ of_motion)[..., free, :]
+            of_motion[..., free, :] = np.linalg.solve(H[..., free, :][..., free], right)
+            of_force[..., given, :] = (state + H @ of_motion)[..., given, :]
+            parts = [x[..., i * n : (i + 1) * n] for x in (of_motion, of_force) for i in range(4)]
+            return HybridDynamicsDerivatives(*parts)
+
+        return derivatives
 
     def _at_full_rank(self, algorithm: Algorithm, given: Mapping[str, Batch]) -> list[Array]:
         """Return the results of an algorithm after its pivot; NaN where that is too small.
@@ -360,6 +471,8 @@ class Derivatives(Regressors):
         coordinates: Sequence[str] | None = None,
         *,
         controller: Callable[[Array, Array], Vector] | Program | None = None,
+        wrenches: Mapping[str, Vector] | None = None,
+        axes: Axes = LOCAL,
     ) -> Linearization:
         """Return small motions near a state in independent coordinates, loops kept closed.
 
@@ -376,6 +489,9 @@ class Derivatives(Regressors):
             controller: `(q, qd) -> forces` (nv,) that are added to `tau`: A is then the matrix of
                 the cell with its controller. A program that `compile.trace` made of it, with q and
                 qd as inputs, is differentiated exactly; a Python function by central differences.
+            wrenches: External wrenches (6,), constant in their axes; see `external_forces`. `B @
+                external_forces_derivatives(q, wrenches, axes).tau_wrench[name]` is their column.
+            axes: The coordinates of the wrenches.
 
         Raises:
             ArgumentError: If the controller returns anything but nv finite numbers, or a program
@@ -392,6 +508,10 @@ class Derivatives(Regressors):
             require_inertia(model)
         if controller is not None:
             tau = tau + controller_forces(model, controller, q, qd)
+        pushed = np.zeros((model.nv, model.nv))
+        if wrenches is not None:
+            external, pushed = self._external_forces_and_rates(q, wrenches, axes)
+            tau = tau + finite_vector("joint forces of the wrenches", external, model.nv)
         H, C, K, k, error, rate = self.constraint_terms(q, qd)
         require_closed_state(model, q, qd, error, rate)
         for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
@@ -405,9 +525,11 @@ class Derivatives(Regressors):
         ranked = constraint_rank(model, K, error, q)
         form = independent_form(model, K, k, ranked, names)
         motion = solution(model, ranked, H, tau - C, K, k, AUTO)
-        residual = self._functions[RESIDUAL_DERIVATIVES](q, qd, motion.qdd, motion.multipliers)
+        motion_q, *others = self._functions[RESIDUAL_DERIVATIVES](
+            q, qd, motion.qdd, motion.multipliers
+        )
         drift = self._functions[VELOCITY_CONSTRAINT_DERIVATIVES](q, qd)
-        derivatives = (np.reshape(x, (-1, model.nv)) for x in (*residual, drift))
+        derivatives = (np.reshape(x, (-1, model.nv)) for x in (motion_q - pushed, *others, drift))
         open_loop = linearization(form, H, K, motion.qdd, *derivatives)
         if controller is None:
             return open_loop

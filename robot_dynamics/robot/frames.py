@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from robot_dynamics.dynamics.frame_motion import (
     ACCELERATION,
     BIAS_ACCELERATION,
     FRAME_FORCES,
+    FRAME_FORCES_JVP,
     JACOBIAN,
     VELOCITY,
 )
@@ -34,6 +37,18 @@ from robot_dynamics.spatial import Force
 
 # Eigenvalue of a matrix with ones on its diagonal below which rows are dependent.
 _DEPENDENT = 1e-10
+
+
+class ExternalForcesDerivatives(NamedTuple):
+    """Derivatives of the joint forces of external wrenches; see `Robot.external_forces`.
+
+    Attributes:
+        tau_q: By positions along velocities (..., nv, nv), each wrench constant in its axes.
+        tau_wrench: By each wrench (..., nv, 6): the transposed Jacobian of its frame.
+    """
+
+    tau_q: Array
+    tau_wrench: dict[str, Array]
 
 
 class FrameMotion(TreeDynamics):
@@ -214,6 +229,31 @@ class FrameMotion(TreeDynamics):
             batch = vector_batch("external_forces", "q", q, self.model.nq)
             total = np.zeros((*batch, self.model.nv))
         return written("external_forces", total, out)
+
+    def external_forces_derivatives(
+        self, q: Batch, wrenches: Mapping[str, Batch], axes: Axes = LOCAL
+    ) -> ExternalForcesDerivatives:
+        """Return the derivatives of `external_forces`; arguments and errors are the same."""
+        _, tau_q = self._external_forces_and_rates(q, wrenches, axes)
+        columns = {name: np.swapaxes(self.jacobian(name, q, axes), -1, -2) for name in wrenches}
+        return ExternalForcesDerivatives(tau_q, columns)
+
+    def _external_forces_and_rates(
+        self, q: Batch, wrenches: Mapping[str, Batch], axes: Axes
+    ) -> tuple[Array, Array]:
+        """Return `external_forces` (..., nv), and their derivative by q (..., nv, nv)."""
+        forces = self.external_forces(q, wrenches, axes)
+        at, rates = np.asarray(q, dtype=float)[..., None, :], []
+        for name, given in wrenches.items():
+            jvp = self._functions[FRAME_FORCES_JVP, name, axes]
+            rates.append(jvp(at, _wrench(name, given)[..., None, :], self._directions))
+        if not rates:
+            return forces, np.zeros((*forces.shape, self.model.nv))
+        return forces, np.asarray(sum(rates)).swapaxes(-1, -2)
+
+    @cached_property
+    def _directions(self) -> Array:
+        return np.eye(self.model.nv)
 
     def joint_wrenches(
         self, q: Batch, qd: Batch, qdd: Batch, wrenches: Mapping[str, Batch] | None = None

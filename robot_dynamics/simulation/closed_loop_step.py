@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,8 +61,8 @@ def step_derivative_program(model: Model, actuated: Sequence[int]) -> Program:
 
     Inputs: q (nq,), qd (nv,), torque (na,), and their changes; the change of q is along velocities
         (nv,).
-    Outputs: the changes of q (nq,) and qd (nv,) after the step, q after the step, and the smallest
-    pivot. Parameters are those of `step_program`.
+    Outputs: the changes of q (nq,), qd (nv,) and the loop multipliers (n^c,) after the step, q
+    after the step, and the smallest pivot. Parameters are those of `step_program`.
     """
     step = step_program(model, actuated)
 
@@ -70,19 +70,32 @@ def step_derivative_program(model: Model, actuated: Sequence[int]) -> Program:
         rates = [model.position_rate(q, dq), dqd, dtorque]
         found = jacobian_times_vector(step, [q, qd, torque], rates, block)
         end = call(step, q, qd, torque, parameters=block)
-        return {"dq": found["q"], "dqd": found["qd"], "q": end["q"], "pivot": end["pivot"]}
+        loops = {"dmultipliers": found["multipliers"]} if model.constraint_count else {}
+        state = {"dq": found["q"], "dqd": found["qd"], "q": end["q"]}
+        return {**state, "pivot": end["pivot"], **loops}
 
     changes = {"dq": model.nv, "dqd": model.nv, "dtorque": len(actuated)}
     return trace(run, "step_derivative", {**step.inputs, **changes}, step.parameters)
 
 
+class StepDerivatives(NamedTuple):
+    """Derivatives of a step by positions, along velocities, velocities and torques, side by side.
+
+    Attributes:
+        state: Of positions, along velocities, and velocities (2 nv, 2 nv + na).
+        multipliers: Of the loop multipliers at its end (n^c, 2 nv + na).
+    """
+
+    state: Array
+    multipliers: Array
+
+
 def step_derivatives(
     model: Model, function: Any, q: Array, qd: Array, torque: Array
-) -> tuple[Array, Array]:
-    """Return A (2 nv, 2 nv) and B (2 nv, na) of a step: dx after it is A dx + B dtorque.
+) -> StepDerivatives:
+    """Return the derivatives of a step.
 
-    x are positions, along velocities, and velocities. If a torque is at its limit, or friction at
-    a kink, derivatives are the mean of both sides.
+    If a torque is at its limit, or friction at a kink, they are the mean of both sides.
 
     Args:
         model: The mechanism.
@@ -96,7 +109,7 @@ def step_derivatives(
     """
     n, na = model.nv, len(torque)
     changes = np.split(np.eye(2 * n + na), [n, 2 * n], axis=1)
-    dq, dqd, ends, pivots = function(q, qd, torque, *changes)
+    dq, dqd, ends, pivots, *loops = function(q, qd, torque, *changes)
     if not np.all(pivots >= SMALLEST_PIVOT):
         raise RobotDynamicsError(
             f"{model.name}: constraints depend on one another here, so that a step has no "
@@ -104,8 +117,8 @@ def step_derivatives(
         )
     rates = [model.position_rate(ends[0].tolist(), unit) for unit in np.eye(n).tolist()]
     along = np.linalg.lstsq(np.array(rates).T, dq.T, rcond=None)[0]
-    both = np.vstack([along, dqd.T])
-    return both[:, : 2 * n], both[:, 2 * n :]
+    multipliers = loops[0].T if loops else np.zeros((0, 2 * n + na))
+    return StepDerivatives(np.vstack([along, dqd.T]), multipliers)
 
 
 def drive_forces(

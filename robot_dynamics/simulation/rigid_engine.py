@@ -32,6 +32,7 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import dot, norm, times
 from robot_dynamics.simulation.closed_loop_step import (
+    StepDerivatives,
     singular_step,
     step_derivative_program,
     step_derivatives,
@@ -209,16 +210,26 @@ class RigidEngine(SceneEngine):
             ArgumentError: If the torque has another shape or is not finite.
             RobotDynamicsError: If constraints depend on one another.
         """
+        state, split = self.period_derivatives(torque).state, 2 * self.model.nv
+        return state[:, :split], state[:, split:]
+
+    def period_derivatives(self, torque: Array) -> StepDerivatives:
+        """Return the derivatives of a control period; arguments and errors as of `linearize`.
+
+        Those of `multipliers` are of the grasp wrenches (6 k, 2 nv + na).
+        """
         n, q, qd = self.model.nv, self.q, self.qd
         na = len(self._system.joint_names)
         passive = np.zeros(len(self.drives.effort) - na)
         torque = np.concatenate([finite_vector("torque", torque, na), passive])
-        A, B = np.eye(2 * n), np.zeros((2 * n, len(torque)))
+        held = np.eye(2 * n + len(torque))  # of a state and the torque, by those at the start
         for _ in range(self.substeps):
-            one, by_torque = step_derivatives(self.model, self._step_derivative, q, qd, torque)
-            A, B = one @ A, one @ B + by_torque
+            one = step_derivatives(self.model, self._step_derivative, q, qd, torque)
+            multipliers = one.multipliers @ held
+            held[: 2 * n] = one.state @ held
             q, qd, *_ = self._step(q, qd, torque)
-        return A, B[:, :na]
+        driven = 2 * n + na
+        return StepDerivatives(held[: 2 * n, :driven], multipliers[self._wrench_rows, :driven])
 
     def state(self) -> tuple[Array, Array]:
         """Return positions and velocities."""

@@ -263,21 +263,25 @@ def test_derivatives_of_a_step(arms):
     program = step_derivative_program(model, arms.actuated)
     torque = np.linspace(-1.0, 1.0, na)
     torque[3] = 60.0  # beyond its limit: nothing follows it
-    A, B = step_derivatives(
+    state, multipliers = step_derivatives(
         model, lambda *x: program.evaluate(*x, parameters=parameters), arms.q, arms.qd, torque
     )
+    A, B = state[:, : 2 * model.nv], state[:, 2 * model.nv :]
     kernel = arms.kernel.bind(parameters)
 
     def ends(change):
         dq, dqd, dtorque = np.split(change, [model.nv, 2 * model.nv])
         q = np.array(model.integrate(arms.q.tolist(), dq.tolist()))
-        return kernel(q, arms.qd + dqd, torque + dtorque)[:2]
+        return kernel(q, arms.qd + dqd, torque + dtorque)[:3]
 
-    columns = []
+    columns, loops = [], []
     for e in step * np.eye(2 * model.nv + na):
-        (q1, v1), (q0, v0) = ends(e), ends(-e)
+        (q1, v1, f1), (q0, v0, f0) = ends(e), ends(-e)
         columns.append(np.concatenate([model.difference(q0.tolist(), q1.tolist()), v1 - v0]))
+        loops.append(f1 - f0)
     expected = np.array(columns).T / (2.0 * step)
+    forces = np.array(loops).T / (2.0 * step)
+    assert_allclose(multipliers, forces, atol=1e-6 * np.abs(forces).max())
     # Of central differences with that step; B is of the size of a step over an inertia.
     assert_allclose(A, expected[:, : 2 * model.nv], atol=1e-7 * np.abs(A).max())
     assert_allclose(B, expected[:, 2 * model.nv :], atol=1e-7 * np.abs(B).max())

@@ -65,11 +65,11 @@ class StepLinearization(NamedTuple):
     """Linearised control period: the change of x at its end is A dx + B dtorque.
 
     x are the positions, as motions along velocities, and the velocities of all joints of arms and
-    object; the step removes motions that would open the grasps.
+    object; the step removes motions that would open grasps or closed contacts.
 
     Attributes:
         A: (2 nv, 2 nv).
-        B: By the torques of the arm joints (2 nv, na).
+        B: By the torques of the arm joints (2 nv, na); of a robot by joint forces (2 nv, nv).
         robot: The mechanism, whose `model` has the order of the joints.
     """
 
@@ -286,21 +286,22 @@ class Simulation:
 
         It is at the current state, which does not change, with all limits, friction and the
         projection that closes the grasps; without command delay, noise and brakes, and without the
-        `wrenches` of `step`.
+        `wrenches` of `step`. Each contact stays open, sticks or slips, as in a step.
 
         Args:
-            torque: Torques of the arm joints (na,) [N m or N].
+            torque: Torques of the arm joints (na,) [N m or N]; of a robot joint forces (nv,).
 
         Raises:
-            ArgumentError: If the shape is wrong, or contacts may slip or open, or the plant is not
-                "engine": their steps have no derivatives.
-            RobotDynamicsError: If constraints depend on one another.
+            ArgumentError: If the shape is wrong, or the plant's steps have no derivatives: MuJoCo,
+                contacts other than rigid points, a robot without contacts.
+            RobotDynamicsError: If constraints depend on one another, or a contact changes in the
+                period, or is about to.
         """
         engine = self._plant.engine
         if not isinstance(engine, Linearizable):
             raise ArgumentError(
-                "only rigid grasps without surfaces, with the plant 'engine' and smooth friction, "
-                "have derivatives; expected such a scenario. Those of a robot are Robot.linearize."
+                "only the plant 'engine', and robots with contacts, have derivatives; expected "
+                "one of these. Those of a robot without contacts are Robot.linearize."
             )
         self._require_whole()
         A, B = engine.linearize(np.asarray(torque, dtype=float))

@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile import load_kernel
+from robot_dynamics.compile import Program, load_kernel
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law_inputs import Layout, law_constants
@@ -76,6 +77,11 @@ class LawKernel:
         self.source = b"hybrid_law\0" + key, build
         self._kernel = load_kernel(*self.source, lanes=1)
         self._constants = law_constants(self.system, distribution, holding)
+
+    @cached_property
+    def program(self) -> Program:
+        """The step as a program, for derivatives."""
+        return self.source[1]()
 
     def with_holding(self, holding: Array) -> LawKernel:
         """Return the kernel with another internal force (m,) that belongs to the support."""

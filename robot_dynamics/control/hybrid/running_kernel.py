@@ -10,6 +10,7 @@ from copy import copy
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compile.differentiation import jacobian_times_vector
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice
 from robot_dynamics.control.hybrid.law_inputs import Layout
@@ -147,6 +148,31 @@ class RunningKernel:
             q, qd, wrenches, sensors, row, memory, ramp, *sensed.more
         )
         return HybridStep(torque, after, values, row, kernel.layout, kernel.no_force)
+
+    def derivatives(
+        self, q: Array, qd: Array, wrenches: Array, row: Array, memory: Array, ramp: float
+    ) -> tuple[Array, Array]:
+        """Return the derivatives of torque (na, c) and memory (w, c) of `evaluate`.
+
+        The columns are, side by side, q (na), qd (na), wrenches (6 k) and the memory (w).
+        """
+        sensed, sizes = self.sensed, (len(q), len(qd), wrenches.size, len(memory))
+        ends = np.cumsum(sizes)
+        by_q, by_qd, by_wrench, by_memory = map(list, np.split(np.eye(ends[-1]), ends[:-1]))
+        arms = [by_wrench[i : i + 6] for i in range(0, wrenches.size, 6)]
+        values = [q, qd, wrenches, sensed.with_wrenches, row, memory, ramp, *sensed.more]
+        still = [[0.0] * len(value) for value in (sensed.with_wrenches, row)]
+        rates = jacobian_times_vector(
+            self._kernel.program,
+            [np.asarray(value, dtype=float).tolist() for value in values],
+            [by_q, by_qd, arms, *still, by_memory, 0.0, *([0.0] * 13 for _ in sensed.more)],
+            self.tuned.block.tolist(),
+        )
+        torque, after = (
+            np.array([np.broadcast_to(rate, ends[-1]) for rate in rates[name]])
+            for name in ("torque", "memory")
+        )
+        return torque, after
 
     def located(self, q: Array, row: Array) -> Array:
         """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.description.orientations import rotation_of_quaternion
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
@@ -105,6 +106,18 @@ class ContactEngine(SceneEngine):
         if forces is None:
             raise grew_without_bound(end, f"a velocity of {steps.fastest:.3g} m/s or rad/s")
         self._forces = forces
+
+    def linearize(self, torque: Array) -> tuple[Array, Array]:
+        """Return A (2 nv, 2 nv) and B (2 nv, na) of a period; see `TimeStepping.linearize`.
+
+        Args:
+            torque: Torques of the arm joints (na,), without delay.
+        """
+        na, force = len(self.scene.system.joint_names), np.zeros(self.scene.model.nv)
+        driven = self._driven[:na]
+        force[driven] = finite_vector("torque", torque, na)
+        A, B = self.stepping.linearize(force, self._period, self.substeps)
+        return A, B[:, driven]
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`."""

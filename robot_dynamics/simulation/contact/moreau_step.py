@@ -26,11 +26,12 @@ from robot_dynamics.simulation.contact.contact_arrays import (
 #: Distance [m, rad] of a step's end from the state of its bias forces at which the step is
 #: divided.
 ASTRAY = 1e-4
-# Accelerations [m/s^2, rad/s^2] that curved surfaces can begin to require in one step.
-_BEND = 10.0
+#: Accelerations [m/s^2, rad/s^2] that curved surfaces can begin to require in one step.
+BEND = 10.0
+#: Distance of friction from its bound, as a share of it, below which it is at its bound.
+ROUNDING = 1e-9
 _TINY = 1e-300
 _SOON = 1e-3  # of a step: joints that stop as near to its start or end need no shorter one
-_ROUNDING = 1e-9  # of friction that is at its bound, as a share of it
 _SPRING_PASSES = 60  # of the problem at most, for laws of springs that are not linear
 _SWINGING = 6  # passes: two or three are usual ...
 _SEARCH = 20  # ... and of a search between bounds
@@ -139,7 +140,7 @@ def accept_step(parts: StepParts, step: StepRecords) -> None:
 @routine
 def slides(force: float, bound: float) -> float:
     """Return the sign of friction at its bound; zero if it holds, or the row has no bound."""
-    if abs(force) < bound * (1.0 - _ROUNDING):
+    if abs(force) < bound * (1.0 - ROUNDING):
         return 0.0
     return 1.0 if force > 0.0 else -1.0
 
@@ -198,7 +199,7 @@ def begin_step(step: StepRecords) -> bool:
             arrives = True
         if touching[i]:
             n = holding + i * width
-            bend = _BEND * h
+            bend = BEND * h
             # A separating contact may return, and is stopped then: to stop it here would add
             # energy. By how much rows turn in half a step: as in the last one, or seen after an
             # impact.

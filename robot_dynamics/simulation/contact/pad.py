@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
+from robot_dynamics.scalar.functions import absolute, maximum, sqrt
 from robot_dynamics.spatial import Scalar
 
 # The material's damping over its stiffness [s]: springs and dampers side by side, so that the tilt
 # counts with its rate.
 RELAXATION_S = 0.002
-_TINY = 1e-12  # force [N] and tilt that are none
+_TINY = 1e-12  # force that is none [N]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,6 @@ class Pad:
 
     def _moment(self, tilt: Scalar, half: float, force: Scalar) -> Scalar:
         f = maximum(force, _TINY)
-        size = absolute(tilt)
-        s = self.stiffness * half * size / f
-        share = minimum(s, 1.0) / 3.0 + (2.0 / 3.0) * (1.0 - 1.0 / sqrt(maximum(s, 1.0)))
-        return f * half * share * tilt / maximum(size, _TINY)
+        s = maximum(self.stiffness * half * absolute(tilt) / f, 1.0)
+        # Linear in the tilt while the whole pad touches, with a derivative at zero as well.
+        return self.stiffness * half * half * tilt * (1.0 - 2.0 / (3.0 * sqrt(s))) / s

@@ -24,7 +24,7 @@ from robot_dynamics.contact.points import (
 )
 from robot_dynamics.contact.shapes import ShapeContact
 from robot_dynamics.contact.solver import Cone
-from robot_dynamics.dynamics.arguments import positive_number
+from robot_dynamics.dynamics.arguments import finite_vector, positive_number
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.model import COULOMB
 from robot_dynamics.model.moved_inertia import require_inertia
@@ -165,6 +165,11 @@ class RobotContactEngine(Engine):
             )
         self._forces = forces
         self._warn(time + self.period)
+
+    def linearize(self, torque: Array) -> tuple[Array, Array]:
+        """Return A (2 nv, 2 nv) and B (2 nv, nv) of a period; see `TimeStepping.linearize`."""
+        force = finite_vector("torque", torque, self.robot.model.nv)
+        return self.stepping.linearize(force, self.period, self.substeps)
 
     def _warn(self, time: float) -> None:
         """Log lost contacts, missed laws and crowded impacts of a period, each once."""

@@ -26,7 +26,7 @@ two tangential ones, and the spin if there are soft fingers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -34,6 +34,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.compile.differentiation import jacobian_times_vector
 from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record
 from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
@@ -125,14 +126,14 @@ class SceneTerms:
         self._unseen = np.full((int(self.seen.sum()), 3), np.nan)
         #: Bodies that act on one another without contacts.
         self.groups: Groups
-        program = self._program()
+        self._source = program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
         self._written: Any = itemgetter(*map(StepTerms._fields.index, self._names))
         self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
         self._block = pack(scene.model)
         self._kernel = self._compiled.bind(self._block)
         inputs: dict[str, int | tuple[int, ...]] = {"q": scene.model.nq, "v": scene.model.nv}
-        coast = trace(self._coasted, "coast", inputs | {"time": ()})
+        self._coast_source = coast = trace(self._coasted, "coast", inputs | {"time": ()})
         self._coasting = load_kernel(b"coast\0" + coast.fingerprint, lambda: coast, lanes=1)
         self._coast: Any = self._coasting.bind()
         energy = trace(self._energy, "energy", inputs, block_size(scene.model))
@@ -223,6 +224,63 @@ class SceneTerms:
     def output(self, **arrays: Array) -> StepTerms:
         """Return arrays for terms, of which some can be given."""
         return self._new(**arrays)
+
+    def rates(self, at: Sequence[Any], moving: Sequence[Array]) -> dict[str, Array]:
+        """Return the rates of terms (c, ...) by name, for c changes of the inputs of a call.
+
+        Args:
+            at: q, v, acceleration, force, drag and h, then `pressed` if there are pads; see the
+                class. Without shapes.
+            moving: Changes of all but h, as columns (..., c).
+        """
+        found = self._rates(*at, *(columns.T for columns in moving))
+        return dict(zip(self._moving, found, strict=True))
+
+    def coast_rates(self, at: Sequence[Any], moving: Sequence[Array]) -> tuple[Array, Array]:
+        """Return the changes (nq, c) and (nv, c) of positions and velocities after steady motion.
+
+        Args:
+            at: Positions (nq,), velocities (nv,) and the time [s].
+            moving: Changes of the first two, as columns.
+        """
+        q, v = self._coast_rates(*at, *(columns.T for columns in moving))
+        return q.T, v.T
+
+    @cached_property
+    def _moving(self) -> list[str]:
+        wanted = ("q", "start", "free", "J", "HJ", "before", "after", "error", "places", "gaps")
+        return [name for name in wanted if name in self._names]
+
+    @cached_property
+    def _rates(self) -> Any:
+        """The compiled rates of terms."""
+        source, names = self._source, self._moving
+
+        def run(*given: Any) -> dict[str, Any]:
+            *inputs, block = given
+            count = len(source.ports.inputs)
+            at, moving = inputs[:count], inputs[count:]
+            rates = jacobian_times_vector(source, at, [*moving[:5], 0.0, *moving[5:]], block)
+            return {name: rates[name] for name in names}
+
+        inputs = source.inputs
+        changes = {f"d{name}": shape for name, shape in inputs.items() if name != "h"}
+        program = trace(run, "contact_rates", {**inputs, **changes}, source.parameters)
+        key = b"contact rates\0" + program.fingerprint
+        return load_kernel(key, lambda: program).bind(self._block)
+
+    @cached_property
+    def _coast_rates(self) -> Any:
+        """The compiled changes after steady motion."""
+        source, model = self._coast_source, self.scene.model
+
+        def run(q: Any, v: Any, time: Any, dq: Any, dv: Any, _: Any) -> dict[str, Any]:
+            return jacobian_times_vector(source, [q, v, time], [dq, dv, 0.0])
+
+        inputs = {"q": model.nq, "v": model.nv, "time": (), "dq": model.nq, "dv": model.nv}
+        program = trace(run, "coast_rates", inputs)
+        key = b"coast rates\0" + program.fingerprint
+        return load_kernel(key, lambda: program).bind()
 
     def _energy(self, q: Any, v: Any, block: Any) -> dict[str, Any]:
         model = self.scene.model

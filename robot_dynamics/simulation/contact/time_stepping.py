@@ -25,7 +25,7 @@ from robot_dynamics.contact.points import Inequality
 from robot_dynamics.contact.soft import relaxed
 from robot_dynamics.contact.solver import Cone, ContactSolver, Residuals, residuals
 from robot_dynamics.dynamics.passive import FRICTION_VELOCITY
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.simulation.contact.compliant_contacts import (
     follow_laws,
     give_way,
@@ -54,6 +54,7 @@ from robot_dynamics.simulation.contact.moreau_step import (
 )
 from robot_dynamics.simulation.contact.position_correction import PositionCorrection
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.step_derivatives import ContactStepDerivatives
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.scene import RobotScene, Scene
 
@@ -307,6 +308,50 @@ class TimeStepping:
                 return None
         self.correct()
         return self.take_forces(period)
+
+    def linearize(self, force: Array, period: float, count: int) -> tuple[Array, Array]:
+        """Return A (2 nv, 2 nv) and B (2 nv, nv) of `run`, without changing the state.
+
+        Changes of positions, along velocities, and of velocities at its end are A times those at
+        its start plus B times the change of `force`; see `step_derivatives`.
+
+        Raises:
+            ArgumentError: If contacts give way, or are of shapes or pyramids.
+            RobotDynamicsError: If a contact, or friction that holds, changes in the period.
+        """
+        trial, scene = self.step.trial, self.scene
+        if self._any_soft or scene.shapes or self._cone != "round":
+            raise ArgumentError(
+                f"{scene.model.name}: steps of soft contacts, shapes and pyramids have no "
+                "derivatives; expected rigid point contacts with round cones."
+            )
+        saved, h = self.saved(), period / count
+        if self._trusted * (1.0 + 1e-9) < h:
+            raise self._divided("a step is divided")
+        trial.applied.force[:], trial.whole = force, h
+        try:
+            found = ContactStepDerivatives(self.terms, self.step, self.friction)
+            for _ in range(count):
+                trial.smooth = True
+                self._attempt(h)
+                end, closing = trial.end, trial.end.closing < h
+                if closing or not (end.astray <= ASTRAY and end.fastest < FASTEST):
+                    rubs = bool(np.isfinite(self.step.laws.bound).any())
+                    why = "the motion is too fast for a step"
+                    if closing:
+                        why = "a contact closes" + " or a joint stops" * rubs
+                    raise self._divided(why)
+                found.step()
+                self._accept(h, smooth=True)
+            return found.result()
+        finally:
+            self.restore(saved)
+
+    def _divided(self, why: str) -> RobotDynamicsError:
+        return RobotDynamicsError(
+            f"{self.scene.model.name}: {why} in this period, which has no derivatives then; "
+            "expected steps that need not be divided."
+        )
 
     def advance(self, h: float, force: Array) -> None:
         """Advance by one step.
