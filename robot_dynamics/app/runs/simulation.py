@@ -300,8 +300,8 @@ class Simulation:
         engine = self._plant.engine
         if not isinstance(engine, Linearizable):
             raise ArgumentError(
-                "only the plant 'engine', and robots with contacts, have derivatives; expected "
-                "one of these. Those of a robot without contacts are Robot.linearize."
+                "only the plant 'engine', and robots with contacts or friction that holds, have "
+                "derivatives; expected one of these. Those of other robots are Robot.linearize."
             )
         self._require_whole()
         A, B = engine.linearize(np.asarray(torque, dtype=float))
