@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+_MOST_HINTS = 3  # names that a message suggests
 _LONGEST_NAME = 100  # characters of a given name that a message repeats
 
 
@@ -38,11 +39,12 @@ class UnknownNameError(RobotDynamicsError):
         self.valid = tuple(valid)
         text = name if isinstance(name, str) else repr(name)
         shown = text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
-        close = get_close_matches(shown, self.valid, n=1)
+        longer = [each for each in self.valid if each.endswith(f"_{shown}")]  # with a prefix
+        close = longer[:_MOST_HINTS] or get_close_matches(shown, self.valid, n=1)
         if isinstance(name, str):
             shown = repr(shown)
         if close:
-            hint = f"did you mean {close[0]!r}?"
+            hint = f"did you mean {' or '.join(map(repr, close))}?"
         elif self.valid:
             hint = f"expected one of {', '.join(self.valid)}."
         else:

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 
 from robot_dynamics.errors import RobotDynamicsError
@@ -92,8 +93,9 @@ def resolve_package_uri(uri: str) -> Path:
             return folder / path
     packages = tuple(folder for folder in folders if folder.is_dir())
     if packages:
-        raise ResourceNotFoundError(uri, f"package {name} has no such file", packages)
-    advice = ""
+        advice = _similar(packages[0], path)
+        raise ResourceNotFoundError(uri, f"package {name} has no such file", packages, advice)
+    advice = next(filter(None, (_similar(folder.parent, name) for folder in folders)), "")
     if name in _FROM_PIP:
         advice = f"It comes with `pip install {_FROM_PIP[name]}`."
     problem = (
@@ -101,6 +103,18 @@ def resolve_package_uri(uri: str) -> Path:
         "ROS_PACKAGE_PATH and what pip installed"
     )
     raise ResourceNotFoundError(uri, problem, folders, advice)
+
+
+def _similar(folder: Path, path: str) -> str:
+    """Return a question about the most similar path in a folder; "" if none is similar."""
+    parts = path.split("/")
+    for i, part in enumerate(parts):
+        if not (folder / part).exists():
+            present = [found.name for found in folder.iterdir()] if folder.is_dir() else []
+            close = get_close_matches(part, present, n=1)
+            return f"Did you mean {'/'.join((*parts[:i], close[0]))!r}?" if close else ""
+        folder /= part
+    return ""
 
 
 def packages_around(folder: Path, name: str) -> Iterator[Path]:

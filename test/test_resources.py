@@ -140,3 +140,25 @@ def test_malformed_addresses(uri):
     """An address of another form is refused with the form that was expected."""
     with pytest.raises(ResourceNotFoundError, match=r"package://NAME/PATH\.$"):
         resolve_package_uri(uri)
+
+
+@pytest.mark.parametrize(
+    ("uri", "meant"),
+    [
+        ("package://my_arms/urdf/arms.urdf", "urdf/arm.urdf"),
+        ("package://my_arms/udrf/arms.urdf", "urdf"),
+        ("package://my-arms/urdf/arm.urdf", "my_arms"),
+        ("package://my_arms/urdf/completely_other", None),
+        ("package://my_arms/urdf/arm.urdf/arm", None),
+    ],
+)
+def test_a_similar_path_is_suggested(tmp_path, monkeypatch, uri, meant):
+    """The first part of a path that is missing is compared with its neighbours."""
+    folder = tmp_path / "share" / "my_arms" / "urdf"
+    folder.mkdir(parents=True)
+    (folder / "arm.urdf").touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    with pytest.raises(ResourceNotFoundError) as caught:
+        resolve_package_uri(uri)
+    assert ("Did you mean" in str(caught.value)) == (meant is not None)
+    assert meant is None or str(caught.value).endswith(f"Did you mean {meant!r}?")

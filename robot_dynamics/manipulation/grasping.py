@@ -120,15 +120,21 @@ def grasp_system(
         for arm, link in zip(arms, links, strict=True)
     ]
     loops += [] if joint is None else [joint]
+    tools = [link.name for link in mechanism.links if link.name not in links]
+    for arm in arms:
+        if arm.tool not in tools:
+            raise UnknownNameError("link", arm.tool, tools, f"tool of arm {arm.name!r}")
     variable = {*links, *(loop.name for loop in loops)}
     # Grasps first: the index of an arm is the index of its grasp loop.
     internal_chains = len(loops) if mechanism.loops else None
     whole = replace(mechanism, loops=(*loops, *mechanism.loops))
     model = build(whole, gravity=gravity, variable=variable)
-    if model.couplings:
+    if mechanism.couplings:
+        gear = mechanism.couplings[0]
         raise RobotDynamicsError(
-            f"coupling {model.couplings[0].name!r} gears joints of an arm; expected arms without "
-            "couplings: lock its joints."
+            f"coupling {gear.name!r} gears joints of an arm: "
+            f"{', '.join(name for name, _ in gear.terms)}; expected arms without "
+            "couplings: lock these under 'locked' of their robot, without its prefix."
         )
     objects = []
     for link in dict.fromkeys(links):
@@ -144,6 +150,11 @@ def grasp_system(
     result = []
     for index, arm in enumerate(arms):
         path = model.support(model.link(arm.tool).body)
+        if not path:
+            raise RobotDynamicsError(
+                f"arm {arm.name!r}: no joint moves its tool {arm.tool!r}; expected a link at the "
+                "end of the arm."
+            )
         for body in path:
             own = model.bodies[body].joint
             if own.type.nv != 1:
@@ -154,7 +165,7 @@ def grasp_system(
             if body in owner:
                 raise RobotDynamicsError(
                     f"joint {own.name!r} carries both arm {owner[body]!r} and arm {arm.name!r}; "
-                    "expected arms without common joints: lock it."
+                    "expected arms without common joints: tools of different arms, or lock it."
                 )
             owner[body] = arm.name
         linkage = linkage_of(model, path, model.loops[len(loops) :])
@@ -165,6 +176,12 @@ def grasp_system(
                     f"{owner[body]!r} and arm {arm.name!r}; expected each loop within one arm."
                 )
         driven = driven_bodies(model, arm.name, arm.drives, path, linkage)
+        for own in (model.bodies[body].joint for body in driven):
+            if not own.driven:
+                raise RobotDynamicsError(
+                    f"arm {arm.name!r}: joint {own.name!r} has no drive; expected one: a limit of "
+                    "effort that is not zero."
+                )
         posture = np.asarray(arm.posture, dtype=float)
         require_length(
             f"posture of arm {arm.name!r}",

@@ -50,7 +50,10 @@ def mechanism(*, placement=None, carrier="floating"):
         ({"name": "arm0"}, "each with its own name"),
         ({"tool": "arm0_link3"}, "carries both arm 'arm0' and arm 'arm1'"),
         ({"tool": "arm1_link3", "posture": [0.0] * 4}, "'arm1_joint4' belongs to no arm"),
-        ({"tool": "arm1_hand"}, "unknown link 'arm1_hand'"),
+        ({"tool": "arm1_hand"}, "tool of arm 'arm1': unknown link 'arm1_hand'"),
+        ({"tool": "box"}, "tool of arm 'arm1': unknown link 'box'"),
+        ({"tool": "link3"}, "did you mean 'arm0_link3' or 'arm1_link3'"),
+        ({"tool": "arm1_base"}, "arm 'arm1': no joint moves its tool"),
     ],
 )
 def test_arms_that_do_not_fit_are_refused(changes, message):
@@ -82,8 +85,20 @@ def test_an_object_floats_in_the_world():
 def test_geared_joints_are_refused():
     """The formulations take every joint of an arm for one with a drive of its own."""
     gear = CouplingElement.gear("gear", "arm0_joint2", "arm0_joint1")
-    with pytest.raises(RobotDynamicsError, match="coupling 'gear' gears joints of an arm"):
+    message = "coupling 'gear' gears joints of an arm: arm0_joint2, arm0_joint1; .* 'locked'"
+    with pytest.raises(RobotDynamicsError, match=message):
         grasp_system(mechanism().with_couplings([gear]), "box", ARM_GRASPS)
+
+
+def test_joints_without_drive_are_refused():
+    """A limit of effort of zero means that no drive moves the joint."""
+    cell = mechanism()
+    joints = [
+        replace(joint, active=False) if joint.name == "arm1_joint2" else joint
+        for joint in cell.joints
+    ]
+    with pytest.raises(RobotDynamicsError, match="'arm1': joint 'arm1_joint2' has no drive"):
+        grasp_system(replace(cell, joints=tuple(joints)), "box", ARM_GRASPS)
 
 
 def test_no_arms_are_refused():

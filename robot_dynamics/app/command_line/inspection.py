@@ -19,7 +19,7 @@ from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import DescriptionError
-from robot_dynamics.description.frames import link_poses_at_zero
+from robot_dynamics.description.frames import link_poses_at_zero, path_to_root
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import WORLD, Limits, LoopElement, Model, joint_type
@@ -42,6 +42,7 @@ ASSIGNED = ":="
 # More sentences of a kind than this are counted, not printed; --json has them all.
 _MOST = 100
 _MOST_TOOLS = 12
+_OUTWARD = 0.99  # cosine from which an axis counts as pointing away from a joint
 _ALONG = 1e-6  # less than one: component of a direction that counts as an axis
 
 
@@ -304,10 +305,25 @@ def _tool_lines(mechanism: Mechanism) -> Iterator[str]:
     for name, at in list(tools.items())[:_MOST_TOOLS]:
         place = " ".join(f"{value + 0.0:.4g}" for value in np.round(at[:3, 3], 6))
         axes = ", ".join(f"{axis} {_direction(at[:3, i])}" for i, axis in enumerate("xyz"))
-        yield f"    {name}: at {place} m; {axes}"
+        yield f"    {name}: at {place} m; {axes}{_outward(mechanism, name)}"
     left = len(tools) - _MOST_TOOLS
     if left > 0:
         yield f"    and {left} more; --json lists all of them"
+
+
+def _outward(mechanism: Mechanism, end: str) -> str:
+    """Return in words which axis of an end points away from its last moving joint, if one does."""
+    path = path_to_root(end, {joint.child: joint for joint in mechanism.joints})
+    last = next((i for i, joint in enumerate(path) if joint.type != "fixed"), 0)
+    relative = np.eye(4)  # pose of the end in the frame of that joint
+    for joint in path[:last]:
+        relative = joint.placement @ relative
+    away = relative[:3, :3].T @ relative[:3, 3]
+    axis = int(np.argmax(np.abs(away)))
+    if not abs(away[axis]) > _OUTWARD * np.linalg.norm(away):
+        return ""
+    sign = "-" if away[axis] < 0.0 else "+"
+    return f"; its {sign}{'xyz'[axis]} points away from {path[last].name}"
 
 
 def _direction(vector: Array) -> str:

@@ -221,7 +221,7 @@ def find_posture(
 def _joints(system: GraspSystem, q: Array) -> dict[str, tuple[float, ...]]:
     """Return positions (na,) by the names of the arms, as files have them."""
     return {
-        arm.name: tuple(np.round(q[part], _DIGITS).tolist())
+        arm.name: tuple((np.round(q[part], _DIGITS) + 0.0).tolist())  # no -0.0
         for arm, part in zip(system.arms, system.arm_slices, strict=True)
     }
 

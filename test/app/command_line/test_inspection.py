@@ -66,6 +66,9 @@ def test_axes_of_the_ends(tmp_path):
     path.write_text(ARM.replace("</robot>", tool))
     found = inspect_file(path)
     assert "    tool: at 0 -0.25 0.5 m; x along -z, y along +y, z along +x" in found.lines()
+    path.write_text(ARM.replace("</robot>", tool.replace("-0.25", "0.03")))
+    (line,) = (line for line in inspect_file(path).lines() if line.startswith("    tool: "))
+    assert line.endswith("z along +x; its -x points away from turn")
     (end,) = found.as_json()["ends"]
     assert end["name"] == "tool"
     np.testing.assert_allclose(np.array(end["pose_at_zero"])[:3, 2], [1, 0, 0], atol=1e-9)
