@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from rclpy.node import Node
 
 from robot_dynamics.arrays import Array
@@ -51,10 +50,6 @@ class CommandOutput:
         self._gravity = DriveGravityCompensation(
             loop.system, drives.compensate_gravity, lambda: loop.joint_states.state()[0]
         )
-        names = [arm.name for arm in loop.system.arms]
-        self._floating = not lockstep and {*drives.compensate_gravity} == {*names} == {
-            arm for arm, does in drives.without_commands.items() if does == "hold"
-        }
         # In lockstep no time passes without commands.
         loop.safety.fallback.note_drives(self._gravity.added, () if lockstep else drives.braking)
         self.topics = CommandTopics(
@@ -99,20 +94,7 @@ class CommandOutput:
 
     def depart_from_acting(self) -> None:
         """Limit the torque rate from the last command of any node, which the drives hold."""
-        last = self.topics.last()
-        if self._floating:
-            last = np.nan_to_num(last)
-        self._loop.safety.depart_from(self._gravity.to_torques(last))
-
-    def take_over(self) -> None:
-        """Prepare a start: no step of a torque that acts already, from the guard or the drives.
-
-        Drives that compensate gravity and neither brake nor release the arms act with a command of
-        zero before the first one. Franka arms refuse another first command.
-        """
-        handed = self.link is not None and self.link.hands_back
-        if handed or (self._floating and not self._loop.safety.in_charge):
-            self.depart_from_acting()
+        self._loop.safety.depart_from(self._gravity.to_torques(self.topics.last()))
 
     def beat_when_idle(self) -> None:
         """Send a heartbeat if none was sent with a command lately."""

@@ -310,7 +310,8 @@ class ControlSession:
             preparation = StartPreparation(loop, conditions, self._checks, limit)
             preparation.finish(self._output.beat_when_idle)
         tick = max(self._clock.tick if self._clock.lockstep else self._intake.tick, 0)
-        self._output.take_over()
+        if self._output.link is not None and self._output.link.hands_back:
+            self._output.depart_from_acting()
         loop.start(self._clock.now(), tick)
         self._output.timeout.reset()
         self._silence.reset()  # no message was read while the path was checked

@@ -474,26 +474,6 @@ def test_real_arms_of_unknown_drives_are_refused(make):
         bench.session.start()
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "least", "most"), [("hold", 0.999, 1.001), ("brake", 5, 50)]
-)
-def test_drives_that_float_get_no_step_of_the_first_command(make, behaviour, least, most):
-    """They act with a command of zero before it; brakes open with the whole support torque."""
-    given = {"drives_compensate_gravity": True, "on_command_timeout": behaviour, "guard": "none"}
-    bench = make(**given)
-    bench.state()
-    bench.session.start()
-
-    def read():
-        bench.arms._inbox.wait(0.01)
-        bench.arms._inbox.read()
-
-    wait_until(lambda: len(bench.arms.torque) == 2, read)
-    first = np.concatenate([*bench.arms.torque.values()])
-    largest = SCENARIO.safety.torque_rate * SCENARIO.control.period
-    assert least <= np.abs(first).max() / largest <= most
-
-
 def test_destroy_removes_all_topics_of_the_node(make):
     """Topics are there while it is configured, and no longer."""
     bench = make(guard="wanted")
