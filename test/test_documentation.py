@@ -57,6 +57,7 @@ NOT_RUN = {
     "marker": "test/nodes runs the nodes",
     "sleep": "test/nodes kills the nodes",
     "sed": "is about files of the reader",
+    "xacro": "expands files of other packages",
     "ROBOT_DYNAMICS_OPT_LEVEL=1": "is a test",
     "ssh": "needs another machine",
     "pytest": "is a test",
