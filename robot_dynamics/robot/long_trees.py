@@ -117,9 +117,9 @@ class LongTree:
     def function(self, algorithm: Algorithm) -> Function | None:
         """Return the function that replaces a traced one; None if there is none."""
         outputs = algorithm.output_lengths(self.model)
-        if not self.model.constraint_count:  # NumPy's ufuncs admit no length of 0
-            outputs = {name: shape for name, shape in outputs.items() if all(shape)}
         if algorithm in self.replacements:
+            if not self.model.constraint_count:  # NumPy's ufuncs admit no length of 0
+                outputs = {name: shape for name, shape in outputs.items() if all(shape)}
             return self._composed(*self.replacements[algorithm], outputs=outputs)
         if algorithm in self._evaluations:
             inputs = algorithm.input_lengths(self.model)

@@ -103,6 +103,7 @@ def test_trees_of_all_joints(types, chain, rng, monkeypatch):
         ("inverse_dynamics_regressor", (q, qd, x)),
         ("inverse_inertia_matrix", (q,)),
         ("inertia_matrix", (q,)),
+        ("closed_loop", (q, qd, x)),
     ):
         found, expected = (getattr(robot, function)(*arguments) for robot in (long, short))
         parts = (found, expected) if isinstance(found, tuple) else ([found], [expected])
@@ -111,6 +112,8 @@ def test_trees_of_all_joints(types, chain, rng, monkeypatch):
         of_batch = getattr(long, function)(*(np.stack([a, a]) for a in arguments))
         whole = of_batch if isinstance(found, tuple) else [of_batch]
         assert near([part[1] for part in whole], parts[0], 0.0), function
+    found, expected = (robot.constraint_terms(q, qd) for robot in (long, short))
+    assert near(found[:2], expected[:2])
 
 
 @pytest.mark.usefixtures("interpreted")

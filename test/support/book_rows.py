@@ -381,7 +381,7 @@ ROWS: dict[str, Row] = {
         "`{points}`: `Contacts`; `{equations}`: `contact_equations`, `contact_forces`",
         (
             ("points", "contact_geometry", "row[at] + value", "row[at] + 1.01 * value"),
-            ("points", "Contacts.moving", "model.position_rate(q, qd)", "[1.01 * x for x in model.position_rate(q, qd)]"),
+            ("points", "Contacts.moving", "directional_derivative(rates, q, moving)", "directional_derivative(rates, q, [1.01 * x for x in moving])"),
             ("equations", "equations_of", "normals.T @ normals", "1.01 * normals.T @ normals"),
             ("equations", "equations_of", "normals.T @ free + drift", "normals.T @ free + 1.01 * drift"),
             ("equations", "contact_forces", "M @ force + d", "M @ force + 1.01 * d"),
