@@ -16,7 +16,7 @@ class RobotDynamicsError(Exception):
     """Base class of every error that this package raises on purpose."""
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-        """Return how another process makes it, whatever arguments its constructor takes."""
+        """Return the function and arguments by which another process makes it again."""
         return _rebuilt, (type(self), *self.args), self.__dict__
 
 

@@ -60,9 +60,9 @@ def composed(
         return _interpreted(ports, kernel.ports, kernel.bind(parameters), routine, constants)
     composition = _BlockLoop(ports, kernel.ports, routine)
     key = f"composition\0{ports}\0{kernel.ports}"
-    _, code = routine.stored(host, key, lambda: (composition.text(), {}))
+    metadata, code = routine.stored(host, key, composition.module)
     machine = load_object([code], host)
-    data = composition.data(loop, constants)
+    data = composition.data(loop, metadata["parameters"], constants)
     owner = machine, loop, constants
     if can_be_ufunc(ports) and ufuncs_work():
         return UfuncTemplate(ports, machine.address, owner).bind(data)
@@ -108,40 +108,46 @@ class _BlockLoop:
 
     def __init__(self, ports: Ports, inner: Ports, routine: Routine) -> None:
         self.ports, self.inner, self.routine = ports, inner, routine
-        self.functions, body = functions_of(routine)
-        self.parameters = list(body.parameters.items())
-        self.kinds = [kind for _, kind in self.parameters]
         both = {name for name, _ in inner.outputs} & {name for name, _ in ports.outputs}
         self.between = [each for each in inner.outputs if each[0] not in both]
         self.written = [each for each in ports.outputs if each[0] not in both]
+
+    def data(
+        self, loop: MachineLoop, parameters: Sequence[tuple[str, str]], constants: Sequence[Any]
+    ) -> NDArray[np.float64]:
+        """Return the data of the loop: words in the type of parameter blocks."""
+        between, written = len(self.between), len(self.written)
+        words = self.routine.words(parameters[between:-written], constants)
+        return np.array([*loop.entry, *words], dtype=np.int64).view(np.float64)
+
+    def module(self) -> tuple[str, dict[str, Any]]:
+        """Return the text of the module, and the parameters of the routine.
+
+        Raises:
+            CompilerError: If the routine does not take the arrays.
+        """
+        functions, body = functions_of(self.routine)
+        self.kinds = list(body.parameters.values())
         shapes = {-at: shape for at, (_, shape) in enumerate(reversed(self.written), 1)}
         shapes |= {at: shape for at, (_, shape) in enumerate(self.between)}
         for at, shape in shapes.items():
             if types_of(self.kinds[at]) != ["ptr", "i64", *["i64"] * len(shape)]:
                 raise CompilerError(
-                    f"{routine.__name__}: a parameter is a {self.kinds[at]}, expected an array "
-                    f"of shape (N, {str(shape)[1:]}."
+                    f"{self.routine.__name__}: a parameter is a {self.kinds[at]}, expected an "
+                    f"array of shape (N, {str(shape)[1:]}."
                 )
-
-    def data(self, loop: MachineLoop, constants: Sequence[Any]) -> NDArray[np.float64]:
-        """Return the data of the loop: words in the type of parameter blocks."""
-        parameters = self.parameters[len(self.between) : -len(self.written)]
-        words = self.routine.words(parameters, constants)
-        return np.array([*loop.entry, *words], dtype=np.int64).view(np.float64)
-
-    def text(self) -> str:
-        """Return the text of the module."""
         self.writer = Writer()
         self._loop()
         arguments = "ptr %args, ptr %dimensions, ptr %steps, ptr %data"
-        return "\n".join(
+        text = "\n".join(
             [
-                self.functions,
+                functions,
                 f"define void @{ENTRY}({arguments}) nounwind {{\nentry:",
                 *self.writer.lines,
                 f"}}\ndefine void @{PREPARE}(ptr %a, ptr %b, ptr %c) {{\n  ret void\n}}\n",
             ]
         )
+        return text, {"parameters": list(body.parameters.items())}
 
     def _loop(self) -> None:
         writer, ports, inner = self.writer, self.ports, self.inner

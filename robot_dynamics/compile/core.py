@@ -206,8 +206,8 @@ class Core:
     def function(self, name: str, arguments: str, exported: bool = False) -> str:
         """Return the text of a function of all that was written.
 
-        One that is visible from outside runs once for each block of parameters: LLVM does not
-        spend time on it.
+        A function that is visible from outside runs once for each block of parameters: LLVM does
+        not spend time on it.
         """
         start = "define void" if exported else "define internal void"
         attributes = "noinline optnone nounwind" if exported else "nounwind"

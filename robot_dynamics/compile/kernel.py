@@ -353,7 +353,7 @@ class Compilation:
     """Progress of a compilation.
 
     Attributes:
-        name: What is being compiled.
+        name: The program that is being compiled.
         end: `time.monotonic()` at which it is expected to end; None before LLVM begins.
     """
 

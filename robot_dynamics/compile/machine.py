@@ -26,8 +26,8 @@ from robot_dynamics.compile.host import Host
 
 # Modules with longer texts take LLVM half a second or more.
 _LONG = 500_000  # characters
-# LLVM's time for a character [s] at first; then the one of the last long module, by optimisation
-# level.
+# LLVM's time for a character [s] before any long module was compiled, and as the last one took, by
+# optimisation level.
 _PACE = 1e-6
 _pace: dict[int, float] = {}
 # Run it by its path: as a module it would import the whole package.
@@ -61,7 +61,7 @@ def compile_object(text: str, host: Host) -> list[bytes]:
 
 
 def expected_seconds(text: str, host: Host) -> float:
-    """Return how long LLVM is expected to take for a module [s]: as the last long one took."""
+    """Return the expected time of LLVM for a module [s], at the pace of the last long one."""
     return len(text) / _parts(text) * _pace.get(host.opt_level, _PACE)
 
 
@@ -146,7 +146,7 @@ def load_object(objects: Sequence[bytes], host: Host) -> MachineCode:
     of the same kernels, as in every check of a start, must therefore not link them again.
 
     Args:
-        objects: What `compile_object` returned.
+        objects: Object code, as `compile_object` returns it.
         host: What it was made for.
 
     Raises:
@@ -171,7 +171,7 @@ class MachineCode:
         """Load object code.
 
         Args:
-            objects: What `compile_object` returned.
+            objects: Object code, as `compile_object` returns it.
             host: What it was made for.
 
         Raises:

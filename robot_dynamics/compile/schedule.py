@@ -144,7 +144,7 @@ def _needs(
 def _all_needs(
     program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]]
 ) -> list[tuple[int, ...]]:
-    """Return what each node is computed from; see `_needs`."""
+    """Return the operands of each node; see `_needs`."""
     return [_needs(program, fused, together, index) for index in range(len(program.nodes))]
 
 

@@ -212,7 +212,7 @@ def pyramid_impulses(
 
 
 class LawError(MutableRecord):
-    """How far impulses are from meeting the laws of contact."""
+    """Error of impulses in the laws of contact."""
 
     part: float  #: In parts of the largest impulse.
     velocity: float  #: Largest velocity it leaves to contacts that push and rows that hold [m/s].

@@ -93,7 +93,7 @@ class ClosureSearch:
         return best, best_gap
 
     def terms(self, q: Array) -> tuple[Array, Array]:
-        """Return rates (m, nv) and sizes (m,) [m] of what a step removes.
+        """Return rates (m, nv) and sizes (m,) [m] of the errors that a step removes.
 
         These are the position errors, and distances of loop joints beyond their limits.
         """

@@ -218,7 +218,7 @@ class PositionLimits:
         return self._of_loops(q)[1]
 
     def excess(self, q: Array) -> tuple[Array, Array]:
-        """Return how far loop joints are beyond their bounds (m,), and the rates (m, nv) of that.
+        """Return distances of loop joints beyond their bounds (m,), and their rates (m, nv).
 
         Both are zero within the bounds.
         """

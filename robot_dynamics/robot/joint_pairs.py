@@ -35,7 +35,7 @@ class Branches(NamedTuple):
 
     @classmethod
     def of(cls, model: Model) -> Branches:
-        """Return those of a model."""
+        """Return the branches of a model's tree."""
         starts = [*(at.start for at in model.v_slices), model.nv]
         runs: list[tuple[int, int]] = []
         ends, firsts, last = starts[1:], [0], {}
@@ -85,7 +85,7 @@ def fill_slopes(
 ) -> None:
     """Write the derivatives by q and by qd."""
     fill_pairs(motions, forces, runs, joints, 0, 3, 9, tau_q)
-    fill_pairs(motions, forces, runs, joints, 9, 15, 15, tau_qd)
+    fill_by_velocity(motions, forces, runs, joints, tau_qd)
 
 
 @routine
@@ -299,7 +299,7 @@ class LoopColumns(NamedTuple):
 
     @classmethod
     def of(cls, model: Model) -> LoopColumns:
-        """Return those of a model."""
+        """Return the loops of a model."""
         count = max(len(model.loops), 1)
         spans = np.zeros((count, 2), dtype=np.int64)
         order = np.full((count, model.nv), model.nv, dtype=np.int64)

@@ -141,7 +141,7 @@ class ContactMemory(MutableRecord):
 
 
 class RowMotion(MutableRecord):
-    """How rows turned and swung in the last step: laws in the mean of the next one need it."""
+    """Turning and swing of rows in the last step, for laws in the mean of the next one."""
 
     leaving: Vector  #: Velocities of rows at its end (m,) [m/s].
     slowing: Vector  #: By how much slip changed within it (c,) [m/s].
@@ -177,7 +177,7 @@ class EnergyAccount(MutableRecord):
     touched: Mask  #: Which contacts pushed since the balance (c,).
     energy: Vector  #: Energy at the balance (g,) [J].
     active: Vector  #: Work that may be positive, until the balance (g,) [J].
-    lost: Vector  #: What contacts lost until the balance (g,) [J].
+    lost: Vector  #: Loss in contacts until the balance (g,) [J].
     #: Momentum in the world at the balance (g, 3) [N s]; not a number where nothing was free to
     #: move as a whole.
     momentum: Matrix

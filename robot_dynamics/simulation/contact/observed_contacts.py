@@ -40,7 +40,7 @@ class _ArmContact(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """What is told of contacts: those that open, then arms that hold (n)."""
+    """Contacts as they are reported: those that open, then arms that hold (n)."""
 
     points: Matrix  #: Their positions in the world (n, 3).
     axes: Tensor  #: Their tangents and normals in the world, as rows (n, 3, 3).

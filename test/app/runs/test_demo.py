@@ -187,7 +187,7 @@ assert started[0] and listed() == started[0], listed() - started[0]
 
 
 def test_nodes_find_what_they_need_compiled(tmp_path):
-    """All is in the cache before they start; without one nothing is compiled ahead."""
+    """All is in the cache before they start."""
     pytest.importorskip("rclpy")
     environment = os.environ | {"ROBOT_DYNAMICS_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", DEMO, str(tmp_path)], env=environment, check=True)
