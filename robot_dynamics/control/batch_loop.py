@@ -9,7 +9,6 @@ finding at which the safety layer of a single run would hand over to the fallbac
 from __future__ import annotations
 
 import copy
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,7 +201,7 @@ class BatchLoop:
             out=(torque, memory, outputs),
         )  # fmt: skip
         seen = HybridOutputs(outputs, law.layout.outputs)
-        scales, effort_scale = seen.scales, seen.checked_scales[:, 0]
+        scales, effort_scale = seen.scales, seen.effort_scale[:, 0]
         if law.running.choice is not None:
             needed = went & (effort_scale < ALL) & (ramp == 1.0)
             if self._branches:
@@ -254,26 +253,21 @@ class BatchLoop:
     ) -> StepFigures:
         """Return the figures of the steps of some cells."""
         check = self._safety.step_check
-        inputs = [torque, self._last[own], seen.error]
-        if seen.closure.size:
-            inputs.append(seen.closure)
-        if check.proximity:
-            inputs += [q, seen.pose]
+        inputs = [torque, self._last[own], q, seen.values[:, self.law.layout.checked]]
         compiled = np.empty((len(q), COMPILED))
         if check.bodies:
-            inputs += [seen.held_body_wrenches[:, None], self._residuals[own]]
+            inputs.append(self._residuals[own])
             after = np.empty((len(q), len(check.bodies), 11))
             self._check(own, *inputs, out=(compiled, after))
             self._residuals[own] = after
         else:
             self._check(own, *inputs, out=(compiled,))
-        _, task_scale, ratio = seen.checked_scales.T
+        task_scale = seen.checked_scales[:, 0]
         low = ~(task_scale >= self._safety.settings.least_task_scale) & (tick >= self._ramp)
         since = self._scaled_since[own]
         np.copyto(since, NEVER, where=~low)
         np.minimum(since, tick, out=since, where=low)
-        tilt = np.full(len(q), -math.inf)  # rigid grasps do not tilt
-        return StepFigures._make([*compiled.T[:-1], tick - since, tilt, ratio])
+        return StepFigures._make([*compiled.T[:-1], tick - since])
 
 
 def _require_gains_alone(cell: int, common: ControlSettings, own: ControlSettings) -> None:

@@ -88,6 +88,18 @@ class LawStep:
         self.task_scale = float(self.scales[:3].min())  # NaN where any is NaN
 
     @property
+    def checked(self) -> Array:
+        """Vector that the safety layer compares with limits in every period.
+
+        Task scale, support torque ratio, error and pose (15,).
+        """
+        return np.concatenate([self._checked_scales, self.error, self.pose])
+
+    @property
+    def _checked_scales(self) -> tuple[float, float]:
+        return self.task_scale, self.support_torque_ratio
+
+    @property
     def poses(self) -> Sequence[Array]:
         """Poses (7,) of the object's bodies: one, or two of a jointed object."""
         return (self.pose,)
@@ -125,6 +137,18 @@ class HeldStep(LawStep):
     internal_force: Array
     held_body_wrenches: Array
     tilts: Array = field(default_factory=partial(np.zeros, 0))
+
+    @property
+    def checked(self) -> Array:
+        """Vector that the safety layer compares with limits in every period.
+
+        Task scale, support torque ratio, error, wrenches of the held bodies, tilts, closure and
+        pose (15 + 18 b + s + 6(k-1),).
+        """
+        wrenches = self.held_body_wrenches.ravel()
+        return np.concatenate(
+            [self._checked_scales, self.error, wrenches, self.tilts, self.closure, self.pose]
+        )
 
     @property
     def recorded(self) -> Sequence[Array]:

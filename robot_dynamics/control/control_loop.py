@@ -173,7 +173,7 @@ class ControlLoop:
             ramp_s=control.start.ramp_s,
             start_speed=control.start.velocity_limit,
             wrench_count=len(system.arms) if wrist_sensors else 0,
-            holds_object=held is not None,
+            held_bodies=held.grasp.bodies if held else 0,
             rigid_object=system.object_joint is None,
             proximity=proximity,
             bodies=bodies,

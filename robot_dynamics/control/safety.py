@@ -65,7 +65,7 @@ class SafetyLayer(FaultLatch):
         ramp_s: Time from start to active [s].
         start_speed: Joint velocity in that time that proves the model wrong [rad/s or m/s].
         wrench_count: Number of measured wrenches.
-        holds_object: Whether the arms hold the object while the law runs.
+        held_bodies: Number of bodies that the arms hold while the law runs.
         rigid_object: Whether the object is rigid, so that no arm can move alone.
         proximity: Distances of links; they are not checked without.
         bodies: Limits of the wrench residual of each held body.
@@ -85,7 +85,7 @@ class SafetyLayer(FaultLatch):
         ramp_s: float = 0.0,
         start_speed: float = np.inf,
         wrench_count: int = 0,
-        holds_object: bool = True,
+        held_bodies: int = 1,
         rigid_object: bool = True,
         proximity: Proximity | None = None,
         bodies: Sequence[WrenchResidual] = (),
@@ -110,7 +110,7 @@ class SafetyLayer(FaultLatch):
             proximity=proximity,
             bodies=bodies,
             soft_fingers=soft_fingers,
-            holds_object=holds_object,
+            held_bodies=held_bodies,
             period=period,
             scaled_for=clock.count(settings.scaled_for_s),
         )
@@ -118,7 +118,7 @@ class SafetyLayer(FaultLatch):
             fallback, self.arms.names, self.arms.slices, settings, clock, period
         )
         self._last = np.zeros(len(self._joints))  # torque that was sent last
-        self._holding = self.object_held = holds_object
+        self._holding = self.object_held = held_bodies > 0
         self._scaled_since = NEVER
         self.rate_limited = 0
         self.closure_warning = False
@@ -334,8 +334,7 @@ class SafetyLayer(FaultLatch):
                 self.trip(now, self.step_check.torque_missing(wanted))
                 wanted = self._last
             if step is not None:
-                held = cast(HeldStep, step)  # only steps of held objects are read as such
-                sent = self._checked(now, held, wanted, wrists, ramped)
+                sent = self._checked(now, step, wanted, wrists, ramped)
                 if self.law_runs:
                     self._last[:] = sent
                     return sent
@@ -352,21 +351,22 @@ class SafetyLayer(FaultLatch):
         return torque
 
     def _checked(
-        self, now: int, step: HeldStep, torque: Array, wrists: Array | None, ramped: bool
+        self, now: int, step: LawStep, torque: Array, wrists: Array | None, ramped: bool
     ) -> Array:
         """Trip if a step breaks a rule; return its torque within the torque rate."""
         check, q = self.step_check, self.arms.q
+        if check.passes(step, torque, self._last, q, measured=wrists is not None):
+            self._scaled_since = NEVER
+            self.wrench_warning, self.closure_warning = "", False
+            return torque
         low = ramped and not step.task_scale >= self.settings.least_task_scale
         self._scaled_since = min(self._scaled_since, now) if low else NEVER
-        passed = check.passes(step, torque, self._last, q, measured=wrists is not None)
         doubtful = check.doubtful and wrists is not None
         if not doubtful:
             self.wrench_warning = ""
-        if passed and not low and (self.wrench_warning or not doubtful):
-            self.closure_warning = False
-            return torque
-        figures = check.figures(step, now - self._scaled_since)
-        cell = CellStep(step, torque, q, figures, check.residuals, wrists)
+        figures = check.figures(now - self._scaled_since)
+        held = cast(HeldStep, step)  # only steps of held objects are read as such
+        cell = CellStep(held, torque, q, figures, check.residuals, wrists)
         self.closure_warning = not check.arms_agree(figures)
         for found in check.findings(cell):
             self.trip(now, found)

@@ -19,9 +19,10 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
-from robot_dynamics.control.control_law import HeldStep
+from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.link_distance import LinkDistances, Proximity
+from robot_dynamics.control.reference import consecutive
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.wrench_residual import ObjectDeviation, WrenchResidual
@@ -48,9 +49,9 @@ class StepFigures(NamedTuple):
             distances are not checked.
         wrench_excess: Largest wrench residual of a held body beyond its limit [N]; minus infinity
             if wrenches are not measured.
-        scaled: Time for which limits have scaled the task too much, in units of the clock.
-        tilt: Largest tilt of a soft finger from its grasp [rad].
+        tilt: Largest tilt of a soft finger from its grasp [rad]; minus infinity without any.
         support_ratio: Largest support torque over its limit.
+        scaled: Time for which limits have scaled the task too much, in units of the clock.
     """
 
     excess: Any
@@ -61,14 +62,14 @@ class StepFigures(NamedTuple):
     closure_distance: Any
     link_margin: Any
     wrench_excess: Any
-    scaled: Any
     tilt: Any
     support_ratio: Any
+    scaled: Any
 
 
 _WRENCH_EXCESS = StepFigures._fields.index("wrench_excess")
-_BEYOND = _WRENCH_EXCESS + 1  # column after the compiled figures
-#: Number of compiled columns: the figures up to `wrench_excess`, and the largest excess of any.
+_BEYOND = StepFigures._fields.index("scaled")  # column after the compiled figures
+#: Number of compiled columns: the figures but `scaled`, and the largest excess of any.
 COMPILED = _BEYOND + 1
 
 
@@ -122,7 +123,7 @@ class StepCheck:
         proximity: Distances of links; they are not checked without.
         bodies: Limits of the wrench residual of each held body.
         soft_fingers: Names of the arms whose tilt on the object is limited.
-        holds_object: Whether the arms hold an object.
+        held_bodies: Number of bodies that the arms hold, as the law's steps tell their wrenches.
         period: Control period [s].
         scaled_for: Longest time for which limits may scale the task below `least_task_scale`, in
             units of the clock.
@@ -137,7 +138,7 @@ class StepCheck:
         proximity: Proximity | None = None,
         bodies: Sequence[WrenchResidual] = (),
         soft_fingers: Sequence[str] = (),
-        holds_object: bool = True,
+        held_bodies: int = 1,
         period: float = math.inf,
         scaled_for: int = 0,
     ) -> None:
@@ -151,15 +152,17 @@ class StepCheck:
         self.bodies, self._soft_fingers = tuple(bodies), tuple(soft_fingers)
         self._scaled_for, self._tilt = scaled_for, math.radians(settings.tilt_limit_deg)
         distances = self.proximity.distances if self.proximity else None
-        na, self._others = len(self._joints), len(self._arms) - 1 if holds_object else 0
-        others, count = self._others, len(self.bodies)
-        key = b"step_check\0%d %d %d " % (na, others, count)
+        self._others = len(self._arms) - 1 if held_bodies else 0
+        widths = _Widths(
+            len(self._joints), self._others, held_bodies, len(self._soft_fingers), len(self.bodies)
+        )
+        key = b"step_check\0%d %d %d %d %d " % widths
         self._source = (
             key + (distances.structure_key if distances else b""),
-            lambda: _step_program(na, others, count, distances),
+            lambda: _step_program(widths, distances),
         )
         self._program = load_kernel(*self._source, lanes=1)
-        self._no_wrenches = np.zeros((count, 18))
+        self._wrenches = widths.checked["wrenches"]
         # Distance below the limit from which a residual is doubtful, and the same once it has
         # been.
         self._bands = (
@@ -190,7 +193,11 @@ class StepCheck:
         s = self._settings
         tracking = s.tracking_limit_rad, s.tracking_limit_m
         closure = s.closure_warning_rad, s.closure_warning_m
-        limits = np.minimum([self.largest_change, *tracking, *closure], _HUGE)
+        doubt = self._bands[True]
+        limits = np.minimum(
+            [self.largest_change, *tracking, *closure, self._tilt, 1.0, s.least_task_scale, doubt],
+            _HUGE,
+        )
         blocks: list[Any] = [self._effort, limits, *(body.parameters for body in self.bodies)]
         if self.proximity:
             blocks.append(self.proximity.distances.parameters)
@@ -210,49 +217,50 @@ class StepCheck:
         return Finding(Cause.TORQUE_INVALID, "controller", sentence)
 
     def passes(
-        self, step: HeldStep, torque: Array, last: Array, q: Array, *, measured: bool
+        self, step: LawStep, torque: Array, last: Array, q: Array, *, measured: bool
     ) -> bool:
-        """Return whether a step keeps every rule, except for the time that limits scale it.
+        """Return whether nothing about a step is to be looked into.
+
+        It keeps every rule, limits scale it little enough, the arms agree about the object within
+        the warning limit, and the wrench residual is below its warning limit.
 
         Args:
-            step: Step of the law; a `LawStep` suffices if the arms hold no object.
+            step: Step of the law; a `HeldStep` if the arms hold an object.
             torque: Its torque (na,), or a substitute if it gave none.
             last: Torque that was sent last (na,).
             q: Positions of the arm joints (na,).
             measured: Whether wrenches are measured; the filters do not change without.
         """
-        arrays: list[Any] = [torque, last, step.error]
-        if self._others:
-            arrays.append(step.closure)
         if self.proximity:
-            arrays += self.proximity.distances.positions(q), step.pose
+            q = self.proximity.distances.positions(q)
+        checked = step.checked
         if self.bodies:
-            wrenches = step.held_body_wrenches if measured else self._no_wrenches
-            self._figures, residuals = self._kernel(*arrays, wrenches, self.residuals)
+            if not measured:
+                checked = checked.copy()
+                checked[self._wrenches] = 0.0
+            self._figures, residuals = self._kernel(torque, last, q, checked, self.residuals)
             if measured:
                 self.residuals = residuals
-                self.doubtful = self._figures.item(_WRENCH_EXCESS) > -self._bands[self.doubtful]
         else:
-            self._figures = self._kernel(*arrays)
+            self._figures = self._kernel(torque, last, q, checked)
         self._measured = measured
-        return bool(
-            self._figures.item(_BEYOND) <= 0.0
-            and step.support_torque_ratio <= 1.0
-            and (not self._soft_fingers or all(x <= self._tilt for x in step.tilts.tolist()))
-        )
+        passed: bool = self._figures.item(_BEYOND) <= 0.0
+        if passed:
+            self.doubtful = False
+        elif measured:
+            self.doubtful = self._figures.item(_WRENCH_EXCESS) > -self._bands[self.doubtful]
+        return passed
 
-    def figures(self, step: HeldStep, scaled: int) -> StepFigures:
+    def figures(self, scaled: int) -> StepFigures:
         """Return the figures of the step that `passes` checked last.
 
         Args:
-            step: That step.
             scaled: See `StepFigures`.
         """
         compiled = self._figures[:_BEYOND].tolist()
         if not self._measured:
             compiled[_WRENCH_EXCESS] = -math.inf
-        tilt = float(np.max(step.tilts)) if self._soft_fingers else -math.inf
-        return StepFigures._make([*compiled, scaled, tilt, step.support_torque_ratio])
+        return StepFigures._make([*compiled, scaled])
 
     def findings(self, cell: CellStep) -> Iterator[Finding]:
         """Yield the findings about a step of one cell."""
@@ -369,47 +377,78 @@ class StepCheck:
             )
 
 
-def _step_program(na: int, others: int, bodies: int, distances: LinkDistances | None) -> Program:
+class _Widths(NamedTuple):
+    """Numbers that the lengths of a step's vectors follow from.
+
+    Attributes:
+        joints: Joints of all arms.
+        others: Arms but the first one that hold the object.
+        held: Held bodies.
+        soft_fingers: Soft fingers.
+        watched: Bodies whose wrench residual is checked: all held ones, or none.
+    """
+
+    joints: int
+    others: int
+    held: int
+    soft_fingers: int
+    watched: int
+
+    @property
+    def checked(self) -> Mapping[str, slice]:
+        """Parts of `LawStep.checked`."""
+        return consecutive(
+            scales=2,
+            error=6,
+            wrenches=18 * self.held,
+            tilts=self.soft_fingers,
+            closure=6 * self.others,
+            pose=7,
+        )
+
+
+def _step_program(widths: _Widths, distances: LinkDistances | None) -> Program:
     """Return the program of `StepFigures`; a NaN propagates through `maximum` and breaks the rule.
 
-    Inputs: torque (na,), last (na,), error (6,); with more than one arm closure (6(k-1),); with
-        distances of links the positions of all joints and the object's pose (7,); with held bodies
-        their wrenches (b, 18) and the states of their filters (b, 11).
-    Parameters: largest torques (na,), limits of torque change, tracking and closure (5,), those of
-        each body (5,), those of the distances.
-    Outputs: the figures and the largest excess over a limit, and with held bodies the next states
-        of their filters.
+    Inputs: torque (na,), last (na,), positions of the arm joints, or of all joints with distances
+        of links, `LawStep.checked`; with watched bodies the states of their filters (b, 11).
+    Parameters: largest torques (na,), limits of torque change, tracking, closure, tilt and support
+        (7,), least task scale, band of doubt, those of each watched body (5,), those of the
+        distances.
+    Outputs: the figures and the largest excess over a limit, and with watched bodies the next
+        states of their filters.
     """
-    inputs: dict[str, int | tuple[int, ...]] = {"torque": na, "last": na, "error": 6}
-    if others:
-        inputs["closure"] = 6 * others
-    if distances:
-        inputs |= {"q": distances.joint_count, "pose": 7}
+    na, _, _, _, bodies = widths
+    at = widths.checked
+    inputs: dict[str, int | tuple[int, ...]] = {"torque": na, "last": na}
+    inputs["q"] = distances.joint_count if distances else na
+    inputs["checked"] = at["pose"].stop
     if bodies:
-        inputs |= {"wrenches": (bodies, 18), "residuals": (bodies, 11)}
-    first = na + 5
+        inputs["residuals"] = (bodies, 11)
+    first = na + 9
     end = first + 5 * bodies
 
-    def run(*arguments: Any) -> dict[str, Any]:
-        given, block = dict(zip(inputs, arguments, strict=False)), arguments[-1]
-        torque, last, closure = given["torque"], given["last"], given.get("closure", ())
+    def run(torque: Any, last: Any, q: Any, checked: Any, *more: Any) -> dict[str, Any]:
+        block, given = more[-1], {name: checked[part] for name, part in at.items()}
+        (task_scale, support_ratio), closure = given["scales"], given["closure"]
+        *limits, least_scale, doubt = block[na:first]
         excess = _largest([absolute(torque[j]) - block[j] for j in range(na)])
         change = _largest([absolute(torque[j] - last[j]) for j in range(na)])
-        pairs = [_sizes(closure[6 * i : 6 * i + 6]) for i in range(others)]
+        pairs = [_sizes(closure[6 * i : 6 * i + 6]) for i in range(widths.others)]
         apart = [_largest([0.0, *values]) for values in zip(*pairs, strict=True)] or [0.0, 0.0]
-        margin = (
-            distances.traced(given["q"], given["pose"], block[end:])[1] if distances else np.inf
-        )
+        margin = distances.traced(q, given["pose"], block[end:])[1] if distances else np.inf
+        tilt = _largest(given["tilts"]) if widths.soft_fingers else -np.inf
         states, excesses = [], []
         for i in range(bodies):
-            measured, own = given["wrenches"][i], block[first + 5 * i : first + 5 * i + 5]
-            states.append(WrenchResidual.next_state(measured, given["residuals"][i], own))
+            measured = given["wrenches"][18 * i : 18 * i + 18]
+            own = block[first + 5 * i : first + 5 * i + 5]
+            states.append(WrenchResidual.next_state(measured, more[0][i], own))
             excesses.append(WrenchResidual.excess(measured, states[i], own))
-        limited = [change, *_sizes(given["error"]), *apart]
-        beyond = [excess, -margin, *excesses]
-        beyond += [x - limit for x, limit in zip(limited, block[na:first], strict=True)]
         wrench_excess = _largest(excesses) if bodies else -np.inf
-        figures = [excess, *limited, margin, wrench_excess, _largest(beyond)]
+        limited = [change, *_sizes(given["error"]), *apart, tilt, support_ratio]
+        beyond = [excess, -margin, wrench_excess + doubt, least_scale - task_scale]
+        beyond += [x - limit for x, limit in zip(limited, limits, strict=True)]
+        figures = [excess, *limited[:5], margin, wrench_excess, *limited[5:], _largest(beyond)]
         return {"figures": figures, **({"residuals": states} if bodies else {})}
 
     parameters = end + (len(distances.parameters) if distances else 0)

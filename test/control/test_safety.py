@@ -40,7 +40,9 @@ def support(q, held):
     return 10.0 + q + (5.0 if held else 0.0)
 
 
-def layer(ramp_s=0.0, start_speed=np.inf, period=PERIOD, **options) -> SafetyLayer:
+def layer(
+    ramp_s=0.0, start_speed=np.inf, period=PERIOD, soft_fingers=(), **options
+) -> SafetyLayer:
     """Return a layer in lockstep, with a damping fallback that is reached at once."""
     kind = {"fallback": "gravity_compensation_with_damping", "fallback_bandwidth": 10.0}
     settings = SafetySettings(**{"torque_rate": np.inf, **kind, **options})
@@ -61,7 +63,7 @@ def layer(ramp_s=0.0, start_speed=np.inf, period=PERIOD, **options) -> SafetyLay
         ramp_s=ramp_s,
         start_speed=start_speed,
         wrench_count=2,
-        soft_fingers=("right",),
+        soft_fingers=soft_fingers,
     )
 
 
@@ -546,7 +548,7 @@ def test_only_close_links_and_large_wrenches_are_examined(monkeypatch, figure, v
     """Links that are too close, and wrenches beyond their limit; nothing that is within."""
     safety = running()
     check = safety.step_check
-    good = StepFigures(-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, -1.0, 0, 0.0, 0.0)
+    good = StepFigures(-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0)
     monkeypatch.setattr(check, "passes", lambda *_, **__: False)
     monkeypatch.setattr(check, "figures", lambda *_: good._replace(**{figure: value}))
     close = Finding(Cause.TOO_CLOSE, "left_a", "too close.")
@@ -635,7 +637,9 @@ def test_wrong_lengths_are_refused():
 @pytest.mark.parametrize("tilt", [np.radians(10.01), np.nan])
 def test_a_soft_finger_that_tilts_is_a_fault(tilt):
     """Up to 10 degrees control goes on; then arms and object are held up by the fallback."""
-    safety = running()
+    safety = layer(soft_fingers=("right",))
+    safety.observe(0, Q, QD, WRENCHES)
+    safety.start(0, TORQUE)
     safety.observe(2, Q, QD, WRENCHES)
     assert safety.command(2, law_step(TORQUE, tilts=np.radians([9.99]))) is TORQUE
     safety.observe(3, Q, QD, WRENCHES)
@@ -650,7 +654,9 @@ def test_a_soft_finger_that_tilts_is_a_fault(tilt):
 
 def test_the_limit_of_tilt_is_that_of_the_settings():
     """It may be left out."""
-    safety = running(tilt_limit_deg=np.inf)
+    safety = layer(soft_fingers=("right",), tilt_limit_deg=np.inf)
+    safety.observe(0, Q, QD, WRENCHES)
+    safety.start(0, TORQUE)
     safety.observe(2, Q, QD, WRENCHES)
     assert safety.command(2, law_step(TORQUE, tilts=np.array([1.5]))) is TORQUE
 

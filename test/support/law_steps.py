@@ -4,32 +4,31 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
+from robot_dynamics.control.control_law import HeldStep
 from robot_dynamics.control.step_check import CellStep
 
 
-def law_step(torque, arms=2, **fields):
+def law_step(torque, arms=2, *, task_scale=1.0, support_torque_ratio=0.0, **fields):
     """Return a step that breaks no rule but by its torque, and by the fields that are given."""
     good = {
         "support": np.zeros(np.shape(torque)),
-        "support_torque_ratio": 0.0,
+        "reference": np.zeros(0),
         "pose": np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]),
-        "error": np.zeros(6),
         "closure": np.zeros(6 * (arms - 1)),
-        "task_scale": 1.0,
+        "internal_force": np.zeros(0),
         "held_body_wrenches": np.zeros((1, 18)),
-        "tilts": np.zeros(1),
     }
-    return SimpleNamespace(torque=torque, **{**good, **fields})
+    step = HeldStep(torque=torque, **{**good, **fields})
+    step.task_scale, step.support_torque_ratio = task_scale, support_torque_ratio
+    return step
 
 
 def judged(check, step, wrists=None):
     """Return the step that a check was asked about last, as its rules judge it."""
     q = np.zeros(len(step.torque))
-    return CellStep(step, step.torque, q, check.figures(step, 0), check.residuals, wrists)
+    return CellStep(step, step.torque, q, check.figures(0), check.residuals, wrists)
 
 
 def findings(check, step):

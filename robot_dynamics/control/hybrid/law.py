@@ -191,14 +191,14 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         layout = self.layout
         # Up to the scales in the order of `Layout.outputs`, as `HybridStep.recorded` takes them.
         every = {
+            "estimated_tilt": layout.soft_fingers,
+            "estimated_closure": 6 * (layout.arms - 1),
             "estimated_pose": 7,
             "estimated_twist": 6,
-            "estimated_closure": 6 * (layout.arms - 1),
             "estimated_internal_force": layout.internal,
             "estimated_contact_force": layout.surfaces,
             "touched": layout.surfaces,
             "uncontrolled_error": 6 if layout.surfaces else 0,
-            "estimated_tilt": layout.soft_fingers,
             "spring_wrench": 6 if layout.springs else 0,
             "control_scales": len(SCALES),
             "added_internal_force": layout.internal,

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -121,45 +120,38 @@ class Layout:
         """Outputs of a step except torque and memory; see `HybridOutputs`."""
         C = self.surfaces
         return consecutive(
+            effort_scale=1,
+            checked_scales=2,
+            error=6,
+            held_body_wrenches=18,
+            tilt=self.soft_fingers,
+            closure=6 * (self.arms - 1),
             pose=7,
             twist=6,
-            closure=6 * (self.arms - 1),
             internal_force=self.internal,
             contact_force=C,
             touched=C,
             uncontrolled_error=6 if C else 0,
-            tilt=self.soft_fingers,
             spring_wrench=6 if self.springs else 0,
-            scales=len(
-                SCALES
-            ),  # Until here in the order of `HybridLaw.columns`: recorded as it is.
-            checked_scales=3,
-            error=6,
+            scales=len(SCALES),
             distance=C,
             support=self.joints,
             measured_contact_forces=self.directions,
             desired_wrench=6,
-            held_body_wrenches=18,
             torque_range=2 * self.joints,
             internal_force_torques=self.joints * self.internal,
             linkage=3 if self.passive_joints else 0,
         )
 
     @cached_property
-    def checked(self) -> Callable[[Array], tuple[Array, ...]]:
-        """Function from outputs (w,) to views of the parts that are checked in every period.
-
-        They are pose, error, closure, wrenches of the held body as a row (1, 18), and checked
-        scales.
-        """
-        at = self.outputs
-        wrenches = None, at["held_body_wrenches"]
-        return itemgetter(at["pose"], at["error"], at["closure"], wrenches, at["checked_scales"])
+    def checked(self) -> slice:
+        """Position of `HeldStep.checked` among the outputs."""
+        return slice(self.outputs["checked_scales"].start, self.outputs["pose"].stop)
 
     @cached_property
     def recorded(self) -> slice:
-        """Position of the outputs that are recorded, from the first to the scales."""
-        return slice(0, self.outputs["scales"].stop)
+        """Position of the outputs that are recorded, in the order of `HybridLaw.columns`."""
+        return slice(self.outputs["tilt"].start, self.outputs["scales"].stop)
 
     @cached_property
     def sensors(self) -> Mapping[str, slice]:

@@ -372,9 +372,9 @@ class HybridLawProgram:
                 inverse.pivot, scale_contact, norm(lost_acceleration),
                 scale_posture,
             ],
+            "effort_scale": [effort_scale],
             "checked_scales": [
-                effort_scale, minimum(effort_scale, limited.rate_scale),
-                limited.support_torque_ratio,
+                minimum(effort_scale, limited.rate_scale), limited.support_torque_ratio,
             ],
             "measured_contact_forces": measured,
             "desired_wrench": add(  # (37), and drag

@@ -68,6 +68,8 @@ class HybridOutputs:
     Attributes:
         values: All parts.
         at: Position of each part; see `Layout.outputs`.
+        effort_scale: See `HybridStep` (1,).
+        checked_scales: Task scale and support torque ratio; see `HybridStep` (2,).
         pose: Pose of the object, x y z qx qy qz qw in the world (7,).
         twist: Its angular velocity and the velocity of its origin, world axes (6,).
         closure: Object poses of the other arms less the first's (6(k-1),).
@@ -79,7 +81,6 @@ class HybridOutputs:
         tilt: Tilt of each soft finger from its grasp (s,) [rad].
         spring_wrench: Wrench of the springs of the law "impedance" (6,); empty for other laws.
         scales: `law_inputs.SCALES` (8,).
-        checked_scales: Effort scale, task scale and support torque ratio; see `HybridStep` (3,).
         error: Rotation vector and displacement to the reference, world axes, without
             `uncontrolled_error` (6,).
         distance: Values of the surfaces' functions (C,): negative in free space.
@@ -98,23 +99,24 @@ class HybridOutputs:
 
     __slots__ = "at", "values"
 
+    effort_scale = OutputPart()
+    checked_scales = OutputPart()
+    error = OutputPart()
+    held_body_wrenches = OutputPart()
+    tilt = OutputPart()
+    closure = OutputPart()
     pose = OutputPart()
     twist = OutputPart()
-    closure = OutputPart()
     internal_force = OutputPart()
     contact_force = OutputPart()
     touched = OutputPart()
     uncontrolled_error = OutputPart()
-    tilt = OutputPart()
     spring_wrench = OutputPart()
     scales = OutputPart()
-    checked_scales = OutputPart()
-    error = OutputPart()
     distance = OutputPart()
     support = OutputPart()
     measured_contact_forces = OutputPart()
     desired_wrench = OutputPart()
-    held_body_wrenches = OutputPart()
     torque_range = OutputPart()
     internal_force_torques = OutputPart()
     linkage = OutputPart()
@@ -136,22 +138,20 @@ class HybridStep(HeldStep):
         internal_force_adapted: Whether torque limits changed the internal force.
         slip: Slip margins of the contacts; None if none can slip.
         more: Values of the columns that a derived law adds.
-        effort_scale: Smallest scale of internal force, motion and force on surfaces by the effort
-            limits, from 0 to 1.
-        task_scale: The same, with the limit of the torque's rate.
-        support_torque_ratio: Largest support torque over its limit; above 1 arms and object cannot
-            be held up.
         touched: 1 for surfaces whose force is controlled, 0 for others (C,).
     """
 
     __slots__ = (
-        "_layout", "added_internal_force", "at", "effort_scale", "internal_force_adapted",
-        "memory", "more", "slip", "values",
+        "_layout", "added_internal_force", "at", "internal_force_adapted", "memory", "more",
+        "slip", "values",
     )  # fmt: skip
 
-    # Viewed on demand, because the safety layer does not compare them in every period.
+    # Viewed on demand: the safety layer compares `checked` alone in every period.
     support = OutputPart()
+    pose = OutputPart()
     twist = OutputPart()
+    error = OutputPart()
+    closure = OutputPart()
     scales = OutputPart()
     internal_force = OutputPart()
     tilts = OutputPart("tilt")
@@ -172,10 +172,31 @@ class HybridStep(HeldStep):
         self.slip: SlipReport | None = None
         self.more: tuple[Array, ...] = ()
         self.values, self.at = values, layout.outputs
-        self.pose, self.error, self.closure, wrenches, checked = layout.checked(values)
-        self.held_body_wrenches = wrenches
-        # Floats, because they are compared in every period.
-        self.effort_scale, self.task_scale, self.support_torque_ratio = checked.tolist()
+
+    @property
+    def checked(self) -> Array:
+        """Vector that the safety layer compares with limits; see `HeldStep.checked`."""
+        return self.values[self._layout.checked]
+
+    @property
+    def held_body_wrenches(self) -> Array:
+        """Wrenches of the object (1, 18); see `HeldStep`."""
+        return self.outputs.held_body_wrenches[None]
+
+    @property
+    def effort_scale(self) -> float:
+        """Smallest scale of the task by the effort limits, from 0 to 1."""
+        return self.values.item(self.at["effort_scale"].start)
+
+    @property
+    def task_scale(self) -> float:
+        """The same, with the limit of the torque's rate."""
+        return self.values.item(self.at["checked_scales"].start)
+
+    @property
+    def support_torque_ratio(self) -> float:
+        """Largest support torque over its limit; above 1 nothing can be held up."""
+        return self.values.item(self.at["checked_scales"].start + 1)
 
     @property
     def outputs(self) -> HybridOutputs:
@@ -226,7 +247,7 @@ class HybridStep(HeldStep):
         other = HybridStep(torque, *values, self._layout, nothing)
         other.internal_force_adapted = self.internal_force_adapted
         other.slip, other.more = self.slip, self.more
-        other.effort_scale = other.task_scale = 1.0
+        other.outputs.effort_scale[:] = other.outputs.checked_scales[:1] = 1.0
         other.scales[:3] = 1.0
         other.outputs.spring_wrench[:] = 0.0
         return other

@@ -111,7 +111,8 @@ def step_of(row, grip, moving=NOTHING, effort=EFFORT, wrench=None):
         "internal_force_torques": grip, "desired_wrench": asked,
         # without the internal force
         "torque_range": [np.minimum(0.0, moving), np.maximum(0.0, moving)],
-        "checked_scales": [min(squeeze, motion), min(squeeze, motion), 0.0],
+        "effort_scale": min(squeeze, motion),
+        "checked_scales": [min(squeeze, motion), 0.0],
     }.items():  # fmt: skip
         found[LAYOUT.outputs[name]] = np.ravel(value)
     return HybridStep(NOTHING, np.zeros(0), found, row, LAYOUT, np.zeros(2))
