@@ -25,8 +25,6 @@ class ArmStates:
         slices: Slice of each arm in vectors over the arm joints.
         measurement: Check of the samples.
         watches: Watched streams, each with the cause of the fault when it is silent.
-        q: Last good positions (na,).
-        qd: Last good velocities (na,).
         sampled: Time of each arm's last sample, or of all [s].
         unfit: Finding about the last samples, which prevents a start; empty without.
 
@@ -46,9 +44,20 @@ class ArmStates:
         self.names, self.slices = tuple(arms), measurement.slices
         self.measurement, self._rigid_object = measurement, rigid_object
         self.watches: list[tuple[StreamWatch, Cause]] = []
-        self.q, self.qd = np.zeros_like(measurement.q), np.zeros_like(measurement.q)
+        self._count = len(measurement.q)
+        self._good = measurement.state  # begins with the last good positions and velocities
         self.sampled: Array | float = 0.0
         self.forget()
+
+    @property
+    def q(self) -> Array:
+        """Last good positions (na,)."""
+        return self._good[: self._count]
+
+    @property
+    def qd(self) -> Array:
+        """Last good velocities (na,)."""
+        return self._good[self._count : 2 * self._count]
 
     def forget(self) -> None:
         """Require new samples before a start."""
@@ -66,6 +75,10 @@ class ArmStates:
         names, linked = [self.names[i] for i in lost], held and self._rigid_object
         return self.measurement.judge(names, sent, linked=linked) and not lost
 
+    def take(self) -> None:
+        """Take the samples of all arms, which are good."""
+        self._good, self.unfit = self.measurement.state, ""
+
     def take_good(self, now: int, lost: LostArms) -> tuple[list[Finding], list[int]]:
         """Take the samples of arms that are not lost.
 
@@ -77,6 +90,7 @@ class ArmStates:
             The findings about the samples, and the arms that are back after a jump of their time.
         """
         found, back = list(self.measurement.findings()), []
+        self._good = self._good.copy()
         bad = {one.subject for one in found if one.cause is Cause.ARM_LOST}
         for i, (arm, own) in enumerate(zip(self.names, self.slices, strict=True)):
             if arm in bad:

@@ -35,6 +35,8 @@ class MeasurementCheck:
     Attributes:
         q: Last positions (na,), good or not.
         qd: Last velocities (na,), good or not.
+        state: State of the check after them, a new array for all samples; good positions and
+            velocities are its first numbers. See `JointMotion`.
         lower, upper: Limits of positions, velocities and wrenches in one row (2 na + 6 k,).
         slices: Slice of each arm in vectors over the joints.
 
@@ -72,7 +74,7 @@ class MeasurementCheck:
         key = f"joint_motion {ends} {wrench_count}".encode()
         program = load_kernel(key, lambda: motion_program(self.slices, wrench_count), lanes=1)
         self._kernel = program.bind(np.concatenate([self.lower, self.upper]))
-        self._state = self._before = np.zeros(6 * na + 2 * len(self._arms))
+        self.state = self._before = np.zeros(6 * na + 2 * len(self._arms) + 1)
         self._anew = set(self._arms)  # who is compared with nothing that was before
         self._unseen: dict[str, float] = {}  # time since samples of an arm were numbers [s]
         self._false: dict[str, str] = {}
@@ -86,7 +88,7 @@ class MeasurementCheck:
     def step_speeds(self) -> Array:
         """Return mean speeds of the joints between the last two samples (na,); 0 if unknown."""
         count = len(self._arms)
-        now, before = (JointMotion.of(one, count).q for one in (self._state, self._before))
+        now, before = (JointMotion.of(one, count).q for one in (self.state, self._before))
         passed = np.repeat(self._passed, [own.stop - own.start for own in self.slices])
         known = (passed > 0.0) & np.isfinite(self.q)
         return np.divide(np.abs(now - before), passed, out=np.zeros_like(passed), where=known)
@@ -121,18 +123,15 @@ class MeasurementCheck:
         """
         if wrenches is None:
             wrenches = self._no_wrenches
-        if isinstance(passed, float):
-            self._passed.fill(passed)
-        else:
-            self._passed[:] = passed
-        before = self._state
+        self._passed[:] = passed
+        before = self.state
         try:
-            beyond, self._state = self._kernel(q, qd, wrenches, self._passed, before)
+            self.state = self._kernel(q, qd, wrenches, self._passed, before)
         except ValueError:
             self._refuse_shapes(q, qd, wrenches)
             raise
         self.q, self.qd, self._wrenches, self._before = q, qd, wrenches, before
-        return beyond.item(0) <= 0.0 and not (self._false or self._anew or self._unseen)
+        return self.state.item(-1) <= 0.0 and not (self._false or self._anew or self._unseen)
 
     def judge(
         self, lost: Collection[str] = (), torque: Array | None = None, *, linked: bool = True
@@ -218,7 +217,7 @@ class MeasurementCheck:
     def _compare(self, lost: Collection[str], torque: Array | None, *, linked: bool) -> None:
         """Find arms whose samples contradict earlier ones, if there are any."""
         count, na = len(self._arms), self._count
-        now, before = JointMotion.of(self._state, count), JointMotion.of(self._before, count)
+        now, before = JointMotion.of(self.state, count), JointMotion.of(self._before, count)
         now.since[np.isnan(now.since)] = 0.0  # of arms beside one whose numbers are none
         # Other reasons to doubt an arm: impossible speeds, or another arm with false samples.
         doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)

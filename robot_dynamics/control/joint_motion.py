@@ -39,6 +39,8 @@ _MOST = 1e6  # a number of which no sum overflows [rad, m, rad/s or m/s]
 class JointMotion(NamedTuple):
     """State of the check of all arms, as views of one array for the kernel.
 
+    The last number of the array is the largest violation of a bound by the last samples.
+
     Attributes:
         q: Previous positions (na,).
         qd: Previous velocities (na,).
@@ -59,10 +61,10 @@ class JointMotion(NamedTuple):
 
     @classmethod
     def of(cls, state: Array, arms: int) -> JointMotion:
-        """Return views of an array (6 na + 2 k,)."""
+        """Return views of an array (6 na + 2 k + 1,)."""
         na = (len(state) - 2 * arms) // 6
         q, qd, apart, way, moved, since = state[: 6 * na].reshape(6, na)
-        return cls(q, qd, apart, way, moved, since, state[6 * na :].reshape(arms, 2))
+        return cls(q, qd, apart, way, moved, since, state[6 * na : -1].reshape(arms, 2))
 
     def begin(self, arm: int, own: slice, q: Array, qd: Array) -> None:
         """Forget the motion of an arm before the sample `q`, `qd` (n,)."""
@@ -270,9 +272,9 @@ def motion_program(arms: Sequence[slice], wrenches: int) -> Program:
     """Return the program of the check of a sample; NaN is beyond all bounds.
 
     Inputs: positions and velocities (na,), wrenches (k, 6), the time since the last sample of each
-    arm (arms,); state, a `JointMotion` (6 na + 2 arms,).
+    arm (arms,); state, a `JointMotion` (6 na + 2 arms + 1,).
     Parameters: lower and upper bounds (2 na + 6 k, each).
-    Outputs: largest violation of a bound (1,), and the next state.
+    Output: the next state.
     """
     na = arms[-1].stop
     count = 2 * na + 6 * wrenches
@@ -306,15 +308,16 @@ def motion_program(arms: Sequence[slice], wrenches: int) -> Program:
                 allowed = DISAGREEMENT + _SHARE * way[j] + _LATE_S * absolute(qd[j])
                 beyond.append(absolute(apart[j]) - allowed)
                 way[j] = way[j] + absolute(steps[j])
-        state = [*q, *qd, *apart, *way, *moved, *since, *per_arm]
-        return {"beyond": [reduce(maximum, beyond)], "state": state}
+        return {
+            "state": [*q, *qd, *apart, *way, *moved, *since, *per_arm, reduce(maximum, beyond)]
+        }
 
     inputs = {
         "q": na,
         "qd": na,
         "wrenches": (wrenches, 6),
         "times": len(arms),
-        "state": 6 * na + 2 * len(arms),
+        "state": 6 * na + 2 * len(arms) + 1,
     }
     return trace(run, name="joint_motion", inputs=inputs, parameters=2 * count)
 

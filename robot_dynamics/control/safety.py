@@ -274,12 +274,11 @@ class SafetyLayer(FaultLatch):
         at = self._clock.seconds(now) if sampled is None else sampled
         passed, arms.sampled = at - arms.sampled, at
         fit = arms.measurement.fits(q, qd, wrenches, passed)
-        if (fit and not lost) or arms.are_good(
+        # The law runs with all arms alone.
+        if (fit and (self.law_runs or not lost)) or arms.are_good(
             lost, self._last if self.law_runs else None, held=self.object_held
         ):
-            arms.q[:] = q
-            arms.qd[:] = qd
-            arms.unfit = ""
+            arms.take()
         else:
             found, back = arms.take_good(now, lost)
             for arm in back:
@@ -291,14 +290,15 @@ class SafetyLayer(FaultLatch):
         if arms.watches:
             for one in arms.stale(now):
                 self.trip(now, one)
-        if self.state is State.STARTING and now - self._began >= self.model.ramp_periods:
-            self.state, self.model.proved = State.ACTIVE, True
         if self.in_charge and not (self.law_runs and self.model.proved):
             self._watch_model(now)
         return self.law_runs
 
     def _watch_model(self, now: int) -> None:
-        """Trip if the arms move as they could not with a correct model."""
+        """Trip if the arms move as they could not with a correct model, until it is proved."""
+        if self.state is State.STARTING and now - self._began >= self.model.ramp_periods:
+            self.state, self.model.proved = State.ACTIVE, True
+            return
         arms, fallback = self.arms, self.fallback
         wrong = self.model.moved(now - self._began, arms.qd, arms.measurement)
         if wrong is not None:
