@@ -262,7 +262,7 @@ class BatchLoop:
             self._residuals[own] = after
         else:
             self._check(own, *inputs, out=(compiled,))
-        task_scale = seen.checked_scales[:, 0]
+        task_scale = seen.task_scale[:, 0]
         low = ~(task_scale >= self._safety.settings.least_task_scale) & (tick >= self._ramp)
         since = self._scaled_since[own]
         np.copyto(since, NEVER, where=~low)

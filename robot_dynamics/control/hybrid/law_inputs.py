@@ -121,7 +121,8 @@ class Layout:
         C = self.surfaces
         return consecutive(
             effort_scale=1,
-            checked_scales=2,
+            task_scale=1,
+            support_torque_ratio=1,
             error=6,
             held_body_wrenches=18,
             tilt=self.soft_fingers,
@@ -146,7 +147,7 @@ class Layout:
     @cached_property
     def checked(self) -> slice:
         """Position of `HeldStep.checked` among the outputs."""
-        return slice(self.outputs["checked_scales"].start, self.outputs["pose"].stop)
+        return slice(self.outputs["task_scale"].start, self.outputs["pose"].stop)
 
     @cached_property
     def recorded(self) -> slice:

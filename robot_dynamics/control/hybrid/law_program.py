@@ -373,9 +373,8 @@ class HybridLawProgram:
                 scale_posture,
             ],
             "effort_scale": [effort_scale],
-            "checked_scales": [
-                minimum(effort_scale, limited.rate_scale), limited.support_torque_ratio,
-            ],
+            "task_scale": [minimum(effort_scale, limited.rate_scale)],
+            "support_torque_ratio": [limited.support_torque_ratio],
             "measured_contact_forces": measured,
             "desired_wrench": add(  # (37), and drag
                 add(accelerating, terms.bias), surface_wrench

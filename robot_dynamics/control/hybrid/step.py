@@ -62,14 +62,23 @@ class OutputPart:
         return outputs.values[..., outputs.at[self._name]]
 
 
+class OutputNumber:
+    """A number among the outputs of one step, read when it is asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, outputs: HybridStep, owner: type | None = None) -> float:
+        return outputs.values.item(outputs.at[self._name].start)
+
+
 class HybridOutputs:
     """Named parts of the kernel's outputs, of one state (w,) or of many (N, w).
 
     Attributes:
         values: All parts.
         at: Position of each part; see `Layout.outputs`.
-        effort_scale: See `HybridStep` (1,).
-        checked_scales: Task scale and support torque ratio; see `HybridStep` (2,).
+        effort_scale, task_scale, support_torque_ratio: See `HybridStep` (1,).
         pose: Pose of the object, x y z qx qy qz qw in the world (7,).
         twist: Its angular velocity and the velocity of its origin, world axes (6,).
         closure: Object poses of the other arms less the first's (6(k-1),).
@@ -100,7 +109,8 @@ class HybridOutputs:
     __slots__ = "at", "values"
 
     effort_scale = OutputPart()
-    checked_scales = OutputPart()
+    task_scale = OutputPart()
+    support_torque_ratio = OutputPart()
     error = OutputPart()
     held_body_wrenches = OutputPart()
     tilt = OutputPart()
@@ -138,6 +148,11 @@ class HybridStep(HeldStep):
         internal_force_adapted: Whether torque limits changed the internal force.
         slip: Slip margins of the contacts; None if none can slip.
         more: Values of the columns that a derived law adds.
+        effort_scale: Smallest scale of internal force, motion and force on surfaces by the effort
+            limits, from 0 to 1.
+        task_scale: The same, with the limit of the torque's rate.
+        support_torque_ratio: Largest support torque over its limit; above 1 arms and object cannot
+            be held up.
         touched: 1 for surfaces whose force is controlled, 0 for others (C,).
     """
 
@@ -156,6 +171,9 @@ class HybridStep(HeldStep):
     internal_force = OutputPart()
     tilts = OutputPart("tilt")
     touched = OutputPart()
+    effort_scale = OutputNumber()
+    task_scale = OutputNumber()
+    support_torque_ratio = OutputNumber()
 
     def __init__(
         self,
@@ -179,24 +197,9 @@ class HybridStep(HeldStep):
         return self.values[self._layout.checked]
 
     @property
-    def held_body_wrenches(self) -> Array:
+    def held_body_wrenches(self) -> Array:  # type: ignore[override]
         """Wrenches of the object (1, 18); see `HeldStep`."""
         return self.outputs.held_body_wrenches[None]
-
-    @property
-    def effort_scale(self) -> float:
-        """Smallest scale of the task by the effort limits, from 0 to 1."""
-        return self.values.item(self.at["effort_scale"].start)
-
-    @property
-    def task_scale(self) -> float:
-        """The same, with the limit of the torque's rate."""
-        return self.values.item(self.at["checked_scales"].start)
-
-    @property
-    def support_torque_ratio(self) -> float:
-        """Largest support torque over its limit; above 1 nothing can be held up."""
-        return self.values.item(self.at["checked_scales"].start + 1)
 
     @property
     def outputs(self) -> HybridOutputs:
@@ -247,7 +250,7 @@ class HybridStep(HeldStep):
         other = HybridStep(torque, *values, self._layout, nothing)
         other.internal_force_adapted = self.internal_force_adapted
         other.slip, other.more = self.slip, self.more
-        other.outputs.effort_scale[:] = other.outputs.checked_scales[:1] = 1.0
+        other.outputs.effort_scale[:] = other.outputs.task_scale[:] = 1.0
         other.scales[:3] = 1.0
         other.outputs.spring_wrench[:] = 0.0
         return other

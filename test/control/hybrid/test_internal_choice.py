@@ -112,7 +112,7 @@ def step_of(row, grip, moving=NOTHING, effort=EFFORT, wrench=None):
         # without the internal force
         "torque_range": [np.minimum(0.0, moving), np.maximum(0.0, moving)],
         "effort_scale": min(squeeze, motion),
-        "checked_scales": [min(squeeze, motion), 0.0],
+        "task_scale": min(squeeze, motion),
     }.items():  # fmt: skip
         found[LAYOUT.outputs[name]] = np.ravel(value)
     return HybridStep(NOTHING, np.zeros(0), found, row, LAYOUT, np.zeros(2))
