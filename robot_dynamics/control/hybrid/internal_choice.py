@@ -15,30 +15,21 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile.routine import Vector, routine
+from robot_dynamics.compile.routine import routine
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import HasRows
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
-from robot_dynamics.manipulation.hybrid.squeeze import CorrectionLimit, InternalForceBounds
+from robot_dynamics.manipulation.hybrid.squeeze import CorrectionLimit, SqueezeInputs
 
 _RELEASE_S = 0.3  # time constant with which a correction that is not needed decays
 _CHANGE_S = 0.1  # time of a correction of the largest size for the sake of torque limits
 _NONE = 1e-9  # corrections below this are zero [N]
-
-
-class _Torques(NamedTuple):
-    """Torques of a step with some internal force."""
-
-    values: Vector  #: `HybridStep.values`.
-    effort: Vector  #: Largest torques (na,).
-    force: Vector  #: The internal force (m,).
 
 
 class InternalChoice:
@@ -49,26 +40,38 @@ class InternalChoice:
 
     Args:
         squeeze: Contacts, their margin, and the sharing of forces.
-        at: Positions of the forces in a row of the reference; see `Layout.reference`.
+        layout: Positions of the forces in a row of the reference, and of a step's outputs.
         most: Largest component of a contact force of the correction [N]; see `Squeeze.size`.
         period: Control period [s].
         late: Control periods between a desired force and its measurement.
     """
 
     def __init__(
-        self, squeeze: Squeeze, at: Mapping[str, slice], most: float, period: float, late: int
+        self, squeeze: Squeeze, layout: Layout, most: float, period: float, late: int
     ) -> None:
         self._squeeze, self._most = squeeze, most
         self._change = most * period / _CHANGE_S
-        self._own, self._compared = at["internal"], at["compared_internal"]
+        of_row, at = layout.reference, layout.outputs
+        self._own, self._compared = of_row["internal"], of_row["compared_internal"]
         self._keep, self._late = math.exp(-period / _RELEASE_S), late
         # The correction is zero most of the time; identity with this array shows it.
         self._nothing = none = np.zeros(self._own.stop - self._own.start)
-        self._torques: _Torques | None = None
-        # Load the solver now, not when a contact slips.
-        squeeze.in_loop(
-            np.zeros(6), none, InternalForceBounds(none[None], np.full(1, -1.0), np.full(1, 1.0))
+        # Inputs of the compiled parts: most of them are views of the outputs of a step.
+        self._values = values = np.zeros(Layout.size(at))
+        least, largest = values[at["torque_range"]].reshape(2, -1)
+        self._given = SqueezeInputs(
+            wrench=values[at["desired_wrench"]],
+            desired=np.zeros_like(none),
+            around=np.zeros_like(none),
+            size=np.array([most]),
+            grip=values[at["internal_force_torques"]].reshape(len(least), -1),
+            least=least,
+            most=largest,
+            limits=np.zeros_like(least),
         )
+        self._are_within = are_within.bind(self._given)
+        self._program = squeeze.bounded(self._given)
+        self._program.nearest()  # loads the solver now, not when a contact slips
         self.begin()
 
     @classmethod
@@ -87,9 +90,7 @@ class InternalChoice:
             system.contacts, distribution, force.margin_n, names=system.tools, length=system.length
         )
         late = 1 + settings.command_delay_periods
-        return cls(
-            squeeze, layout.reference, force.max_internal_force_correction_n, settings.period, late
-        )
+        return cls(squeeze, layout, force.max_internal_force_correction_n, settings.period, late)
 
     def begin(self) -> None:
         """Begin without a correction."""
@@ -128,18 +129,17 @@ class InternalChoice:
         """
         if step.fits:
             return None
-        planned, wrench = row[self._own], step.outputs.desired_wrench
-        least, most = step.torque_range
-        bounds = InternalForceBounds(step.internal_force_torques, -effort - least, effort - most)
-        correction_limit = CorrectionLimit(planned, self._most)
-        found = self._squeeze.in_loop(wrench, planned + self.added, bounds, correction_limit)
+        planned, given = row[self._own], self._given
+        self._take(step, effort, planned + self.added)
+        given.around[:] = planned
+        found = self._program.nearest()
         if found is None:
             return None
         change = found - planned - self.added
         part = min(1.0, self._change / max(self._squeeze.size(change), _NONE))
         added = self.added + part * change
         # Cones are convex: if contacts hold with two internal forces, they hold between them.
-        self.added = added if part == 1.0 else self._within_cones(wrench, planned, added)
+        self.added = added if part == 1.0 else self._within_cones(given.wrench, planned, added)
         return self._with_added(row)
 
     def remember(self, step: HybridStep, effort: Array) -> None:
@@ -164,14 +164,13 @@ class InternalChoice:
 
     def _fits(self, step: HybridStep, effort: Array, internal_force: Array) -> bool:
         """Return whether efforts (na,) do not scale the task of a step with an internal force."""
-        if self._torques is None or len(self._torques.values) != len(step.values):
-            arrays = step.values, effort, internal_force
-            self._torques = _Torques(*(np.zeros(len(one)) for one in arrays))
-            at = step.at["torque_range"].start, step.at["internal_force_torques"].start
-            self._are_within = are_within.bind(self._torques, *at)
-        given = self._torques
-        given.values[:], given.effort[:], given.force[:] = step.values, effort, internal_force
+        self._take(step, effort, internal_force)
         return bool(self._are_within())
+
+    def _take(self, step: HybridStep, effort: Array, internal_force: Array) -> None:
+        """Write the inputs of the compiled parts."""
+        self._values[:] = step.values
+        self._given.limits[:], self._given.desired[:] = effort, internal_force
 
     def _within_cones(self, wrench: Array, planned: Array, target: Array) -> Array:
         """Return the correction nearest to a target with which contacts can exert a wrench."""
@@ -202,17 +201,17 @@ class InternalChoice:
 
 
 @routine
-def are_within(given: _Torques, torque_range: int, internal_force_torques: int) -> bool:
-    """Return whether all torques are within efforts; the numbers are places among the values."""
-    values, effort, force = given.values, given.effort, given.force
-    joints, m = len(effort), len(force)
-    for i in range(joints):
+def are_within(given: SqueezeInputs) -> bool:
+    """Return whether all torques with the desired internal force are within their limits."""
+    for i in range(len(given.limits)):
         x = 0.0
-        for k in range(m):
-            x += values[internal_force_torques + m * i + k] * force[k]
-        for first in range(torque_range + i, torque_range + 2 * joints, joints):
-            if not abs(values[first] + x) <= effort[i]:
-                return False
+        for k in range(len(given.desired)):
+            x += given.grip[i, k] * given.desired[k]
+        if not (
+            abs(given.least[i] + x) <= given.limits[i]
+            and abs(given.most[i] + x) <= given.limits[i]
+        ):
+            return False
     return True
 
 

@@ -34,6 +34,7 @@ from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribut
 from robot_dynamics.wording import apart
 
 _STILL = 1e-12  # largest change of a contact force that counts as zero [N]
+_LARGEST = 1.0e300  # beyond it a sum is not finite
 
 
 class SqueezeError(RobotDynamicsError):
@@ -65,22 +66,25 @@ class TorqueBounds(NamedTuple):
     def left(self, wrench: Array, distribution: ForceDistribution) -> InternalForceBounds:
         """Return the bounds of internal forces while the contacts exert a wrench (6,)."""
         taken = self.rest + self.J_S.T @ (distribution.share @ wrench)
-        grip = self.J_S.T @ distribution.internal
-        return InternalForceBounds(grip, -self.limits - taken, self.limits - taken)
+        return InternalForceBounds(self.J_S.T @ distribution.internal, taken, taken, self.limits)
 
 
 class InternalForceBounds(NamedTuple):
-    """Bounds of internal forces by the drives: lower <= grip f_IS <= upper.
+    """Bounds of internal forces by the drives.
+
+    They are -limits <= least + grip f_IS and most + grip f_IS <= limits.
 
     Attributes:
         grip: Torques of each internal force (n, m).
-        lower: (n,); -infinity for drives without a limit.
-        upper: (n,); infinity for drives without a limit.
+        least: Least torque of each drive without internal forces (n,).
+        most: Largest one (n,).
+        limits: Largest torques (n,); infinite for drives without a limit.
     """
 
     grip: Array
-    lower: Array
-    upper: Array
+    least: Array
+    most: Array
+    limits: Array
 
 
 class CorrectionLimit(NamedTuple):
@@ -95,6 +99,30 @@ class CorrectionLimit(NamedTuple):
 
     around: Array
     most: float
+
+
+class SqueezeInputs(NamedTuple):
+    """Inputs of a `BoundedSqueeze`, in arrays that the caller rewrites.
+
+    Attributes:
+        wrench: Wrench of the contacts on the object, in its axes (6,).
+        desired: f_IS (m,).
+        around: Of a `CorrectionLimit` (m,).
+        size: Largest component of that (1,) [N]; infinite without a limit.
+        grip: Of `InternalForceBounds` (n, m), as are the next three (n,).
+        least: Least torques.
+        most: Largest torques.
+        limits: Limits of both.
+    """
+
+    wrench: Vector
+    desired: Vector
+    around: Vector
+    size: Vector
+    grip: Matrix
+    least: Vector
+    most: Vector
+    limits: Vector
 
 
 class SqueezeChoice(NamedTuple):
@@ -163,8 +191,7 @@ class Squeeze:
         self._bounds, self._owners = planes.lower, planes.contact
         self.slips = bool(len(self._owners))
         self._none = np.full(len(planes.lower), np.inf)
-        # By the number of drives, and whether the size of corrections is limited.
-        self._programs: dict[tuple[int, bool], _BoundedProgram] = {}
+        self._programs: dict[int, BoundedSqueeze] = {}  # by the number of drives
         self._sized = np.zeros(scaled.shape[1])
         self._size = largest_component.bind(np.ascontiguousarray(scaled), self._sized)
 
@@ -185,8 +212,11 @@ class Squeeze:
             SqueezeError: If none exists, with the contacts that cannot hold and their margin.
         """
         w = np.asarray(wrench, dtype=float)
+        f_IS = np.zeros(len(self._to_scaled)) if desired is None else np.asarray(desired, float)
         left = None if torque_bounds is None else torque_bounds.left(w, self._distribution)
-        return self._solve(w[None], desired, *self._program(self._bounds - self._loads @ w, left))
+        program = self._program(w, f_IS, left)
+        program.write()
+        return self._solve(w[None], f_IS, program.rows, program.lower, program.upper)
 
     def in_loop(
         self,
@@ -209,21 +239,21 @@ class Squeeze:
             f_IS (m,); None if no internal force holds the object, a number is not finite, or the
             solver fails.
         """
-        if not math.isfinite(sum(wrench.tolist()) + sum(desired.tolist())):
-            return None
         if torque_bounds is None:
             forces = self._distribution.contact_forces(wrench, desired)
-            if (self._planes @ forces >= self._bounds).all():
+            finite = math.isfinite(sum(forces.tolist()))
+            if finite and (self._planes @ forces >= self._bounds).all():
                 return desired
-        lower = self._bounds - self._loads @ wrench if self.slips else self._bounds
-        goal = self._to_scaled @ desired
-        if not len(goal):
+        if not len(desired):
             return None
-        try:
-            y = nearest_within(goal, *self._program(lower, torque_bounds, correction_limit))
-        except RobotDynamicsError:
-            return None
-        return None if y is None else self._to_internal @ y
+        return self._program(wrench, desired, torque_bounds, correction_limit).nearest()
+
+    def bounded(self, given: SqueezeInputs) -> BoundedSqueeze:
+        """Return the quadratic program of `in_loop` for arrays that the caller rewrites."""
+        return BoundedSqueeze(
+            given, self._rows, self._loads, self._bounds, self._scaled, self._to_scaled,
+            self._to_internal,
+        )  # fmt: skip
 
     def size(self, internal_force: Array) -> float:
         """Return the largest component of the contact forces [N] of an internal force (m,).
@@ -247,24 +277,26 @@ class Squeeze:
 
     def _program(
         self,
-        lower: Array,
+        wrench: Array,
+        desired: Array,
         torque_bounds: InternalForceBounds | None,
         correction_limit: CorrectionLimit | None = None,
-    ) -> tuple[Array, Array, Array]:
-        """Return rows, lower and upper bounds of the quadratic program.
-
-        Rows are those of the cones, of limited components, and of the drives; the next call
-        changes them.
-        """
-        drives = 0 if torque_bounds is None else len(torque_bounds.grip)
-        which = drives, correction_limit is not None
-        within = self._programs.get(which)
-        if within is None:
-            scaled = self._scaled if correction_limit is not None else self._scaled[:0]
-            within = _BoundedProgram(self._rows, scaled, self._to_internal, drives)
-            self._programs[which] = within
-        within.write(lower, torque_bounds, correction_limit)
-        return within.rows, within.lower, within.upper
+    ) -> BoundedSqueeze:
+        """Return the quadratic program with these inputs; the next call changes it."""
+        drives, m = 0 if torque_bounds is None else len(torque_bounds.grip), len(desired)
+        program = self._programs.get(drives)
+        if program is None:
+            given = new_record(
+                SqueezeInputs, wrench=6, desired=m, around=m, size=1, grip=(drives, m),
+                least=drives, most=drives, limits=drives,
+            )  # fmt: skip
+            program = self._programs[drives] = self.bounded(given)
+        given = program.given
+        given.wrench[:], given.desired[:] = wrench, desired
+        given.around[:], given.size[0] = correction_limit or (desired, np.inf)
+        if torque_bounds is not None:
+            given.grip[:], given.least[:], given.most[:], given.limits[:] = torque_bounds
+        return program
 
     def over(
         self,
@@ -358,76 +390,91 @@ class Squeeze:
         )
 
 
-class _Bounds(NamedTuple):
-    """Given bounds of a quadratic program."""
+class BoundedSqueeze:
+    """Quadratic program for the internal force nearest to a desired one, in arrays that stay.
 
-    around: Vector  #: Internal force from which corrections count (m,).
-    most: Vector  #: Their largest component (1,) [N].
-    grip: Matrix  #: Torques of each internal force (n, m).
-    lower: Vector  #: Bounds of the drives (n,).
-    upper: Vector
-
-
-class _BoundedProgram:
-    """Rows and bounds of a quadratic program, in arrays that stay.
+    Its rows are those of the cones (c,), of limited components (d,) and of the drives (n,).
 
     Args:
+        given: Inputs.
         cones: Rows of the cones (c, m).
+        loads: Loads of the cones by a wrench (c, 6).
+        bounds: Lower bounds of the cones without a wrench (c,).
         scaled: From internal forces to limited components of contact forces (d, m).
-        to_internal: From the unknowns to internal forces (m, m).
-        drives: Number of drives, n.
+        to_scaled: From internal forces to the unknowns (m, m).
+        to_internal: The inverse of it (m, m).
 
     Attributes:
-        rows: Of cones, components and drives (c + d + n, m).
+        given: Inputs.
+        rows: (c + d + n, m).
         lower: Their lower bounds.
         upper: Their upper bounds; infinite of cones.
     """
 
-    def __init__(self, cones: Array, scaled: Array, to_internal: Array, drives: int) -> None:
-        m = len(to_internal)
-        self.rows = np.vstack([cones, scaled @ to_internal, np.zeros((drives, m))])
-        self.upper = np.full(len(self.rows), np.inf)
-        self.lower = -self.upper
-        self._cones = self.lower[: len(cones)]
-        self._given = new_record(
-            _Bounds, around=m, most=1, grip=(drives, m), lower=drives, upper=drives
-        )
-        self._write = write_bounds.bind(
-            self._given, np.ascontiguousarray(scaled), to_internal.copy(), self.rows, self.lower,
-            self.upper,
-        )  # fmt: skip
-
-    def write(
+    def __init__(
         self,
+        given: SqueezeInputs,
         cones: Array,
-        torque_bounds: InternalForceBounds | None,
-        correction_limit: CorrectionLimit | None,
+        loads: Array,
+        bounds: Array,
+        scaled: Array,
+        to_scaled: Array,
+        to_internal: Array,
     ) -> None:
-        """Write rows of the drives, and all bounds; `cones` are the lower ones of the cones."""
-        self._cones[:], given = cones, self._given
-        if correction_limit is not None:
-            given.around[:], given.most[0] = correction_limit
-        if torque_bounds is not None:
-            given.grip[:], given.lower[:], given.upper[:] = torque_bounds
-        self._write()
+        m = len(to_internal)
+        self.given, self._to_internal = given, to_internal
+        self.rows = np.vstack([cones, scaled @ to_internal, np.zeros((len(given.limits), m))])
+        self.upper = np.full(len(self.rows), np.inf)
+        self.lower, self._goal = -self.upper, np.zeros(m)
+        constant = map(np.ascontiguousarray, (loads, bounds, scaled, to_scaled, to_internal))
+        self.write = write_program.bind(
+            given, *constant, self.rows, self.lower, self.upper, self._goal
+        )
+
+    def nearest(self) -> Array | None:
+        """Return the internal force (m,) for the present inputs.
+
+        None if no internal force holds the object, a number is not finite, or the solver fails.
+        """
+        if not self.write():
+            return None
+        try:
+            y = nearest_within(self._goal, self.rows, self.lower, self.upper)
+        except RobotDynamicsError:
+            return None
+        return None if y is None else self._to_internal @ y
 
 
 @routine
-def write_bounds(
-    given: _Bounds, scaled: Matrix, to_internal: Matrix, rows: Matrix, lower: Vector,
-    upper: Vector,
-) -> None:  # fmt: skip
-    """Write bounds of components, and rows and bounds of drives after them.
+def write_program(
+    given: SqueezeInputs, loads: Matrix, bounds: Vector, scaled: Matrix, to_scaled: Matrix,
+    to_internal: Matrix, rows: Matrix, lower: Vector, upper: Vector, goal: Vector,
+) -> bool:  # fmt: skip
+    """Write goal, bounds, and rows of the drives; return whether the goal is finite.
 
     Rows of drives are scaled to size one by themselves: a drive can be without limits.
     """
-    m, drives = len(to_internal), len(given.lower)
-    first = len(rows) - drives - len(scaled)
+    m, drives = len(goal), len(given.limits)
+    total = 0.0
+    for k in range(len(given.wrench)):
+        total += given.wrench[k]
+    for i in range(m):
+        goal[i] = 0.0
+        for k in range(m):
+            goal[i] += to_scaled[i, k] * given.desired[k]
+        total += goal[i]
+    if not abs(total) <= _LARGEST:
+        return False
+    for i in range(len(bounds)):
+        lower[i] = bounds[i]
+        for k in range(len(given.wrench)):
+            lower[i] -= loads[i, k] * given.wrench[k]
+    first = len(bounds)
     for i in range(len(scaled)):
         x = 0.0
         for k in range(m):
             x += scaled[i, k] * given.around[k]
-        lower[first + i], upper[first + i] = x - given.most[0], x + given.most[0]
+        lower[first + i], upper[first + i] = x - given.size[0], x + given.size[0]
     first = len(rows) - drives
     for i in range(drives):
         size = 0.0
@@ -440,8 +487,9 @@ def write_bounds(
         size = sqrt(size) if size > 0.0 else 1.0
         for j in range(m):
             rows[first + i, j] = rows[first + i, j] / size
-        lower[first + i] = given.lower[i] / size
-        upper[first + i] = given.upper[i] / size
+        lower[first + i] = (-given.limits[i] - given.least[i]) / size
+        upper[first + i] = (given.limits[i] - given.most[i]) / size
+    return True
 
 
 @routine

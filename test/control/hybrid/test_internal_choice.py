@@ -30,7 +30,7 @@ def weight(kilograms):
 def choice(most=1e3):
     """Return a choice for two fingers."""
     squeeze = Squeeze(SYSTEM.contacts, SHARING, MARGIN)
-    return InternalChoice(squeeze, LAYOUT.reference, most, PERIOD, LATE)
+    return InternalChoice(squeeze, LAYOUT, most, PERIOD, LATE)
 
 
 def planned(squeeze):
