@@ -56,6 +56,7 @@ class InternalChoice:
         self._keep, self._late = math.exp(-period / _RELEASE_S), late
         # The correction is zero most of the time; identity with this array shows it.
         self._nothing = none = np.zeros(self._own.stop - self._own.start)
+        self._addition = np.zeros(Layout.size(of_row))  # to a row
         # Inputs of the compiled parts: most of them are views of the outputs of a step.
         self._values = values = np.zeros(Layout.size(at))
         least, largest = values[at["torque_range"]].reshape(2, -1)
@@ -132,12 +133,10 @@ class InternalChoice:
         planned, given = row[self._own], self._given
         self._take(step, effort, planned + self.added)
         given.around[:] = planned
-        found = self._program.nearest()
-        if found is None:
+        part = self._program.approach(self._change)
+        if part is None:
             return None
-        change = found - planned - self.added
-        part = min(1.0, self._change / max(self._squeeze.size(change), _NONE))
-        added = self.added + part * change
+        added = given.desired - planned
         # Cones are convex: if contacts hold with two internal forces, they hold between them.
         self.added = added if part == 1.0 else self._within_cones(given.wrench, planned, added)
         return self._with_added(row)
@@ -194,10 +193,9 @@ class InternalChoice:
     def _with_added(self, row: Array) -> Array:
         if self.added is self._nothing and self._before[0] is self._nothing:
             return row
-        row = row.copy()
-        row[self._own] += self.added
-        row[self._compared] += self._before[0]
-        return row
+        self._addition[self._own] = self.added
+        self._addition[self._compared] = self._before[0]
+        return row + self._addition
 
 
 @routine

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile.routine import Matrix, Vector, new_record, routine
+from robot_dynamics.compile.routine import Matrix, Vector, new_record, routine, zeros
 from robot_dynamics.dynamics.quadratic_program import nearest_within
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.closure import contact_planes, deepest
@@ -426,23 +426,46 @@ class BoundedSqueeze:
         self.rows = np.vstack([cones, scaled @ to_internal, np.zeros((len(given.limits), m))])
         self.upper = np.full(len(self.rows), np.inf)
         self.lower, self._goal = -self.upper, np.zeros(m)
-        constant = map(np.ascontiguousarray, (loads, bounds, scaled, to_scaled, to_internal))
+        self._found, self._most_change = np.zeros(m), np.full(1, np.inf)
+        constant = *_, scaled, _, to_internal = [
+            np.ascontiguousarray(each) for each in (loads, bounds, scaled, to_scaled, to_internal)
+        ]
         self.write = write_program.bind(
             given, *constant, self.rows, self.lower, self.upper, self._goal
         )
+        self._approach = approach.bind(given, self._found, scaled, to_internal, self._most_change)
 
     def nearest(self) -> Array | None:
         """Return the internal force (m,) for the present inputs.
 
         None if no internal force holds the object, a number is not finite, or the solver fails.
         """
+        y = self._solution()
+        return None if y is None else self._to_internal @ y
+
+    def approach(self, most: float) -> float | None:
+        """Move the desired internal force towards `nearest`, and return the part of the way.
+
+        Args:
+            most: Largest component of the change; see `Squeeze.size` [N].
+
+        Returns:
+            The part, up to 1; None without `nearest`.
+        """
+        y = self._solution()
+        if y is None:
+            return None
+        self._found[:], self._most_change[0] = y, most
+        return float(self._approach())
+
+    def _solution(self) -> Array | None:
+        """Return the unknowns of `nearest`."""
         if not self.write():
             return None
         try:
-            y = nearest_within(self._goal, self.rows, self.lower, self.upper)
+            return nearest_within(self._goal, self.rows, self.lower, self.upper)
         except RobotDynamicsError:
             return None
-        return None if y is None else self._to_internal @ y
 
 
 @routine
@@ -490,6 +513,28 @@ def write_program(
         lower[first + i] = (-given.limits[i] - given.least[i]) / size
         upper[first + i] = (given.limits[i] - given.most[i]) / size
     return True
+
+
+@routine
+def approach(
+    given: SqueezeInputs, found: Vector, scaled: Matrix, to_internal: Matrix, most: Vector
+) -> float:
+    """Move the desired internal force towards `found` unknowns; return the part of the way."""
+    m, size = len(found), 0.0
+    change = zeros(m)
+    for i in range(m):
+        change[i] = -given.desired[i]
+        for k in range(m):
+            change[i] += to_internal[i, k] * found[k]
+    for i in range(len(scaled)):
+        x = 0.0
+        for k in range(m):
+            x += scaled[i, k] * change[k]
+        size = max(size, abs(x))
+    part = most[0] / size if size > most[0] else 1.0
+    for i in range(m):
+        given.desired[i] += part * change[i]
+    return part
 
 
 @routine
