@@ -93,11 +93,9 @@ class LawStep:
 
         Task scale, support torque ratio, error and pose (15,).
         """
-        return np.concatenate([self._checked_scales, self.error, self.pose])
-
-    @property
-    def _checked_scales(self) -> tuple[float, float]:
-        return self.task_scale, self.support_torque_ratio
+        return np.concatenate(
+            [[self.task_scale, self.support_torque_ratio], self.error, self.pose]
+        )
 
     @property
     def poses(self) -> Sequence[Array]:
@@ -145,9 +143,9 @@ class HeldStep(LawStep):
         Task scale, support torque ratio, error, wrenches of the held bodies, tilts, closure and
         pose (15 + 18 b + s + 6(k-1),).
         """
-        wrenches = self.held_body_wrenches.ravel()
+        scales, wrenches = [self.task_scale, self.support_torque_ratio], self.held_body_wrenches
         return np.concatenate(
-            [self._checked_scales, self.error, wrenches, self.tilts, self.closure, self.pose]
+            [scales, self.error, wrenches.ravel(), self.tilts, self.closure, self.pose]
         )
 
     @property

@@ -274,7 +274,7 @@ class SafetyLayer(FaultLatch):
         at = self._clock.seconds(now) if sampled is None else sampled
         passed, arms.sampled = at - arms.sampled, at
         fit = arms.measurement.fits(q, qd, wrenches, passed)
-        # The law runs with all arms alone.
+        # No arm is lost while the law runs.
         if (fit and (self.law_runs or not lost)) or arms.are_good(
             lost, self._last if self.law_runs else None, held=self.object_held
         ):
@@ -295,7 +295,7 @@ class SafetyLayer(FaultLatch):
         return self.law_runs
 
     def _watch_model(self, now: int) -> None:
-        """Trip if the arms move as they could not with a correct model, until it is proved."""
+        """End the start after its ramp; trip if arms move as no correct model lets them."""
         if self.state is State.STARTING and now - self._began >= self.model.ramp_periods:
             self.state, self.model.proved = State.ACTIVE, True
             return

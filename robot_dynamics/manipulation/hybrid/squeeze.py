@@ -182,7 +182,7 @@ class Squeeze:
         A, scale = distribution.internal, np.where(moments, 1.0 / length, 1.0)
         # The size of an internal force is the size of its contact forces: |y| with y = L^T f_IS.
         self._scaled = scaled = scale[:, None] * A
-        self._to_scaled = np.linalg.cholesky(scaled.T @ scaled).T
+        self._to_scaled: Array = np.linalg.cholesky(scaled.T @ scaled).T
         self._to_internal = np.linalg.inv(self._to_scaled)
         self._planes = planes.rows
         self._rows = planes.rows @ (A @ self._to_internal)
@@ -283,9 +283,10 @@ class Squeeze:
         correction_limit: CorrectionLimit | None = None,
     ) -> BoundedSqueeze:
         """Return the quadratic program with these inputs; the next call changes it."""
-        drives, m = 0 if torque_bounds is None else len(torque_bounds.grip), len(desired)
+        drives = 0 if torque_bounds is None else len(torque_bounds.grip)
         program = self._programs.get(drives)
         if program is None:
+            m = len(self._to_scaled)
             given = new_record(
                 SqueezeInputs, wrench=6, desired=m, around=m, size=1, grip=(drives, m),
                 least=drives, most=drives, limits=drives,
@@ -427,12 +428,13 @@ class BoundedSqueeze:
         self.upper = np.full(len(self.rows), np.inf)
         self.lower, self._goal = -self.upper, np.zeros(m)
         self._found, self._most_change = np.zeros(m), np.full(1, np.inf)
-        constant = *_, scaled, _, to_internal = [
-            np.ascontiguousarray(each) for each in (loads, bounds, scaled, to_scaled, to_internal)
-        ]
-        self.write = write_program.bind(
-            given, *constant, self.rows, self.lower, self.upper, self._goal
+        loads, scaled, to_scaled, to_internal = map(
+            np.ascontiguousarray, (loads, scaled, to_scaled, to_internal)
         )
+        self.write = write_program.bind(
+            given, loads, bounds, scaled, to_scaled, to_internal, self.rows, self.lower,
+            self.upper, self._goal,
+        )  # fmt: skip
         self._approach = approach.bind(given, self._found, scaled, to_internal, self._most_change)
 
     def nearest(self) -> Array | None:
