@@ -205,7 +205,8 @@ def test_nothing_jumps_where_limits_come_and_go():
     run(30.0, 0.3)
     assert added[-1][0] == pytest.approx(before / np.e, rel=2.0 * PERIOD / 0.3)
     steps = np.abs(np.diff(added, axis=0)).max(axis=1)
-    assert 0.9 * entering < steps.max() <= entering + fading
+    assert steps[0] == pytest.approx(entering)
+    assert steps.max() <= entering + fading
 
 
 def test_tasks_that_may_slip_and_no_correction_are_left_alone():
