@@ -182,8 +182,8 @@ class Squeeze:
         A, scale = distribution.internal, np.where(moments, 1.0 / length, 1.0)
         # The size of an internal force is the size of its contact forces: |y| with y = L^T f_IS.
         self._scaled = scaled = scale[:, None] * A
-        self._to_scaled: Array = np.linalg.cholesky(scaled.T @ scaled).T
-        self._to_internal = np.linalg.inv(self._to_scaled)
+        self._to_scaled = np.asarray(np.linalg.cholesky(scaled.T @ scaled).T, dtype=float)
+        self._to_internal = np.asarray(np.linalg.inv(self._to_scaled), dtype=float)
         self._planes = planes.rows
         self._rows = planes.rows @ (A @ self._to_internal)
         self._components = scaled @ self._to_internal
