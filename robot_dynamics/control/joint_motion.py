@@ -145,10 +145,10 @@ class JointMotion(NamedTuple):
         elif abs(ratio) < 0.4:
             cause = "it seems to stand still"
         elif late := _common_delay(self.apart[own], self.qd[own]):
-            way = "ahead of" if late < 0.0 else "behind"
+            side = "ahead of" if late < 0.0 else "behind"
             cause = (
                 f"all joints of the arm differ alike, as if its time stamps ran "
-                f"{1e3 * abs(late):.0f} ms {way} its motion"
+                f"{1e3 * abs(late):.0f} ms {side} its motion"
             )
         else:
             cause = "one of both is false"

@@ -253,9 +253,11 @@ class JointStates:
         """
         watches, stamps = self.watches, [watch.stamp or 0 for watch in self.watches]
         newest, skew = max(stamps), max(stamps) - min(stamps)
+        if not skew:
+            return False
         ahead = stamps.index(newest)
         in_period = round(self._clock.count(self._period) / self._step(watches[ahead]))
-        if not skew or list(self.arms.values())[ahead].unused > max(1, in_period):
+        if list(self.arms.values())[ahead].unused > max(1, in_period):
             return False
         for i, watch in enumerate(watches):
             step = self._step(watch)
