@@ -32,6 +32,7 @@ LOOK_S = 0.02  # between two looks for arms that do not move [s]
 _LOOKS = 2  # at least, after which an arm that was to move counts as still
 _ASKED_M = 1e-3  # way of its grasp, which moves a joint by as much [m, rad]
 _STAYS = 2e-4  # way of a joint that is no answer to that [rad or m]
+_ALIKE = 0.2  # largest deviation from a common delay, and least speed, as shares of the maximum
 _ANY = 1e300  # makes at least 1 of whatever is not zero
 _MOST = 1e6  # a number of which no sum overflows [rad, m, rad/s or m/s]
 
@@ -145,6 +146,12 @@ class JointMotion(NamedTuple):
             cause = "its sign seems to be wrong"
         elif abs(ratio) < 0.4:
             cause = "it seems to stand still"
+        elif late := _common_delay(self.apart[own], self.qd[own]):
+            side = "ahead of" if late < 0.0 else "behind"
+            cause = (
+                f"all joints of the arm differ alike, as if its time stamps ran "
+                f"{1e3 * abs(late):.0f} ms {side} its motion"
+            )
         else:
             cause = "one of both is false"
         return (
@@ -207,6 +214,24 @@ class JointMotion(NamedTuple):
             if other != arm and same and np.abs(self.q[own] - before.q[their]).max() < close:
                 return f"{sentence}: it is where arm {names[other]!r} was; names seem swapped."
         return f"{sentence}: stale, repeated or false data."
+
+
+def _common_delay(apart: Array, qd: Array) -> float:
+    """Return the delay that explains how far all joints of an arm are apart [s]; 0 if none does.
+
+    Time that a driver or a simulator drops, or repeats, moves each joint by its velocity times
+    that time. One false velocity does not.
+
+    Args:
+        apart: Disagreement of positions and velocities (n,).
+        qd: Velocities (n,).
+    """
+    moving = np.abs(qd) > _ALIKE * np.abs(qd).max()
+    if np.count_nonzero(moving) < 2:
+        return 0.0
+    late = float(apart @ qd / (qd @ qd))
+    alike = np.abs(apart - late * qd).max() <= _ALIKE * np.abs(apart).max()
+    return late if alike else 0.0
 
 
 class StillArms:

@@ -247,13 +247,17 @@ class JointStates:
     def _closer_pair_is_near(self) -> bool:
         """Return whether the next samples of the arms that are behind at least halve the skew.
 
-        They are awaited until the arm that is ahead brings its next sample, and only if they come
-        before it: an arm whose messages take longer than a period always stays behind.
+        They are awaited until the arm that is ahead brings more samples than it has in a control
+        period, and only if they come before that: an arm whose messages take longer than a period
+        always stays behind.
         """
         watches, stamps = self.watches, [watch.stamp or 0 for watch in self.watches]
         newest, skew = max(stamps), max(stamps) - min(stamps)
+        if not skew:
+            return False
         ahead = stamps.index(newest)
-        if not skew or list(self.arms.values())[ahead].unused > 1:
+        in_period = round(self._clock.count(self._period) / self._step(watches[ahead]))
+        if list(self.arms.values())[ahead].unused > max(1, in_period):
             return False
         for i, watch in enumerate(watches):
             step = self._step(watch)

@@ -67,6 +67,19 @@ def test_false_velocities_are_named(scale, why):
     assert 100 <= at < 180
 
 
+@pytest.mark.parametrize(("runs", "words"), [(0.5, "ahead of"), (2.0, "behind")])
+@pytest.mark.parametrize(("alike", "told"), [(0.55, True), (0.45, False)])
+def test_time_stamps_that_are_false_are_told_from_velocities(runs, words, alike, told):
+    """A simulator that drops half of its time moves all joints by half of their velocities."""
+    q, qd = 0.4 * PERIOD * np.arange(200.0)[:, None] * [1.0, -0.5, 0.0, 0.0], np.zeros((200, 4))
+    qd[:, :2] = [0.4, -0.2]
+    q[100:, 0] += (runs - 1.0) * (q[100:, 0] - q[100, 0])
+    q[100:, 1] += (runs - 1.0) * alike * (q[100:, 1] - q[100, 1])
+    found, _ = judge(q, qd, linked=False)
+    assert (words in found.sentence) == told
+    assert ("one of both is false" in found.sentence) != told
+
+
 @pytest.mark.parametrize(("jump", "noticed"), [(3e-3, False), (8e-3, True)])
 def test_a_jump_is_noticed_at_once(jump, noticed):
     """Beyond what encoders cause, and what the joint may have moved: nearly at rest."""

@@ -269,13 +269,14 @@ def test_the_warning_of_a_skew_names_both_times_and_lasts_a_second(arms):
         assert bool(arms.skew_warning) == warned
 
 
-def skews_of(arms, sampled, delays):
+def skews_of(arms, sampled, delays, step=0.0):
     """Return the skews with which samples are used [periods].
 
     Args:
         arms: The joint states.
         sampled: Times of the samples by arm [periods]; NaN for one that is lost.
         delays: Time between sample and arrival by arm [periods].
+        step: Least time between the samples of two uses [periods].
     """
     events = [
         (at + delay, name, at)
@@ -283,10 +284,11 @@ def skews_of(arms, sampled, delays):
         for at in times
         if not np.isnan(at)
     ]
-    found = []
+    found, used = [], -np.inf
     for arrival, name, at in sorted(events):
         bring(arms, name, round(at * PERIOD), now=round(arrival * PERIOD))
-        if arms.ready:
+        if at >= used + step and arms.ready:
+            used = at
             arms.use(round(arrival * PERIOD))
             found.append(arms.skew_s / SCENARIO.control.period)
     return np.array(found)
@@ -333,6 +335,16 @@ def test_samples_that_come_less_often_are_paired_by_stamp(arms):
     skews = skews_of(arms, {"left": times, "right": times[1:]}, (0.1, 0.3))
     assert skews[-500:].max() == 0.0
     assert len(skews) >= 990
+
+
+def test_samples_that_come_more_often_are_paired_by_stamp(arms):
+    """Also where one of them is lost."""
+    times = np.tile(0.5 * np.arange(2000), (2, 1))
+    times[:, 1000::100] = [[np.nan], [1.0]] * times[:, 1000::100]
+    skews = skews_of(arms, {"left": times[0], "right": times[1]}, (0.1, 0.3), step=1.0)
+    assert len(skews) >= 985
+    assert (skews[-400:] > 0.0).sum() <= 10
+    assert skews[-400:].max() <= 0.5
 
 
 def test_nothing_is_computed_from_a_stale_velocity(arms):

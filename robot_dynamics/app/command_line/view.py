@@ -215,6 +215,9 @@ def say_where(page: Page, asked: int) -> None:
 def scene_of(what: str, interval: float, overrides: list[str]) -> VisualScene:
     """Return the scene of a recording, a robot's description or a scenario.
 
+    If the simulation of a scenario is refused, the reason is printed, and the scene has the
+    postures of the arms.
+
     Args:
         what: The name or the file.
         interval: Time between the instants [s].
@@ -236,12 +239,19 @@ def scene_of(what: str, interval: float, overrides: list[str]) -> VisualScene:
         return scene.scene_of_robot(what)
     from robot_dynamics.app.progress import display
     from robot_dynamics.app.runs.run import simulate
+    from robot_dynamics.app.scenarios.cell import build_system
     from robot_dynamics.app.scenarios.scenario import load_scenario
+    from robot_dynamics.errors import RobotDynamicsError
 
     scenario = load_scenario(what, overrides)
     cell = scene.RecordedCell(scenario.cell)  # refuses missing meshes before the run
-    with display(f"simulating {scenario.name}") as progress:
-        run = simulate(scenario, progress=progress)
+    try:
+        with display(f"simulating {scenario.name}") as progress:
+            run = simulate(scenario, progress=progress)
+    except RobotDynamicsError as error:
+        still = cell.at_postures(scenario.name, build_system(scenario))
+        print(f"robot_dynamics: {error}\nShown are the postures of the scenario.", file=sys.stderr)
+        return still
     return scene.scene_of_recording(run.recording, interval, cell)
 
 

@@ -44,6 +44,7 @@ from robot_dynamics.description.meshes import Color
 from robot_dynamics.description.world import place
 from robot_dynamics.manipulation.contact_settings import ContactSettings
 from robot_dynamics.manipulation.settings import CellSettings
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import build
 from robot_dynamics.robot import Robot
 
@@ -229,12 +230,7 @@ class RecordedCell:
             positions = np.hstack([positions, columns["passive_position"]])
         joints = [*recording.get("joints"), *recording.metadata.get("passive_joints", ())]
         links = _link_poses(self._robot, dict(zip(joints, positions.T, strict=False)), count)
-        bodies = [
-            VisualBody(name, "robot", meshes, links[name]) for name, meshes in self._links.items()
-        ]
-        bodies += _object_bodies(cell, self._parts, columns, count)
-        still = np.tile(np.eye(4), (count, 1, 1))
-        bodies += [VisualBody(name, "surface", meshes, still) for name, meshes in self._surfaces]
+        bodies = self._bodies(links, columns, count)
         tools = [links[arm.tool] for arm in cell.arms]
         arrows = _grasp_arrows(cell, columns, tools)
         arrows += _surface_arrows(self._pushes, columns)
@@ -254,6 +250,30 @@ class RecordedCell:
             used,
             tuple(held)[: used.shape[1]],
         )
+
+    def at_postures(self, name: str, system: GraspSystem) -> VisualScene:
+        """Return the arms at the postures of the scenario, and the object where it is placed.
+
+        Args:
+            name: Name of the scenario.
+            system: Arms and grasps of the cell.
+        """
+        positions = dict(zip(system.joint_names, system.posture[:, None], strict=True))
+        links = _link_poses(self._robot, positions, 1)
+        return VisualScene(name, np.zeros(1), self._bodies(links, {}, 1))
+
+    def _bodies(
+        self, links: Mapping[str, Array], columns: Mapping[str, Array], count: int
+    ) -> list[VisualBody]:
+        """Return links, object and surfaces."""
+        bodies = [
+            VisualBody(name, "robot", meshes, links[name]) for name, meshes in self._links.items()
+        ]
+        bodies += _object_bodies(self._cell, self._parts, columns, count)
+        still = np.tile(np.eye(4), (count, 1, 1))
+        return bodies + [
+            VisualBody(name, "surface", meshes, still) for name, meshes in self._surfaces
+        ]
 
 
 def scene_of_robot(

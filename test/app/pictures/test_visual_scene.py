@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.app.pictures import visual_scene
 from robot_dynamics.app.pictures.shapes import FORCE_SCALE, VisualError, meshes_of, require_trimesh
 from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.description.description import Shape
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
@@ -231,6 +232,26 @@ def test_a_missing_mesh_is_named_before_the_run(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("robot_dynamics.app.runs.run.simulate", None)
     with pytest.raises(RobotDynamicsError, match=r"nowhere\.stl: there is no such file"):
         scene_of("lift_box", 0.02, [f"cell.object.urdf={tmp_path}/box.urdf"])
+
+
+def test_a_refused_cell_is_shown_at_its_postures(capsys, monkeypatch):
+    """The reason is printed: with a picture of the cell it can be understood."""
+
+    def refuse(*_, **__):
+        raise RobotDynamicsError("arm 'left' does not reach.")
+
+    monkeypatch.setattr("robot_dynamics.app.runs.run.simulate", refuse)
+    scene = scene_of("lift_box", 0.02, ["cell.object.xyz=[0.0,0.0,2.5]"])
+    assert "arm 'left' does not reach." in capsys.readouterr().err
+    assert scene.times.tolist() == [0.0]
+    at = {body.name: body.poses[0, :3, 3] for body in scene.bodies}
+    cell = load_scenario("lift_box").cell
+    (box,) = (body.name for body in scene.bodies if body.role == "object")
+    assert at[box].tolist() == [0.0, 0.0, 2.5]
+    for arm in cell.arms:  # the postures reach the grasps where the object is in the scenario
+        grasp = np.add(cell.object.xyz, arm.grasp.xyz)
+        links = [where for name, where in at.items() if name.startswith(arm.name)]
+        assert np.linalg.norm(links - grasp, axis=1).min() < 0.2
 
 
 def test_recordings_are_recognised_by_suffix_and_contents(tmp_path):

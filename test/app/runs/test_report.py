@@ -479,6 +479,12 @@ def test_only_thresholds_that_are_asked_for():
     [
         (0.5, {"object_position_error_max_m": 1.0}, None),
         (1.0, {"object_position_error_max_m": 1.0}, None),
+        (1.0 + 0.9e-9, {"object_position_error_max_m": 1.0}, None),
+        (
+            1.0 + 1.1e-9,
+            {"object_position_error_max_m": 1.0},
+            "object position error max [m] is 1.000000001, expected at most 1.",
+        ),
         (
             2.0,
             {"object_position_error_max_m": 1.0},
