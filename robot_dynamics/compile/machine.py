@@ -117,7 +117,8 @@ def _of_children(texts: list[str], target: tuple[str, str, str, int]) -> list[by
         try:
             for _ in texts:
                 child = subprocess.Popen(
-                    [sys.executable, "-c", _RUN, machine_child.__file__],
+                    # `site` would look for packages, whose places are known.
+                    [sys.executable, "-S", "-c", _RUN, machine_child.__file__],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
