@@ -24,8 +24,8 @@ MOST_LANES = 8
 ENTRY, PREPARE = "robot_dynamics_loop", "robot_dynamics_prepare"
 BATCHES, BATCH_CODE = "robot_dynamics_batches", "robot_dynamics_batch_code"
 
+_BATCH_CODE = f"@{BATCH_CODE} = global [2 x ptr] [ptr @{ENTRY}, ptr null]"
 _BATCHES = f"""\
-@{BATCH_CODE} = global [2 x ptr] [ptr @{ENTRY}, ptr null]
 define void @{BATCHES}(ptr %args, ptr %dimensions, ptr %steps, ptr %data) nounwind {{
 entry:
   %count = load i64, ptr %dimensions, align 8
@@ -97,12 +97,14 @@ def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> tup
     if is_long(program):
         most = lanes_that_fit(program, module.pieces(program), most)
     lanes = Lanes(min(width, most))
+    data = []
     if width > 1:
         loop = Loop(program, lanes, module.core(program, lanes, True))
     else:
         if parts.preparation is not None:
             module.direct_core(parts.preparation, PREPARE, exported=True)
         module.direct_core(program, "direct")
+        data.append(_BATCH_CODE)
         module.functions.append(_BATCHES)
         loop = Loop(program, lanes, "direct")
     text = loop.text(ENTRY)
@@ -117,5 +119,5 @@ def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> tup
             f"declare {real} @llvm.sqrt.{suffix}({real})",
             f"declare {real} @llvm.fabs.{suffix}({real})",
         ]
-    parts_of_text = [*sorted(declarations), *loop.tables, *module.data(), *module.functions, text]
-    return "\n".join([*parts_of_text, ""]), most
+    data += [*loop.tables, *module.data()]
+    return "\n".join([*sorted(declarations), *data, *module.functions, text, ""]), most

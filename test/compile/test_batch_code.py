@@ -12,6 +12,7 @@ from waiting import PATIENCE_S
 
 from robot_dynamics.compile import CompilerError, compile_program, load_kernel, trace
 from robot_dynamics.compile import kernel as kernel_module
+from robot_dynamics.compile import machine as machine_module
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.scalar.functions import sin
 
@@ -80,6 +81,14 @@ def test_threads_wait_for_the_code(program, widths):
     single = [function(x) for x in X]
     for each in found:
         np.testing.assert_array_equal(each, single)
+
+
+def test_long_modules_have_code_for_batches(program, monkeypatch):
+    """The variable and the loops are where they are used, however the module is divided."""
+    monkeypatch.setattr(machine_module, "_LONG", 1)
+    monkeypatch.setattr(machine_module.os, "sched_getaffinity", lambda process: set(range(9)))
+    function = compile_program(program, 4).bind([1.5])
+    np.testing.assert_array_equal(function(X), [function(x) for x in X])
 
 
 def failing(monkeypatch, error):
