@@ -22,20 +22,20 @@ from robot_dynamics.compile.machine import MachineCode
 
 _logger = logging.getLogger(__name__)
 
-# After this time [s] the function that a batch called has returned.
+# Time after which `BatchCode._make` has returned [s].
 _RETURNED = 0.05
 
 
 class BatchCode:
-    """The code for batches of a module, which calls `_make` at the first batch.
+    """The code for batches of a module.
 
     Args:
-        machine: The module.
-        make: Returns the code; called in the thread of the first batch.
+        machine: The module, which calls `_make` at the first batch.
+        build: Returns the code; called in the thread of the first batch.
     """
 
-    def __init__(self, machine: MachineCode, make: Callable[[], MachineCode]) -> None:
-        self._build, self._making = make, threading.Lock()
+    def __init__(self, machine: MachineCode, build: Callable[[], MachineCode]) -> None:
+        self._build, self._making = build, threading.Lock()
         self._code: MachineCode | None = None
         self._words = (ctypes.c_void_p * 2).from_address(machine.addresses[BATCH_CODE])
         self._call = ctypes.CFUNCTYPE(None)(self._make)
@@ -66,13 +66,13 @@ def _interrupt() -> None:
 _sharing = threading.Lock()
 
 
-def make_at_first_batch(machine: MachineCode, make: Callable[[], MachineCode]) -> None:
+def make_at_first_batch(machine: MachineCode, build: Callable[[], MachineCode]) -> None:
     """Let a module get its code for batches when it is first given one.
 
     Args:
-        machine: The module, which may be shared: the first `make` counts.
-        make: Returns the code.
+        machine: The module, which may be shared: the first `build` counts.
+        build: Returns the code.
     """
     with _sharing:
         if machine.batch_code is None:
-            machine.batch_code = BatchCode(machine, make)
+            machine.batch_code = BatchCode(machine, build)

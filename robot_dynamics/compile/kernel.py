@@ -390,6 +390,7 @@ class _TooLargeError(Exception):
     """A program is interpreted because LLVM would take minutes."""
 
     def __init__(self, program: Program) -> None:
+        super().__init__(f"{program.name} has too many operations.")
         self.program = program
 
 
