@@ -268,7 +268,7 @@ def _matrices(bodies: int, rounds: int) -> list[Row]:
             "pin.computeRNEADerivatives",
         ),
         "aba_derivatives": (
-            lambda: open_robot.forward_dynamics_derivatives(q, qd, tau)[:3],
+            lambda: open_robot.forward_dynamics_derivatives(q, qd, tau, out=tuple(matrices))[:3],
             lambda: pin.computeABADerivatives(theirs, data, q, qd, tau),
             lambda: (data.ddq_dq, data.ddq_dv, symmetric(data.Minv)),
             "pin.computeABADerivatives",

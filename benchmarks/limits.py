@@ -39,7 +39,7 @@ from benchmarks.timing import interleaved
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import make_law
 from robot_dynamics.app.scenarios.scenario import load_scenario
-from robot_dynamics.compile.emission import ENTRY, PREPARE, emit_module
+from robot_dynamics.compile.emission import ENTRY, emit_module
 from robot_dynamics.compile.graph import (
     CALL,
     COS,
@@ -293,7 +293,6 @@ class Peak:
         lines = [
             f"declare {real} @llvm.fma.{suffix}({real}, {real}, {real})",
             f"declare {real} @llvm.sqrt.{suffix}({real})",
-            f"define void @{PREPARE}() {{\n  ret void\n}}",
             f"define void @{ENTRY}(ptr %place, i64 %turns) {{\nentry:",
             f"  %c = load {real}, ptr %place, align 8",
             *before,
@@ -348,12 +347,10 @@ def code_length(code: bytes) -> int:
 def facts_of_code(program: Program, lanes: int, host: Host) -> MachineCodeFacts:
     """Return the length of the code for a block of states, and its loads and stores.
 
-    They are those that LLVM prints. The code for one state is part of every module.
+    They are those that LLVM prints.
     """
     parts, target = prepare(program), (host.triple, host.cpu, host.features, host.opt_level)
-    texts = [emit_module(parts, width, host.fma, host.lanes)[0] for width in (1, lanes)]
-    length, whole = (code_length(object_code(text, *target)) for text in texts)
-    text = texts[-1]
+    text, _ = emit_module(parts, lanes, host.fma, host.lanes)
     machine = target_machine(host.triple, host.cpu, host.features, host.opt_level)
     machine.set_asm_verbosity(True)
     module = binding.parse_assembly(text)
@@ -361,7 +358,7 @@ def facts_of_code(program: Program, lanes: int, host: Host) -> MachineCodeFacts:
     functions = _functions(machine.emit_assembly(module))
     called = list(_calls(functions[ENTRY]))
     core = next(name for name in called if name.startswith("direct" if lanes == 1 else "core"))
-    length = length if lanes == 1 else whole - length
+    length = code_length(object_code(text, *target))
     return MachineCodeFacts(length, *_accesses(functions, core).tolist())
 
 

@@ -162,6 +162,22 @@ def test_several_results_go_to_given_arrays(arm, closed, rng):
     assert_allclose(places[0], K, atol=1e-14)
 
 
+@pytest.mark.usefixtures("interpreted")
+def test_derivatives_go_to_given_arrays(arm, closed, rng):
+    """Those of forward dynamics are six, without constraints three; a wrong number is an error."""
+    states = random_state(rng, arm.model), (CELL.start, np.zeros(20), rng.normal(size=20))
+    for model, state, count in zip((arm.model, closed.model), states, (3, 6), strict=True):
+        robot = Robot(model)
+        expected = robot.forward_dynamics_derivatives(*state)[:count]
+        out = tuple(np.empty(x.shape) for x in expected)
+        found = robot.forward_dynamics_derivatives(*state, out=out)
+        for ours, given, same in zip(found, out, expected, strict=False):
+            assert ours is given
+            assert_allclose(ours, same, rtol=0, atol=0)
+        with pytest.raises(ArgumentError, match=f"out has 2 entries, expected {count}"):
+            robot.forward_dynamics_derivatives(*state, out=out[:2])
+
+
 def test_trees_have_no_loop_joints(arm):
     """No drives, forces or constraints of theirs, of any batch."""
     q = np.zeros((4, 3))

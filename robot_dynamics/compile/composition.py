@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.compile.emission import ENTRY, PREPARE
+from robot_dynamics.compile.emission import ENTRY
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.compile.kernel import Kernel
@@ -144,7 +144,7 @@ class _BlockLoop:
                 functions,
                 f"define void @{ENTRY}({arguments}) nounwind {{\nentry:",
                 *self.writer.lines,
-                f"}}\ndefine void @{PREPARE}(ptr %a, ptr %b, ptr %c) {{\n  ret void\n}}\n",
+                "}\n",
             ]
         )
         return text, {"parameters": list(body.parameters.items())}

@@ -14,9 +14,39 @@ from robot_dynamics.compile.writer import Lanes
 #: Largest number of operations of one function: LLVM's time grows with more than their square.
 LONGEST_FUNCTION = 10_000
 
-#: The names of the two functions that a module exports: a loop as NumPy's ufuncs call it, and
-#: `void prepare(const double *parameters, double *prepared, void *)`, which makes the loop's data.
+#: The most states at a time of any processor.
+MOST_LANES = 8
+
+#: Names that a module exports: the loop over states, as NumPy's ufuncs call it; `void
+#: prepare(const double *parameters, double *prepared, void *)`, which makes the loop's data; and
+#: the same loop for batches. That takes several states at a time with the code whose address is
+#: in the first word of a variable, after it called the function in the second word, if any.
 ENTRY, PREPARE = "robot_dynamics_loop", "robot_dynamics_prepare"
+BATCHES, BATCH_CODE = "robot_dynamics_batches", "robot_dynamics_batch_code"
+
+_BATCH_CODE = f"@{BATCH_CODE} = global [2 x ptr] [ptr @{ENTRY}, ptr null]"
+_BATCHES = f"""\
+define void @{BATCHES}(ptr %args, ptr %dimensions, ptr %steps, ptr %data) nounwind {{
+entry:
+  %count = load i64, ptr %dimensions, align 8
+  %several = icmp sgt i64 %count, 1
+  br i1 %several, label %batch, label %single
+batch:
+  %second = getelementptr i8, ptr @{BATCH_CODE}, i64 8
+  %make = load atomic ptr, ptr %second acquire, align 8
+  %made = icmp eq ptr %make, null
+  br i1 %made, label %several_states, label %first_batch
+first_batch:
+  call void %make()
+  br label %several_states
+several_states:
+  %code = load atomic ptr, ptr @{BATCH_CODE} acquire, align 8
+  tail call void %code(ptr %args, ptr %dimensions, ptr %steps, ptr %data)
+  ret void
+single:
+  tail call void @{ENTRY}(ptr %args, ptr %dimensions, ptr %steps, ptr %data)
+  ret void
+}}"""
 
 
 class CoreModule(Module):
@@ -53,27 +83,30 @@ def is_long(program: Program) -> bool:
 def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> tuple[str, int]:
     """Return the text of a module whose function `ENTRY` evaluates a program for many states.
 
-    Also the number of states at a time: fewer than `width` for programs with very many values.
+    Also the most states at a time: few for programs with very many values.
 
     Args:
         parts: The program in its two parts.
-        width: Requested number of states at a time in a batch.
+        width: Number of states at a time, at most as many as that. If it is 1, the module has the
+            other exported functions, too.
         fma: Whether the processor fuses multiplication and addition.
         columns: Number of calls of one state that are made side by side.
     """
     module = CoreModule(fma, columns)
-    if parts.preparation is not None:
-        module.direct_core(parts.preparation, PREPARE, exported=True)
-    else:
-        arguments = "ptr %parameters, ptr %prepared, ptr %nothing"
-        module.functions.append(f"define void @{PREPARE}({arguments}) {{\n  ret void\n}}")
-    program = parts.remainder
+    program, most = parts.remainder, MOST_LANES
     if is_long(program):
-        width = lanes_that_fit(program, module.pieces(program), width)
-    lanes = Lanes(width)
-    module.direct_core(program, "direct")
-    core = module.core(program, lanes, True) if width > 1 else ""
-    loop = Loop(program, lanes, "direct", core)
+        most = lanes_that_fit(program, module.pieces(program), most)
+    lanes = Lanes(min(width, most))
+    data = []
+    if width > 1:
+        loop = Loop(program, lanes, module.core(program, lanes, True))
+    else:
+        if parts.preparation is not None:
+            module.direct_core(parts.preparation, PREPARE, exported=True)
+        module.direct_core(program, "direct")
+        data.append(_BATCH_CODE)
+        module.functions.append(_BATCHES)
+        loop = Loop(program, lanes, "direct")
     text = loop.text(ENTRY)
     declarations = ["declare double @atan2(double, double)"]
     declarations += [f"declare double @{name}(double)" for name in ("exp", "log")]
@@ -86,5 +119,5 @@ def emit_module(parts: Prepared, width: int, fma: bool, columns: int = 1) -> tup
             f"declare {real} @llvm.sqrt.{suffix}({real})",
             f"declare {real} @llvm.fabs.{suffix}({real})",
         ]
-    parts_of_text = [*sorted(declarations), *loop.tables, *module.data(), *module.functions, text]
-    return "\n".join([*parts_of_text, ""]), width
+    data += [*loop.tables, *module.data()]
+    return "\n".join([*sorted(declarations), *data, *module.functions, text, ""]), most

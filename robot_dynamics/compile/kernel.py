@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import cache
+from robot_dynamics.compile.batch_code import make_at_first_batch
 from robot_dynamics.compile.chain import Chain
-from robot_dynamics.compile.emission import emit_module
+from robot_dynamics.compile.emission import BATCH_CODE, BATCHES, ENTRY, PREPARE, emit_module
 from robot_dynamics.compile.errors import CompilerError, ShapeError
 from robot_dynamics.compile.host import (
     Host,
@@ -58,16 +59,44 @@ class ObjectCode(NamedTuple):
 
     Attributes:
         ports: Names and shapes.
-        lanes: The lanes that the code has.
+        lanes: The most states at a time in a batch.
         prepared: The length of the block of prepared values; -1 if the loop reads the parameter
             block itself.
+        exports: The exported names of the module.
         objects: The object code, of several parts if the program is long.
     """
 
     ports: Ports
     lanes: int
     prepared: int
+    exports: list[str]
     objects: list[bytes]
+
+    @classmethod
+    def from_cache(cls, metadata: dict[str, Any], content: bytes) -> ObjectCode:
+        """Return the code of a cache entry; KeyError, TypeError or ValueError if it has none."""
+        ends = list(accumulate(metadata["sizes"], initial=0))
+        objects = [content[start:end] for start, end in pairwise(ends)]
+        ports, exports = Ports.from_metadata(metadata["ports"]), list(metadata["exports"])
+        return cls(ports, int(metadata["lanes"]), int(metadata["prepared"]), exports, objects)
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata of its cache entry."""
+        return {
+            "ports": self.ports.as_metadata(),
+            "lanes": self.lanes,
+            "prepared": self.prepared,
+            "exports": self.exports,
+            "sizes": [len(part) for part in self.objects],
+        }
+
+    def load(self, host: Host, lanes: int) -> MachineCode:
+        """Return the code in memory, for batches of some lanes.
+
+        Raises:
+            CompilerError: If it cannot be loaded.
+        """
+        return load_object(self.objects, host, self.exports, lanes)
 
 
 class Kernel:
@@ -95,27 +124,35 @@ class Kernel:
         return cls(program.ports, 0, lambda block: interpreted_function(program, block))
 
     @classmethod
-    def from_object(cls, code: ObjectCode, host: Host) -> Kernel:
-        """Return a kernel from object code.
+    def from_machine(
+        cls,
+        code: ObjectCode,
+        machine: MachineCode,
+        lanes: int = 1,
+        make_batch_code: Callable[[], MachineCode] | None = None,
+    ) -> Kernel:
+        """Return a kernel from machine code.
 
         Args:
-            code: Object code with its metadata.
-            host: Target of the code.
-
-        Raises:
-            CompilerError: If the code cannot be loaded.
+            code: The object code with its metadata.
+            machine: The same in memory.
+            lanes: Number of states at a time in a batch.
+            make_batch_code: Returns the code for batches, which is made at the first one; None if
+                batches are evaluated one state after the other.
         """
-        ports = code.ports
-        machine = load_object(code.objects, host)
+        ports, address = code.ports, machine.address
+        if make_batch_code is not None:
+            make_at_first_batch(machine, make_batch_code)
+            address = machine.addresses[BATCHES]
         prepare = _preparation(machine, code.prepared)
         if can_be_ufunc(ports) and ufuncs_work():
-            bind: Callable[..., Any] = UfuncTemplate(ports, machine.address, machine).bind
+            bind: Callable[..., Any] = UfuncTemplate(ports, address, machine).bind
         else:
-            bind = partial(machine_function, ports, machine.address, machine)
-        loop = partial(MachineLoop, ports, machine.address, machine)
+            bind = partial(machine_function, ports, address, machine)
+        loop = partial(MachineLoop, ports, address, machine)
         return cls(
             ports,
-            code.lanes,
+            lanes,
             lambda block: bind(prepare(block)),
             lambda block: loop(prepare(block)),
         )
@@ -244,11 +281,7 @@ def compile_program(program: Program, lanes: int | None = None) -> Kernel:
     host = _usable_host()
     if host is None:
         return Kernel.interpreted(program)
-    width = _width(lanes, host)
-    if _is_too_large(program):
-        return Kernel.interpreted(program)
-    with _announced(Compilation(program.name)) as progress:
-        return Kernel.from_object(_object_code(program, width, host, progress), host)
+    return _Source(lambda: program, host).kernel(_width(lanes, host))
 
 
 def load_kernel(
@@ -271,34 +304,7 @@ def load_kernel(
     host = _usable_host(quick)
     if host is None:
         return Kernel.interpreted(build())
-    width = _width(lanes, host)
-    entry = cache.entry_name(key, host, width)
-    found = cache.load(entry)
-    if found is not None:
-        metadata, content = found
-        try:
-            ports, prepared = Ports.from_metadata(metadata["ports"]), int(metadata["prepared"])
-            ends = list(accumulate(metadata["sizes"], initial=0))
-            objects = [content[start:end] for start, end in pairwise(ends)]
-            code = ObjectCode(ports, int(metadata["lanes"]), prepared, objects)
-            return Kernel.from_object(code, host)
-        except (CompilerError, KeyError, TypeError, ValueError) as error:
-            _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
-    with _announced(Compilation("the equations")) as progress:
-        program = build()
-        if _is_too_large(program):
-            return Kernel.interpreted(program)
-        progress.name = f"{program.name}, {program.size} operations"
-        code = _object_code(program, width, host, progress)
-    kernel = Kernel.from_object(code, host)
-    metadata = {
-        "ports": code.ports.as_metadata(),
-        "lanes": code.lanes,
-        "prepared": code.prepared,
-        "sizes": [len(part) for part in code.objects],
-    }
-    cache.store(entry, metadata, b"".join(code.objects))
-    return kernel
+    return _Source(build, host, key).kernel(_width(lanes, host))
 
 
 def shared_kernel(
@@ -331,21 +337,6 @@ def shared_kernel(
 def _usable_host(quick: bool = False) -> Host | None:
     host = None if interpretation_forced() else find_host()
     return host._replace(opt_level=0) if host and quick else host
-
-
-def _is_too_large(program: Program) -> bool:
-    """Return whether a program is interpreted because LLVM would take minutes; it is said then."""
-    most = most_operations()
-    if program.size <= most:
-        return False
-    _logger.warning(
-        "%s has %d operations, expected at most %d (ROBOT_DYNAMICS_MOST_OPERATIONS): it is "
-        "interpreted, without compilation and with calls that take some hundred times as long.",
-        program.name,
-        program.size,
-        most,
-    )
-    return True
 
 
 @dataclass
@@ -395,13 +386,95 @@ def _width(lanes: int | None, host: Host) -> int:
     return lanes
 
 
+class _TooLargeError(Exception):
+    """A program is interpreted because LLVM would take minutes."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(f"{program.name} has too many operations.")
+        self.program = program
+
+
+@dataclass
+class _Source:
+    """A program that can be compiled.
+
+    Attributes:
+        build: Makes the program.
+        host: Target of the code.
+        key: Key of the program in the cache on disk; None if its code is not kept.
+    """
+
+    build: Callable[[], Program]
+    host: Host
+    key: bytes | None = None
+
+    def kernel(self, lanes: int) -> Kernel:
+        """Return the kernel for batches of some lanes; it interprets very large programs."""
+        try:
+            code, machine = self._code(1, lanes)
+        except _TooLargeError as error:
+            return Kernel.interpreted(error.program)
+        lanes = min(lanes, code.lanes)
+        if lanes == 1:
+            return Kernel.from_machine(code, machine)
+        return Kernel.from_machine(code, machine, lanes, lambda: self._code(lanes, lanes)[1])
+
+    def _code(self, width: int, lanes: int) -> tuple[ObjectCode, MachineCode]:
+        """Return the code for some states at a time, also in memory, from the cache if any.
+
+        Args:
+            width: Number of states at a time.
+            lanes: That of the kernel in a batch.
+
+        Raises:
+            CompilerError: If LLVM refuses the code.
+            _TooLargeError: If the program has too many operations.
+        """
+        entry = "" if self.key is None else cache.entry_name(self.key, self.host, width)
+        found = cache.load(entry) if entry else None
+        if found is not None:
+            try:
+                code = ObjectCode.from_cache(*found)
+                return code, code.load(self.host, lanes)
+            except (CompilerError, KeyError, TypeError, ValueError) as error:
+                _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
+        with _announced(Compilation("the equations")) as progress:
+            program = self.build()
+            _require_size(program)
+            of_batches = "" if width == 1 else " for batches"
+            progress.name = f"{program.name}{of_batches}, {program.size} operations"
+            code = _object_code(program, width, self.host, progress)
+        if entry:
+            cache.store(entry, code.metadata(), b"".join(code.objects))
+        return code, code.load(self.host, lanes)
+
+
+def _require_size(program: Program) -> None:
+    """Raise `_TooLargeError` with a warning if a program has too many operations to compile."""
+    most = most_operations()
+    if program.size > most:
+        _logger.warning(
+            "%s has %d operations, expected at most %d (ROBOT_DYNAMICS_MOST_OPERATIONS): it is "
+            "interpreted, without compilation and with calls that take some hundred times as "
+            "long.",
+            program.name,
+            program.size,
+            most,
+        )
+        raise _TooLargeError(program)
+
+
 def _object_code(program: Program, width: int, host: Host, progress: Compilation) -> ObjectCode:
     with without_collection():
         parts = prepare(program)
         text, lanes = emit_module(parts, width, host.fma, host.lanes)
-    prepared = -1 if parts.preparation is None else parts.remainder.parameters
     progress.end = time.monotonic() + expected_seconds(text, host)
-    return ObjectCode(program.ports, lanes, prepared, compile_object(text, host))
+    objects, prepared, exports = compile_object(text, host), -1, [ENTRY]
+    if width == 1:
+        exports += [BATCHES, BATCH_CODE]
+        if parts.preparation is not None:
+            prepared, exports = parts.remainder.parameters, [*exports, PREPARE]
+    return ObjectCode(program.ports, lanes, prepared, exports, objects)
 
 
 def _preparation(
@@ -410,7 +483,7 @@ def _preparation(
     """Return the function from parameter blocks to the loop's data."""
     if prepared < 0:
         return lambda block: block
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(machine.preparation)
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(machine.addresses[PREPARE])
 
     def prepare(block: NDArray[np.float64]) -> NDArray[np.float64]:
         values = np.empty(prepared)

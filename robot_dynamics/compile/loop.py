@@ -7,10 +7,10 @@ inputs first; `dimensions[0]` is the number of states; `steps` holds the distanc
 state to state for every array, then the distances along every core dimension of every array;
 `data` is the parameter block.
 
-States are taken in blocks as wide as there are lanes. The last block may have fewer: its last
-state then fills the remaining lanes, too, and is written as many times. A single state, if its
-arrays are contiguous, goes the direct way. All ways carry out the same operations, so that a
-result does not depend on the place in a batch.
+The loop of one lane evaluates a state directly if its arrays are contiguous, and otherwise copies
+it first. That of several lanes takes states in blocks. The last block may have fewer: its last
+state then fills the remaining lanes, too, and is written as many times. Both carry out the same
+operations, so that a result does not depend on the place in a batch.
 """
 
 from __future__ import annotations
@@ -70,19 +70,18 @@ class Loop:
     Args:
         program: The program.
         lanes: The lanes of a block.
-        direct: The name of the function that evaluates one contiguous state.
-        core: The name of the function that evaluates a block; "" if there is one lane, and a
-            state that is not contiguous is copied and then evaluated directly.
+        core: The name of the function that evaluates a block, or with one lane one contiguous
+            state.
     """
 
-    def __init__(self, program: Program, lanes: Lanes, direct: str, core: str) -> None:
-        self.program, self.lanes, self.direct, self.core = program, lanes, direct, core
+    def __init__(self, program: Program, lanes: Lanes, core: str) -> None:
+        self.program, self.lanes, self.core = program, lanes, core
         self.writer = Writer()
         self.tables: list[str] = []
         # Results that are constant follow the computed ones in the block of results.
         constants = (value for value in program.results if not isinstance(value, int))
-        self.constants = list(dict.fromkeys(constants)) if core else []
-        self.slots = self._slots() if core else list(range(len(program.results)))
+        self.constants = list(dict.fromkeys(constants)) if lanes.width > 1 else []
+        self.slots = self._slots() if lanes.width > 1 else list(range(len(program.results)))
 
     def _slots(self) -> list[int]:
         """Return for every element of every output its place in the block of results."""
@@ -107,26 +106,17 @@ class Loop:
 
         writer.jump("head")
         writer.label("head")
-        writer.do(
-            "%index = phi i64 [ 0, %entry ], [ %after_one, %one ], [ %after_block, %stored ]"
-        )
+        writer.do("%index = phi i64 [ 0, %entry ], [ %next, %done ]")
         left = writer.emit(f"sub i64 {count}, %index")
-        writer.branch(writer.emit(f"icmp sgt i64 {left}, 0"), "choose", "exit")
-        writer.label("choose")
-        single = writer.emit(f"icmp eq i64 {left}, 1") if lanes.width > 1 else "true"
-        writer.branch(writer.emit(f"and i1 {single}, {together}"), "one", "block")
-
-        writer.label("one")
-        rows = [f"ptr {port.row(writer, '%index')}" for port in (*self.inputs, *self.outputs)]
-        writer.do(f"call void @{self.direct}({', '.join([*rows, 'ptr %data'])})")
-        writer.do("%after_one = add i64 %index, 1")
-        writer.jump("head")
-
+        writer.branch(writer.emit(f"icmp sgt i64 {left}, 0"), "block", "exit")
         writer.label("block")
-        self._block(left)
-        writer.jump("stored")
-        writer.label("stored")
-        writer.do(f"%after_block = add i64 %index, {lanes.width}")
+        if lanes.width > 1:
+            self._block(left)
+        else:
+            writer.either(together, self._state, self._copied_state)
+        writer.jump("done")
+        writer.label("done")
+        writer.do(f"%next = add i64 %index, {lanes.width}")
         writer.jump("head")
         writer.label("exit")
         arguments = "ptr %args, ptr %dimensions, ptr %steps, ptr %data"
@@ -160,9 +150,6 @@ class Loop:
         fewer = writer.emit(f"icmp slt i64 {left}, {lanes.width}")
         valid = writer.emit(f"select i1 {fewer}, i64 {left}, i64 {lanes.width}")
         exists = [writer.emit(f"icmp sgt i64 {valid}, {lane}") for lane in range(1, lanes.width)]
-        if not self.core:
-            self._copied_state()
-            return
         for port in self.inputs:
             self._choose(port, exists, valid, self._gather, self._gather_slowly)
         writer.do(f"call void @{self.core}(ptr %inputs, ptr %data, ptr %results)")
@@ -171,6 +158,12 @@ class Loop:
             writer.store(lanes.real, lanes.constant(value), pointer, lanes.size)
         for port in self.outputs:
             self._choose(port, exists, valid, self._scatter, self._scatter_slowly)
+
+    def _state(self) -> None:
+        """Evaluate one contiguous state."""
+        writer = self.writer
+        rows = [f"ptr {port.row(writer, '%index')}" for port in (*self.inputs, *self.outputs)]
+        writer.do(f"call void @{self.core}({', '.join([*rows, 'ptr %data'])})")
 
     def _copied_state(self) -> None:
         """Evaluate one state that is not contiguous, by way of copies that are."""
@@ -181,7 +174,7 @@ class Loop:
             pointers.append(writer.offset("%inputs", 8 * port.start))
         pointers += [writer.offset("%results", 8 * port.start) for port in self.outputs]
         arguments = ", ".join(f"ptr {pointer}" for pointer in (*pointers, "%data"))
-        writer.do(f"call void @{self.direct}({arguments})")
+        writer.do(f"call void @{self.core}({arguments})")
         for port in self.outputs:
             self._scatter_slowly(port, "1")
 

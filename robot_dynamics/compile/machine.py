@@ -20,7 +20,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from robot_dynamics.compile import machine_child
-from robot_dynamics.compile.emission import ENTRY, PREPARE
+from robot_dynamics.compile.emission import ENTRY
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import Host
 
@@ -117,7 +117,8 @@ def _of_children(texts: list[str], target: tuple[str, str, str, int]) -> list[by
         try:
             for _ in texts:
                 child = subprocess.Popen(
-                    [sys.executable, "-c", _RUN, machine_child.__file__],
+                    # `site` would look for packages, whose places are known.
+                    [sys.executable, "-S", "-c", _RUN, machine_child.__file__],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -139,7 +140,9 @@ def _of_children(texts: list[str], target: tuple[str, str, str, int]) -> list[by
     return [code for code, _ in answers]
 
 
-def load_object(objects: Sequence[bytes], host: Host) -> MachineCode:
+def load_object(
+    objects: Sequence[bytes], host: Host, names: Sequence[str] = (ENTRY,), lanes: int = 1
+) -> MachineCode:
     """Return object code in memory, the same object as long as it is referenced.
 
     LLVM keeps about ten kilobytes of every linked library until the process ends. Repeated loading
@@ -148,14 +151,16 @@ def load_object(objects: Sequence[bytes], host: Host) -> MachineCode:
     Args:
         objects: Object code, as `compile_object` returns it.
         host: What it was made for.
+        names: Exported names.
+        lanes: Number of states at a time in its batches, which other kernels do not share.
 
     Raises:
-        CompilerError: If the object code does not contain the two functions.
+        CompilerError: If the object code does not contain the names.
     """
-    key = hashlib.sha256(b"".join(objects)).digest()
+    key = hashlib.sha256(b"".join(objects)).digest(), lanes
     machine = _loaded.get(key)
     if machine is None:
-        machine = _loaded[key] = MachineCode(objects, host)
+        machine = _loaded[key] = MachineCode(objects, host, names)
     return machine
 
 
@@ -163,26 +168,22 @@ class MachineCode:
     """Object code in memory; see `load_object`.
 
     Attributes:
-        address: The address of the loop. It is valid as long as this object lives.
-        preparation: The address of the function that makes the loop's data from parameters.
+        addresses: The addresses of the exported names, valid as long as this object lives.
+        address: The address of the loop.
+        batch_code: Owner of the code for batches; None if there is none.
     """
 
-    def __init__(self, objects: Sequence[bytes], host: Host) -> None:
-        """Load object code.
-
-        Args:
-            objects: Object code, as `compile_object` returns it.
-            host: What it was made for.
-
-        Raises:
-            CompilerError: If the object code does not contain the two functions.
-        """
+    def __init__(
+        self, objects: Sequence[bytes], host: Host, names: Sequence[str] = (ENTRY,)
+    ) -> None:
+        """Load object code; see `load_object`."""
         from llvmlite import binding
 
         builder = binding.JITLibraryBuilder()
         for each in objects:
             builder.add_object_img(each)
-        builder.export_symbol(ENTRY).export_symbol(PREPARE)
+        for name in names:
+            builder.export_symbol(name)
         for name, address in _library_functions().items():
             builder.import_symbol(name, address)
         try:
@@ -191,12 +192,13 @@ class MachineCode:
             self._linker = linker  # which must outlive the library
         except RuntimeError as error:
             raise CompilerError(f"object code could not be loaded: {error}") from error
-        self.address = int(self._library[ENTRY])
-        self.preparation = int(self._library[PREPARE])
+        self.addresses = {name: int(self._library[name]) for name in names}
+        self.address = self.addresses[ENTRY]
+        self.batch_code: object = None
 
 
 _numbers = count()
-_loaded: WeakValueDictionary[bytes, MachineCode] = WeakValueDictionary()
+_loaded: WeakValueDictionary[tuple[bytes, int], MachineCode] = WeakValueDictionary()
 
 
 @lru_cache(maxsize=1)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NoReturn
 
-from robot_dynamics.compile.emission import ENTRY, PREPARE
+from robot_dynamics.compile.emission import ENTRY
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.records import ARRAYS, NUMBERS, class_of, fields_of, kind_of
 from robot_dynamics.compile.writer import Writer
@@ -110,7 +110,7 @@ def code_of(entry: Source) -> tuple[str, list[tuple[str, str]], str]:
             functions,
             f"define {body.result} @{ENTRY}(ptr %table) {{\nentry:",
             *writer.lines,
-            f"}}\ndefine void @{PREPARE}(ptr %a, ptr %b, ptr %c) {{\n  ret void\n}}\n",
+            "}\n",
         ]
     )
     return text, list(body.parameters.items()), body.result

@@ -8,61 +8,27 @@ from collections.abc import Sequence
 
 from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.articulated_factors import ArticulatedFactors, articulated_factors
-from robot_dynamics.dynamics.forward import articulated_bodies
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix, is_deep
 from robot_dynamics.dynamics.jacobian import Axes, link_jacobian
 from robot_dynamics.dynamics.kinematics import joint_transforms, motion_subspaces
-from robot_dynamics.model import WORLD, Link, Model
-from robot_dynamics.model.joints import combined
+from robot_dynamics.model import Link, Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.linear_algebra import Factors, dot, factor
-from robot_dynamics.spatial import Force, Motion, Scalar
+from robot_dynamics.spatial import Scalar
 
 
 def inverse_inertia_matrix(
     model: Model, q: Sequence[Scalar], parameters: Parameters
 ) -> list[list[Scalar]]:
-    """Return H^-1 (nv, nv) without H: columns are accelerations under unit forces at rest.
-
-    All columns share the articulated-body inertias of Table 7.1. A unit force in a joint biases
-    the bodies between it and the base alone, and by symmetry only accelerations of bodies that are
-    not numbered above it are computed.
+    """Return H^-1 (nv, nv), by the factors of H.
 
     Args:
         model: The mechanism; loops are left open.
         q: Positions (nq,).
         parameters: Inertias.
     """
-    Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
-    bodies = articulated_bodies(model, Xup, S, parameters)
-    inverse: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.nv)]
-    for last, at in enumerate(model.v_slices):
-        for own, column in enumerate(range(at.start, at.stop)):
-            u = {last: [float(own == k) for k in range(at.stop - at.start)]}
-            i, f = last, Force.zero()
-            while True:  # pass 2 of Table 7.1, with p^A = f
-                for U, rate in zip(bodies[i].U, bodies[i].D.solve(u[i]), strict=True):
-                    f = f + U * rate
-                if model.bodies[i].parent == WORLD:
-                    break
-                f, i = Xup[i].inverse_times(f), model.bodies[i].parent
-                u[i] = [-s.dot(f) for s in S[i]]
-            a: list[Motion | None] = []
-            for i in range(last + 1):  # pass 3
-                parent = model.bodies[i].parent
-                a_i = None if parent == WORLD else a[parent]
-                if a_i is None and i not in u:
-                    a.append(None)  # another branch from the base, at rest
-                    continue
-                a_i = Motion.zero() if a_i is None else Xup[i] * a_i
-                rest = u.get(i, [0.0] * len(S[i]))
-                rest = [r - a_i.dot(U) for r, U in zip(rest, bodies[i].U, strict=True)]
-                rates = bodies[i].D.solve(rest)
-                a.append(a_i + combined(S[i], rates))
-                for row, rate in enumerate(rates, model.v_slices[i].start):
-                    if row <= column:
-                        inverse[row][column] = inverse[column][row] = rate
-    return inverse
+    H = composite_inertia_matrix(model, joint_transforms(model, q), parameters, q)
+    return factor(H).inverse()
 
 
 def inverse_operational_inertia(

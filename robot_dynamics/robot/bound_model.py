@@ -155,7 +155,11 @@ class BoundModel:
                 )
         inputs, outputs = algorithm.input_lengths(self.model), {}
         if out is not None:
-            outputs = algorithm.output_lengths(self.model)
+            outputs = {
+                name: shape
+                for name, shape in algorithm.output_lengths(self.model).items()
+                if name != "pivot" and (self.model.constraint_count or all(shape))
+            }
         return explained(error, algorithm.name, inputs, arguments, outputs, out)
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -191,6 +192,7 @@ class Derivatives(Regressors):
         tau: Batch,
         *,
         check: bool = True,
+        out: tuple[Array, ...] | None = None,
         wrenches: Mapping[str, Batch] | None = None,
         axes: Axes = LOCAL,
     ) -> ForwardDynamicsDerivatives:
@@ -206,6 +208,7 @@ class Derivatives(Regressors):
             tau: Joint forces (..., nv).
             check: Whether to check that the loops of one state are closed, and stay closed;
                 batches are not checked.
+            out: Arrays that the results are written to: six, without constraints three.
             wrenches: External wrenches, constant in their axes, that act beside `tau`; see
                 `external_forces`. The derivative by one of them is `qdd_tau` (of constraint forces
                 `lambda_tau`) times its `external_forces_derivatives(...).tau_wrench`.
@@ -221,22 +224,26 @@ class Derivatives(Regressors):
             vector_batch("forward_dynamics_derivatives", "tau", tau, self.model.nv)
             external, pushed = self._external_forces_and_rates(q, wrenches, axes)
             tau = np.asarray(tau, dtype=float) + external
-        if check and self.model.constraint_count and leading_shape(q) == leading_shape(qd) == ():
+        if self._model.constraint_count and check and leading_shape(q) == leading_shape(qd) == ():
             long_tree = self._functions.long_tree
             if long_tree:
                 long_tree.require_closed(q, qd)
             else:  # checks in compiled code whether loops are closed
                 self.forward_dynamics(q, qd, tau)
-        found = self._at_full_rank(FORWARD_DYNAMICS_DERIVATIVES, {"q": q, "qd": qd, "tau": tau})
+        found = self._at_full_rank(FORWARD_DYNAMICS_DERIVATIVES, q, qd, tau, out=out)
         if len(found) == 3:
-            found += [np.zeros((*found[0].shape[:-2], 0, self.model.nv))] * 3
-        result = ForwardDynamicsDerivatives(*found)
-        if pushed is None:
-            return result
-        return result._replace(
-            qdd_q=result.qdd_q + result.qdd_tau @ pushed,
-            lambda_q=result.lambda_q + result.lambda_tau @ pushed,
-        )
+            batch = found[0].shape[:-2]
+            none = np.zeros((*batch, 0, self.model.nv)) if batch else self._no_multipliers
+            found += none, none, none
+        result = ForwardDynamicsDerivatives._make(found)
+        if pushed is not None:
+            np.add(result.qdd_q, result.qdd_tau @ pushed, out=result.qdd_q)
+            np.add(result.lambda_q, result.lambda_tau @ pushed, out=result.lambda_q)
+        return result
+
+    @cached_property
+    def _no_multipliers(self) -> Array:
+        return np.zeros((0, self.model.nv))
 
     def hybrid_dynamics_derivatives(
         self, prescribed: Iterable[str]
@@ -290,20 +297,26 @@ class Derivatives(Regressors):
 
         return derivatives
 
-    def _at_full_rank(self, algorithm: Algorithm, given: Mapping[str, Batch]) -> list[Array]:
+    def _at_full_rank(
+        self, algorithm: Algorithm, *given: Batch, out: tuple[Array, ...] | None = None
+    ) -> list[Array]:
         """Return the results of an algorithm after its pivot; NaN where that is too small.
 
         Raises:
             ArgumentError: If a number given with one state is not finite.
             RobotDynamicsError: If the pivot is too small, and there is one state.
         """
+        function = self._functions[algorithm]
         try:
-            pivot, *values = self._functions[algorithm](*given.values())
+            if out is None:
+                pivot, *values = function(*given)
+            else:
+                pivot, *values = function(*given, out=(None, *out))
         except (TypeError, ValueError) as error:
-            raise self._explained(error, algorithm, *given.values()) from None
+            raise self._explained(error, algorithm, *given, out=out) from None
         if isinstance(pivot, float):  # of one state
             if not pivot >= SMALLEST_PIVOT:
-                for name, numbers in given.items():
+                for name, numbers in zip(algorithm.inputs, given, strict=False):
                     finite_vector(name, numbers, np.asarray(numbers).size)
                 require_inertia(self.model)  # names the joint that lacks it, in loops as well
                 if not self.model.constraint_count:
@@ -343,8 +356,8 @@ class Derivatives(Regressors):
                 of NaN.
             RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
         """
-        given = {"q": q, "qd": qd, "tau": tau, "dq": dq, "dqd": dqd, "dtau": dtau}
-        qdd, *multipliers = self._at_full_rank(FORWARD_DYNAMICS_JVP, given)
+        given = (q, qd, tau, dq, dqd, dtau)
+        qdd, *multipliers = self._at_full_rank(FORWARD_DYNAMICS_JVP, *given)
         return qdd, multipliers[0] if multipliers else np.zeros((*leading_shape(qdd), 0))
 
     def forward_dynamics_vjp(
@@ -373,9 +386,8 @@ class Derivatives(Regressors):
                 NaN.
             RobotDynamicsError: If constraints depend on one another; in a batch a row of NaN.
         """
-        given = {"q": q, "qd": qd, "tau": tau, "weights": weights}
-        given |= self._multiplier_weights(lambda_weights)
-        by_q, by_qd, by_tau = self._at_full_rank(FORWARD_DYNAMICS_VJP, given)
+        given = (q, qd, tau, weights, *self._multiplier_weights(lambda_weights))
+        by_q, by_qd, by_tau = self._at_full_rank(FORWARD_DYNAMICS_VJP, *given)
         return by_q, by_qd, by_tau
 
     def forward_dynamics_hvp(
@@ -395,22 +407,21 @@ class Derivatives(Regressors):
         `inverse_dynamics_hvp`. Arguments and errors are as in the two methods above. It is wrong
         within 1e-9 rad of half a turn of a spring that turns any way, where the torque jumps.
         """
-        given = {"q": q, "qd": qd, "tau": tau, "dq": dq, "dqd": dqd, "dtau": dtau}
-        given |= {"weights": weights, **self._multiplier_weights(lambda_weights)}
-        by_q, by_qd, by_tau = self._at_full_rank(FORWARD_DYNAMICS_HVP, given)
+        given = (q, qd, tau, dq, dqd, dtau, weights, *self._multiplier_weights(lambda_weights))
+        by_q, by_qd, by_tau = self._at_full_rank(FORWARD_DYNAMICS_HVP, *given)
         return by_q, by_qd, by_tau
 
-    def _multiplier_weights(self, weights: Batch | None) -> dict[str, Batch]:
+    def _multiplier_weights(self, weights: Batch | None) -> tuple[Batch, ...]:
         """Return weights of the constraint forces as a further input, which a tree lacks."""
         count = self.model.constraint_count
         if count:
-            return {"lambda_weights": np.zeros(count) if weights is None else weights}
+            return (np.zeros(count) if weights is None else weights,)
         if weights is not None and np.asarray(weights).shape[-1:] != (0,):
             raise ArgumentError(
                 f"{self.model.name}: lambda_weights have shape {np.asarray(weights).shape}, "
                 "expected (..., 0): there are no constraints."
             )
-        return {}
+        return ()
 
     def parameter_derivatives(
         self,
@@ -448,9 +459,7 @@ class Derivatives(Regressors):
         if of == "loops":
             if not self.model.loops:
                 return found.qdd_tau[..., :0], found.lambda_tau[..., :0]
-            by_qdd, by_lambda = self._at_full_rank(
-                PLACEMENT_DERIVATIVES, {"q": q, "qd": qd, "tau": tau}
-            )
+            by_qdd, by_lambda = self._at_full_rank(PLACEMENT_DERIVATIVES, q, qd, tau)
             return by_qdd, by_lambda
         if of == "inertia":
             long_tree = self._functions.long_tree

@@ -118,7 +118,7 @@ class TreeDynamics(BoundModel):
             raise self._explained(error, INERTIA_MATRIX, q, out=out) from None
 
     def inverse_inertia_matrix(self, q: Batch, out: Array | None = None) -> Array:
-        """Return the inverse joint-space inertia matrix (..., nv, nv), computed without H.
+        """Return the inverse joint-space inertia matrix (..., nv, nv).
 
         Raises:
             RobotDynamicsError: If nothing that a joint moves has inertia.

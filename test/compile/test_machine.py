@@ -38,9 +38,9 @@ def test_compiles_and_loads():
     """Object code, which could have come from a file, becomes a function."""
     code = compile_object(ANSWER, find_host())
     assert code[0][:4] == b"\x7fELF"
-    loaded = MachineCode(code, find_host())
-    assert ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.address)() == 42
-    assert ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.preparation)() == 43
+    loaded = MachineCode(code, find_host(), (ENTRY, PREPARE))
+    for name, value in ((ENTRY, 42), (PREPARE, 43)):
+        assert ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.addresses[name])() == value
 
 
 def test_the_same_code_is_linked_once():
@@ -186,7 +186,7 @@ def test_object_code_of_something_else_is_refused(name):
     """Object code without one of the two functions is refused."""
     other = compile_object(ANSWER.replace(name, "another_function"), find_host())
     with pytest.raises(CompilerError, match="could not be loaded"):
-        MachineCode(other, find_host())
+        MachineCode(other, find_host(), (ENTRY, PREPARE))
 
 
 def test_process_ends_cleanly():

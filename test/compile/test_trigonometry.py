@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.compile import compile_program, trace
-from robot_dynamics.compile.emission import emit_module
+from robot_dynamics.compile.emission import ENTRY, emit_module
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.compile.kernel import Kernel, ObjectCode
 from robot_dynamics.compile.machine import compile_object
@@ -27,9 +27,10 @@ def function(program, request):
     host = find_host()
     if request.param and not host.fma:
         pytest.skip("the processor does not fuse operations")
-    text, _ = emit_module(prepare(program), host.lanes, request.param)
+    text, _ = emit_module(prepare(program), 1, request.param)
     content = compile_object(text, host)
-    return Kernel.from_object(ObjectCode(program.ports, host.lanes, -1, content), host).bind()
+    code = ObjectCode(program.ports, 1, -1, [ENTRY], content)
+    return Kernel.from_machine(code, code.load(host, 1)).bind()
 
 
 def angles():

@@ -223,7 +223,7 @@ ROWS: dict[str, Row] = {
         "Articulated-body inertias, inverse inertia matrix, operational-space inertia (7.2)",
         "`{forward}`, `{inverse_inertia}`; `Robot.articulated_bodies`, `Robot.inverse_inertia_matrix`, `Robot.operational_space_inertia`",
         (
-            ("inverse_inertia", "inverse_inertia_matrix", "-s.dot(f)", "-1.01 * s.dot(f)"),
+            ("inverse_inertia", "inverse_inertia_matrix", "factor(H)", "factor([[1.01 * x for x in row] for row in H])"),
             ("inverse_inertia", "inverse_operational_inertia", "dot(half, scaled[j])", "1.01 * dot(half, scaled[j])"),
             ("forward", "articulated_biases", "bodies[i].Ia * c[i]", "bodies[i].Ia * c[i] * 1.01"),
             ("forward", "articulated_bodies", "Xup[i].inverse_times(Ia)", "Xup[i].inverse_times(IA[i])"),
