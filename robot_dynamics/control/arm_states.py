@@ -74,7 +74,7 @@ class ArmStates:
             lost: Arms whose state is not known; those with good samples are taken back.
 
         Returns:
-            The findings about the samples, and the arms that are back after a jump of their time.
+            The findings about the samples, and the lost arms that are back.
         """
         found, back = list(self.measurement.findings()), []
         bad = {one.subject for one in found if one.cause is Cause.ARM_LOST}
@@ -82,16 +82,24 @@ class ArmStates:
             if arm in bad:
                 continue
             heard = self._heard(arm, now)
+            was_lost = i in lost
             if heard is not None:
                 lost.take_back(i, heard)
             if i not in lost:
-                if i in self._jumped:
-                    self._jumped.remove(i)
+                if was_lost or i in self._jumped:
+                    self._jumped.discard(i)
                     back.append(i)
                 self.q[own] = self.measurement.q[own]
-                self.qd[own] = self.measurement.qd[own]
+                self.qd[own] = self.measurement.velocity(i)
         self.unfit = str(found[0]) if found else ""
         return found, back
+
+    def lose(self, arm: int) -> None:
+        """Keep of the velocities of an arm what its positions confirm, for its prediction."""
+        own = self.slices[arm]
+        told, seen = self.qd[own], self.measurement.mean_velocity(arm, before=True)
+        least = np.minimum(np.abs(told), np.abs(seen))
+        self.qd[own] = np.where(told * seen > 0.0, np.sign(told) * least, 0.0)
 
     def time_jumped(self, arm: str) -> None:
         """Mark a jump of an arm's time: the arm is held at the positions of its next sample."""

@@ -223,7 +223,7 @@ def simulate(
                 raise RobotDynamicsError(f"control failed: {loop.safety.cause}")
             seen.write(measurement, simulated)
             done.write(tick, torque, step, 1e6 * elapsed_s)
-            sent = _with_holding_drives(torque, sent, believed, released) if released else torque
+            sent = torque
             wrenches = None
             if watch is not None:
 
