@@ -385,8 +385,9 @@ class FallbackTorque:
 
     def _predict(self, q: Array, qd: Array, lost: Collection[int]) -> None:
         """Begin the predictions of arms that are newly lost, at their last good state."""
+        speed = np.where(np.isfinite(qd), qd, 0.0)
         self._predicted = {
-            i: self._predicted.get(i) or (q[own].copy(), qd[own].copy())
+            i: self._predicted.get(i) or (q[own].copy(), speed[own].copy())
             for i, own in enumerate(self._arms)
             if i in lost
         }
