@@ -164,6 +164,65 @@ def after(*samples, passed=0.04):
     return found[0].sentence if found else None
 
 
+def followed(q, qd, begins):
+    """Return when the first arm is false, and when it is back; samples (N, 4)."""
+    check = Measurements(ARMS, LIMITS)
+    first, lost, back = next(iter(ARMS)), None, None
+    for i in range(len(q)):
+        check.passes(q[i], qd[i], passed=PERIOD)
+        if lost is None and first in check.false_arms:
+            lost = i
+        if lost is not None and back is None and first not in check.false_arms:
+            back = i
+    return check, lost and lost - begins, back and back - begins
+
+
+@pytest.mark.parametrize("scale", [-1.0, 0.0, 57.3])
+def test_positions_without_jumps_count_again(scale):
+    """After a tenth of a second; velocities are their differences, up to the lag of a mean."""
+    q, qd = motion(count=1000)
+    false = qd.copy()
+    false[500:] *= scale
+    check, lost, back = followed(q, false, 500)
+    assert 0 <= lost < 30
+    assert back - lost == 49  # with the sample that is found false
+    np.testing.assert_allclose(check.velocity(0), qd[-26, :2], atol=0.02)
+    assert check.differenced_arms == {*ARMS}
+    assert not check.fits(q[-1], qd[-1])  # the law must not run on them
+
+
+@pytest.mark.parametrize(
+    ("lasts", "returns"), [(100, 150), (1000, None)], ids=["for a while", "for ever"]
+)
+def test_positions_that_jump_count_again_when_they_jump_back(lasts, returns):
+    """Elsewhere they tell of a slipped encoder, of another arm, or of the past."""
+    q, qd = motion(amplitude=0.02, count=1000)
+    for false in (0.5, np.nan):
+        seen = q.copy()
+        seen[500 : 500 + lasts, 0] += 0.5
+        if false is np.nan:  # one number for all that time
+            seen[500 : 500 + lasts, 0] = 3.0
+        _, lost, back = followed(seen, qd, 500)
+        assert lost == 0
+        assert back == returns
+
+
+def test_late_samples_do_not_come_back():
+    """They are continuous, but where the arm was: torques by them could drive it."""
+    q, qd = motion(count=1000)
+    late = np.r_[0:500, 250:750]
+    _, lost, back = followed(q[late], qd[late], 500)
+    assert (lost, back) == (0, None)
+
+
+def test_stale_samples_do_not_come_back():
+    """Not even when they move again: that may be the past."""
+    q, qd = motion(count=1000)
+    q[500:600, :2], qd[500:600, :2] = q[500, :2], qd[500, :2]
+    _, lost, back = followed(q, qd, 500)
+    assert (lost, back) == (11, None)
+
+
 SLOW, QUICK = 0.004, 0.004 + 0.004 * 2.0  # at rest and at 2 rad/s [rad]
 MOVING = QUICK + 0.3 * 0.08 * 0.05 / 0.09  # after 0.08 rad in 0.04 s [rad]
 DOUBTED = 0.05 * (0.004 + 0.004 * 3.03)  # beyond the limit of velocity, at 3.03 rad/s [rad]
