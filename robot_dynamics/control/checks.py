@@ -150,7 +150,8 @@ class MeasurementCheck:
             before: Whether to leave out the last step, which may be false.
         """
         motion = JointMotion.of(self._before if before else self._state, len(self._arms))
-        return np.asarray(motion.moved[self.slices[arm]] / MEMORY_S)
+        # In steady motion the sum of steps v dt that fade by M / (M + dt) is v (M + dt).
+        return np.asarray(motion.moved[self.slices[arm]] / (MEMORY_S + self._passed[arm]))
 
     def velocity(self, arm: int) -> Array:
         """Return the last velocities of an arm (n,): measured, or for `differenced_arms` means."""
@@ -360,7 +361,8 @@ class MeasurementCheck:
         """Follow the positions of a false arm, which counts again when they are continuous."""
         track, step = self._tracks[arm], self.q[own] - before.q[own]
         self._unseen.pop(arm, None)
-        if track.is_continuous(step - before.moved[own] / MEMORY_S * passed, passed):
+        expected = passed * self.mean_velocity(i, before=True)
+        if track.is_continuous(step - expected, passed):
             if not now.is_still(i):
                 self._false.pop(arm, None)
             return

@@ -186,7 +186,7 @@ def test_positions_without_jumps_count_again(scale):
     check, lost, back = followed(q, false, 500)
     assert 0 <= lost < 30
     assert back - lost == 49  # with the sample that is found false
-    np.testing.assert_allclose(check.velocity(0), qd[-26, :2], atol=0.02)
+    np.testing.assert_allclose(check.velocity(0), qd[-26, :2], rtol=0.02)
     assert check.differenced_arms == {*ARMS}
     assert not check.fits(q[-1], qd[-1])  # the law must not run on them
 
