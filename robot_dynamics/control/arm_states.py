@@ -10,8 +10,8 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.checks import MeasurementCheck
-from robot_dynamics.control.fallback import LostArms
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError
+from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.streams import StreamWatch
 
 _BEYOND_LIMITS = 0.1  # of a lost arm at a reset [rad or m]

@@ -50,12 +50,12 @@ class _Track:
 
     Args:
         why: Sentence about the false samples.
-        jumped: Zeros (n,).
+        joints: Number of joints.
     """
 
-    def __init__(self, why: str, jumped: Array) -> None:
+    def __init__(self, why: str, joints: int) -> None:
         self.why, self.since = why, 0.0
-        self._jumped, self._largest = jumped, 0.0
+        self._jumped, self._largest = np.zeros(joints), 0.0
 
     def is_continuous(self, change: Array, passed: float) -> bool:
         """Return whether positions count again.
@@ -344,7 +344,7 @@ class MeasurementCheck:
                     if self._note(arm, why):
                         now.since[own] = 0.0
                         if not now.is_still(i):  # else positions tell nothing
-                            self._tracks[arm] = _Track(why, np.zeros(own.stop - own.start))
+                            self._tracks[arm] = _Track(why, own.stop - own.start)
                             self._follow(i, arm, own, now, before, float(self._passed[i]))
             if len(self._false) in (found, count):
                 return

@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.faults import Response
+from robot_dynamics.control.joint_hold import JointHold
+from robot_dynamics.control.joint_motion import MEMORY_S
+from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -40,107 +42,6 @@ def within_rate(torque: Array, last: Array, largest: float) -> Array:
     change = torque - last
     size = float(np.abs(change).max(initial=0.0))
     return torque if size <= largest else last + change * (largest / size)
-
-
-class LostArms:
-    """Numbers of the arms that are lost.
-
-    An arm whose samples are good again is no longer lost, and the fallback can damp its motion. An
-    arm that was given up before stays lost: its drive holds it, and a torque would be unexpected.
-
-    Attributes:
-        ended: Numbers of the arms that were given up.
-
-    Args:
-        end_after: Time after which a lost arm is given up, in the unit of all times of this class.
-    """
-
-    def __init__(self, end_after: int) -> None:
-        self._end_after = end_after
-        self._since: dict[int, int] = {}
-        self._bad_at: dict[int, int] = {}
-        self.ended: tuple[int, ...] = ()
-
-    def __contains__(self, arm: object) -> bool:
-        return arm in self._since
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._since)
-
-    def __len__(self) -> int:
-        return len(self._since)
-
-    def lose(self, arm: int, now: int) -> None:
-        """Mark an arm as lost at time `now`."""
-        self._since.setdefault(arm, now)
-        self._bad_at[arm] = now
-
-    def take_back(self, arm: int, heard: int) -> None:
-        """Remove an arm whose last sample came at time `heard` and was good."""
-        if arm in self._since and arm not in self.ended and heard > self._bad_at[arm]:
-            del self._since[arm]
-
-    def give_up(
-        self,
-        now: int,
-        arms: Collection[int],
-        hopeless: Collection[int] = (),
-        settling: int = 0,
-    ) -> None:
-        """Give up arms that have been lost for too long without interruption.
-
-        Args:
-            now: Current time.
-            arms: Arms that may be given up.
-            hopeless: Arms that will not come back.
-            settling: Shorter time for these.
-        """
-        for arm, since in self._since.items():
-            short = settling if arm in hopeless else self._end_after
-            long = now - since >= min(short, self._end_after)
-            if long and arm in arms and arm not in self.ended:
-                self.ended += (arm,)
-
-
-class JointHold:
-    """A servo that brings joints to rest where they were, under a load unknown to the model.
-
-    `qdd = -3 w qd - 3 w^2 (q - q_0) - w^3 / 2 integral(q - q_0)`. By Routh's criterion it is
-    stable for loads of up to 18 times the inertia by which it is multiplied, and in a sampled loop
-    with a bandwidth times delay of 0.05 down to a tenth of it.
-
-    Args:
-        count: Number of joints of all arms.
-        bandwidth: w [rad/s].
-    """
-
-    def __init__(self, count: int, bandwidth: float) -> None:
-        self._w, self._integral = np.full(count, bandwidth), np.zeros(count)
-
-    def acceleration(self, own: slice, error: Array, qd: Array) -> Array:
-        """Return the acceleration of an arm (n,).
-
-        Args:
-            own: Slice of the arm in vectors over the arm joints.
-            error: Displacement of its joints from the held positions (n,).
-            qd: Their velocities (n,).
-        """
-        w = self._w[own]
-        return np.asarray(-3.0 * w * (qd + w * error) + self.load(own))
-
-    def load(self, own: slice) -> Array:
-        """Return the part of the acceleration of an arm (n,) that carries its unknown load."""
-        return np.asarray(-0.5 * self._w[own] ** 3 * self._integral[own])
-
-    def soften(self, own: slice, bandwidth: float) -> None:
-        """Limit the bandwidth of an arm; its load stays."""
-        w = np.minimum(self._w[own], bandwidth)
-        self._integral[own] *= (self._w[own] / w) ** 3
-        self._w[own] = w
-
-    def integrate(self, own: slice, error: Array, free: NDArray[np.bool_], period: float) -> None:
-        """Integrate over a period the joints of an arm whose torque was not limited."""
-        self._integral[own] += period * error * free
 
 
 def _solved(matrix: Array, right: Array) -> Array:
@@ -208,7 +109,7 @@ class FallbackTorque:
         self._servo: JointHold | None = None
         self._held_at = np.full(len(effort), np.nan)
         self._measured: tuple[Array, Array] | None = None  # torque and inertia without the model
-        self._predicted: dict[int, tuple[Array, Array]] = {}  # positions, velocities of lost arms
+        self._predicted: dict[int, tuple[Array, Array]] = {}  # errors, velocities of lost arms
         self.saturated: tuple[int, ...] = ()
 
     def seed(self, support: Array) -> None:
@@ -269,7 +170,6 @@ class FallbackTorque:
         lost: Collection[int] = (),
         ended: Collection[int] = (),
         lagging: Collection[int] = (),
-        lag: float = math.inf,
     ) -> Array:
         """Return the torque (na,) to send now.
 
@@ -282,8 +182,7 @@ class FallbackTorque:
             held: Whether the object is still held, so that its weight counts.
             lost: Indices of lost arms.
             ended: Indices of lost arms whose time with gravity compensation is over: zero torque.
-            lagging: Indices of arms with late velocities.
-            lag: Delay of these [s].
+            lagging: Indices of arms whose velocities are means over `MEMORY_S`.
         """
         kind, measured = self._settings.fallback, self._measured
         inertia: Array | None = None
@@ -298,9 +197,9 @@ class FallbackTorque:
             if measured is not None or kind == "hold":
                 servo = self._servo_at(hold, qd, period, inertia)
                 for i in lagging:
-                    servo.soften(self._arms[i], _HOLD_PER_LAG / lag)
-            self._predict(q, qd, lost if measured is None else ())
-            braking = self._add_servo(wanted, inertia, servo, q - hold, qd, lost, hold)
+                    servo.soften(self._arms[i], _HOLD_PER_LAG / MEMORY_S)
+            self._predict(q - hold, qd, lost if measured is None else ())
+            braking = self._add_servo(wanted, inertia, servo, q - hold, qd, lost)
         if measured is not None:
             for i in lost:
                 wanted[self._arms[i]] = last[self._arms[i]]
@@ -319,8 +218,10 @@ class FallbackTorque:
             else:
                 wanted[own] = np.clip(wanted[own], last[own] - largest, last[own] + largest)
             if i in braking and inertia is not None:
-                missing = _solved(inertia[own, own], wanted[own] - unlimited[own])
-                self._advance(i, braking[i] + missing, period)
+                away, speed = self._predicted[i]
+                cut = _solved(inertia[own, own], wanted[own] - unlimited[own])
+                speed += period * (braking[i] + cut)
+                away += period * speed
             elif servo is not None and i not in lost:
                 free = wanted[own] == unlimited[own]
                 servo.integrate(own, q[own] - hold[own], free, period)
@@ -350,7 +251,6 @@ class FallbackTorque:
         error: Array,
         qd: Array,
         lost: Collection[int],
-        hold: Array,
     ) -> dict[int, Array]:
         """Add the torque of the hold, or of damping without one.
 
@@ -364,8 +264,7 @@ class FallbackTorque:
         braking = {}
         for i, own in enumerate(self._arms):
             if i in self._predicted:
-                q, speed = self._predicted[i]
-                away = q - hold[own]
+                away, speed = self._predicted[i]
             elif i in lost:  # only the load that a hold found counts
                 away = speed = np.zeros(own.stop - own.start)
             else:
@@ -383,20 +282,14 @@ class FallbackTorque:
                 braking[i] = acceleration if servo is None else acceleration - servo.load(own)
         return braking
 
-    def _predict(self, q: Array, qd: Array, lost: Collection[int]) -> None:
+    def _predict(self, error: Array, qd: Array, lost: Collection[int]) -> None:
         """Begin the predictions of arms that are newly lost, at their last good state."""
         speed = np.where(np.isfinite(qd), qd, 0.0)
         self._predicted = {
-            i: self._predicted.get(i) or (q[own].copy(), speed[own].copy())
+            i: self._predicted.get(i) or (error[own].copy(), speed[own].copy())
             for i, own in enumerate(self._arms)
             if i in lost
         }
-
-    def _advance(self, arm: int, acceleration: Array, period: float) -> None:
-        """Advance the prediction of a lost arm by a period."""
-        q, qd = self._predicted[arm]
-        qd += period * acceleration
-        q += period * qd
 
     def is_zero(self, torque: Array, q: Array) -> bool:
         """Return whether torques (na,) are nearly those of zero commands at positions (na,)."""
@@ -533,7 +426,6 @@ class Fallback:
         held: bool,
         false: Collection[str] = (),
         lagging: Collection[str] = (),
-        lag: float = math.inf,
     ) -> Array:
         """Return the torque (na,) to send now.
 
@@ -544,8 +436,7 @@ class Fallback:
             last: Torque that was sent last (na,).
             held: Whether the object is held, so that its weight counts.
             false: Names of the arms with false samples.
-            lagging: Names of the arms with late velocities.
-            lag: Delay of these [s].
+            lagging: Names of the arms whose velocities are means over `MEMORY_S`.
         """
         if self._holds_next:
             self._hold, self._holds_next = q.copy(), False
@@ -569,7 +460,6 @@ class Fallback:
             lost=self.lost,
             ended=ended,
             lagging=self._numbers(lagging),
-            lag=lag,
         )
 
     def _numbers(self, names: Collection[str]) -> list[int]:

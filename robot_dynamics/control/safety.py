@@ -30,7 +30,6 @@ from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.fallback import Fallback, FallbackTorque, within_rate
 from robot_dynamics.control.faults import Cause, FaultLatch, Finding, Response, SafetyError, State
-from robot_dynamics.control.joint_motion import MEMORY_S
 from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.model_watch import ModelWatch
 from robot_dynamics.control.settings import SafetySettings
@@ -349,7 +348,6 @@ class SafetyLayer(FaultLatch):
             held=self.object_held,
             false=arms.measurement.false_arms,
             lagging=arms.measurement.differenced_arms,
-            lag=MEMORY_S,
         )
         self._last[:] = torque
         return torque

@@ -119,9 +119,7 @@ class Guard:
             partial(believed_positions, safety, self._loop.joint_states),
         )
         # In lockstep no time passes without commands.
-        safety.fallback.note_drives(
-            self._gravity.added, () if self._lockstep else drives.braking
-        )
+        safety.fallback.note_drives(self._gravity.added, () if self._lockstep else drives.braking)
         self._cycle_at = 0.0
         self._takeovers = 0
         self._error = ""

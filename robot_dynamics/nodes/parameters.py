@@ -307,8 +307,8 @@ GUARD = (
     Entry(
         "on_command_timeout",
         "hold",
-        "Reaction of the arms' drives without commands, as for the controller. Only to drives that "
-        "brake do commands end when an arm is lost.",
+        "Reaction of the arms' drives without commands, as for the controller. Only for drives "
+        "that brake commands to a lost arm end.",
         choices=_ON_COMMAND_TIMEOUT,
     ),
 )

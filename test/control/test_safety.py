@@ -124,7 +124,7 @@ def test_commands_never_end_without_brakes():
     safety = running()
     safety.fallback.note_drives(np.zeros_like, ("right",))
     for tick in range(2, 1000):
-        safety.observe(tick, Q + [0.5, 0, 0.5, 0], QD, WRENCHES)
+        safety.observe(tick, Q + np.array([0.5, 0, 0.5, 0]), QD, WRENCHES)
         tau = safety.command(tick)
     assert safety.released == ("right",)
     np.testing.assert_allclose(tau, [*support(Q, True)[:2], 0.0, 0.0])
@@ -136,8 +136,8 @@ def test_an_arm_that_comes_back_is_held_where_it_is():
     step = 1e-5
     for tick in range(2, 200):
         q = Q + step * tick
-        seen = q + [0.5, 0, 0, 0] if tick < 60 else q  # one encoder tells nonsense for a while
-        safety.observe(tick, seen, np.full(4, step / PERIOD), WRENCHES)
+        false = 0.5 * (tick < 60)  # of one encoder, for a while
+        safety.observe(tick, q + np.array([false, 0, 0, 0]), np.full(4, step / PERIOD), WRENCHES)
         safety.command(tick)
         assert bool(safety.lost_arms) == (tick < 110)
     assert safety.cause.startswith("left: position of joint 'left_a' jumped")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,13 @@ from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
-from robot_dynamics.arrays import Array
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
 from robot_dynamics.control.abilities import HoldsObject, SensesObject
 from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
 from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation import EngineName
 from robot_dynamics.simulation.plant import ScenePlant
 
