@@ -47,7 +47,7 @@ def within_rate(torque: Array, last: Array, largest: float) -> Array:
 def _solved(matrix: Array, right: Array) -> Array:
     """Return `matrix^-1 right`; zero for a singular matrix, of a model that has failed."""
     try:
-        return np.linalg.solve(matrix, right)
+        return np.asarray(np.linalg.solve(matrix, right), dtype=float)
     except np.linalg.LinAlgError:
         return np.zeros_like(right)
 
