@@ -112,8 +112,8 @@ class Edge:
         onset: When it begins, see `ONSETS`; empty for payloads.
         changes: Overrides of the scenario.
         cause: Regular expression of sentences that name the error.
-        drives: "hold" if the drives hold their last command, and compensate gravity; empty if they
-            brake without commands.
+        drives: "brake" without commands, as those of arms with false joint data do; "hold" the
+            last command, and compensate gravity; empty if commands do not end.
     """
 
     cell: str
@@ -128,9 +128,13 @@ class Edge:
     @property
     def name(self) -> str:
         """What it is called: unique."""
-        drives = self.drives and f"drives {self.drives}"
-        words = (self.cell, self.engine, self.error, self.arms, self.onset, drives)
+        words = (self.cell, self.engine, self.error, self.arms, self.onset, self.drives_in_words)
         return ", ".join(filter(None, words))
+
+    @property
+    def drives_in_words(self) -> str:
+        """Addition to the name for drives that hold."""
+        return "drives hold" if self.drives == "hold" else ""
 
     @property
     def begins_s(self) -> float:
@@ -212,7 +216,8 @@ def edges() -> Iterator[Edge]:
                 for onset, time_s in ONSETS.items():
                     fault = f"plant.faults=[{{kind: {kind}, time_s: {time_s}, arm: '{arm}'}}]"
                     false = f"{cause}|{_REFUSED}" if time_s == 0.0 else cause
-                    yield Edge(cell, "engine", error, arms, onset, (fault,), false)
+                    drives = "" if error.startswith("wrench") else "brake"
+                    yield Edge(cell, "engine", error, arms, onset, (fault,), false, drives)
         sensors = {
             "force bias 10 N": "force_bias=[10, 0, 0]",
             "force bias 40 N": "force_bias=[40, 0, 0]",
@@ -262,7 +267,7 @@ class _Witness:
     """
 
     def __init__(self, drives: str = "") -> None:
-        self._hold = drives == "hold"
+        self._drives = drives
         self.loop: Any = None
         self.speeds: list[Array] = []
         self.released: list[int] = []
@@ -284,7 +289,7 @@ class _Witness:
             return measured
 
         plant._measurement = witnessed
-        if self._hold:
+        if self._drives == "hold":
             gravity, step = ArmModel(plant.system).support, plant.step
 
             def compensated(torque: Array, wrenches: Any = None) -> Any:
@@ -297,7 +302,7 @@ class _Witness:
 
     def control(self, *args: Any, **how: Any) -> Any:
         self.loop = loop = _control_loop(*args, **how)
-        if not self._hold:
+        if self._drives == "brake":
             arms = [arm.name for arm in loop.system.arms]
             loop.safety.fallback.note_drives(np.zeros_like, arms)
         update = loop.update
@@ -489,8 +494,8 @@ def summary(rows: Sequence[tuple[Edge, Outcome]]) -> str:
     groups: dict[str, dict[str, list[Outcome]]] = {}
     for edge, one in rows:
         error = re.sub(r"centre [+-](\d+) cm in .", r"centre off by \1 cm", edge.error)
-        drives = edge.drives and f"drives {edge.drives}"
-        title = ", ".join(filter(None, (error.replace("_", " "), edge.arms, drives)))
+        words = (error.replace("_", " "), edge.arms, edge.drives_in_words)
+        title = ", ".join(filter(None, words))
         title += " (MuJoCo)" if edge.engine == "mujoco" else ""
         groups.setdefault(title, {}).setdefault(edge.cell, []).append(one)
     cells = list(dict.fromkeys(edge.cell for edge, _ in rows))
