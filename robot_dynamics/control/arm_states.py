@@ -95,9 +95,14 @@ class ArmStates:
         return found, back
 
     def lose(self, arm: int) -> None:
-        """Keep of the velocities of an arm what its positions confirm, for its prediction."""
-        own = self.slices[arm]
-        told, seen = self.qd[own], self.measurement.mean_velocity(arm, before=True)
+        """Keep the velocities of an arm that are probably right, for its prediction.
+
+        If velocities contradict continuous positions, means over these count; otherwise the lesser
+        of both, or zero if their signs differ.
+        """
+        own, samples = self.slices[arm], self.measurement
+        seen = samples.mean_velocity(arm, before=True)
+        told = seen if samples.is_continuous(arm) else self.qd[own]
         least = np.minimum(np.abs(told), np.abs(seen))
         self.qd[own] = np.where(told * seen > 0.0, np.sign(told) * least, 0.0)
 

@@ -47,6 +47,7 @@ class _Track:
     Attributes:
         why: Sentence about the false samples.
         since: Time since the last jump [s].
+        largest: Largest sum of jumps so far [rad or m].
 
     Args:
         why: Sentence about the false samples.
@@ -55,7 +56,7 @@ class _Track:
 
     def __init__(self, why: str, joints: int) -> None:
         self.why, self.since = why, 0.0
-        self._jumped, self._largest = np.zeros(joints), 0.0
+        self._jumped, self.largest = np.zeros(joints), 0.0
 
     def is_continuous(self, change: Array, passed: float) -> bool:
         """Return whether positions count again.
@@ -69,8 +70,8 @@ class _Track:
         else:
             self.since += passed
         away = float(np.abs(self._jumped).max())
-        self._largest = max(self._largest, away)
-        most = max(DISAGREEMENT, min(_CAME_BACK * self._largest, _NEAR))
+        self.largest = max(self.largest, away)
+        most = max(DISAGREEMENT, min(_CAME_BACK * self.largest, _NEAR))
         return self.since >= _QUIET_S and away <= most
 
 
@@ -152,6 +153,11 @@ class MeasurementCheck:
         motion = JointMotion.of(self._before if before else self._state, len(self._arms))
         # In steady motion the sum of steps v dt that fade by M / (M + dt) is v (M + dt).
         return np.asarray(motion.moved[self.slices[arm]] / (MEMORY_S + self._passed[arm]))
+
+    def is_continuous(self, arm: int) -> bool:
+        """Return whether only the velocities of an arm were false until now."""
+        track = self._tracks.get(tuple(self._arms)[arm])
+        return track is not None and track.largest == 0.0
 
     def velocity(self, arm: int) -> Array:
         """Return the last velocities of an arm (n,): measured, or for `differenced_arms` means."""

@@ -159,6 +159,19 @@ def test_a_lost_arm_is_braked_for_what_its_positions_confirm(seen):
     np.testing.assert_allclose(safety.arms.qd, expected, rtol=0.05)
 
 
+@pytest.mark.parametrize("told", [-1.0, 0.0, 60.0])
+def test_a_lost_arm_is_braked_by_continuous_positions(told):
+    """If its velocities contradict them."""
+    safety = running()
+    qd = np.full(4, 0.2)
+    for tick in range(2, 300):
+        false = told if tick >= 200 else 1.0
+        safety.observe(tick, Q + qd * PERIOD * (tick - 2), false * qd, WRENCHES)
+        if safety.lost_arms:
+            break
+    np.testing.assert_allclose(safety.arms.qd, qd, rtol=0.02)
+
+
 @pytest.mark.parametrize("what", ["position", "velocity"])
 def test_an_arm_that_sends_no_number(what):
     """That arm gets gravity at its last good position, the other is damped; then its end."""
