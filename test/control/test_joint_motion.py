@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.measurements import Measurements
 
+from robot_dynamics.control.checks import _Track
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.joint_motion import StillArms
 
@@ -164,6 +165,9 @@ def after(*samples, passed=0.04):
     return found[0].sentence if found else None
 
 
+SLOW, QUICK = 0.004, 0.004 + 0.004 * 2.0  # at rest and at 2 rad/s [rad]
+
+
 def followed(q, qd, begins):
     """Return when the first arm is false, and when it is back; samples (N, 4)."""
     check = Measurements(ARMS, LIMITS)
@@ -207,6 +211,28 @@ def test_positions_that_jump_count_again_when_they_jump_back(lasts, returns):
         assert back == returns
 
 
+@pytest.mark.parametrize(
+    ("jump", "most"), [(0.6, 0.05), (0.3, 0.03), (0.02, 0.004)], ids=["far", "share", "noise"]
+)
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_how_far_from_its_place_an_arm_may_come_back(jump, most, share):
+    """By 50 mrad, by a tenth of the jump, or by what encoders cause: it moves meanwhile."""
+    track = _Track("", 1)
+    track.is_continuous(np.array([jump]), PERIOD)
+    track.is_continuous(np.array([share * most - jump]), PERIOD)
+    back = [track.is_continuous(np.zeros(1), PERIOD) for _ in range(51)]
+    assert back[-1] == (share < 1.0)
+    assert not any(back[:49])
+
+
+@pytest.mark.parametrize(("change", "jumps"), [(0.99 * SLOW, False), (1.01 * SLOW, True)])
+def test_what_counts_as_a_jump(change, jumps):
+    """More than encoders and filters cause."""
+    track = _Track("", 1)
+    track.is_continuous(np.array([-change]), PERIOD)
+    assert (track.largest > 0.0) == jumps
+
+
 def test_late_samples_do_not_come_back():
     """They are continuous, but where the arm was: torques by them could drive it."""
     q, qd = motion(count=1000)
@@ -223,7 +249,6 @@ def test_stale_samples_do_not_come_back():
     assert (lost, back) == (11, None)
 
 
-SLOW, QUICK = 0.004, 0.004 + 0.004 * 2.0  # at rest and at 2 rad/s [rad]
 MOVING = QUICK + 0.3 * 0.08 * 0.05 / 0.09  # after 0.08 rad in 0.04 s [rad]
 DOUBTED = 0.05 * (0.004 + 0.004 * 3.03)  # beyond the limit of velocity, at 3.03 rad/s [rad]
 
