@@ -10,8 +10,8 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.checks import MeasurementCheck
-from robot_dynamics.control.fallback import LostArms
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError
+from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.streams import StreamWatch
 
 _BEYOND_LIMITS = 0.1  # of a lost arm at a reset [rad or m]
@@ -87,7 +87,7 @@ class ArmStates:
             lost: Arms whose state is not known; those with good samples are taken back.
 
         Returns:
-            The findings about the samples, and the arms that are back after a jump of their time.
+            The findings about the samples, and the lost arms that are back.
         """
         found, back = list(self.measurement.findings()), []
         self._good = self._good.copy()
@@ -96,16 +96,29 @@ class ArmStates:
             if arm in bad:
                 continue
             heard = self._heard(arm, now)
+            was_lost = i in lost
             if heard is not None:
                 lost.take_back(i, heard)
             if i not in lost:
-                if i in self._jumped:
-                    self._jumped.remove(i)
+                if was_lost or i in self._jumped:
+                    self._jumped.discard(i)
                     back.append(i)
                 self.q[own] = self.measurement.q[own]
-                self.qd[own] = self.measurement.qd[own]
+                self.qd[own] = self.measurement.velocity(i)
         self.unfit = str(found[0]) if found else ""
         return found, back
+
+    def lose(self, arm: int) -> None:
+        """Keep the velocities of an arm that are probably right, for its prediction.
+
+        If velocities contradict continuous positions, means over these count; otherwise the lesser
+        of both, or zero if their signs differ.
+        """
+        own, samples = self.slices[arm], self.measurement
+        seen = samples.mean_velocity(arm, before=True)
+        told = seen if samples.is_continuous(arm) else self.qd[own]
+        least = np.minimum(np.abs(told), np.abs(seen))
+        self.qd[own] = np.where(told * seen > 0.0, np.sign(told) * least, 0.0)
 
     def time_jumped(self, arm: str) -> None:
         """Mark a jump of an arm's time: the arm is held at the positions of its next sample."""

@@ -17,7 +17,12 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.faults import Cause, Finding
-from robot_dynamics.control.joint_motion import MEMORY_S, JointMotion, motion_program
+from robot_dynamics.control.joint_motion import (
+    DISAGREEMENT,
+    MEMORY_S,
+    JointMotion,
+    motion_program,
+)
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.wording import outside
 
@@ -26,7 +31,48 @@ _HUGE = np.finfo(float).max  # stands for no limit: infinities and NaN are still
 # to doubt the arm: a speed beyond its limit, or another arm with false samples.
 _FAST_DOUBT, _OTHERS_DOUBT = 0.05, 0.3
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+# Positions of a false arm count again without jumps for a while, if their sum is small.
+_QUIET_S = 2.0 * MEMORY_S  # [s]
+_CAME_BACK = 0.1  # of the largest sum: the arm moves meanwhile,
+_NEAR = 0.05  # by this at most [rad or m]
 _FORCED = 0.05  # change of a torque over its limit, which moves an arm that is not held otherwise
+
+
+class _Track:
+    """Whether the positions of an arm with false samples have become continuous again.
+
+    They have if they did not jump for a while, and the sum of all jumps is zero. Late, swapped or
+    wrongly scaled positions jump and stay elsewhere.
+
+    Attributes:
+        why: Sentence about the false samples.
+        since: Time since the last jump [s].
+        largest: Largest sum of jumps so far [rad or m].
+
+    Args:
+        why: Sentence about the false samples.
+        joints: Number of joints.
+    """
+
+    def __init__(self, why: str, joints: int) -> None:
+        self.why, self.since = why, 0.0
+        self._jumped, self.largest = np.zeros(joints), 0.0
+
+    def is_continuous(self, change: Array, passed: float) -> bool:
+        """Return whether positions count again.
+
+        Args:
+            change: Step of the positions beyond the motion until then (n,).
+            passed: Duration of the step [s].
+        """
+        if np.abs(change).max() > DISAGREEMENT:
+            self._jumped, self.since = self._jumped + change, 0.0
+        else:
+            self.since += passed
+        away = float(np.abs(self._jumped).max())
+        self.largest = max(self.largest, away)
+        most = max(DISAGREEMENT, min(_CAME_BACK * self.largest, _NEAR))
+        return self.since >= _QUIET_S and away <= most
 
 
 class MeasurementCheck:
@@ -78,12 +124,18 @@ class MeasurementCheck:
         self._anew = set(self._arms)  # who is compared with nothing that was before
         self._unseen: dict[str, float] = {}  # time since samples of an arm were numbers [s]
         self._false: dict[str, str] = {}
+        self._tracks: dict[str, _Track] = {}  # of false arms that may come back
         self._effort, self._torque_then = limits["effort"], np.full(na, np.nan)
 
     @property
     def false_arms(self) -> frozenset[str]:
-        """Names of the arms whose samples are false, and will not be trusted until `begin`."""
+        """Names of the arms whose samples are false."""
         return frozenset(self._false)
+
+    @property
+    def differenced_arms(self) -> frozenset[str]:
+        """Names of the arms that came back; their velocities are differences of positions."""
+        return frozenset(arm for arm in self._tracks if arm not in self._false)
 
     def step_speeds(self) -> Array:
         """Return mean speeds of the joints between the last two samples (na,); 0 if unknown."""
@@ -93,15 +145,39 @@ class MeasurementCheck:
         known = (passed > 0.0) & np.isfinite(self.q)
         return np.divide(np.abs(now - before), passed, out=np.zeros_like(passed), where=known)
 
+    def mean_velocity(self, arm: int, *, before: bool = False) -> Array:
+        """Return the velocities of an arm (n,) by its positions, as a mean over `MEMORY_S`.
+
+        Args:
+            arm: Number of the arm.
+            before: Whether to leave out the last step, which may be false.
+        """
+        motion = JointMotion.of(self._before if before else self.state, len(self._arms))
+        # In steady motion the sum of steps v dt that fade by M / (M + dt) is v (M + dt).
+        return np.asarray(motion.moved[self.slices[arm]] / (MEMORY_S + self._passed[arm]))
+
+    def is_continuous(self, arm: int) -> bool:
+        """Return whether only the velocities of an arm were false until now."""
+        track = self._tracks.get(tuple(self._arms)[arm])
+        return track is not None and track.largest == 0.0
+
+    def velocity(self, arm: int) -> Array:
+        """Return the last velocities of an arm (n,): measured, or for `differenced_arms` means."""
+        if tuple(self._arms)[arm] in self.differenced_arms:
+            return self.mean_velocity(arm)
+        return np.asarray(self.qd[self.slices[arm]])
+
     def begin(self) -> None:
         """Trust all arms again, and forget their earlier measurements."""
         self._anew = set(self._arms)
         self._unseen.clear()
         self._false.clear()
+        self._tracks.clear()
 
     def distrust(self, arm: str, why: str) -> None:
         """Take the samples of an arm for false from now on, until `begin`."""
         self._false.setdefault(arm, why)
+        self._tracks.pop(arm, None)
 
     def begin_arm(self, arm: str) -> None:
         """Forget the earlier measurements of an arm."""
@@ -131,14 +207,17 @@ class MeasurementCheck:
             self._refuse_shapes(q, qd, wrenches)
             raise
         self.q, self.qd, self._wrenches, self._before = q, qd, wrenches, before
-        return self.state.item(-1) <= 0.0 and not (self._false or self._anew or self._unseen)
+        return self.state.item(-1) <= 0.0 and not (
+            self._false or self._anew or self._unseen or self._tracks
+        )
 
     def judge(
         self, lost: Collection[str] = (), torque: Array | None = None, *, linked: bool = True
     ) -> bool:
         """Return whether the last samples are finite, within their limits, and consistent.
 
-        An arm whose positions and velocities contradict each other is not trusted until `begin`.
+        An arm whose positions and velocities contradict each other is false until `begin`, or
+        until its positions have been continuous for a while; its velocities stay untrusted.
 
         Args:
             lost: Names of arms whose samples are not compared with earlier ones.
@@ -146,7 +225,8 @@ class MeasurementCheck:
             linked: Whether all arms hold one rigid object.
         """
         self._compare(lost, torque, linked=linked)
-        return bool(self.within(self.q, self.qd, self._wrenches)) and not self._false
+        fits = bool(self.within(self.q, self.qd, self._wrenches))
+        return fits and not (self._false or self._tracks)
 
     def within(self, q: Array, qd: Array, wrenches: Array) -> Any:
         """Return whether values are numbers within their limits, for one cell or for n cells.
@@ -233,6 +313,8 @@ class MeasurementCheck:
                 # The kernel takes finite numbers only.
                 now.begin(i, own, before.q[own], 0.0 * before.q[own])
                 self._unseen[arm] = passed
+            elif arm in self._tracks:
+                self._follow(i, arm, own, now, before, passed)
             elif arm in self._anew or arm in lost or arm in self._unseen or not in_time[i]:
                 if passed >= 0.0 and arm not in self._anew and arm not in self._false:
                     speed = self.upper[na : 2 * na]
@@ -266,6 +348,9 @@ class MeasurementCheck:
                     )
                     if self._note(arm, why):
                         now.since[own] = 0.0
+                        if not now.is_still(i):  # else positions tell nothing
+                            self._tracks[arm] = _Track(why, own.stop - own.start)
+                            self._follow(i, arm, own, now, before, float(self._passed[i]))
             if len(self._false) in (found, count):
                 return
 
@@ -274,6 +359,21 @@ class MeasurementCheck:
         if why:
             self._false[arm] = why
         return bool(why)
+
+    def _follow(
+        self, i: int, arm: str, own: slice, now: JointMotion, before: JointMotion, passed: float
+    ) -> None:
+        """Follow the positions of a false arm, which counts again when they are continuous."""
+        track, step = self._tracks[arm], self.q[own] - before.q[own]
+        self._unseen.pop(arm, None)
+        expected = passed * self.mean_velocity(i, before=True)
+        if track.is_continuous(step - expected, passed):
+            if not now.is_still(i):
+                self._false.pop(arm, None)
+            return
+        if track.since == 0.0:  # a jump is no motion
+            now.begin(i, own, self.q[own], 0.0 * step)
+        self._false[arm] = track.why
 
     def _is_forced(self, now: JointMotion, arm: int, own: slice, torque: Array | None) -> bool:
         """Return whether torques have changed much since the samples of an arm are still."""

@@ -5,21 +5,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.faults import Response
+from robot_dynamics.control.joint_hold import JointHold
+from robot_dynamics.control.joint_motion import MEMORY_S
+from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
 
 _FAST = 10.0  # speed that counts at most where a hold begins [rad/s or m/s]
 _NO_TORQUE = 0.1  # [N m or N]
 _HOLD_PER_DELAY = 0.05  # bandwidth of a joint hold times its delay: what a sampled loop bears
+_HOLD_PER_LAG = 0.25  # bandwidth of a joint hold times the lag of its velocities
 _SETTLING_S = 0.05  # in which the torque rate leads from the law's torque to the fallback's
 
 
@@ -41,93 +44,12 @@ def within_rate(torque: Array, last: Array, largest: float) -> Array:
     return torque if size <= largest else last + change * (largest / size)
 
 
-class LostArms:
-    """Numbers of the arms that are lost.
-
-    An arm whose samples are good again before `end_after` is no longer lost, and the fallback can
-    damp its motion. After `end_after` it stays lost: by then its drive holds it, and a torque
-    would be unexpected.
-
-    Attributes:
-        ended: Numbers of the arms that have been lost for longer than `end_after`.
-
-    Args:
-        end_after: Time after which a lost arm is given up, in the unit of all times of this class.
-    """
-
-    def __init__(self, end_after: int) -> None:
-        self._end_after = end_after
-        self._since: dict[int, int] = {}
-        self._bad_at: dict[int, int] = {}
-        self.ended: tuple[int, ...] = ()
-
-    def __contains__(self, arm: object) -> bool:
-        return arm in self._since
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._since)
-
-    def __len__(self) -> int:
-        return len(self._since)
-
-    def lose(self, arm: int, now: int) -> None:
-        """Mark an arm as lost at time `now`."""
-        self._since.setdefault(arm, now)
-        self._bad_at[arm] = now
-
-    def take_back(self, arm: int, heard: int) -> None:
-        """Remove an arm whose last sample came at time `heard` and was good."""
-        if arm in self._since and arm not in self.ended and heard > self._bad_at[arm]:
-            del self._since[arm]
-
-    def give_up(self, now: int, hopeless: Collection[int] = (), settling: int = 0) -> None:
-        """Give up the arms that have been lost for too long without interruption.
-
-        Args:
-            now: Current time.
-            hopeless: Arms that will not come back.
-            settling: Shorter time for these.
-        """
-        for arm, since in self._since.items():
-            short = settling if arm in hopeless else self._end_after
-            if arm not in self.ended and now - since >= min(short, self._end_after):
-                self.ended += (arm,)
-
-
-class JointHold:
-    """A servo that brings joints to rest where they were, under a load unknown to the model.
-
-    `qdd = -3 w qd - 3 w^2 (q - q_0) - w^3 / 2 integral(q - q_0)`. By Routh's criterion it is
-    stable for loads of up to 18 times the inertia by which it is multiplied, and in a sampled loop
-    with a bandwidth times delay of 0.05 down to a tenth of it.
-
-    Args:
-        count: Number of joints of all arms.
-        bandwidth: w [rad/s].
-    """
-
-    def __init__(self, count: int, bandwidth: float) -> None:
-        self._w = bandwidth
-        self._integral = np.zeros(count)
-
-    def acceleration(self, own: slice, error: Array, qd: Array) -> Array:
-        """Return the acceleration of an arm (n,).
-
-        Args:
-            own: Slice of the arm in vectors over the arm joints.
-            error: Displacement of its joints from the held positions (n,).
-            qd: Their velocities (n,).
-        """
-        w = self._w
-        return np.asarray(-3.0 * w * (qd + w * error) - w**3 / 2.0 * self._integral[own])
-
-    def forget(self, own: slice) -> None:
-        """Reset the load of an arm."""
-        self._integral[own] = 0.0
-
-    def integrate(self, own: slice, error: Array, free: NDArray[np.bool_], period: float) -> None:
-        """Integrate over a period the joints of an arm whose torque was not limited."""
-        self._integral[own] += period * error * free
+def _solved(matrix: Array, right: Array) -> Array:
+    """Return `matrix^-1 right`; zero for a singular matrix, of a model that has failed."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, right), dtype=float)
+    except np.linalg.LinAlgError:
+        return np.zeros_like(right)
 
 
 class SupportTorque(Protocol):
@@ -141,8 +63,9 @@ class FallbackTorque:
     """The configured fallback: joints held where they were, gravity with damping, or zero.
 
     A lost arm gets gravity at its last good position and the load that its hold has found until
-    then; no torque is computed from a stale velocity. The torque changes to the fallback's within
-    the torque rate, all joints of an arm by the same share.
+    then. It is braked along a prediction: the motion of the model from its last good state on,
+    under the torques that are sent. The torque changes to the fallback's within the torque rate,
+    all joints of an arm by the same share.
 
     Attributes:
         saturated: Indices of joints whose last torque reached its limit.
@@ -186,6 +109,7 @@ class FallbackTorque:
         self._servo: JointHold | None = None
         self._held_at = np.full(len(effort), np.nan)
         self._measured: tuple[Array, Array] | None = None  # torque and inertia without the model
+        self._predicted: dict[int, tuple[Array, Array]] = {}  # errors, velocities of lost arms
         self.saturated: tuple[int, ...] = ()
 
     def seed(self, support: Array) -> None:
@@ -226,12 +150,9 @@ class FallbackTorque:
         room = np.maximum(self._effort - torque * np.sign(added), 0.0)
         return float(min(1.0, *(room[added != 0.0] / np.abs(added[added != 0.0])), 1.0))
 
-    def move_hold(self, arm: int, q: Array) -> None:
-        """Hold an arm at other positions (n,), and find its load there anew."""
-        own = self._arms[arm]
-        self._held_at[own] = q
-        if self._servo is not None:
-            self._servo.forget(own)
+    def move_hold(self, hold: Array) -> None:
+        """Hold the joints at other positions (na,), with the loads that were found."""
+        self._held_at = hold.copy()
 
     def trust_model(self) -> None:
         """Compute torques from the model again, and reset the loads that the hold has found."""
@@ -248,18 +169,20 @@ class FallbackTorque:
         held: bool,
         lost: Collection[int] = (),
         ended: Collection[int] = (),
+        lagging: Collection[int] = (),
     ) -> Array:
         """Return the torque (na,) to send now.
 
         Args:
             q: Last good positions (na,).
-            qd: Measured velocities (na,); those of lost arms are not used.
+            qd: Last good velocities (na,); a lost arm is predicted from them.
             hold: Positions at which the fallback began (na,).
             last: The torque that was sent last (na,).
             period: Time since then [s].
             held: Whether the object is still held, so that its weight counts.
             lost: Indices of lost arms.
             ended: Indices of lost arms whose time with gravity compensation is over: zero torque.
+            lagging: Indices of arms whose velocities are means over `MEMORY_S`.
         """
         kind, measured = self._settings.fallback, self._measured
         inertia: Array | None = None
@@ -269,11 +192,14 @@ class FallbackTorque:
             wanted = self._zero(q)
         else:
             wanted, inertia = self._gravity(q, held), self._inertia_at(q, held)
-        servo = None
+        servo, braking = None, dict[int, Array]()
         if inertia is not None:
             if measured is not None or kind == "hold":
                 servo = self._servo_at(hold, qd, period, inertia)
-            self._add_servo(wanted, inertia, servo, q - hold, qd, lost)
+                for i in lagging:
+                    servo.soften(self._arms[i], _HOLD_PER_LAG / MEMORY_S)
+            self._predict(q - hold, qd, lost if measured is None else ())
+            braking = self._add_servo(wanted, inertia, servo, q - hold, qd, lost)
         if measured is not None:
             for i in lost:
                 wanted[self._arms[i]] = last[self._arms[i]]
@@ -291,7 +217,12 @@ class FallbackTorque:
                 wanted[own] = within_rate(wanted[own], last[own], largest)
             else:
                 wanted[own] = np.clip(wanted[own], last[own] - largest, last[own] + largest)
-            if servo is not None and i not in lost:
+            if i in braking and inertia is not None:
+                away, speed = self._predicted[i]
+                cut = _solved(inertia[own, own], wanted[own] - unlimited[own])
+                speed += period * (braking[i] + cut)
+                away += period * speed
+            elif servo is not None and i not in lost:
                 free = wanted[own] == unlimited[own]
                 servo.integrate(own, q[own] - hold[own], free, period)
         return wanted
@@ -320,15 +251,21 @@ class FallbackTorque:
         error: Array,
         qd: Array,
         lost: Collection[int],
-    ) -> None:
+    ) -> dict[int, Array]:
         """Add the torque of the hold, or of damping without one.
 
         With the whole inertia matrix, including the load, every motion of an arm is damped at the
         same rate, and the sampled loop is stable. Its diagonal alone would damp light motions many
         times more.
+
+        Returns:
+            Accelerations (n,) of the lost arms that are predicted.
         """
+        braking = {}
         for i, own in enumerate(self._arms):
-            if i in lost:  # what is stale counts for nothing; the load that a hold found does
+            if i in self._predicted:
+                away, speed = self._predicted[i]
+            elif i in lost:  # only the load that a hold found counts
                 away = speed = np.zeros(own.stop - own.start)
             else:
                 away, speed = error[own], qd[own]
@@ -341,6 +278,18 @@ class FallbackTorque:
             # A velocity near the largest float overflows; the support torque is safe then.
             if np.isfinite(added).all():
                 torque[own] += added
+            if i in self._predicted:
+                braking[i] = acceleration if servo is None else acceleration - servo.load(own)
+        return braking
+
+    def _predict(self, error: Array, qd: Array, lost: Collection[int]) -> None:
+        """Begin the predictions of arms that are newly lost, at their last good state."""
+        speed = np.where(np.isfinite(qd), qd, 0.0)
+        self._predicted = {
+            i: self._predicted.get(i) or (error[own].copy(), speed[own].copy())
+            for i, own in enumerate(self._arms)
+            if i in lost
+        }
 
     def is_zero(self, torque: Array, q: Array) -> bool:
         """Return whether torques (na,) are nearly those of zero commands at positions (na,)."""
@@ -354,11 +303,27 @@ class FallbackTorque:
         """Return the inertia matrix; the last good one if the model fails."""
         try:
             inertia = np.asarray(self._inertia(q, held), dtype=float)
+            if not held:
+                inertia = self._between(inertia, np.asarray(self._inertia(q, True), dtype=float))
         except RobotDynamicsError:
             return self._last_inertia
         if np.isfinite(inertia).all():
             self._last_inertia = inertia
         return self._last_inertia
+
+    def _between(self, empty: Array, laden: Array) -> Array:
+        """Return an inertia matrix (na, na) for hands that may still hold the object.
+
+        Of every motion of an arm the inertia lies between that of the empty and of the laden arm.
+        With their ratio k, a hold scaled by sqrt(k) times the lesser one carries both: the
+        eigenvalues of `empty^-1 laden` are at least 1 and their sum is its trace.
+        """
+        found = empty.copy()
+        for own in self._arms:
+            more = laden[own, own] - empty[own, own]
+            ratio = 1.0 + float(np.trace(_solved(empty[own, own], more)))
+            found[own, own] += more / (1.0 + math.sqrt(max(ratio, 1.0)))
+        return found
 
     def _gravity(self, q: Array, held: bool) -> Array:
         """Return the support torque; the last good one if the model fails."""
@@ -402,7 +367,7 @@ class Fallback:
         self.torques, self._arms, self._slices = torques, tuple(arms), tuple(slices)
         self._period, self._settling = period, clock.count(_SETTLING_S)
         self._end_after = clock.count(settings.lost_arm_end_after_s)
-        self._drives_hold = settings.lost_arm_end == "drive_hold"
+        self._drives_end = settings.lost_arm_end == "drive_hold"
         self._braking: frozenset[int] = frozenset()
         self._hold, self._holds_next = np.zeros(slices[-1].stop), False
         self.disproved = Response.NONE
@@ -443,15 +408,24 @@ class Fallback:
         """Hold all joints at the positions passed to the next call of `torque`."""
         self._holds_next = True
 
-    def hold_arm(self, arm: int, q: Array) -> None:
-        """Hold an arm at its part of positions (na,) when it comes back, if they are known."""
-        own = self._slices[arm]
-        if np.isfinite(q[own]).all():
-            self._hold[own] = q[own]
-            self.torques.move_hold(arm, q[own])
+    def move_hold(self, q: Array) -> None:
+        """Hold all joints at positions (na,) because an arm came back, where these are known.
+
+        A closed chain between an old and a new position would be stressed more and more.
+        """
+        self._hold = np.where(np.isfinite(q), q, self._hold)
+        self.torques.move_hold(self._hold)
 
     def torque(
-        self, now: int, q: Array, qd: Array, last: Array, *, held: bool, false: Collection[str]
+        self,
+        now: int,
+        q: Array,
+        qd: Array,
+        last: Array,
+        *,
+        held: bool,
+        false: Collection[str] = (),
+        lagging: Collection[str] = (),
     ) -> Array:
         """Return the torque (na,) to send now.
 
@@ -461,23 +435,35 @@ class Fallback:
             qd: Last good velocities (na,).
             last: Torque that was sent last (na,).
             held: Whether the object is held, so that its weight counts.
-            false: Names of the arms whose samples are not trusted before a reset.
+            false: Names of the arms with false samples.
+            lagging: Names of the arms whose velocities are means over `MEMORY_S`.
         """
         if self._holds_next:
             self._hold, self._holds_next = q.copy(), False
-        # The drive alone can brake an arm with false samples: as soon as the last torque that the
-        # arm got is the fallback's.
-        names = false if self._drives_hold else ()
-        hopeless = [i for i, arm in enumerate(self._arms) if arm in names]
-        self.lost.give_up(now, hopeless, self._settling)
+        # Only brakes are a safe end of commands: other drives fall, or keep the last torque. They
+        # brake an arm with false samples as soon as the last torque that it got is the fallback's.
+        ending = self._braking if self._drives_end else range(len(self._arms))
+        hopeless = self._numbers(false) if self._drives_end else ()
+        self.lost.give_up(now, ending, hopeless, self._settling)
         ended: Collection[int] = self.lost.ended
-        if self._drives_hold:
+        if self._drives_end:
             self.released = tuple(self._arms[i] for i in ended)
         if self.disproved is not Response.NONE:
             ended = self._leave_to_drives(ended, last, q)
         return self.torques.torque(
-            q, qd, self._hold, last, self._period, held=held, lost=self.lost, ended=ended
+            q,
+            qd,
+            self._hold,
+            last,
+            self._period,
+            held=held,
+            lost=self.lost,
+            ended=ended,
+            lagging=self._numbers(lagging),
         )
+
+    def _numbers(self, names: Collection[str]) -> list[int]:
+        return [i for i, arm in enumerate(self._arms) if arm in names]
 
     def _leave_to_drives(self, ended: Collection[int], last: Array, q: Array) -> Collection[int]:
         """Release arms to their drives; return the arms that get zero torque.
@@ -489,7 +475,7 @@ class Fallback:
         left = set(self._braking)
         if self.disproved is Response.GIVE_UP:
             ended = range(len(self._arms))
-            if self._drives_hold and self.torques.is_zero(last, q):
+            if self._drives_end and self.torques.is_zero(last, q):
                 left.update(ended)
         self.released = tuple(
             arm for i, arm in enumerate(self._arms) if i in left or arm in self.released

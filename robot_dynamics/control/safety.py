@@ -281,8 +281,8 @@ class SafetyLayer(FaultLatch):
             arms.take()
         else:
             found, back = arms.take_good(now, lost)
-            for arm in back:
-                self.fallback.hold_arm(arm, arms.measurement.q)
+            if back:
+                self.fallback.move_hold(arms.q)
             if not self.in_charge:  # whoever moves the arms may give them other sensors
                 arms.measurement.begin()
             for one in found:
@@ -346,6 +346,7 @@ class SafetyLayer(FaultLatch):
             self._last,
             held=self.object_held,
             false=arms.measurement.false_arms,
+            lagging=arms.measurement.differenced_arms,
         )
         self._last[:] = torque
         return torque
@@ -396,7 +397,10 @@ class SafetyLayer(FaultLatch):
         ran = self.law_runs or self.state is State.INACTIVE
         new = super().trip(now, found)
         if found.cause is Cause.ARM_LOST and found.subject in arms.names and self.in_charge:
-            fallback.lost.lose(arms.names.index(found.subject), now)  # anew by every bad sample
+            lost = arms.names.index(found.subject)
+            if lost not in fallback.lost:
+                arms.lose(lost)
+            fallback.lost.lose(lost, now)  # anew by every bad sample
         if not new:
             return False
         if ran and not self.law_runs:
@@ -435,8 +439,8 @@ class SafetyLayer(FaultLatch):
         if self.law_runs:  # it held the pose; from now on the fallback does
             self.fallback.hold(arms.q)
         super().reset()
-        for arm in lost:
-            self.fallback.hold_arm(arm, arms.measurement.q)
+        if lost:
+            self.fallback.move_hold(arms.measurement.q)
         arms.measurement.begin()
 
     def count_object(self) -> None:

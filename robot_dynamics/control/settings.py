@@ -452,11 +452,13 @@ class SafetySettings:
             gravity themselves. The object's weight counts while it is held.
         fallback_bandwidth: Bandwidth of the fallback's joint servo [rad/s]; a hold limits it so
             that bandwidth times delay is at most 0.05. Its gains are scaled by the inertia of the
-            arms and, while the object is held, of their shares of it.
-        lost_arm_end: End of commands to a lost arm: the hold of its drive, for which commands
-            cease, or zero torque.
-        lost_arm_end_after_s: Time until that end [s]; gravity at the last good position until
-            then, and the fallback's damping again if good samples come before.
+            arms with their shares of the object; after the grasp was lost by an inertia between
+            those with and without it.
+        lost_arm_end: End of the support torque of a lost arm: the hold of a drive that brakes
+            without commands, which then cease, or zero torque. Drives that do not brake hold
+            nothing: with `drive_hold` they get the support torque until good samples come.
+        lost_arm_end_after_s: Time until that end [s]; the arm is held by the fallback again if
+            good samples come before.
         minimum_arm_distance_m: Distance that links of different arms, and of one arm, must keep,
             on the reference and while control runs [m].
         minimum_object_distance_m: Distance that links must keep from the box around the object

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -14,7 +15,11 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import CommandsPositions
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.command_topics import CommandPublisherMonitor, CommandTopics
-from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
+from robot_dynamics.nodes.drives import (
+    DriveGravityCompensation,
+    DriveProperties,
+    believed_positions,
+)
 from robot_dynamics.nodes.heartbeat import GuardLink
 from robot_dynamics.nodes.timeouts import CommandTimeout
 from robot_dynamics.nodes.topics import Inbox
@@ -48,7 +53,9 @@ class CommandOutput:
         self._loop = loop
         lockstep = loop.clock.lockstep
         self._gravity = DriveGravityCompensation(
-            loop.system, drives.compensate_gravity, lambda: loop.joint_states.state()[0]
+            loop.system,
+            drives.compensate_gravity,
+            partial(believed_positions, loop.safety, loop.joint_states),
         )
         # In lockstep no time passes without commands.
         loop.safety.fallback.note_drives(self._gravity.added, () if lockstep else drives.braking)

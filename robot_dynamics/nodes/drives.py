@@ -13,6 +13,8 @@ from rclpy.node import Node
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.faults import SafetyError
+from robot_dynamics.control.joint_states import JointStates
+from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.settings import ArmSettings
 from robot_dynamics.manipulation.system import GraspSystem
@@ -102,6 +104,15 @@ class DriveProperties:
                         f"`drive` of the arms {', '.join(arms)} in the scenario."
                     )
         return known
+
+
+def believed_positions(safety: SafetyLayer, samples: JointStates) -> Array:
+    """Return the positions (na,) at which drives are assumed to compensate gravity.
+
+    While arms rely on commands these are the last good ones: samples may be false, and a command
+    less the gravity torque of false positions would be as wrong as these are.
+    """
+    return safety.arms.q if safety.in_charge else samples.state()[0]
 
 
 class DriveGravityCompensation:

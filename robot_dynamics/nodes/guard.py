@@ -46,7 +46,11 @@ from robot_dynamics.nodes.diagnostics import (
     SentenceLog,
     fault_figures,
 )
-from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
+from robot_dynamics.nodes.drives import (
+    DriveGravityCompensation,
+    DriveProperties,
+    believed_positions,
+)
 from robot_dynamics.nodes.heartbeat import (
     Beat,
     GuardError,
@@ -108,12 +112,14 @@ class Guard:
         )
         self._answered = -1
         self._torque: Array | None = None
+        safety, drives = self._loop.safety, DriveProperties(scenario.cell.arms, values, ())
         self._gravity = DriveGravityCompensation(
             self._loop.system,
-            DriveProperties(scenario.cell.arms, values, ()).compensate_gravity,
-            lambda: self._loop.joint_states.state()[0],
+            drives.compensate_gravity,
+            partial(believed_positions, safety, self._loop.joint_states),
         )
-        self._loop.safety.fallback.note_drives(self._gravity.added)
+        # In lockstep no time passes without commands.
+        safety.fallback.note_drives(self._gravity.added, () if self._lockstep else drives.braking)
         self._cycle_at = 0.0
         self._takeovers = 0
         self._error = ""

@@ -304,6 +304,13 @@ GUARD = (
         "on it, after which the guard takes over [s]; at least heartbeat_timeout, 0 for never.",
         minimum=0.0,
     ),
+    Entry(
+        "on_command_timeout",
+        "hold",
+        "Reaction of the arms' drives without commands, as for the controller. Only for drives "
+        "that brake commands to a lost arm end.",
+        choices=_ON_COMMAND_TIMEOUT,
+    ),
 )
 _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}
 # Gains of the controller, by group and field of the control settings.

@@ -7,7 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot_dynamics.control.fallback import FallbackTorque, LostArms, within_rate
+from robot_dynamics.control.fallback import FallbackTorque, within_rate
+from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -176,27 +177,104 @@ def test_zero_commands_to_drives_that_add_gravity():
     assert not tau.any()
 
 
-def test_nothing_is_computed_from_a_lost_arms_velocity():
-    """A lost arm gets gravity alone, then zero; the other arm is damped as before."""
+def test_a_lost_arm_without_a_velocity():
+    """It gets gravity alone, then zero; the other arm is damped as before."""
     for kind in ("gravity_compensation_with_damping", "hold"):
         f = fallback(fallback=kind)
         qd = np.array([np.nan, np.nan, 0.5, -0.5])
-        tau = f.torque(Q, qd, Q + 0.1, ZERO, 0.002, held=True, lost=[0])
+        hold = Q + np.array([0.0, 0.0, 0.1, 0.1])
+        tau = f.torque(Q, qd, hold, ZERO, 0.002, held=True, lost=[0])
         np.testing.assert_allclose(tau[:2], support(Q, True)[:2])
         assert np.isfinite(tau).all()
-        tau = f.torque(Q, qd, Q, ZERO, 0.002, held=True, lost=[0], ended=[0])
+        tau = f.torque(Q, qd, hold, ZERO, 0.002, held=True, lost=[0], ended=[0])
         assert not tau[:2].any()
+
+
+def brake(kind, *, lost, rate=np.inf, inertia=1.0, periods=300):
+    """Return torques (N, 4) and speeds (N, 4) of arms that the fallback brakes from `QD`.
+
+    A lost arm is seen once, at the beginning. Gravity is that at `Q`.
+    """
+    f = fallback(lambda q, held: support(Q, held), fallback=kind, torque_rate=rate)
+    q, qd, last = Q.copy(), QD.copy(), support(Q, True)
+    torques, speeds = [], []
+    for _ in range(periods):
+        seen = (Q, QD) if lost else (q, qd)
+        last = f.torque(*seen, Q, last, 0.002, held=True, lost=(0, 1) if lost else ())
+        qd = qd + 0.002 * (last - support(Q, True)) / (inertia * INERTIA)
+        q = q + 0.002 * qd
+        torques.append(last)
+        speeds.append(qd)
+    return np.array(torques), np.array(speeds)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rate"),
+    [
+        ("gravity_compensation_with_damping", np.inf),
+        ("gravity_compensation_with_damping", 20.0),
+        ("hold", np.inf),
+    ],
+)
+def test_a_lost_arm_is_braked_as_if_it_were_seen(kind, rate):
+    """With a model that is right the prediction is the motion, also where the rate is limited."""
+    seen, lost = (brake(kind, lost=one, rate=rate) for one in (False, True))
+    loads = 0.2 * (kind == "hold")  # only a hold that sees the arm integrates
+    np.testing.assert_allclose(lost[0], seen[0], atol=1e-9 + loads)
+    assert np.abs(lost[1][-1]).max() < 0.01
+
+
+def test_a_wrong_model_leaves_a_lost_arm_its_share_of_the_speed():
+    """An inertia that is a fifth larger leaves a sixth of the momentum."""
+    _, speeds = brake("gravity_compensation_with_damping", lost=True, inertia=1.2)
+    np.testing.assert_allclose(speeds[-1], QD / 6.0, rtol=0.06)
 
 
 def test_a_lost_arm_keeps_the_load_that_its_hold_has_found():
     """As that of a payload that the model does not know; nothing is added meanwhile."""
     f = fallback(fallback="hold")
+    hold = Q.copy()
     for _ in range(11):
-        f.torque(Q + 0.1, ZERO, Q, ZERO, 0.002, held=True)
+        f.torque(Q + 0.1, ZERO, hold, ZERO, 0.002, held=True)
     load = -INERTIA * 125.0 / 2.0 * 0.1 * 11 * 0.002
     for _ in range(3):
-        tau = f.torque(Q + 0.1, QD, Q, ZERO, 0.002, held=True, lost=(0,))
-        np.testing.assert_allclose(tau[:2], (support(Q + 0.1, True) + load)[:2])
+        tau = f.torque(Q, ZERO, hold, ZERO, 0.002, held=True, lost=(0,))
+        np.testing.assert_allclose(tau[:2], (support(Q, True) + load)[:2])
+    f.move_hold(Q + 0.2)  # where the arm comes back
+    tau = f.torque(Q + 0.2, ZERO, Q + 0.2, ZERO, 0.002, held=True)
+    np.testing.assert_allclose(tau[:2], (support(Q + 0.2, True) + load)[:2])
+
+
+def test_late_velocities_soften_the_hold_of_their_arm():
+    """To 5 rad/s, a quarter of the inverse of their delay; the load that was found stays."""
+    f = fallback(fallback="hold", fallback_bandwidth=10.0)
+    hold = Q.copy()
+    for _ in range(11):
+        f.torque(Q + 0.1, ZERO, hold, ZERO, 0.002, held=True)
+    load = -INERTIA * 1000.0 / 2.0 * 0.1 * 11 * 0.002
+    tau = f.torque(Q, QD, hold, ZERO, 0.002, held=True, lagging=(1,))
+    rates = np.repeat([10.0, 5.0], 2)
+    np.testing.assert_allclose(tau, support(Q, True) + load - INERTIA * 3.0 * rates * QD)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 10.0, 110.0])
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_hold_after_a_lost_grasp_bears_both_loads(ratio, gone):
+    """Hands may still hold the object, and a wrist that turns it moves a hundredfold inertia.
+
+    A hold scaled by the empty arm oscillates with the object, one scaled by the laden arm is too
+    stiff without it.
+    """
+    empty, laden = np.diag(INERTIA), np.diag(INERTIA * [1.0, ratio, 1.0, ratio])
+    f = fallback(lambda q, held: ZERO, np.inf, fallback="hold", fallback_bandwidth=25.0, delay=1)
+    f._inertia = lambda q, held: laden if held else empty
+    true = np.diag(empty if gone else laden)
+    q, qd, tau, delayed = Q.copy(), QD.copy(), ZERO, ZERO
+    for _ in range(2500):
+        delayed, tau = tau, f.torque(q, qd, Q, tau, 0.002, held=False)
+        qd = qd + 0.002 * delayed / true
+        q = q + 0.002 * qd
+    assert np.abs(qd).max() < 0.01
 
 
 def test_the_torque_rate_is_kept_arm_by_arm():
@@ -257,20 +335,25 @@ def test_only_something_newer_brings_an_arm_back():
 
 
 def test_time_counts_without_a_break():
-    """An arm that comes and goes is never given up; one that stays away is, and for good."""
+    """An arm that comes and goes is never given up; one that stays away is, and for good.
+
+    Only where its drive brakes.
+    """
     lost = LostArms(10)
     for now in range(0, 40, 8):
         lost.lose(0, now)
-        lost.give_up(now + 4)
+        lost.give_up(now + 4, (0, 1))
         lost.take_back(0, now + 5)
     assert lost.ended == ()
     lost.lose(0, 50)
     lost.lose(1, 55)
-    lost.give_up(59)
+    lost.give_up(59, (0, 1))
     assert lost.ended == ()
-    lost.give_up(60)
+    lost.give_up(60, (0, 1))
     assert lost.ended == (0,)
-    lost.give_up(65)
+    lost.give_up(65, (0,))
+    assert lost.ended == (0,)
+    lost.give_up(65, (0, 1))
     assert lost.ended == (0, 1)
     lost.take_back(0, 66)
     assert list(lost) == [0, 1]
@@ -282,9 +365,9 @@ def test_an_arm_without_hope_is_given_up_sooner(settling, ends_at):
     lost = LostArms(10)
     lost.lose(0, 0)
     lost.lose(1, 0)
-    lost.give_up(ends_at - 1, [1], settling)
+    lost.give_up(ends_at - 1, (0, 1), [1], settling)
     assert lost.ended == ()
-    lost.give_up(ends_at, [1], settling)
+    lost.give_up(ends_at, (0, 1), [1], settling)
     assert lost.ended == ((1,) if ends_at < 10 else (0, 1))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.measurements import Measurements
 
+from robot_dynamics.control.checks import _Track
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.joint_motion import StillArms
 
@@ -178,6 +179,89 @@ def after(*samples, passed=0.04):
 
 
 SLOW, QUICK = 0.004, 0.004 + 0.004 * 2.0  # at rest and at 2 rad/s [rad]
+
+
+def followed(q, qd, begins):
+    """Return when the first arm is false, and when it is back; samples (N, 4)."""
+    check = Measurements(ARMS, LIMITS)
+    first, lost, back = next(iter(ARMS)), None, None
+    for i in range(len(q)):
+        check.passes(q[i], qd[i], passed=PERIOD)
+        if lost is None and first in check.false_arms:
+            lost = i
+        if lost is not None and back is None and first not in check.false_arms:
+            back = i
+    return check, lost and lost - begins, back and back - begins
+
+
+@pytest.mark.parametrize("scale", [-1.0, 0.0, 57.3])
+def test_positions_without_jumps_count_again(scale):
+    """After a tenth of a second; velocities are their differences, up to the lag of a mean."""
+    q, qd = motion(count=1000)
+    false = qd.copy()
+    false[500:] *= scale
+    check, lost, back = followed(q, false, 500)
+    assert 0 <= lost < 30
+    assert back - lost == 49  # with the sample that is found false
+    np.testing.assert_allclose(check.velocity(0), qd[-26, :2], rtol=0.02)
+    assert check.differenced_arms == {*ARMS}
+    assert not check.fits(q[-1], qd[-1])  # the law must not run on them
+
+
+@pytest.mark.parametrize(
+    ("lasts", "returns"), [(100, 150), (1000, None)], ids=["for a while", "for ever"]
+)
+def test_positions_that_jump_count_again_when_they_jump_back(lasts, returns):
+    """Elsewhere they tell of a slipped encoder, of another arm, or of the past."""
+    q, qd = motion(amplitude=0.02, count=1000)
+    for false in (0.5, np.nan):
+        seen = q.copy()
+        seen[500 : 500 + lasts, 0] += 0.5
+        if false is np.nan:  # one number for all that time
+            seen[500 : 500 + lasts, 0] = 3.0
+        _, lost, back = followed(seen, qd, 500)
+        assert lost == 0
+        assert back == returns
+
+
+@pytest.mark.parametrize(
+    ("jump", "most"), [(0.6, 0.05), (0.3, 0.03), (0.02, 0.004)], ids=["far", "share", "noise"]
+)
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_how_far_from_its_place_an_arm_may_come_back(jump, most, share):
+    """By 50 mrad, by a tenth of the jump, or by what encoders cause: it moves meanwhile."""
+    track = _Track("", 1)
+    track.is_continuous(np.array([jump]), PERIOD)
+    track.is_continuous(np.array([share * most - jump]), PERIOD)
+    back = [track.is_continuous(np.zeros(1), PERIOD) for _ in range(51)]
+    assert back[-1] == (share < 1.0)
+    assert not any(back[:49])
+
+
+@pytest.mark.parametrize(("change", "jumps"), [(0.99 * SLOW, False), (1.01 * SLOW, True)])
+def test_what_counts_as_a_jump(change, jumps):
+    """More than encoders and filters cause."""
+    track = _Track("", 1)
+    track.is_continuous(np.array([-change]), PERIOD)
+    assert (track.largest > 0.0) == jumps
+
+
+def test_late_samples_do_not_come_back():
+    """They are continuous, but where the arm was: torques by them could drive it."""
+    q, qd = motion(count=1000)
+    late = np.r_[0:500, 250:750]
+    _, lost, back = followed(q[late], qd[late], 500)
+    assert (lost, back) == (0, None)
+
+
+def test_stale_samples_do_not_come_back():
+    """Not even when they move again: that may be the past."""
+    q, qd = motion(count=1000)
+    q[500:600, :2], qd[500:600, :2] = q[500, :2], qd[500, :2]
+    _, lost, back = followed(q, qd, 500)
+    assert (lost, back) == (11, None)
+
+
 MOVING = QUICK + 0.3 * 0.08 * 0.05 / 0.09  # after 0.08 rad in 0.04 s [rad]
 DOUBTED = 0.05 * (0.004 + 0.004 * 3.03)  # beyond the limit of velocity, at 3.03 rad/s [rad]
 

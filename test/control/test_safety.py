@@ -107,9 +107,10 @@ def test_from_inactive_over_the_ramp_to_active():
     ],
     ids=["no number", "one", "all", "all in short periods"],
 )
-def test_drives_hold_false_arms_sooner(wrong, period, end):
-    """After 0.05 s instead of 0.2 s: they do not come back before a reset."""
+def test_brakes_hold_false_arms_sooner(wrong, period, end):
+    """After 0.05 s instead of 0.2 s: torques wait for no sample where drives brake."""
     safety = running(period=period)
+    safety.fallback.note_drives(np.zeros_like, tuple(ARMS))
     for tick in range(2, end + 1):
         safety.observe(tick, Q + wrong, QD, WRENCHES)
         safety.command(tick)
@@ -117,10 +118,67 @@ def test_drives_hold_false_arms_sooner(wrong, period, end):
     assert len(safety.released) == np.count_nonzero(wrong)
 
 
+def test_commands_never_end_without_brakes():
+    """Drives that hold their last torque, or none, hold no arm: it is supported until a reset.
+
+    Only the arm whose drives brake is left to them.
+    """
+    safety = running()
+    safety.fallback.note_drives(np.zeros_like, ("right",))
+    for tick in range(2, 1000):
+        safety.observe(tick, Q + np.array([0.5, 0, 0.5, 0]), QD, WRENCHES)
+        tau = safety.command(tick)
+    assert safety.released == ("right",)
+    np.testing.assert_allclose(tau, [*support(Q, True)[:2], 0.0, 0.0])
+
+
+def test_an_arm_that_comes_back_is_held_where_it_is():
+    """All arms are: a closed chain between old and new positions would be stressed."""
+    safety = running(fallback="hold")
+    step = 1e-5
+    for tick in range(2, 200):
+        q = Q + step * tick
+        false = 0.5 * (tick < 60)  # of one encoder, for a while
+        safety.observe(tick, q + np.array([false, 0, 0, 0]), np.full(4, step / PERIOD), WRENCHES)
+        safety.command(tick)
+        assert bool(safety.lost_arms) == (tick < 110)
+    assert safety.cause.startswith("left: position of joint 'left_a' jumped")
+    np.testing.assert_allclose(safety.fallback._hold, Q + step * 110)
+
+
+@pytest.mark.parametrize("seen", [1.0, 0.5, -1.0])
+def test_a_lost_arm_is_braked_for_what_its_positions_confirm(seen):
+    """The lesser speed counts, and none if their signs differ."""
+    safety = running()
+    qd = np.full(4, 0.1)
+    for tick in range(2, 102):
+        q = Q + seen * qd * PERIOD * (tick - 2)
+        safety.observe(tick, q, qd, WRENCHES)
+        safety.arms.measurement._false.clear()  # the velocity is noticed to be false sooner
+        safety.arms.measurement._tracks.clear()
+    safety.observe(102, q * np.nan, qd, WRENCHES)
+    expected = {1.0: 0.1, 0.5: 0.05, -1.0: 0.0}[seen]
+    np.testing.assert_allclose(safety.arms.qd, expected, rtol=0.05)
+
+
+@pytest.mark.parametrize("told", [-1.0, 0.0, 60.0])
+def test_a_lost_arm_is_braked_by_continuous_positions(told):
+    """If its velocities contradict them."""
+    safety = running()
+    qd = np.full(4, 0.2)
+    for tick in range(2, 300):
+        false = told if tick >= 200 else 1.0
+        safety.observe(tick, Q + qd * PERIOD * (tick - 2), false * qd, WRENCHES)
+        if safety.lost_arms:
+            break
+    np.testing.assert_allclose(safety.arms.qd, qd, rtol=0.02)
+
+
 @pytest.mark.parametrize("what", ["position", "velocity"])
 def test_an_arm_that_sends_no_number(what):
     """That arm gets gravity at its last good position, the other is damped; then its end."""
     safety = running(lost_arm_end_after_s=0.02)
+    safety.fallback.note_drives(np.zeros_like, tuple(ARMS))
     q, qd = Q + 0.01, QD + 0.5
     (q if what == "position" else qd)[1] = np.nan
     assert not observe(safety, 2, q, qd)

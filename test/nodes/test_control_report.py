@@ -75,7 +75,8 @@ def test_the_states_of_a_run(measured):
     assert str(found["fault 1"]).startswith("left: velocity")
     assert str(found["fault 2"]).startswith("right: velocity")
 
-    # After the declared time their drives hold arms that are lost.
+    # After the declared time drives that brake hold arms that are lost.
+    loop.safety.fallback.note_drives(np.zeros_like, ("left", "right"))
     last = 3 + round(SCENARIO.safety.lost_arm_end_after_s / SCENARIO.control.period)
     for tick in range(3, last):
         feed(loop, measured, tick, qd=np.full(14, np.nan))

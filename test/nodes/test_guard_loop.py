@@ -16,6 +16,7 @@ from robot_dynamics.control.faults import State
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
+from robot_dynamics.nodes.drives import believed_positions
 from robot_dynamics.nodes.guard import GuardLoop
 
 SCENARIO, TRAY = load_scenario("lift_box"), load_scenario("tray")
@@ -147,8 +148,10 @@ def test_at_rest_the_guard_commands_the_controllers_torque(cell):
     assert cell.guard.cycle(cell.seen.tick) is None
 
 
-def test_states_that_end_as_well(cell):
-    """Nothing is computed from a stale velocity; then the configured end, and a way back."""
+@pytest.mark.parametrize("braking", [(), ("left", "right")], ids=["hold", "brake"])
+def test_states_that_end_as_well(cell, braking):
+    """Drives that brake hold the arms then, others get support torque on; and a way back."""
+    cell.guard.safety.fallback.note_drives(np.zeros_like, braking)
     cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
     cell.watch(5)
     tick = cell.seen.tick
@@ -156,7 +159,7 @@ def test_states_that_end_as_well(cell):
     end += round(SCENARIO.safety.lost_arm_end_after_s / PERIOD) + 1
     sent = [cell.guard.cycle(now) for now in range(tick, end + 2)]
     assert np.isfinite(sent).all()
-    assert cell.guard.safety.released == ("left", "right")
+    assert cell.guard.safety.released == braking
     with pytest.raises(Exception, match="no new sample"):
         cell.guard.reset(end + 2)
     cell.step()
@@ -179,6 +182,24 @@ def test_a_bad_sample_is_not_used(cell):
     cell.guard.take_command("left", np.full(7, np.inf))
     cell.guard.take_over(tick, "no heartbeat.", held=False)
     assert np.isfinite(cell.watch(10)).all()
+
+
+def test_drives_add_gravity_at_the_last_good_positions(cell):
+    """A command less the gravity torque of false positions would be as wrong as these are."""
+    guard = cell.guard
+    guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
+    cell.watch(2)
+    q, tick = cell.seen.q.copy(), cell.seen.tick + 1
+    names, degrees = list(guard.system.joint_names), np.degrees(q)
+    guard.joint_states.take("joint_states", tick, names, degrees, cell.seen.qd, tick)
+    np.testing.assert_array_equal(guard.joint_states.state()[0], degrees)
+    guard.cycle(tick)
+    believed = believed_positions(guard.safety, guard.joint_states)
+    np.testing.assert_allclose(believed, q, atol=1e-3)
+    guard.release()
+    np.testing.assert_array_equal(
+        believed_positions(guard.safety, guard.joint_states), guard.joint_states.state()[0]
+    )
 
 
 def test_it_is_able_when_every_arm_has_been_heard_of():

@@ -39,6 +39,7 @@ from robot_dynamics.app.runs import run as runs
 from robot_dynamics.app.runs.run import Preparation, simulate
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
+from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.faults import Finding
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
@@ -54,6 +55,8 @@ CELLS = (
     *("lift_box", "lift_box_panda", "lift_box_xarm7", "two_ur5", "tray", "comply"),
     "three_arms",
 )
+#: Cells whose drives are also tried as ones that hold their last torque.
+HOLDING = ("lift_box", "lift_box_panda", "two_ur5")
 #: What payloads need: xArms with a light box have fast motions, for which friction is stiff.
 _CHANGES = {"lift_box_xarm7": ("plant.step_s=0.00025",)}
 #: When errors of joint data and sensors begin [s]; control ramps in for 0.2 s.
@@ -61,6 +64,7 @@ ONSETS = {"before the start": 0.0, "in the ramp": 0.1, "in motion": 0.8}
 WATCHED_S = 1.0  # after detection
 _LENGTH_S = 0.5  # of a run besides that and the onset: detection takes less
 USABLE = 0.9  # share of the torque limits with which a hold counts as feasible
+SHORT_S = 0.2  # that false data last, besides for ever
 LARGEST_SPEED = 1.0  # share of a velocity limit
 LARGEST_WAY_M = 0.03
 SOON_S = 0.02  # until an error is noticed where no hold is feasible
@@ -86,6 +90,8 @@ FAULTS = {
     "wrench_tared": ("wrench_tared", _SENSOR),
     "wrench_inverted": ("wrench_scale, value: -1.0", _SENSOR),
 }
+#: Further faults of arms whose drives hold.
+_LOST = {"no_numbers": ("position_nan", "expected a finite number")}
 _PAYLOAD = r"payload|its mass is|its centre of mass is"
 #: At the start wrong positions are out of limits, or not at the grasp.
 _REFUSED = (
@@ -106,6 +112,8 @@ class Edge:
         onset: When it begins, see `ONSETS`; empty for payloads.
         changes: Overrides of the scenario.
         cause: Regular expression of sentences that name the error.
+        drives: "brake" without commands, as those of arms with false joint data do; "hold" the
+            last command, and compensate gravity; empty if commands do not end.
     """
 
     cell: str
@@ -115,11 +123,18 @@ class Edge:
     onset: str
     changes: tuple[str, ...]
     cause: str
+    drives: str = ""
 
     @property
     def name(self) -> str:
         """What it is called: unique."""
-        return ", ".join(filter(None, (self.cell, self.engine, self.error, self.arms, self.onset)))
+        words = (self.cell, self.engine, self.error, self.arms, self.onset, self.drives_in_words)
+        return ", ".join(filter(None, words))
+
+    @property
+    def drives_in_words(self) -> str:
+        """Addition to the name for drives that hold."""
+        return "drives hold" if self.drives == "hold" else ""
 
     @property
     def begins_s(self) -> float:
@@ -201,7 +216,8 @@ def edges() -> Iterator[Edge]:
                 for onset, time_s in ONSETS.items():
                     fault = f"plant.faults=[{{kind: {kind}, time_s: {time_s}, arm: '{arm}'}}]"
                     false = f"{cause}|{_REFUSED}" if time_s == 0.0 else cause
-                    yield Edge(cell, "engine", error, arms, onset, (fault,), false)
+                    drives = "" if error.startswith("wrench") else "brake"
+                    yield Edge(cell, "engine", error, arms, onset, (fault,), false, drives)
         sensors = {
             "force bias 10 N": "force_bias=[10, 0, 0]",
             "force bias 40 N": "force_bias=[40, 0, 0]",
@@ -212,6 +228,24 @@ def edges() -> Iterator[Edge]:
             arms = "one arm" if "scale" in error else "all arms"
             changes = (f"plant.sensors.{change}",)
             yield Edge(cell, "engine", error, arms, "before the start", changes, _SENSOR)
+        if cell in HOLDING:
+            yield from _edges_of_holding_drives(cell, first)
+
+
+def _edges_of_holding_drives(cell: str, first: str) -> Iterator[Edge]:
+    """Yield the rows of drives that hold their last command, with an arm or all arms lost."""
+    onset = "in motion"
+    for error, (kind, cause) in {**FAULTS, **_LOST}.items():
+        if error.startswith("wrench"):
+            continue
+        for arms, arm in (("one arm", first), ("all arms", "")):
+            for lasts in (math.inf, SHORT_S):
+                time_s = f"time_s: {ONSETS[onset]}"
+                if lasts < math.inf:
+                    time_s += f", duration_s: {lasts}"
+                fault = f"plant.faults=[{{kind: {kind}, {time_s}, arm: '{arm}'}}]"
+                long = error if lasts == math.inf else f"{error} for {lasts:g} s"
+                yield Edge(cell, "engine", long, arms, onset, (fault,), cause, "hold")
 
 
 def payloads() -> dict[str, str]:
@@ -226,9 +260,14 @@ def payloads() -> dict[str, str]:
 
 
 class _Witness:
-    """Sees what no controller does: true speeds, released arms, faults, false samples."""
+    """Sees what no controller does: true speeds, released arms, faults, false samples.
 
-    def __init__(self) -> None:
+    Args:
+        drives: Of an `Edge`.
+    """
+
+    def __init__(self, drives: str = "") -> None:
+        self._drives = drives
         self.loop: Any = None
         self.speeds: list[Array] = []
         self.released: list[int] = []
@@ -250,10 +289,22 @@ class _Witness:
             return measured
 
         plant._measurement = witnessed
+        if self._drives == "hold":
+            gravity, step = ArmModel(plant.system).support, plant.step
+
+            def compensated(torque: Array, wrenches: Any = None) -> Any:
+                """Step under commands less gravity as believed, and gravity as it is."""
+                believed = gravity(self.loop.safety.arms.q)
+                return step(torque - believed + gravity(plant.engine.sensed()[0]), wrenches)
+
+            plant.step = compensated
         return plant
 
     def control(self, *args: Any, **how: Any) -> Any:
         self.loop = loop = _control_loop(*args, **how)
+        if self._drives == "brake":
+            arms = [arm.name for arm in loop.system.arms]
+            loop.safety.fallback.note_drives(np.zeros_like, arms)
         update = loop.update
 
         def witnessed(*values: Any) -> Any:
@@ -274,7 +325,7 @@ def outcome(edge: Edge) -> Outcome:
     scenario = load_scenario(edge.cell, edge.changes)
     scenario = scenario.changed([f"plant.engine={edge.engine}"])
     load = least_load(scenario)
-    witness = _Witness()
+    witness = _Witness(edge.drives)
     duration = edge.begins_s + WATCHED_S + _LENGTH_S
     preparation = _preparations.setdefault(edge.cell, Preparation())
     stays = (load, None, 0.0, 0.0, 0.0, 0.0, False, 0.0)
@@ -443,7 +494,8 @@ def summary(rows: Sequence[tuple[Edge, Outcome]]) -> str:
     groups: dict[str, dict[str, list[Outcome]]] = {}
     for edge, one in rows:
         error = re.sub(r"centre [+-](\d+) cm in .", r"centre off by \1 cm", edge.error)
-        title = ", ".join(filter(None, (error.replace("_", " "), edge.arms)))
+        words = (error.replace("_", " "), edge.arms, edge.drives_in_words)
+        title = ", ".join(filter(None, words))
         title += " (MuJoCo)" if edge.engine == "mujoco" else ""
         groups.setdefault(title, {}).setdefault(edge.cell, []).append(one)
     cells = list(dict.fromkeys(edge.cell for edge, _ in rows))

@@ -64,6 +64,8 @@ TESTS = {
     "control/path_check.py": ["control/test_path_check.py"],
     "control/wrench_residual.py": ["control/test_wrench_residual.py"],
     "control/fallback.py": ["control/test_fallback.py", "control/test_safety.py"],
+    "control/joint_hold.py": ["control/test_fallback.py"],
+    "control/lost_arms.py": ["control/test_fallback.py", "control/test_safety.py"],
     "control/streams.py": ["control/test_streams.py"],
     "control/torque_limits.py": ["control/test_torque_limits.py"],
     "control/admittance.py": ["control/test_admittance.py"],

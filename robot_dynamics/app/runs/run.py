@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
-from robot_dynamics.arrays import Array
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
 from robot_dynamics.control.abilities import HoldsObject, SensesObject
@@ -205,7 +204,6 @@ def simulate(
         last = loop.start_at(0, 0, measurement.q, measurement.qd, measurement.wrenches)
     else:
         last = loop.begin_law(measurement.q, measurement.qd)
-    sent = np.zeros(len(measurement.q))
     plant_steps: list[float] = []
     update = loop.update if safety else loop.update_unchecked
     clock = time.perf_counter
@@ -216,14 +214,13 @@ def simulate(
         for tick in range(ticks):
             _, _, q, qd, measured = measurement
             sense_object(running, simulated)
-            torque, released, step, elapsed_s = update(tick, tick, q, qd, measured)
+            torque, _, step, elapsed_s = update(tick, tick, q, qd, measured)
             # While the law does not run, its last step is recorded.
             step = last = step or last
             if torque is None:
                 raise RobotDynamicsError(f"control failed: {loop.safety.cause}")
             seen.write(measurement, simulated)
             done.write(tick, torque, step, 1e6 * elapsed_s)
-            sent = _with_holding_drives(torque, sent, believed, released) if released else torque
             wrenches = None
             if watch is not None:
 
@@ -232,7 +229,7 @@ def simulate(
 
                 wrenches = watch(tick * control.period, latest)
             stepped = clock()
-            measurement = simulated.step(sent, wrenches)
+            measurement = simulated.step(torque, wrenches)
             plant_steps.append(clock() - stepped)
             if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
                 progress(progress_of(tick, ticks, control.period, step, running))
@@ -284,17 +281,6 @@ def sense_object(law: ControlLaw, plant: ScenePlant) -> None:
     if isinstance(law, SensesObject) and law.senses:
         truth = plant.truth()
         law.sense(pose=truth.object_pose, twist=truth.object_twist)
-
-
-def _with_holding_drives(
-    torque: Array, last: Array, system: GraspSystem, released: Sequence[str]
-) -> Array:
-    """Return the acting torque (na,): released drives keep their last torque."""
-    acting = torque.copy()
-    for arm, own in zip(system.arms, system.arm_slices, strict=True):
-        if arm.name in released:
-            acting[own] = last[own]
-    return acting
 
 
 def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: ControlLaw) -> Progress:
