@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,13 @@ import numpy as np
 from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.dynamics.arguments import finite_vector
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
 from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.rigid_steps import BRAKES
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
@@ -30,9 +33,9 @@ from robot_dynamics.simulation.engine import (
 from robot_dynamics.simulation.rigid_engine import joint_places
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
+from robot_dynamics.simulation.stops import Stops
 
-_LONGEST_STEP_S = 0.00025  # where none is stated
-_BRAKES = 1e20  # friction of braked joints over their velocity [N m s/rad]
+_NEAR = 0.01  # distance from a stop [rad or m] that velocities may change within a period
 
 
 class ContactEngine(SceneEngine):
@@ -64,10 +67,11 @@ class ContactEngine(SceneEngine):
         drives = drives_of(scene.system, settings)
         self.scene, self._start, self._period = scene, start, period
         self._driven, self._damping = drives.v_index, drives.damping
-        self.substeps = _substeps(settings, period)
+        self.substeps = settings.contact_steps(period)
         self._h = period / self.substeps
         coulomb = settings.joint_friction == "coulomb"
         self.stepping = TimeStepping(scene, coulomb=coulomb)
+        self._stops, self._at_stop = Stops(scene.model, np.asarray(start, dtype=float)), False
         friction = self.stepping.friction
         friction.damping[drives.v_index] = drives.damping
         if coulomb:
@@ -85,6 +89,7 @@ class ContactEngine(SceneEngine):
         """Return to the start, at rest."""
         self.stepping.start(self._start)
         self.stepping.require_shallow()
+        self._at_stop = False
         # Along all rows, means over the period.
         self._forces = self._resting_forces()
 
@@ -98,7 +103,7 @@ class ContactEngine(SceneEngine):
         try:
             force = joint_forces_of(self.robot, steps.q, wrenches or {})
             force[self._driven] += torque
-            forces = steps.run(force, self._period, self.substeps)
+            forces = self._run(force)
         except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
             raise self._lost(end) or grew_without_bound(end, error) from error
         if lost := self._lost(end):
@@ -106,6 +111,35 @@ class ContactEngine(SceneEngine):
         if forces is None:
             raise grew_without_bound(end, f"a velocity of {steps.fastest:.3g} m/s or rad/s")
         self._forces = forces
+
+    def _run(self, force: Array) -> Array | None:
+        """Advance by a period, with stops if joints reach them; see `TimeStepping.run`."""
+        steps, given = self.stepping, (force, self._period, self.substeps)
+        if not self._at_stop:
+            reach = _NEAR + 2.0 * self._period * float(np.abs(steps.v).max())
+            before = steps.saved() if self._stops.room(steps.q) < reach else None
+            forces = steps.run(*given)
+            if before is None or not self._stops.room(steps.q) < 0.0:
+                return forces
+            steps.restore(before)
+        stopped = self._stopped
+        stopped.friction.damping[:] = steps.friction.damping
+        stopped.take_over(steps)
+        forces = stopped.run(*given)
+        steps.take_over(stopped)
+        pressed = stopped.state.contacts.pressed[steps.terms.opening :]
+        self._at_stop = bool(pressed.any())
+        return None if forces is None else forces[: len(self._forces)]
+
+    @cached_property
+    def _stopped(self) -> TimeStepping:
+        """Steps of the scene with its stops, compiled when a joint first reaches one."""
+        steps, scene = self.stepping, replace(self.scene, stops=self._stops.items)
+        stopped = TimeStepping(scene, coulomb=bool(steps.terms.rubbing))
+        stopped.friction.coulomb[:] = steps.friction.coulomb
+        stopped.friction.fading = steps.friction.fading
+        stopped.step.laws.bound[:] = steps.step.laws.bound
+        return stopped
 
     def linearize(self, torque: Array) -> tuple[Array, Array]:
         """Return A (2 nv, 2 nv) and B (2 nv, na) of a period; see `TimeStepping.linearize`.
@@ -121,7 +155,7 @@ class ContactEngine(SceneEngine):
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`."""
-        braked = np.where(joints, _BRAKES, self._damping[: len(joints)])
+        braked = np.where(joints, BRAKES, self._damping[: len(joints)])
         self.stepping.friction.damping[self._driven[: len(joints)]] = braked
 
     def _lost(self, end: float) -> SimulationError | None:
@@ -140,12 +174,16 @@ class ContactEngine(SceneEngine):
 
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
-        return self._forces.copy(), self.stepping.saved()
+        stopped = self._stopped.saved() if self._at_stop else None
+        return self._forces.copy(), self.stepping.saved(), stopped
 
     def restore(self, saved: Sequence[Any]) -> None:
         """Set the variables that `save` returned."""
         self._forces = saved[0].copy()
         self.stepping.restore(saved[1])
+        self._at_stop = saved[2] is not None
+        if saved[2] is not None:
+            self._stopped.restore(saved[2])
         self.sensed()
 
     def sensed(self) -> tuple[Array, Array, Array]:
@@ -194,7 +232,7 @@ class ContactEngine(SceneEngine):
         most, dry = motion.step.laws.bound, slice(motion.terms.closing, None)
         damping, coulomb, bound = rub.damping.copy(), rub.coulomb.copy(), most.copy()
         rub.damping[:] = rub.coulomb[:] = most[dry] = 0.0
-        rub.damping[self.scene.system.v_index] = _BRAKES
+        rub.damping[self.scene.system.v_index] = BRAKES
         motion.advance(self._h, np.zeros(len(motion.v)))
         forces = motion.take_forces(self._h)
         rub.damping[:], rub.coulomb[:], most[:] = damping, coulomb, bound
@@ -208,12 +246,3 @@ class ContactEngine(SceneEngine):
             -1, 6
         )
         return self._now.look(self._start, self.stepping.v).forces(wrenches)
-
-
-def _substeps(settings: PlantSettings, period: float) -> int:
-    """Return the number of steps of a period."""
-    if settings.step_s is not None:
-        return settings.steps("step_s", period)
-    if not period > 0.0:
-        raise ArgumentError(f"a control period of {period:g} s, expected a positive one.")
-    return max(1, int(np.ceil(period / _LONGEST_STEP_S * (1.0 - 1e-9))))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 import numpy as np
 
 from robot_dynamics.arrays import Array, Mask
