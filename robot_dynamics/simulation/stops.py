@@ -27,8 +27,7 @@ _DEEP = 1e-3
 class Stops:
     """The stops of a mechanism.
 
-    A limit that the start exceeds by more than 1e-3 rad or m is none, as of a cell with
-    `any_posture`.
+    A limit that the start exceeds by more than 1e-3 rad or m is none.
 
     Attributes:
         items: Position limits of tree joints and loop joints, named as by `joint_limits`.
