@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -44,6 +44,19 @@ class LawParts(NamedTuple):
 UnlimitedLaw = Callable[[Array, Array, Sequence[Array]], LawParts]
 
 
+#: From the index of an instant, and positions (nq,) and velocities (nv,) there, to the
+#: accelerations of the arm joints (na,).
+Accelerations = Callable[[int, Array, Array], Array]
+
+
+@runtime_checkable
+class PreparedLaw(Protocol):
+    """An `UnlimitedLaw` that prepares what does not depend on the state for all instants."""
+
+    def along(self, rows: Sequence[Array]) -> Accelerations:
+        """Return the accelerations along rows of a plan, for each body of the object (N, w)."""
+
+
 @dataclass(frozen=True)
 class Rollout:
     """The arms along a plan; N times, na arm joints.
@@ -73,6 +86,12 @@ class Rollout:
     gaps: Array
 
 
+def _accelerations(law: UnlimitedLaw, rows: Sequence[Array]) -> Accelerations:
+    if isinstance(law, PreparedLaw):
+        return law.along(rows)
+    return lambda i, at, rate: law(at, rate, [part[i] for part in rows]).acceleration
+
+
 def rollout(
     system: GraspSystem,
     terms: Any,
@@ -96,6 +115,7 @@ def rollout(
     path = ClosedPath(system, terms, contacts)
     path.at = system.positions(q)
     step = float(times[1] - times[0]) if len(times) > 1 else 0.0
+    accelerates = _accelerations(law, rows)
     positions, rates = [], []
     failed_at, gaps = None, np.zeros((len(system.arms), 2))
     for i, time in enumerate(times.tolist()):
@@ -105,7 +125,7 @@ def rollout(
             break
         positions.append(path.at.copy())
         rates.append(path.rate.copy())
-        acceleration = law(path.at, path.rate, here).acceleration
+        acceleration = accelerates(i, path.at, path.rate)
         path.advance(step, acceleration if np.isfinite(acceleration).all() else None)
     count = len(positions)
     at = np.reshape(positions, (count, system.model.nq))
