@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile.routine import Indices, Matrix, Vector, routine
+from robot_dynamics.compile.routine import Indices, Matrix, MutableRecord, Vector, routine
 from robot_dynamics.contact.dense import along_row, factorise, larger, substitute
 from robot_dynamics.control.reference import TWIST
 from robot_dynamics.manipulation.hybrid import Contact
@@ -45,6 +45,15 @@ class _Motion(NamedTuple):
     matrix: Matrix  #: Of the smallest motion (n + r, n + r).
     order: Vector  #: Of its rows in its factors (n + r,).
     solution: Vector  #: Right side, then the smallest motion and its multipliers (n + r,).
+
+
+class _Ahead(MutableRecord):
+    """A prediction of na joints with drives."""
+
+    step: float  #: Its time step [s].
+    acceleration: Vector  #: Their accelerations (na,).
+    q: Indices  #: Their places in positions (na,).
+    v: Indices  #: Their places in velocities (na,).
 
 
 class ClosedPath:
@@ -99,6 +108,9 @@ class ClosedPath:
             error=np.zeros(rows), matrix=np.zeros((size, size)), order=np.zeros(size),
             solution=np.zeros(size),
         )  # fmt: skip
+        na = len(system.q_index)
+        self._ahead = _Ahead(acceleration=na, q=na, v=na)
+        self._ahead.q[:], self._ahead.v[:] = system.q_index, system.v_index
 
     @property
     def at(self) -> Array:
@@ -125,7 +137,7 @@ class ClosedPath:
         Args:
             rows: For each body of the object a row (19 or more,).
         """
-        motion, (place, step) = self._motion, self._compiled
+        motion, (place, step, _) = self._motion, self._compiled
         for own, row in zip(motion.wanted, rows, strict=True):
             own[:] = row[: TWIST.stop]
         place()
@@ -140,13 +152,12 @@ class ClosedPath:
 
         Args:
             step: Time step [s].
-            acceleration: Acceleration of the arm joints (na,); zero by default.
+            acceleration: Acceleration of the arm joints (na,); zero by default, and where it is
+                not finite.
         """
-        system = self._system
-        self.at[system.every_q] += step * self.rate[system.every_v]
-        if acceleration is not None:
-            self.at[system.q_index] += 0.5 * step * step * acceleration
-            self.rate[system.v_index] += step * acceleration
+        ahead = self._ahead
+        ahead.step, ahead.acceleration[:] = step, 0.0 if acceleration is None else acceleration
+        self._compiled[-1]()
 
     def gaps(self) -> Array:
         """Return the closure error of each arm, distance [m] and angle [rad] (k, 2).
@@ -166,7 +177,8 @@ class ClosedPath:
         return motion.H, unused[0], motion.K, unused[1], motion.open_by, unused[2]
 
     @cached_property
-    def _compiled(self) -> tuple[Callable[[], None], Callable[[], int]]:
+    def _compiled(self) -> tuple[Callable[[], None], Callable[[], int], Callable[[], None]]:
+        """Place the bodies, take a step of Newton's method, and predict, all in place."""
         motion = self._motion
         place, look, take = (
             part.bind(motion) for part in (_place_bodies, _find_error, _take_motion)
@@ -180,7 +192,7 @@ class ClosedPath:
             solve()
             return int(take())
 
-        return place, step
+        return place, step, _advance.bind(motion, self._ahead)
 
     def _solve_redundant(self) -> None:
         """Solve for the smallest motion by least squares."""
@@ -212,6 +224,21 @@ def _place_bodies(motion: _Motion) -> None:
             rate[v + i + 2] = (
                 2 * (x * z + w * y) * a + 2 * (y * z - w * x) * c + (1 - 2 * (x * x + y * y)) * d
             )
+
+
+@routine
+def _advance(motion: _Motion, ahead: _Ahead) -> None:
+    """Move the arms by a time step."""
+    at, rate, h, known = motion.at, motion.rate, ahead.step, True
+    for j in range(len(ahead.q)):
+        known = known and abs(ahead.acceleration[j]) < _INFINITE
+    for j in range(len(motion.every_q)):
+        q, v = motion.every_q[j], motion.every_v[j]
+        at[q] += h * rate[v]
+    for j in range(len(ahead.q) if known else 0):
+        q, v = ahead.q[j], ahead.v[j]
+        at[q] += 0.5 * h * h * ahead.acceleration[j]
+        rate[v] += h * ahead.acceleration[j]
 
 
 @routine

@@ -19,7 +19,7 @@ from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law_inputs import Layout, law_constants
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram
 from robot_dynamics.control.reference import POSE, TWIST
-from robot_dynamics.control.rollout import Accelerations, LawParts, UnlimitedLaw
+from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
 from robot_dynamics.control.rotation_path import rotated
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.manipulation.system import GraspSystem
@@ -133,6 +133,9 @@ class LawKernel:
 class _UnlimitedHybridLaw:
     """The law on its plan without limits, delay and integrals; see `LawKernel.unlimited`.
 
+    Attributes:
+        acceleration_at: Indices of the accelerations of the arm joints in its memory (na,).
+
     Args:
         kernel: The kernel.
         system: Arms and object.
@@ -149,36 +152,17 @@ class _UnlimitedHybridLaw:
         layout = kernel.layout
         self._nothing = np.zeros((layout.arms, 6)), np.zeros(Layout.size(layout.sensors))
         self._joints = layout.memory["passive_joints"]
-        self._acceleration = layout.memory["joint_acceleration"].start + kernel.order
+        self.acceleration_at = layout.memory["joint_acceleration"].start + kernel.order
 
     def __call__(self, positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
         """Return the results at states on the plan; see `control.rollout`."""
-        outputs, (given, memory, *more) = self._layout.outputs, self._given(rows[0])
-        memory[..., self._joints] = positions[..., self._passive]
-        torque, after, seen = self._evaluate(positions, rates, given, memory, more)
-        support, tilt = seen[..., outputs["support"]], seen[..., outputs["tilt"]]
-        pivot = seen[..., outputs["scales"].start + 4]
-        return LawParts(torque, support, after[..., self._acceleration], pivot, tilt)
+        return self.parts_of(*self.evaluate(positions, rates, self.given(rows[0])))
 
-    def along(self, rows: Sequence[Array]) -> Accelerations:
-        """Return the accelerations along rows of the plan; see `control.rollout`."""
-        given, memory, *more = self._given(rows[0])
+    def along(self, rows: Sequence[Array]) -> _HybridLawAlongPlan:
+        """Return the law along rows of the plan; see `control.rollout`."""
+        return _HybridLawAlongPlan(self, self.given(rows[0]))
 
-        def accelerations(i: int, at: Array, rate: Array) -> Array:
-            memory[i, self._joints] = at[self._passive]
-            own = [each[i] for each in more]
-            after = self._evaluate(at, rate, given[i], memory[i], own)[1]
-            return np.asarray(after[self._acceleration])
-
-        return accelerations
-
-    def _evaluate(
-        self, at: Array, rate: Array, given: Array, memory: Array, more: Sequence[Array]
-    ) -> Any:
-        q, qd = at[..., self._system.q_index], rate[..., self._system.v_index]
-        return self._step(q, qd, *self._nothing, given, memory, 1.0, *more)
-
-    def _given(self, row: Array) -> list[Array]:
+    def given(self, row: Array) -> list[Array]:
         """Return rows as the law takes them, its memory, and the object's pose if it is sensed."""
         layout, leading = self._layout, row.shape[:-1]
         given = np.zeros((*leading, Layout.size(layout.reference)))
@@ -189,3 +173,38 @@ class _UnlimitedHybridLaw:
         placed[..., :3] = held[..., :3] + rotated(held[..., 3:], self._center)
         memory[..., layout.memory["touched"]] = row[..., layout.reference["touch"]]
         return [given, memory, row[..., : TWIST.stop]] if self._senses else [given, memory]
+
+    def evaluate(self, at: Array, rate: Array, given: Sequence[Array]) -> Sequence[Array]:
+        """Return torque, memory and outputs at states with what `given` returned."""
+        row, memory, *more = given
+        memory[..., self._joints] = at[..., self._passive]
+        q, qd = at[..., self._system.q_index], rate[..., self._system.v_index]
+        found: Sequence[Array] = self._step(q, qd, *self._nothing, row, memory, 1.0, *more)
+        return found
+
+    def parts_of(self, torque: Array, after: Array, seen: Array) -> LawParts:
+        """Return the parts of torque, memory and outputs (...)."""
+        outputs = self._layout.outputs
+        support, tilt = seen[..., outputs["support"]], seen[..., outputs["tilt"]]
+        pivot = seen[..., outputs["scales"].start + 4]
+        return LawParts(torque, support, after[..., self.acceleration_at], pivot, tilt)
+
+
+class _HybridLawAlongPlan:
+    """The law along a plan; it keeps its results."""
+
+    def __init__(self, law: _UnlimitedHybridLaw, given: Sequence[Array]) -> None:
+        self._law, self._given = law, given
+        self._found: list[Sequence[Array]] = []
+
+    def acceleration(self, i: int, at: Array, rate: Array) -> Array:
+        """Return the accelerations of the arm joints (na,); see `LawAlongPlan`."""
+        found = self._law.evaluate(at, rate, [each[i] for each in self._given])
+        self._found.append(found)
+        return np.asarray(found[1][self._law.acceleration_at])
+
+    def parts(self, at: Array, rate: Array) -> LawParts:
+        """Return the results at the states of the first instants; see `LawAlongPlan`."""
+        if not self._found:
+            return self._law.parts_of(*self._law.evaluate(at, rate, [e[:0] for e in self._given]))
+        return self._law.parts_of(*map(np.array, zip(*self._found, strict=True)))
