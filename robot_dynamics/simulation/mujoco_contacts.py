@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics import spatial
 from robot_dynamics.arrays import Array, cross, length
-from robot_dynamics.compile import compile_program, trace
+from robot_dynamics.compile import Program, compile_program, trace
 from robot_dynamics.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import (
@@ -48,7 +48,7 @@ class MujocoContacts:
     """
 
     #: What changes from step to step.
-    STATE = ("_impacts", "_pressed")
+    STATE = ("_impacts", "_pressed", "_count")
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
         self._engine, self._model, self._data, self._scene = engine, model, data, scene
@@ -71,11 +71,21 @@ class MujocoContacts:
         }
         self._impacts = {surface.name: 0 for surface in scene.surfaces}
         self._pressed: set[str] = set()
+        self._count = 0
+
+    @property
+    def watches(self) -> bool:
+        """Whether `stepped` has anything to look at."""
+        return bool(self._surface_of)
 
     def stepped(self) -> None:
         """Count who has come anew after a step of the engine."""
         pressed: set[str] = set()
-        if self._surface_of and self._data.ncon:
+        count = self._data.ncon
+        if count == self._count:  # who has come or gone changes the number
+            return
+        self._count = count
+        if count:
             contact = self._data.contact
             geoms = contact.geom[contact.dist < 0.0].ravel().tolist()
             pressed = {self._surface_of[geom] for geom in geoms if geom in self._surface_of}
@@ -190,6 +200,11 @@ class TangentPlanes:
         if self._at:
             self._feet = _compiled(list(_points(scene)))
 
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self._at)
+
     def follow(self) -> None:
         """Move the planes to the current points."""
         if not self._at:
@@ -230,50 +245,53 @@ def _compiled(points: list[tuple[PointFunction, list[float]]]) -> Any:
 class MujocoPads:
     """Moments of the pads of soft fingers, which MuJoCo is given as applied torques.
 
+    Attributes:
+        any: Whether there is one.
+
     Args:
         model: MuJoCo's model of the scene.
         data: Its state, at the start.
         scene: The scene.
+        wrenches: By the arms on the object in the last step, in tool frames (k, 6); is read.
     """
 
     #: What changes from step to step.
     STATE = ("_axes",)
 
-    def __init__(self, model: Any, data: Any, scene: Scene) -> None:
+    def __init__(self, model: Any, data: Any, scene: Scene, wrenches: Array) -> None:
         arms = [scene.pushing[c] for c, _ in scene.pads]
+        self.any, self._axes = bool(arms), np.zeros((len(arms), 3))
         if not arms:
-            self._torques, self._axes = None, np.zeros((0, 3))
             return
         held = model.body(scene.model.bodies[scene.system.object_body].name).id
         tools = [model.body(f"{scene.system.arms[i].name}_tool_frame").id for i in arms]
         # Views of MuJoCo's memory, which stays where it is: looked up once, as this is done in
         # every step of the engine.
         xmat, applied = data.xmat, data.xfrc_applied
-        self._state = [xmat[held], *(xmat[tool] for tool in tools)]
-        self._applied = [applied[held, 3:], *(applied[tool, 3:] for tool in tools)]
-        self._torques = _compiled_pads(scene, float(model.opt.timestep))
-        still = np.zeros((len(scene.contacts), 6))
-        self._axes = self._torques(*self._state, still, np.zeros((len(arms), 3)))[0]
+        self._last, self._next = self._axes.copy(), self._axes.copy()
+        read = [xmat[held], *(xmat[tool] for tool in tools), wrenches, self._last]
+        written = [self._next, applied[held, 3:], *(applied[tool, 3:] for tool in tools)]
+        program = _pads_program(scene, float(model.opt.timestep))
+        self._find = compile_program(program, lanes=1).bind_arrays(None, read, written)
+        self._find()
+        self._axes[:] = self._next
+        for torque in written[1:]:
+            torque[:] = 0.0
 
-    def apply(self, wrenches: Array) -> None:
-        """Apply the moments over the next step of the engine.
-
-        Args:
-            wrenches: By the arms on the object in the last step, in tool frames (k, 6).
-        """
-        if self._torques is None:
-            return
-        self._axes, torques = self._torques(*self._state, wrenches, self._axes)
-        for applied, torque in zip(self._applied, torques, strict=True):
-            applied[:] = torque
+    def apply(self) -> None:
+        """Apply the moments over the next step of the engine."""
+        self._last[:] = self._axes
+        self._find()
+        self._axes[:] = self._next
 
 
-def _compiled_pads(scene: Scene, step: float) -> Any:
-    """Return `(R, R_1, ..., R_p, wrenches, last) -> axes (p, 3), torques (1 + p, 3)` of p pads.
+def _pads_program(scene: Scene, step: float) -> Program:
+    """Return `(R, R_1, ..., R_p, wrenches, last) -> axes (p, 3), on_object (3,), on_1 ... on_p`.
 
     R (9,) and R_i (9,) are orientations of the object and of the pads' tools in the world;
     wrenches (k, 6) act on the object, in tool frames. Axes are the fingers' z in their contacts'
-    frames, `last` (p, 3) those a step ago. Torques in world axes act on the object and the tools.
+    frames, `last` (p, 3) those a step ago. Torques in world axes act on the object and the tools
+    of p pads.
     """
     pads = [(scene.pushing[c], pad) for c, pad in scene.pads]
 
@@ -293,13 +311,14 @@ def _compiled_pads(scene: Scene, step: float) -> Any:
             axes.append(axis)
             torques.append(to_world * Vector3(m_x, m_y, 0.0))
         on_object = sum(torques[1:], torques[0])
-        return {"axes": axes, "torques": [[*on_object], *([*-torque] for torque in torques)]}
+        on_tools = {f"on_{i}": [*-torque] for i, torque in enumerate(torques, 1)}
+        return {"axes": axes, "on_object": [*on_object], **on_tools}
 
     p = len(pads)
     inputs: dict[str, int | tuple[int, ...]]
     inputs = {"R": 9, **{f"R_{i}": 9 for i in range(p)}}
     inputs |= {"wrenches": (len(scene.contacts), 6), "last": (p, 3)}
-    return compile_program(trace(run, "pads", inputs), lanes=1).bind()
+    return trace(run, "pads", inputs)
 
 
 class MujocoEnvironmentJoints:
@@ -346,10 +365,13 @@ class MujocoEnvironmentJoints:
         self._resisted = np.zeros_like(self._resisted_sum)
         self._follow()
 
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self._at)
+
     def stepped(self) -> None:
         """Look at the forces after a step of the engine."""
-        if not self._at:
-            return
         data, sensors = self._data, self._sensors
         for total, starts in zip(self._sum, self._at, strict=True):
             for half, at in enumerate(starts):

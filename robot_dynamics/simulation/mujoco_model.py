@@ -270,8 +270,8 @@ class _Translation:
         return tool
 
     def _add_sensors(self, name: str, site: str) -> None:
-        """Add sensors of force and moment at a site."""
-        for kind, word in (("force", "force"), ("torque", "moment")):
+        """Add sensors of moment and force at a site, one after the other in MuJoCo's data."""
+        for kind, word in (("torque", "moment"), ("force", "force")):
             etree.SubElement(self._sensor, kind, name=f"{name}_{word}", site=site)
 
     def add_weld(self, arm: Arm) -> None:
