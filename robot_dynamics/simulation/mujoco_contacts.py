@@ -20,6 +20,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics import spatial
 from robot_dynamics.arrays import Array, cross, length
 from robot_dynamics.compile import Program, compile_program, trace
+from robot_dynamics.compile.routine import Call, Matrix, routine
 from robot_dynamics.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import (
@@ -256,7 +257,7 @@ class MujocoPads:
     """
 
     #: What changes from step to step.
-    STATE = ("_axes",)
+    STATE = ("axes",)
 
     def __init__(self, model: Any, data: Any, scene: Scene, wrenches: Array) -> None:
         arms = [scene.pushing[c] for c, _ in scene.pads]
@@ -278,11 +279,31 @@ class MujocoPads:
         for torque in written[1:]:
             torque[:] = 0.0
 
-    def apply(self) -> None:
+    @property
+    def axes(self) -> Array:
+        """Axes of the fingers after the last step, in the frames of their contacts (p, 3)."""
+        return self._axes
+
+    @axes.setter
+    def axes(self, axes: Array) -> None:
+        self._axes[:] = axes
+
+    @property
+    def apply(self) -> Call:
         """Apply the moments over the next step of the engine."""
-        self._last[:] = self._axes
-        self._find()
-        self._axes[:] = self._next
+        return apply_pads.bind(self._find, self._axes, self._last, self._next)
+
+
+@routine
+def apply_pads(find: Call, axes: Matrix, last: Matrix, now: Matrix) -> None:
+    """Find the axes of fingers now and their moments, from the axes a step ago."""
+    for i in range(len(axes)):
+        for k in range(3):
+            last[i, k] = axes[i, k]
+    find()
+    for i in range(len(axes)):
+        for k in range(3):
+            axes[i, k] = now[i, k]
 
 
 def _pads_program(scene: Scene, step: float) -> Program:
@@ -336,14 +357,14 @@ class MujocoEnvironmentJoints:
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
         self._data, self._environment_joints = data, scene.environment_joints
-        self._sensors = data.sensordata  # a view, as of the engine
         self._body = model.body(scene.model.bodies[scene.system.object_body].name).id
         first = int(model.jnt_qposadr[model.body_jntadr[self._body]])
         self._object_q = slice(first, first + 7)
-        self._at = [
-            [int(model.sensor(f"{one.name}_{word}").adr[0]) for word in ("moment", "force")]
-            for one in self._environment_joints
+        starts = [
+            int(model.sensor(f"{one.name}_moment").adr[0]) for one in self._environment_joints
         ]
+        # Views of moment and force, as of the engine.
+        self._felt = [data.sensordata[at : at + 6] for at in starts]
         self._of_tendons = int(engine.mjtConstraint.mjCNSTR_FRICTION_TENDON)
         self._resisting = {
             int(model.tendon(f"{one.name}_{word}").id): i
@@ -359,23 +380,22 @@ class MujocoEnvironmentJoints:
             for one in self._environment_joints
             if one.resists and one.kind == "hinge"
         ]
-        self._sum, self._count = np.zeros((len(self._at), 6)), 0
+        self._sum, self._count = np.zeros((len(self._felt), 6)), 0
         self._wrenches = np.zeros_like(self._sum)
-        self._resisted_sum = np.zeros(len(self._at))
+        self._resisted_sum = np.zeros(len(self._felt))
         self._resisted = np.zeros_like(self._resisted_sum)
         self._follow()
 
     @property
     def any(self) -> bool:
         """Whether there is one."""
-        return bool(self._at)
+        return bool(self._felt)
 
     def stepped(self) -> None:
         """Look at the forces after a step of the engine."""
-        data, sensors = self._data, self._sensors
-        for total, starts in zip(self._sum, self._at, strict=True):
-            for half, at in enumerate(starts):
-                total[3 * half : 3 * half + 3] += sensors[at : at + 3]
+        data = self._data
+        for total, felt in zip(self._sum, self._felt, strict=True):
+            total += felt
         if self._resisting:
             for row in np.flatnonzero(data.efc_type == self._of_tendons):
                 i = self._resisting[int(data.efc_id[row])]
@@ -394,7 +414,7 @@ class MujocoEnvironmentJoints:
 
     def take(self) -> None:
         """Set the forces of a control period to the mean over its steps."""
-        if not self._at:
+        if not self._felt:
             return
         steps = max(self._count, 1)
         self._wrenches, self._resisted = self._sum / steps, self._resisted_sum / steps

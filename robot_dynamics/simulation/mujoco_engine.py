@@ -16,6 +16,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, Mask, cross, length
 from robot_dynamics.compile import load_kernel, trace
+from robot_dynamics.compile.routine import Call, Matrix, routine
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
@@ -112,6 +113,8 @@ class MujocoEngine(SceneEngine):
         count = len(system.arms)
         # From the child, which is the tool's frame, to its parent: the arm on the object.
         self._felt = self._sensors[first : first + 6 * count].reshape(count, 6)
+        self._sum = np.zeros((count, 6))  # of the readings after each step of a period
+        self._add = add_to.bind(self._sum, self._felt)
         self._joint = (
             _MujocoObjectJoint(system.internal_axes, self._model) if self._jointed else None
         )
@@ -158,9 +161,10 @@ class MujocoEngine(SceneEngine):
             x, y, z, qx, qy, qz, qw = self._start[system.model.q_slices[body]]
             data.qpos[at] = [x, y, z, qw, qx, qy, qz]
         self._mujoco.mj_forward(self._model, data)
-        self._before, self._after = list[Callable[[], None]](), list[Callable[[], None]]()
+        self._before, self._after = self._drive, list[Callable[[], None]]()
         self._forwarded = False
         self._wrenches = self._resting_wrenches()
+        self._sum[:] = 0.0
         if self._joint is not None:
             self._joint.force = np.zeros(len(system.internal_axes))
         if scene.rigid:
@@ -168,11 +172,11 @@ class MujocoEngine(SceneEngine):
         self._tangents = TangentPlanes(self._model, data, scene, self._places[0][0], POINT)
         self._tangents.follow()
         self._mujoco.mj_forward(self._model, data)
-        self._sum = np.zeros_like(self._wrenches)
         self._pads = MujocoPads(self._model, data, scene, self._felt)
         self._contacts = MujocoContacts(self._mujoco, self._model, data, scene)
         self._environment_joints = MujocoEnvironmentJoints(self._mujoco, self._model, data, scene)
-        self._before = [self._pads.apply] if self._pads.any else []
+        if self._pads.any:
+            self._before = in_turn.bind(self._drive, self._pads.apply)
         looks = (
             (self._tangents.any, self._tangents.follow),
             (self._contacts.watches, self._contacts.stepped),
@@ -187,19 +191,17 @@ class MujocoEngine(SceneEngine):
             self._pushed[:] = self._push(wrenches)
             torque = torque + self._pushed[self._friction_at]
         self._torque[:] = torque
-        drive, model, felt, total = self._drive, self._model, self._felt, self._sum
+        before, add, model, felt = self._before, self._add, self._model, self._felt
         # Positions and velocities are those of the last `mj_forward`.
         step, later = self._mujoco.mj_step2, self._mujoco.mj_step
         if not self._forwarded:
             step = later
         for _ in range(self.substeps):
-            drive()
-            for act in self._before:
-                act()
+            before()
             step(model, data)
             step = later
             if not rigid:
-                total += felt
+                add()
                 for look in self._after:
                     look()
         # mj_step leaves sensors and poses at the start of its last step.
@@ -210,8 +212,8 @@ class MujocoEngine(SceneEngine):
         if rigid:
             self._wrenches = felt.copy() if self._bodies else np.zeros_like(felt)
         else:
-            self._wrenches = total / self.substeps
-            total[:] = 0.0
+            self._wrenches = self._sum / self.substeps
+            self._sum[:] = 0.0
             self._environment_joints.take()
         if self._joint is not None:
             self._joint.read(data)
@@ -269,7 +271,7 @@ class MujocoEngine(SceneEngine):
 
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
-        own = ["_wrenches", "_forwarded"] + ["_sum"] * (not self.scene.rigid)
+        own = ["_wrenches", "_forwarded"]
         parts = [copied(self, own), {"data": copy.copy(self._data)}]
         if self._joint is not None:
             parts.append(copied(self._joint, ("force",)))
@@ -342,6 +344,21 @@ class MujocoEngine(SceneEngine):
         turn = self._data.xmat[self._model.body(body.name).id].reshape(3, 3)
         up = -mass * (turn.T @ np.array(model.gravity))
         return np.concatenate([np.cross(center, up), up])
+
+
+@routine
+def in_turn(first: Call, second: Call) -> None:
+    """Call both."""
+    first()
+    second()
+
+
+@routine
+def add_to(total: Matrix, more: Matrix) -> None:
+    """Add to a sum."""
+    for i in range(len(total)):
+        for k in range(total.shape[1]):
+            total[i, k] += more[i, k]
 
 
 class _MujocoObjectJoint:
