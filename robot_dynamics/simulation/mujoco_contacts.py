@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics import spatial
 from robot_dynamics.arrays import Array, cross, length
-from robot_dynamics.compile import Program, compile_program, trace
+from robot_dynamics.compile import Kernel, Program, compile_program, trace
 from robot_dynamics.compile.routine import Call, Matrix, routine
 from robot_dynamics.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
@@ -359,7 +359,6 @@ class MujocoEnvironmentJoints:
         self._data, self._environment_joints = data, scene.environment_joints
         self._body = model.body(scene.model.bodies[scene.system.object_body].name).id
         first = int(model.jnt_qposadr[model.body_jntadr[self._body]])
-        self._object_q = slice(first, first + 7)
         starts = [
             int(model.sensor(f"{one.name}_moment").adr[0]) for one in self._environment_joints
         ]
@@ -375,11 +374,16 @@ class MujocoEnvironmentJoints:
         for one in self._environment_joints:
             if one.damping > 0.0:
                 _damp(model, model.tendon(f"{one.name}_damping").id, one.damping)
-        self._yokes = [
-            (one, int(model.body(f"{one.name}_yoke").mocapid[0]))
-            for one in self._environment_joints
-            if one.resists and one.kind == "hinge"
-        ]
+        pose = data.qpos[first : first + 7]
+        self._yokes = []
+        for one in self._environment_joints:
+            if one.resists and one.kind == "hinge":
+                at = int(model.body(f"{one.name}_yoke").mocapid[0])
+                turn = _compiled_yoke(one.part)
+                self._yokes.append(
+                    turn.bind_arrays(None, [pose], [data.mocap_pos[at], data.mocap_quat[at]])
+                )
+        self._before = -1, -1
         self._sum, self._count = np.zeros((len(self._felt), 6)), 0
         self._wrenches = np.zeros_like(self._sum)
         self._resisted_sum = np.zeros(len(self._felt))
@@ -397,20 +401,20 @@ class MujocoEnvironmentJoints:
         for total, felt in zip(self._sum, self._felt, strict=True):
             total += felt
         if self._resisting:
-            for row in np.flatnonzero(data.efc_type == self._of_tendons):
-                i = self._resisting[int(data.efc_id[row])]
-                self._resisted_sum[i] += data.efc_force[row]
+            if (data.ne, data.nf) != self._before:  # rows of friction follow the equalities
+                self._before = data.ne, data.nf
+                self._rows = np.flatnonzero(data.efc_type == self._of_tendons)
+                self._of_rows = [self._resisting[int(i)] for i in data.efc_id[self._rows]]
+            forces = data.efc_force[self._rows].tolist()
+            for i, force in zip(self._of_rows, forces, strict=True):
+                self._resisted_sum[i] += force
         self._count += 1
         self._follow()
 
     def _follow(self) -> None:
         """Turn the yokes to the current pose of the object."""
-        for one, at in self._yokes:
-            x, (w, *v) = self._data.qpos[self._object_q][:3], self._data.qpos[self._object_q][3:]
-            turn = Rotation.from_quat([*v, w])
-            self._data.mocap_pos[at] = x + turn.apply(one.part[:3, 3])
-            qx, qy, qz, qw = (turn * Rotation.from_matrix(one.part[:3, :3])).as_quat()
-            self._data.mocap_quat[at] = [qw, qx, qy, qz]
+        for turn in self._yokes:
+            turn()
 
     def take(self) -> None:
         """Set the forces of a control period to the mean over its steps."""
@@ -453,6 +457,26 @@ class MujocoEnvironmentJoints:
     def _place(self, one: EnvironmentJoint) -> Array:
         turn = self._data.xmat[self._body].reshape(3, 3)
         return np.asarray(self._data.xpos[self._body] + turn @ one.part[:3, 3])
+
+
+def _compiled_yoke(part: Array) -> Kernel:
+    """Return `pose -> place (3,), turn (4,)` of a frame (4, 4) in a body, w x y z as in MuJoCo."""
+    px, py, pz, pw = Rotation.from_matrix(part[:3, :3]).as_quat().tolist()
+
+    def run(pose: Any, _: Any) -> dict[str, Any]:
+        w, x, y, z = pose[3:]
+        at = spatial.Rotation.from_quaternion(x, y, z, w).inverse_times(
+            Vector3.of(part[:3, 3].tolist())
+        )
+        turn = [
+            w * pw - x * px - y * py - z * pz,
+            w * px + x * pw + y * pz - z * py,
+            w * py - x * pz + y * pw + z * px,
+            w * pz + x * py - y * px + z * pw,
+        ]
+        return {"place": [*(Vector3.of(pose[:3]) + at)], "turn": turn}
+
+    return compile_program(trace(run, "yoke", {"pose": 7}), lanes=1)
 
 
 def _damp(model: Any, tendon: int, damping: float) -> None:
