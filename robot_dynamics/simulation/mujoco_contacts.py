@@ -295,6 +295,14 @@ class MujocoPads:
 
 
 @routine
+def add_to(total: Matrix, more: Matrix) -> None:
+    """Add to a sum."""
+    for i in range(len(total)):
+        for k in range(total.shape[1]):
+            total[i, k] += more[i, k]
+
+
+@routine
 def apply_pads(find: Call, axes: Matrix, last: Matrix, now: Matrix) -> None:
     """Find the axes of fingers now and their moments, from the axes a step ago."""
     for i in range(len(axes)):
@@ -352,8 +360,8 @@ class MujocoEnvironmentJoints:
         scene: The scene.
     """
 
-    #: What changes from step to step.
-    STATE = ("_sum", "_count", "_wrenches", "_resisted_sum", "_resisted")
+    #: What changes from period to period.
+    STATE = ("_wrenches", "_resisted")
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
         self._data, self._environment_joints = data, scene.environment_joints
@@ -363,7 +371,7 @@ class MujocoEnvironmentJoints:
             int(model.sensor(f"{one.name}_moment").adr[0]) for one in self._environment_joints
         ]
         # Views of moment and force, as of the engine.
-        self._felt = [data.sensordata[at : at + 6] for at in starts]
+        self._felt = [data.sensordata[at : at + 6].reshape(1, 6) for at in starts]
         self._of_tendons = int(engine.mjtConstraint.mjCNSTR_FRICTION_TENDON)
         self._resisting = {
             int(model.tendon(f"{one.name}_{word}").id): i
@@ -385,6 +393,8 @@ class MujocoEnvironmentJoints:
                 )
         self._before = -1, -1
         self._sum, self._count = np.zeros((len(self._felt), 6)), 0
+        rows = [self._sum[i : i + 1] for i in range(len(self._felt))]
+        self._adds = [add_to.bind(*pair) for pair in zip(rows, self._felt, strict=True)]
         self._wrenches = np.zeros_like(self._sum)
         self._resisted_sum = np.zeros(len(self._felt))
         self._resisted = np.zeros_like(self._resisted_sum)
@@ -398,8 +408,8 @@ class MujocoEnvironmentJoints:
     def stepped(self) -> None:
         """Look at the forces after a step of the engine."""
         data = self._data
-        for total, felt in zip(self._sum, self._felt, strict=True):
-            total += felt
+        for add in self._adds:
+            add()
         if self._resisting:
             if (data.ne, data.nf) != self._before:  # rows of friction follow the equalities
                 self._before = data.ne, data.nf
@@ -422,8 +432,7 @@ class MujocoEnvironmentJoints:
             return
         steps = max(self._count, 1)
         self._wrenches, self._resisted = self._sum / steps, self._resisted_sum / steps
-        self._sum, self._resisted_sum = np.zeros_like(self._sum), np.zeros_like(self._resisted_sum)
-        self._count = 0
+        self._sum[:], self._resisted_sum[:], self._count = 0.0, 0.0, 0
 
     def openings(self) -> tuple[float, float]:
         """Return their largest closure errors [m], [rad]."""

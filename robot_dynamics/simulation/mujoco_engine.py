@@ -16,7 +16,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, Mask, cross, length
 from robot_dynamics.compile import load_kernel, trace
-from robot_dynamics.compile.routine import Call, Matrix, routine
+from robot_dynamics.compile.routine import Call, routine
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
@@ -29,6 +29,7 @@ from robot_dynamics.simulation.mujoco_contacts import (
     MujocoEnvironmentJoints,
     MujocoPads,
     TangentPlanes,
+    add_to,
 )
 from robot_dynamics.simulation.mujoco_model import (
     POINT,
@@ -351,14 +352,6 @@ def in_turn(first: Call, second: Call) -> None:
     """Call both."""
     first()
     second()
-
-
-@routine
-def add_to(total: Matrix, more: Matrix) -> None:
-    """Add to a sum."""
-    for i in range(len(total)):
-        for k in range(total.shape[1]):
-            total[i, k] += more[i, k]
 
 
 class _MujocoObjectJoint:
