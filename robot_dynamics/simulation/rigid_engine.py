@@ -264,7 +264,7 @@ class RigidEngine(SceneEngine):
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
         own = copied(self, ("q", "qd", "_wrenches", "_told"))
-        return own, self.steps.stepping.saved() if self._in_steps else None
+        return own, self.steps.saved() if self._in_steps else None
 
     def restore(self, saved: Sequence[Any]) -> None:
         """Set the variables that `save` returned."""
@@ -272,7 +272,7 @@ class RigidEngine(SceneEngine):
         restore(self, own)
         self._in_steps = steps is not None
         if steps is not None:
-            self.steps.stepping.restore(steps)
+            self.steps.restore(steps)
 
     def begin(self) -> None:
         """Return to the start, at rest."""
@@ -315,10 +315,10 @@ class RigidEngine(SceneEngine):
     def steps(self) -> RigidSteps:
         """The time steps with impulses, compiled when something first holds a joint."""
         period, settings = self._period, self._settings
-        return RigidSteps(self.model, self._stops.items, self.drives, period, settings)
+        return RigidSteps(self.model, self._stops, self.drives, period, settings)
 
     def _begin_steps(self) -> None:
-        self.steps.stepping.start(self.q, self.qd)
+        self.steps.start(self.q, self.qd)
         self._in_steps = True
 
     def stick(self, joints: Mask) -> None:

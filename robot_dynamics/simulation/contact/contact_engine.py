@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from robot_dynamics.simulation.contact.environment_joints import require_indepen
 from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
 from robot_dynamics.simulation.contact.rigid_steps import BRAKES
+from robot_dynamics.simulation.contact.stopped_steps import StoppedSteps
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
@@ -34,8 +33,6 @@ from robot_dynamics.simulation.rigid_engine import joint_places
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.stops import Stops
-
-_NEAR = 0.01  # distance from a stop [rad or m] that velocities may change within a period
 
 
 class ContactEngine(SceneEngine):
@@ -71,7 +68,8 @@ class ContactEngine(SceneEngine):
         self._h = period / self.substeps
         coulomb = settings.joint_friction == "coulomb"
         self.stepping = TimeStepping(scene, coulomb=coulomb)
-        self._stops, self._at_stop = Stops(scene.model, np.asarray(start, dtype=float)), False
+        stops = Stops(scene.model, np.asarray(start, dtype=float))
+        self._stopped_steps = StoppedSteps(self.stepping, stops)
         friction = self.stepping.friction
         friction.damping[drives.v_index] = drives.damping
         if coulomb:
@@ -89,7 +87,7 @@ class ContactEngine(SceneEngine):
         """Return to the start, at rest."""
         self.stepping.start(self._start)
         self.stepping.require_shallow()
-        self._at_stop = False
+        self._stopped_steps.at_stop = False
         # Along all rows, means over the period.
         self._forces = self._resting_forces()
 
@@ -103,7 +101,7 @@ class ContactEngine(SceneEngine):
         try:
             force = joint_forces_of(self.robot, steps.q, wrenches or {})
             force[self._driven] += torque
-            forces = self._run(force)
+            forces = self._stopped_steps.run(force, self._period, self.substeps)
         except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
             raise self._lost(end) or grew_without_bound(end, error) from error
         if lost := self._lost(end):
@@ -111,35 +109,6 @@ class ContactEngine(SceneEngine):
         if forces is None:
             raise grew_without_bound(end, f"a velocity of {steps.fastest:.3g} m/s or rad/s")
         self._forces = forces
-
-    def _run(self, force: Array) -> Array | None:
-        """Advance by a period, with stops if joints reach them; see `TimeStepping.run`."""
-        steps, given = self.stepping, (force, self._period, self.substeps)
-        if not self._at_stop:
-            reach = _NEAR + 2.0 * self._period * float(np.abs(steps.v).max())
-            before = steps.saved() if self._stops.room(steps.q) < reach else None
-            forces = steps.run(*given)
-            if before is None or not self._stops.room(steps.q) < 0.0:
-                return forces
-            steps.restore(before)
-        stopped = self._stopped
-        stopped.friction.damping[:] = steps.friction.damping
-        stopped.take_over(steps)
-        forces = stopped.run(*given)
-        steps.take_over(stopped)
-        pressed = stopped.state.contacts.pressed[steps.terms.opening :]
-        self._at_stop = bool(pressed.any())
-        return None if forces is None else forces[: len(self._forces)]
-
-    @cached_property
-    def _stopped(self) -> TimeStepping:
-        """Steps of the scene with its stops, compiled when a joint first reaches one."""
-        steps, scene = self.stepping, replace(self.scene, stops=self._stops.items)
-        stopped = TimeStepping(scene, coulomb=bool(steps.terms.rubbing))
-        stopped.friction.coulomb[:] = steps.friction.coulomb
-        stopped.friction.fading = steps.friction.fading
-        stopped.step.laws.bound[:] = steps.step.laws.bound
-        return stopped
 
     def linearize(self, torque: Array) -> tuple[Array, Array]:
         """Return A (2 nv, 2 nv) and B (2 nv, na) of a period; see `TimeStepping.linearize`.
@@ -174,16 +143,12 @@ class ContactEngine(SceneEngine):
 
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
-        stopped = self._stopped.saved() if self._at_stop else None
-        return self._forces.copy(), self.stepping.saved(), stopped
+        return self._forces.copy(), self._stopped_steps.saved()
 
     def restore(self, saved: Sequence[Any]) -> None:
         """Set the variables that `save` returned."""
         self._forces = saved[0].copy()
-        self.stepping.restore(saved[1])
-        self._at_stop = saved[2] is not None
-        if saved[2] is not None:
-            self._stopped.restore(saved[2])
+        self._stopped_steps.restore(saved[1])
         self.sensed()
 
     def sensed(self) -> tuple[Array, Array, Array]:

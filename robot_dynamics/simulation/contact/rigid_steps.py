@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.arrays import Array, Mask
-from robot_dynamics.contact.points import Inequality
 from robot_dynamics.model import Model
+from robot_dynamics.simulation.contact.stopped_steps import StoppedSteps
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.drives import DriveParameters
 from robot_dynamics.simulation.engine import grew_without_bound
 from robot_dynamics.simulation.scene import RobotScene
 from robot_dynamics.simulation.settings import PlantSettings
+from robot_dynamics.simulation.stops import Stops
 
 #: Friction of braked joints over their velocity [N m s/rad].
 BRAKES = 1e20
@@ -29,7 +30,7 @@ class RigidSteps:
 
     Args:
         model: Arms and object, or the arms alone.
-        stops: Limits of its joints.
+        stops: Stops of its joints.
         drives: Friction of its joints.
         period: Control period [s].
         settings: Step, and the law of friction.
@@ -38,7 +39,7 @@ class RigidSteps:
     def __init__(
         self,
         model: Model,
-        stops: Sequence[Inequality],
+        stops: Stops,
         drives: DriveParameters,
         period: float,
         settings: PlantSettings,
@@ -47,7 +48,10 @@ class RigidSteps:
         self._period, self._count = period, settings.contact_steps(period)
         self._loops, self._damping = model.constraint_count, drives.damping
         self._driven, self._braked = drives.v_index, False
-        self.stepping = TimeStepping(RobotScene(model, tuple(stops)), coulomb=coulomb)
+        # Steps that begin at a stop have all of them; others would only be slower.
+        items = () if coulomb else stops.items
+        self.stepping = TimeStepping(RobotScene(model, items), coulomb=coulomb)
+        self._steps = StoppedSteps(self.stepping, stops) if coulomb else self.stepping
         friction = self.stepping.friction
         friction.damping[drives.v_index] = drives.damping
         if coulomb:
@@ -72,11 +76,25 @@ class RigidSteps:
         Raises:
             SimulationError: If the motion grows without bound.
         """
-        forces = self.stepping.run(force, self._period, self._count)
+        forces = self._steps.run(force, self._period, self._count)
         if forces is None:
             fastest = self.stepping.fastest
             raise grew_without_bound(end, f"a velocity of {fastest:.3g} m/s or rad/s")
         return forces[: self._loops]
+
+    def start(self, q: Array, v: Array) -> None:
+        """Begin at positions (nq,) and velocities (nv,), without forces."""
+        self.stepping.start(q, v)
+        if isinstance(self._steps, StoppedSteps):
+            self._steps.at_stop = False
+
+    def saved(self) -> Any:
+        """Return copies of all variables."""
+        return self._steps.saved()
+
+    def restore(self, saved: Any) -> None:
+        """Set the variables that `saved` returned."""
+        self._steps.restore(saved)
 
     def closure(self) -> Array:
         """Return the position errors of the loops (n^c,) [m or rad]."""
