@@ -32,12 +32,12 @@ BOX = LinkElement("box", 1.0, inertia=0.01 * np.eye(3))
 DROP, MASS = 0.05, 2.0  # [m], [kg]
 
 
-def slides(limits):
+def slides(limits, friction=0.0):
     """Return a scene of two vertical slides that hold nothing, the first with limits."""
     arms = []
     for name, own in (("left", limits), ("right", Limits())):
         links = LinkElement("base"), LinkElement("tool", MASS, inertia=0.01 * np.eye(3))
-        joint = JointElement("slide", "prismatic", "base", "tool", limits=own)
+        joint = JointElement("slide", "prismatic", "base", "tool", limits=own, friction=friction)
         arms.append(Mechanism(name, links, (joint,)).prefixed(f"{name}_"))
     grasps = [pose((-0.1, 0.0, 0.0)), pose((0.1, 0.0, 0.0))]
     cell = holding(arms, BOX, grasps, [(0.0,), (0.0,)], (0.5, 0.5))
@@ -68,6 +68,26 @@ def test_an_arm_falls_onto_its_stop_rests_and_is_lifted():
         seen = plant.step(lift)
         assert_allclose(seen.q[0] + DROP, 0.5 * G * (tick * PERIOD) ** 2, atol=1e-12)
     assert not plant.engine._in_steps
+
+
+def test_friction_that_holds_and_a_stop():
+    """A slide falls against its friction onto its stop; the state there goes on bit for bit."""
+    rubbing = replace(FREE, joint_friction="coulomb", friction_scale=1.0)
+    scene, start = slides(STOPPED, friction=4.0)
+    plant, other = (ScenePlant(scene, start, PERIOD, rubbing) for _ in range(2))
+    a = G - 4.0 / MASS
+    for _ in range(90):
+        seen = plant.step(np.zeros(2))
+        fallen = 0.5 * a * seen.time**2
+        assert_allclose(seen.q, [-min(fallen, DROP), -fallen], rtol=0, atol=1e-9)
+    other.state = plant.state
+    lift = np.array([MASS * G + 3.9, 0.0])  # less than friction and weight
+    for _ in range(5):
+        assert np.array_equal(plant.step(lift).q, other.step(lift).q)
+    assert plant.state_hash() == other.state_hash()
+    assert plant.step(lift).q[0] == pytest.approx(-DROP, abs=1e-12)
+    lift[0] += 0.2
+    assert [plant.step(lift) for _ in range(20)][-1].q[0] > -DROP + 1e-5
 
 
 def test_a_motion_that_reaches_no_stop_is_the_one_without():

@@ -52,7 +52,10 @@ class RigidSteps:
         items = () if coulomb else stops.items
         self.stepping = TimeStepping(RobotScene(model, items), coulomb=coulomb)
         self._steps = StoppedSteps(self.stepping, stops) if coulomb else self.stepping
-        friction = self.stepping.friction
+        stepping, layout = self.stepping, self.stepping.terms
+        self._terms = layout.output()
+        self._look = layout.bind_at(stepping.q, stepping.v, self._terms)
+        friction = stepping.friction
         friction.damping[drives.v_index] = drives.damping
         if coulomb:
             self.stepping.step.laws.bound[self._loops :] *= settings.friction_scale
@@ -98,8 +101,8 @@ class RigidSteps:
 
     def closure(self) -> Array:
         """Return the position errors of the loops (n^c,) [m or rad]."""
-        stepping = self.stepping
-        return stepping.terms.at(stepping.q, stepping.v).error[: self._loops]
+        self._look()
+        return self._terms.error[: self._loops]
 
     @property
     def holds(self) -> bool:
