@@ -25,7 +25,7 @@ _GOES_ON, _CLOSED, _FAILED = 0, 1, 2
 _INFINITE, _NAN = float("inf"), float("nan")
 
 
-class _Motion(NamedTuple):
+class _PathArrays(NamedTuple):
     """Arrays of a path: n joints of the arms, r rows that contacts block, b bodies."""
 
     at: Vector  #: Positions (nq,).
@@ -98,7 +98,7 @@ class ClosedPath:
         self._rows[np.arange(row, rows), own] = 1.0
         model, bodies = system.model, system.object_bodies
         nv, size = model.nv, len(system.every_v) + rows
-        self._motion = _Motion(
+        self._motion = _PathArrays(
             at=self._at, rate=self.rate, H=np.zeros((nv, nv)), K=np.zeros((first[-1], nv)),
             open_by=np.zeros(first[-1]), rows=self._rows, holonomic=self._holonomic,
             every_q=system.every_q.astype(np.int64), every_v=system.every_v.astype(np.int64),
@@ -205,7 +205,7 @@ class ClosedPath:
 
 
 @routine
-def _place_bodies(motion: _Motion) -> None:
+def _place_bodies(motion: _PathArrays) -> None:
     """Place the object's bodies, and give them their velocities."""
     at, rate, wanted = motion.at, motion.rate, motion.wanted
     for b in range(len(wanted)):
@@ -227,7 +227,7 @@ def _place_bodies(motion: _Motion) -> None:
 
 
 @routine
-def _advance(motion: _Motion, ahead: _Ahead) -> None:
+def _advance(motion: _PathArrays, ahead: _Ahead) -> None:
     """Move the arms by a time step."""
     at, rate, h, known = motion.at, motion.rate, ahead.step, True
     for j in range(len(ahead.q)):
@@ -242,7 +242,7 @@ def _advance(motion: _Motion, ahead: _Ahead) -> None:
 
 
 @routine
-def _find_error(motion: _Motion) -> None:
+def _find_error(motion: _PathArrays) -> None:
     """Write rows and position errors of the arms, and the equations of the smallest motion.
 
     It gives the errors; where these are closed, it gives the rates of the rows.
@@ -278,7 +278,7 @@ def _find_error(motion: _Motion) -> None:
 
 
 @routine
-def _solve(motion: _Motion) -> None:
+def _solve(motion: _PathArrays) -> None:
     """Solve for the smallest motion in the metric of H; NaN if there is none."""
     matrix, order, solution = motion.matrix, motion.order, motion.solution
     if factorise(matrix, order):
@@ -289,7 +289,7 @@ def _solve(motion: _Motion) -> None:
 
 
 @routine
-def _take_motion(motion: _Motion) -> int:
+def _take_motion(motion: _PathArrays) -> int:
     """Move the arms, or correct their velocities if they are closed; return how to go on."""
     error, solution, largest, size = motion.error, motion.solution, 0.0, 0.0
     every_q, every_v = motion.every_q, motion.every_v

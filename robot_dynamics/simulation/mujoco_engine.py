@@ -163,7 +163,6 @@ class MujocoEngine(SceneEngine):
             data.qpos[at] = [x, y, z, qw, qx, qy, qz]
         self._mujoco.mj_forward(self._model, data)
         self._before, self._after = self._drive, list[Callable[[], None]]()
-        self._forwarded = False
         self._wrenches = self._resting_wrenches()
         self._sum[:] = 0.0
         if self._joint is not None:
@@ -193,21 +192,16 @@ class MujocoEngine(SceneEngine):
             torque = torque + self._pushed[self._friction_at]
         self._torque[:] = torque
         before, add, model, felt = self._before, self._add, self._model, self._felt
-        # Positions and velocities are those of the last `mj_forward`.
-        step, later = self._mujoco.mj_step2, self._mujoco.mj_step
-        if not self._forwarded:
-            step = later
+        step = self._mujoco.mj_step
         for _ in range(self.substeps):
             before()
             step(model, data)
-            step = later
             if not rigid:
                 add()
                 for look in self._after:
                     look()
         # mj_step leaves sensors and poses at the start of its last step.
         self._mujoco.mj_forward(self._model, data)
-        self._forwarded = True
         if wrenches:  # sensors have felt them
             self._applied[:] = self._pushed[:] = 0.0
         if rigid:
@@ -255,7 +249,6 @@ class MujocoEngine(SceneEngine):
         self._model.dof_solref[at, 0] = _STEPS_PER_TIME_CONSTANT * self._model.opt.timestep
         self._model.dof_solimp[at, :2] = _STIFFEST
         self._model.dof_frictionloss[at] = friction
-        self._forwarded = False
 
     def _push(self, wrenches: Mapping[str, Array]) -> Array:
         """Return the joint forces (nv,) of external wrenches."""
@@ -272,8 +265,7 @@ class MujocoEngine(SceneEngine):
 
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
-        own = ["_wrenches", "_forwarded"]
-        parts = [copied(self, own), {"data": copy.copy(self._data)}]
+        parts = [copied(self, ("_wrenches",)), {"data": copy.copy(self._data)}]
         if self._joint is not None:
             parts.append(copied(self._joint, ("force",)))
         if not self.scene.rigid:

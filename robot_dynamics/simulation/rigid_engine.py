@@ -81,10 +81,10 @@ class RigidEngine(SceneEngine):
         settings: Step and friction.
 
     Raises:
-        ArgumentError: If the control period is no whole number of steps, the start is beyond a
-            position limit, or a stated step is too long for the friction, springs and dampers of
-            the joints. If arms hold nothing, the step is shortened instead: they are lighter than
-            with the object.
+        ArgumentError: If the control period is no whole number of steps, limits of a joint cannot
+            be told by the placement of its frames, or a stated step is too long for the friction,
+            springs and dampers of the joints. If arms hold nothing, the step is shortened instead:
+            they are lighter than with the object.
     """
 
     def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:

@@ -119,7 +119,7 @@ class ContactEngine(SceneEngine):
         na, force = len(self.scene.system.joint_names), np.zeros(self.scene.model.nv)
         driven = self._driven[:na]
         force[driven] = finite_vector("torque", torque, na)
-        A, B = self.stepping.linearize(force, self._period, self.substeps)
+        A, B = self._stopped_steps.linearize(force, self._period, self.substeps)
         return A, B[:, driven]
 
     def stick(self, joints: Mask) -> None:

@@ -111,4 +111,4 @@ class RigidSteps:
 
     def linearize(self, force: Array) -> tuple[Array, Array]:
         """Return A (2 nv, 2 nv) and B (2 nv, nv) of a period; see `TimeStepping.linearize`."""
-        return self.stepping.linearize(force, self._period, self._count)
+        return self._steps.linearize(force, self._period, self._count)

@@ -57,6 +57,10 @@ class StoppedSteps:
         self.at_stop = bool(pressed.any())
         return None if forces is None else forces[: self._rows]
 
+    def linearize(self, force: Array, period: float, count: int) -> tuple[Array, Array]:
+        """Return the derivatives of a period; see `TimeStepping.linearize`."""
+        return (self._stopped if self.at_stop else self.steps).linearize(force, period, count)
+
     @cached_property
     def _stopped(self) -> TimeStepping:
         """Steps of the scene with its stops, compiled when a joint first reaches one."""
