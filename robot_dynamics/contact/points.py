@@ -168,7 +168,11 @@ class Configuration:
 
     def __init__(self, model: Model, q: Sequence[Scalar]) -> None:
         self._model, self._q = model, q
-        self._X0 = body_transforms(model, joint_transforms(model, q))
+
+    @cached_property
+    def _X0(self) -> list[Transform]:
+        """Transforms from the world to each body, which a coordinate of the tree does not need."""
+        return body_transforms(self._model, joint_transforms(self._model, self._q))
 
     def joint(self, name: str) -> Scalar:
         """Return the position of a joint with one degree of freedom."""
@@ -261,7 +265,11 @@ def joint_limits(robot: Robot, restitution: float = 0.0) -> tuple[Inequality, ..
     """
     if not isinstance(robot, Robot):
         raise ArgumentError(f"robot is {robot!r:.60}, expected a Robot.")
-    model = robot.model
+    return limits_of(robot.model, restitution)
+
+
+def limits_of(model: Model, restitution: float = 0.0) -> tuple[Inequality, ...]:
+    """Return the position limits of a mechanism; see `joint_limits`."""
     joints: list[Joint | LoopJoint] = [*(body.joint for body in model.bodies), *model.loops]
     found: list[Inequality] = []
     for one in (one for joint in joints for one in bounded_coordinates(joint)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -42,6 +42,37 @@ class LawParts(NamedTuple):
 #: From positions (..., nq) and velocities (..., nv) of the model, the object's among them, and
 #: rows of the plan for each body of the object (..., w).
 UnlimitedLaw = Callable[[Array, Array, Sequence[Array]], LawParts]
+
+
+class LawAlongPlan(Protocol):
+    """A law without limits at the instants of a plan, one after the other."""
+
+    def acceleration(self, i: int, at: Array, rate: Array) -> Array:
+        """Return the accelerations of the arm joints (na,) at a state at an instant."""
+
+    def parts(self, at: Array, rate: Array) -> LawParts:
+        """Return the results at the states (n, nq) and (n, nv) of the first n instants."""
+
+
+@runtime_checkable
+class PreparedLaw(Protocol):
+    """An `UnlimitedLaw` with a faster way along a plan."""
+
+    def along(self, rows: Sequence[Array]) -> LawAlongPlan:
+        """Return the law along rows of a plan, for each body of the object (N, w)."""
+
+
+class _AlongPlan(NamedTuple):
+    """Any law along a plan."""
+
+    law: UnlimitedLaw
+    rows: Sequence[Array]
+
+    def acceleration(self, i: int, at: Array, rate: Array) -> Array:
+        return self.law(at, rate, [part[i] for part in self.rows]).acceleration
+
+    def parts(self, at: Array, rate: Array) -> LawParts:
+        return self.law(at, rate, [part[: len(at)] for part in self.rows])
 
 
 @dataclass(frozen=True)
@@ -96,6 +127,7 @@ def rollout(
     path = ClosedPath(system, terms, contacts)
     path.at = system.positions(q)
     step = float(times[1] - times[0]) if len(times) > 1 else 0.0
+    along = law.along(rows) if isinstance(law, PreparedLaw) else _AlongPlan(law, rows)
     positions, rates = [], []
     failed_at, gaps = None, np.zeros((len(system.arms), 2))
     for i, time in enumerate(times.tolist()):
@@ -105,12 +137,12 @@ def rollout(
             break
         positions.append(path.at.copy())
         rates.append(path.rate.copy())
-        acceleration = law(path.at, path.rate, here).acceleration
-        path.advance(step, acceleration if np.isfinite(acceleration).all() else None)
+        acceleration = along.acceleration(i, path.at, path.rate)
+        path.advance(step, acceleration)
     count = len(positions)
     at = np.reshape(positions, (count, system.model.nq))
     rate = np.reshape(rates, (count, system.model.nv))
-    found = law(at, rate, [part[:count] for part in rows])
+    found = along.parts(at, rate)
     return Rollout(
         times[:count],
         at,

@@ -19,7 +19,8 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics import spatial
 from robot_dynamics.arrays import Array, cross, length
-from robot_dynamics.compile import compile_program, trace
+from robot_dynamics.compile import Kernel, Program, compile_program, trace
+from robot_dynamics.compile.routine import Call, Matrix, routine
 from robot_dynamics.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import (
@@ -48,7 +49,7 @@ class MujocoContacts:
     """
 
     #: What changes from step to step.
-    STATE = ("_impacts", "_pressed")
+    STATE = ("_impacts", "_pressed", "_count")
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
         self._engine, self._model, self._data, self._scene = engine, model, data, scene
@@ -71,11 +72,21 @@ class MujocoContacts:
         }
         self._impacts = {surface.name: 0 for surface in scene.surfaces}
         self._pressed: set[str] = set()
+        self._count = 0
+
+    @property
+    def watches(self) -> bool:
+        """Whether `stepped` has anything to look at."""
+        return bool(self._surface_of)
 
     def stepped(self) -> None:
         """Count who has come anew after a step of the engine."""
         pressed: set[str] = set()
-        if self._surface_of and self._data.ncon:
+        count = self._data.ncon
+        if count == self._count:  # who has come or gone changes the number
+            return
+        self._count = count
+        if count:
             contact = self._data.contact
             geoms = contact.geom[contact.dist < 0.0].ravel().tolist()
             pressed = {self._surface_of[geom] for geom in geoms if geom in self._surface_of}
@@ -190,6 +201,11 @@ class TangentPlanes:
         if self._at:
             self._feet = _compiled(list(_points(scene)))
 
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self._at)
+
     def follow(self) -> None:
         """Move the planes to the current points."""
         if not self._at:
@@ -230,50 +246,81 @@ def _compiled(points: list[tuple[PointFunction, list[float]]]) -> Any:
 class MujocoPads:
     """Moments of the pads of soft fingers, which MuJoCo is given as applied torques.
 
+    Attributes:
+        any: Whether there is one.
+
     Args:
         model: MuJoCo's model of the scene.
         data: Its state, at the start.
         scene: The scene.
+        wrenches: By the arms on the object in the last step, in tool frames (k, 6); is read.
     """
 
     #: What changes from step to step.
-    STATE = ("_axes",)
+    STATE = ("axes",)
 
-    def __init__(self, model: Any, data: Any, scene: Scene) -> None:
+    def __init__(self, model: Any, data: Any, scene: Scene, wrenches: Array) -> None:
         arms = [scene.pushing[c] for c, _ in scene.pads]
+        self.any, self._axes = bool(arms), np.zeros((len(arms), 3))
         if not arms:
-            self._torques, self._axes = None, np.zeros((0, 3))
             return
         held = model.body(scene.model.bodies[scene.system.object_body].name).id
         tools = [model.body(f"{scene.system.arms[i].name}_tool_frame").id for i in arms]
         # Views of MuJoCo's memory, which stays where it is: looked up once, as this is done in
         # every step of the engine.
         xmat, applied = data.xmat, data.xfrc_applied
-        self._state = [xmat[held], *(xmat[tool] for tool in tools)]
-        self._applied = [applied[held, 3:], *(applied[tool, 3:] for tool in tools)]
-        self._torques = _compiled_pads(scene, float(model.opt.timestep))
-        still = np.zeros((len(scene.contacts), 6))
-        self._axes = self._torques(*self._state, still, np.zeros((len(arms), 3)))[0]
+        self._last, self._next = self._axes.copy(), self._axes.copy()
+        read = [xmat[held], *(xmat[tool] for tool in tools), wrenches, self._last]
+        written = [self._next, applied[held, 3:], *(applied[tool, 3:] for tool in tools)]
+        program = _pads_program(scene, float(model.opt.timestep))
+        self._find = compile_program(program, lanes=1).bind_arrays(None, read, written)
+        self._find()
+        self._axes[:] = self._next
+        for torque in written[1:]:
+            torque[:] = 0.0
 
-    def apply(self, wrenches: Array) -> None:
-        """Apply the moments over the next step of the engine.
+    @property
+    def axes(self) -> Array:
+        """Axes of the fingers after the last step, in the frames of their contacts (p, 3)."""
+        return self._axes
 
-        Args:
-            wrenches: By the arms on the object in the last step, in tool frames (k, 6).
-        """
-        if self._torques is None:
-            return
-        self._axes, torques = self._torques(*self._state, wrenches, self._axes)
-        for applied, torque in zip(self._applied, torques, strict=True):
-            applied[:] = torque
+    @axes.setter
+    def axes(self, axes: Array) -> None:
+        self._axes[:] = axes
+
+    @property
+    def apply(self) -> Call:
+        """Apply the moments over the next step of the engine."""
+        return apply_pads.bind(self._find, self._axes, self._last, self._next)
 
 
-def _compiled_pads(scene: Scene, step: float) -> Any:
-    """Return `(R, R_1, ..., R_p, wrenches, last) -> axes (p, 3), torques (1 + p, 3)` of p pads.
+@routine
+def add_to(total: Matrix, more: Matrix) -> None:
+    """Add to a sum."""
+    for i in range(len(total)):
+        for k in range(total.shape[1]):
+            total[i, k] += more[i, k]
+
+
+@routine
+def apply_pads(find: Call, axes: Matrix, last: Matrix, now: Matrix) -> None:
+    """Find the axes of fingers now and their moments, from the axes a step ago."""
+    for i in range(len(axes)):
+        for k in range(3):
+            last[i, k] = axes[i, k]
+    find()
+    for i in range(len(axes)):
+        for k in range(3):
+            axes[i, k] = now[i, k]
+
+
+def _pads_program(scene: Scene, step: float) -> Program:
+    """Return `(R, R_1, ..., R_p, wrenches, last) -> axes (p, 3), on_object (3,), on_1 ... on_p`.
 
     R (9,) and R_i (9,) are orientations of the object and of the pads' tools in the world;
     wrenches (k, 6) act on the object, in tool frames. Axes are the fingers' z in their contacts'
-    frames, `last` (p, 3) those a step ago. Torques in world axes act on the object and the tools.
+    frames, `last` (p, 3) those a step ago. Torques in world axes act on the object and the tools
+    of p pads.
     """
     pads = [(scene.pushing[c], pad) for c, pad in scene.pads]
 
@@ -293,13 +340,14 @@ def _compiled_pads(scene: Scene, step: float) -> Any:
             axes.append(axis)
             torques.append(to_world * Vector3(m_x, m_y, 0.0))
         on_object = sum(torques[1:], torques[0])
-        return {"axes": axes, "torques": [[*on_object], *([*-torque] for torque in torques)]}
+        on_tools = {f"on_{i}": [*-torque] for i, torque in enumerate(torques, 1)}
+        return {"axes": axes, "on_object": [*on_object], **on_tools}
 
     p = len(pads)
     inputs: dict[str, int | tuple[int, ...]]
     inputs = {"R": 9, **{f"R_{i}": 9 for i in range(p)}}
     inputs |= {"wrenches": (len(scene.contacts), 6), "last": (p, 3)}
-    return compile_program(trace(run, "pads", inputs), lanes=1).bind()
+    return trace(run, "pads", inputs)
 
 
 class MujocoEnvironmentJoints:
@@ -312,19 +360,18 @@ class MujocoEnvironmentJoints:
         scene: The scene.
     """
 
-    #: What changes from step to step.
-    STATE = ("_sum", "_count", "_wrenches", "_resisted_sum", "_resisted")
+    #: What changes from period to period.
+    STATE = ("_wrenches", "_resisted")
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
         self._data, self._environment_joints = data, scene.environment_joints
-        self._sensors = data.sensordata  # a view, as of the engine
         self._body = model.body(scene.model.bodies[scene.system.object_body].name).id
         first = int(model.jnt_qposadr[model.body_jntadr[self._body]])
-        self._object_q = slice(first, first + 7)
-        self._at = [
-            [int(model.sensor(f"{one.name}_{word}").adr[0]) for word in ("moment", "force")]
-            for one in self._environment_joints
+        starts = [
+            int(model.sensor(f"{one.name}_moment").adr[0]) for one in self._environment_joints
         ]
+        # Views of moment and force, as of the engine.
+        self._felt = [data.sensordata[at : at + 6].reshape(1, 6) for at in starts]
         self._of_tendons = int(engine.mjtConstraint.mjCNSTR_FRICTION_TENDON)
         self._resisting = {
             int(model.tendon(f"{one.name}_{word}").id): i
@@ -335,49 +382,57 @@ class MujocoEnvironmentJoints:
         for one in self._environment_joints:
             if one.damping > 0.0:
                 _damp(model, model.tendon(f"{one.name}_damping").id, one.damping)
-        self._yokes = [
-            (one, int(model.body(f"{one.name}_yoke").mocapid[0]))
-            for one in self._environment_joints
-            if one.resists and one.kind == "hinge"
-        ]
-        self._sum, self._count = np.zeros((len(self._at), 6)), 0
+        pose = data.qpos[first : first + 7]
+        self._yokes = []
+        for one in self._environment_joints:
+            if one.resists and one.kind == "hinge":
+                at = int(model.body(f"{one.name}_yoke").mocapid[0])
+                turn = _compiled_yoke(one.part)
+                self._yokes.append(
+                    turn.bind_arrays(None, [pose], [data.mocap_pos[at], data.mocap_quat[at]])
+                )
+        self._before = -1, -1
+        self._sum, self._count = np.zeros((len(self._felt), 6)), 0
+        rows = [self._sum[i : i + 1] for i in range(len(self._felt))]
+        self._adds = [add_to.bind(*pair) for pair in zip(rows, self._felt, strict=True)]
         self._wrenches = np.zeros_like(self._sum)
-        self._resisted_sum = np.zeros(len(self._at))
+        self._resisted_sum = np.zeros(len(self._felt))
         self._resisted = np.zeros_like(self._resisted_sum)
         self._follow()
 
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self._felt)
+
     def stepped(self) -> None:
         """Look at the forces after a step of the engine."""
-        if not self._at:
-            return
-        data, sensors = self._data, self._sensors
-        for total, starts in zip(self._sum, self._at, strict=True):
-            for half, at in enumerate(starts):
-                total[3 * half : 3 * half + 3] += sensors[at : at + 3]
+        data = self._data
+        for add in self._adds:
+            add()
         if self._resisting:
-            for row in np.flatnonzero(data.efc_type == self._of_tendons):
-                i = self._resisting[int(data.efc_id[row])]
-                self._resisted_sum[i] += data.efc_force[row]
+            if (data.ne, data.nf) != self._before:  # rows of friction follow the equalities
+                self._before = data.ne, data.nf
+                self._rows = np.flatnonzero(data.efc_type == self._of_tendons)
+                self._of_rows = [self._resisting[int(i)] for i in data.efc_id[self._rows]]
+            forces = data.efc_force[self._rows].tolist()
+            for i, force in zip(self._of_rows, forces, strict=True):
+                self._resisted_sum[i] += force
         self._count += 1
         self._follow()
 
     def _follow(self) -> None:
         """Turn the yokes to the current pose of the object."""
-        for one, at in self._yokes:
-            x, (w, *v) = self._data.qpos[self._object_q][:3], self._data.qpos[self._object_q][3:]
-            turn = Rotation.from_quat([*v, w])
-            self._data.mocap_pos[at] = x + turn.apply(one.part[:3, 3])
-            qx, qy, qz, qw = (turn * Rotation.from_matrix(one.part[:3, :3])).as_quat()
-            self._data.mocap_quat[at] = [qw, qx, qy, qz]
+        for turn in self._yokes:
+            turn()
 
     def take(self) -> None:
         """Set the forces of a control period to the mean over its steps."""
-        if not self._at:
+        if not self._felt:
             return
         steps = max(self._count, 1)
         self._wrenches, self._resisted = self._sum / steps, self._resisted_sum / steps
-        self._sum, self._resisted_sum = np.zeros_like(self._sum), np.zeros_like(self._resisted_sum)
-        self._count = 0
+        self._sum[:], self._resisted_sum[:], self._count = 0.0, 0.0, 0
 
     def openings(self) -> tuple[float, float]:
         """Return their largest closure errors [m], [rad]."""
@@ -411,6 +466,26 @@ class MujocoEnvironmentJoints:
     def _place(self, one: EnvironmentJoint) -> Array:
         turn = self._data.xmat[self._body].reshape(3, 3)
         return np.asarray(self._data.xpos[self._body] + turn @ one.part[:3, 3])
+
+
+def _compiled_yoke(part: Array) -> Kernel:
+    """Return `pose -> place (3,), turn (4,)` of a frame (4, 4) in a body, w x y z as in MuJoCo."""
+    px, py, pz, pw = Rotation.from_matrix(part[:3, :3]).as_quat().tolist()
+
+    def run(pose: Any, _: Any) -> dict[str, Any]:
+        w, x, y, z = pose[3:]
+        at = spatial.Rotation.from_quaternion(x, y, z, w).inverse_times(
+            Vector3.of(part[:3, 3].tolist())
+        )
+        turn = [
+            w * pw - x * px - y * py - z * pz,
+            w * px + x * pw + y * pz - z * py,
+            w * py - x * pz + y * pw + z * px,
+            w * pz + x * py - y * px + z * pw,
+        ]
+        return {"place": [*(Vector3.of(pose[:3]) + at)], "turn": turn}
+
+    return compile_program(trace(run, "yoke", {"pose": 7}), lanes=1)
 
 
 def _damp(model: Any, tendon: int, damping: float) -> None:

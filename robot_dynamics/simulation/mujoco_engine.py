@@ -16,6 +16,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, Mask, cross, length
 from robot_dynamics.compile import load_kernel, trace
+from robot_dynamics.compile.routine import Call, routine
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
@@ -28,6 +29,7 @@ from robot_dynamics.simulation.mujoco_contacts import (
     MujocoEnvironmentJoints,
     MujocoPads,
     TangentPlanes,
+    add_to,
 )
 from robot_dynamics.simulation.mujoco_model import (
     POINT,
@@ -108,12 +110,12 @@ class MujocoEngine(SceneEngine):
             for arm, contact in zip(system.arms, scene.contacts, strict=True)
             if scene.holds_object and not contact.pushing
         ]
-        sensors = [
-            [int(self._model.sensor(f"{arm.name}_{kind}").adr[0]) for kind in ("moment", "force")]
-            for arm in system.arms
-        ]
-        at = [[m, m + 1, m + 2, f, f + 1, f + 2] for m, f in sensors]
-        self._sensor_at = np.array(at, dtype=np.intp).reshape(-1, 6)
+        first = int(self._model.sensor(f"{system.arms[0].name}_moment").adr[0])
+        count = len(system.arms)
+        # From the child, which is the tool's frame, to its parent: the arm on the object.
+        self._felt = self._sensors[first : first + 6 * count].reshape(count, 6)
+        self._sum = np.zeros((count, 6))  # of the readings after each step of a period
+        self._add = add_to.bind(self._sum, self._felt)
         self._joint = (
             _MujocoObjectJoint(system.internal_axes, self._model) if self._jointed else None
         )
@@ -160,7 +162,9 @@ class MujocoEngine(SceneEngine):
             x, y, z, qx, qy, qz, qw = self._start[system.model.q_slices[body]]
             data.qpos[at] = [x, y, z, qw, qx, qy, qz]
         self._mujoco.mj_forward(self._model, data)
+        self._before, self._after = self._drive, list[Callable[[], None]]()
         self._wrenches = self._resting_wrenches()
+        self._sum[:] = 0.0
         if self._joint is not None:
             self._joint.force = np.zeros(len(system.internal_axes))
         if scene.rigid:
@@ -168,10 +172,17 @@ class MujocoEngine(SceneEngine):
         self._tangents = TangentPlanes(self._model, data, scene, self._places[0][0], POINT)
         self._tangents.follow()
         self._mujoco.mj_forward(self._model, data)
-        self._sum, self._felt = np.zeros_like(self._wrenches), np.zeros_like(self._wrenches)
-        self._pads = MujocoPads(self._model, data, scene)
+        self._pads = MujocoPads(self._model, data, scene, self._felt)
         self._contacts = MujocoContacts(self._mujoco, self._model, data, scene)
         self._environment_joints = MujocoEnvironmentJoints(self._mujoco, self._model, data, scene)
+        if self._pads.any:
+            self._before = in_turn.bind(self._drive, self._pads.apply)
+        looks = (
+            (self._tangents.any, self._tangents.follow),
+            (self._contacts.watches, self._contacts.stepped),
+            (self._environment_joints.any, self._environment_joints.stepped),
+        )
+        self._after = [look for any_, look in looks if any_]
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
         """Advance by one control period; see `Engine.run`."""
@@ -180,26 +191,24 @@ class MujocoEngine(SceneEngine):
             self._pushed[:] = self._push(wrenches)
             torque = torque + self._pushed[self._friction_at]
         self._torque[:] = torque
+        before, add, model, felt = self._before, self._add, self._model, self._felt
+        step = self._mujoco.mj_step
         for _ in range(self.substeps):
-            self._drive()
+            before()
+            step(model, data)
             if not rigid:
-                self._pads.apply(self._felt)
-            self._mujoco.mj_step(self._model, data)
-            if not rigid:
-                self._tangents.follow()
-                self._felt = self._felt_wrenches()
-                self._sum += self._felt
-                self._contacts.stepped()
-                self._environment_joints.stepped()
+                add()
+                for look in self._after:
+                    look()
         # mj_step leaves sensors and poses at the start of its last step.
         self._mujoco.mj_forward(self._model, data)
         if wrenches:  # sensors have felt them
             self._applied[:] = self._pushed[:] = 0.0
         if rigid:
-            self._wrenches = self._felt_wrenches()
+            self._wrenches = felt.copy() if self._bodies else np.zeros_like(felt)
         else:
             self._wrenches = self._sum / self.substeps
-            self._sum = np.zeros_like(self._sum)
+            self._sum[:] = 0.0
             self._environment_joints.take()
         if self._joint is not None:
             self._joint.read(data)
@@ -256,8 +265,7 @@ class MujocoEngine(SceneEngine):
 
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
-        own = ["_wrenches"] if self.scene.rigid else ["_wrenches", "_sum", "_felt"]
-        parts = [copied(self, own), {"data": copy.copy(self._data)}]
+        parts = [copied(self, ("_wrenches",)), {"data": copy.copy(self._data)}]
         if self._joint is not None:
             parts.append(copied(self._joint, ("force",)))
         if not self.scene.rigid:
@@ -310,13 +318,6 @@ class MujocoEngine(SceneEngine):
         twist = np.concatenate([rotation @ velocity[3:], velocity[:3]])
         return np.array([x, y, z, qx, qy, qz, qw]), twist
 
-    def _felt_wrenches(self) -> Array:
-        """Return the readings (k, 6) of the wrist sensors, by the arms on the object."""
-        if not self._bodies:
-            return np.zeros((len(self.system.arms), 6))
-        # From the child, which is the tool's frame, to its parent: the arm on the object.
-        return np.asarray(self._sensors[self._sensor_at])
-
     def _resting_wrenches(self) -> Array:
         """Return the wrenches (k, 6) of arms on brakes: the load shared, or each arm's part."""
         system = self.system
@@ -336,6 +337,13 @@ class MujocoEngine(SceneEngine):
         turn = self._data.xmat[self._model.body(body.name).id].reshape(3, 3)
         up = -mass * (turn.T @ np.array(model.gravity))
         return np.concatenate([np.cross(center, up), up])
+
+
+@routine
+def in_turn(first: Call, second: Call) -> None:
+    """Call both."""
+    first()
+    second()
 
 
 class _MujocoObjectJoint:

@@ -14,7 +14,7 @@ about it, from a yoke that turns along.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,13 +27,15 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
 from robot_dynamics.description.orientations import rotation_of_quaternion
+from robot_dynamics.dynamics.position_limits import bounded_coordinates
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.system import Arm, GraspSystem
-from robot_dynamics.model import WORLD, Body, LoopJoint, pose, pose_of, transform_of
+from robot_dynamics.model import WORLD, Body, Joint, LoopJoint, pose, pose_of, transform_of
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
+from robot_dynamics.simulation.stops import Stops
 from robot_dynamics.spatial import Inertia, Transform, Vector3
 
 #: MuJoCo's impedance of rigid constraints: they yield by 1e-4 of a load's acceleration.
@@ -73,6 +75,8 @@ _PULLS = {
     "line": ((np.zeros(3), np.array([0.0, 0.0, 1.0])),),
 }
 _LONG = 100.0  # Of tendons [m]: no object comes to their other end.
+_UNREACHED = 1e6  # a stop that no joint reaches [rad, m]
+_WIDEST = 5.0  # range of a hinge with stops that closes a loop [rad]
 #: Bound of the friction of what damps or is stuck [N, N m].
 UNBOUNDED = 1e12
 
@@ -104,7 +108,8 @@ def mujoco_xml(scene: Scene, start: Array, step: float, stiffness_time: float) -
     Raises:
         RobotDynamicsError: If a part cannot be translated; it names the part.
     """
-    system, made = scene.system, _Translation(scene, step, stiffness_time)
+    stops = {item.name for item in Stops(scene.system.model, start).items}
+    system, made = scene.system, _Translation(scene, step, stiffness_time, stops)
     for loop in _internal_chains(system):
         made.add_internal_chain(loop)
     tools = [made.add_tool(arm) for arm in system.arms]
@@ -136,9 +141,8 @@ def mujoco_xml(scene: Scene, start: Array, step: float, stiffness_time: float) -
     if scene.environment_joints:
         x, y, z, *quaternion = start[system.object_q]
         there = pose((x, y, z), rotation_of_quaternion(quaternion))
-        tendon = etree.SubElement(made.root, "tendon")
         for one in scene.environment_joints:
-            made.add_environment_joint(one, there, tendon)
+            made.add_environment_joint(one, there)
     return made.text()
 
 
@@ -205,21 +209,25 @@ class _Translation:
     Attributes:
         root: The model.
         bodies: Its bodies, by the index of those of the scene's model.
+        tendon: Its tendons.
 
     Args:
         scene: Arms and object.
         step: Integration step [s].
         stiffness_time: Time constant with which what is rigid closes errors [s].
+        stops: Names of the stops.
 
     Raises:
         RobotDynamicsError: If a part of the model cannot be translated; it names the part.
     """
 
-    def __init__(self, scene: Scene, step: float, stiffness_time: float) -> None:
+    def __init__(
+        self, scene: Scene, step: float, stiffness_time: float, stops: Collection[str]
+    ) -> None:
         system = scene.system
         _require_translated(system)
         model, left_out = system.model, () if scene.holds_object else system.object_bodies
-        self._scene = scene
+        self._scene, self._stops = scene, stops
         self._solref = f"{stiffness_time!r} 1"
         self.root = root = etree.Element("mujoco", model=model.name)
         etree.SubElement(
@@ -232,8 +240,12 @@ class _Translation:
         self.bodies = {WORLD: etree.SubElement(root, "worldbody")}
         for index, body in enumerate(model.bodies):
             if index not in left_out:
-                self.bodies[index] = _body(self.bodies[body.parent], body)
+                self.bodies[index] = element = _body(self.bodies[body.parent], body)
+                for ends in self._ranges(body.joint):
+                    stiff = {"solreflimit": self._solref, "solimplimit": STIFF}
+                    element[0].attrib.update({"limited": "true", "range": _text(ends), **stiff})
         self._equality = etree.SubElement(root, "equality")
+        self.tendon = etree.SubElement(root, "tendon")
         self._sensor = etree.SubElement(root, "sensor")
 
     def text(self) -> str:
@@ -258,8 +270,8 @@ class _Translation:
         return tool
 
     def _add_sensors(self, name: str, site: str) -> None:
-        """Add sensors of force and moment at a site."""
-        for kind, word in (("force", "force"), ("torque", "moment")):
+        """Add sensors of moment and force at a site, one after the other in MuJoCo's data."""
+        for kind, word in (("torque", "moment"), ("force", "force")):
             etree.SubElement(self._sensor, kind, name=f"{name}_{word}", site=site)
 
     def add_weld(self, arm: Arm) -> None:
@@ -299,6 +311,48 @@ class _Translation:
             (self.bodies[loop.successor], pose_of(loop.successor_placement), "successor"),
         )
         self.add_connects(loop.name, ends, _POINTS_OF_JOINTS[loop.type.name])
+        self._add_loop_stops(loop)
+
+    def _ranges(self, joint: Joint | LoopJoint) -> Iterator[tuple[float, float]]:
+        """Yield the positions between the stops of each bounded coordinate [rad or m]."""
+        for one in bounded_coordinates(joint):
+            low = one.lower if f"{one.name} lower" in self._stops else -_UNREACHED
+            high = one.upper if f"{one.name} upper" in self._stops else _UNREACHED
+            yield low, high
+
+    def _add_loop_stops(self, loop: LoopJoint) -> None:
+        """Stop a hinge that closes a loop by the longest chord between two points about its axis.
+
+        Points at a distance r from the axis, an angle a apart, are 2 r sin(a / 2) apart, which
+        grows up to half a turn. That angle is so large at the stop that the chord is shorter on
+        the whole way to the other one.
+        """
+        for low, high in self._ranges(loop):
+            if low == -_UNREACHED and high == _UNREACHED:
+                continue
+            place = f"in MuJoCo loop joint {loop.name!r} would have"
+            if loop.type.name != "revolute":
+                raise RobotDynamicsError(f"{place} position limits, expected them in hinges only.")
+            if high - low > _WIDEST:
+                raise RobotDynamicsError(
+                    f"{place} a range of {high - low:.4g} rad, expected at most {_WIDEST:g} rad."
+                )
+            angle = max(0.5 * np.pi, 0.5 * (high - low) + 0.1)
+            longest = 2.0 * _APART * np.sin(0.5 * angle)
+            for end, at in (("lower", low + angle), ("upper", high - angle)):
+                chord = etree.SubElement(
+                    self.tendon, "spatial", name=f"{loop.name}_{end}", limited="true",
+                    range=_text((0.0, longest)), solreflimit=self._solref, solimplimit=STIFF,
+                )  # fmt: skip
+                for side, body, frame, turn in (
+                    ("predecessor", loop.predecessor, loop.predecessor_placement, at),
+                    ("successor", loop.successor, loop.successor_placement, 0.0),
+                ):
+                    site = f"{loop.name}_{end}_{side}"
+                    point = [_APART * np.cos(turn), _APART * np.sin(turn), 0.0, 1.0]
+                    at_body = _text((pose_of(frame) @ point)[:3])
+                    etree.SubElement(self.bodies[body], "site", name=site, pos=at_body)
+                    etree.SubElement(chord, "site", site=site)
 
     def add_object_joint(self, joint: LoopJoint) -> None:
         """Add the joint between an object's parts, and sensors of the force that it transmits."""
@@ -319,17 +373,15 @@ class _Translation:
         )
         ends = ((first, np.eye(4), "first"), (second, on_second, "second"))
         self.add_connects("object_joint", ends, _POINTS_OF_JOINTS[joint.type.name])
+        self._add_loop_stops(joint)
         self._add_sensors("object_joint", "object_joint_first")
 
-    def add_environment_joint(
-        self, environment_joint: EnvironmentJoint, pose: Array, tendon: etree._Element
-    ) -> None:
+    def add_environment_joint(self, environment_joint: EnvironmentJoint, pose: Array) -> None:
         """Add a hinge or a line, and sensors of its force.
 
         Args:
             environment_joint: The hinge or the line.
             pose: Pose of the object at the start (4, 4), where the carriage is.
-            tendon: MuJoCo's tendons.
         """
         world, body = self.bodies[WORLD], self.bodies[self._scene.system.object_body]
         name, frame, part = environment_joint.name, environment_joint.frame, environment_joint.part
@@ -355,14 +407,10 @@ class _Translation:
                 base = etree.SubElement(
                     world, "body", name=f"{name}_yoke", mocap="true", **at_part
                 )
-            self._add_tendons(environment_joint, base, body, tendon)
+            self._add_tendons(environment_joint, base, body)
 
     def _add_tendons(
-        self,
-        environment_joint: EnvironmentJoint,
-        base: etree._Element,
-        body: etree._Element,
-        tendon: etree._Element,
+        self, environment_joint: EnvironmentJoint, base: etree._Element, body: etree._Element
     ) -> None:
         """Add the tendons along which it resists: one for friction, one for damping."""
         name, part = environment_joint.name, environment_joint.part
@@ -377,7 +425,7 @@ class _Translation:
             if getattr(environment_joint, word) == 0.0:
                 continue
             spatial = etree.SubElement(
-                tendon, "spatial", name=f"{name}_{word}", frictionloss=repr(float(bound)),
+                self.tendon, "spatial", name=f"{name}_{word}", frictionloss=repr(float(bound)),
                 solreffriction=self._solref, solimpfriction=STIFF,
             )  # fmt: skip
             for i in range(len(pulls)):
@@ -403,9 +451,11 @@ def _require_translated(system: GraspSystem) -> None:
                 f"{place} joint {name!r} would be {kind}, expected one of "
                 f"{', '.join((*_JOINTS, 'floating'))}."
             )
-        if kind == "floating" and body.joint.elastic:
+        bounds = bounded_coordinates(body.joint)
+        if kind == "floating" and (body.joint.elastic or bounds):
+            extra = "position limits" if bounds else "a spring"
             raise RobotDynamicsError(
-                f"{place} the floating joint {name!r} would have a spring, expected springs in "
+                f"{place} the floating joint {name!r} would have {extra}, expected them in "
                 f"{' and '.join(_JOINTS)} joints only."
             )
     grasps = {arm.loop for arm in system.arms}

@@ -3,10 +3,9 @@
 """Simulated plants: an engine with a clock and, for arms, with drives, sensors and faults.
 
 The settings and the scene select the engine of arms. With rigid grasps and nothing to touch,
-`RigidEngine` integrates the closed-loop equations; contacts that slip or open, surfaces,
-environment joints and joints that stick, or that Coulomb friction holds, need the impulses of
-`ContactEngine`; `MujocoEngine` moves any of these scenes. Where a payload comes or goes, an engine
-of another scene goes on.
+`RigidEngine` integrates the closed-loop equations; contacts that slip or open, surfaces and
+environment joints need the impulses of `ContactEngine`; `MujocoEngine` moves any of these scenes.
+Where a payload comes or goes, an engine of another scene goes on.
 """
 
 from __future__ import annotations
@@ -382,17 +381,7 @@ def _engine_of(scene: Scene, settings: PlantSettings) -> EngineMaker:
         from robot_dynamics.simulation.mujoco_engine import MujocoEngine
 
         return MujocoEngine
-    stuck, coulomb = _stuck_joint(settings), settings.joint_friction == "coulomb"
-    if stuck is None and not coulomb and scene.rigid:
-        return RigidEngine
-    lacks = "that hold nothing" if not scene.holds_object else "with an object with a joint"
-    if not scene.holds_object or scene.system.object_loop_joint is not None:
-        key = f"faults[{stuck}]" if stuck is not None else "joint_friction 'coulomb'"
-        raise ArgumentError(
-            f"plant.{key}: our engine has no joints that stick for arms {lacks}; "
-            "expected plant.engine 'mujoco'."
-        )
-    return ContactEngine
+    return RigidEngine if scene.rigid else ContactEngine
 
 
 def _stuck_joint(settings: PlantSettings) -> int | None:

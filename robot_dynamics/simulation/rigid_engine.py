@@ -4,6 +4,8 @@
 
 Grasps, the joint between an object's parts and internal closed chains of the arms are loop joints;
 wrenches are their multipliers. The kernel integrates one step and evaluates `Truth` at its end.
+
+Where a stop, a brake or friction holds a joint, the engine takes time steps with impulses instead.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.compile import Program, call, load_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.dynamics.arguments import finite_vector
@@ -39,10 +41,12 @@ from robot_dynamics.simulation.closed_loop_step import (
     step_parameters,
     step_program,
 )
+from robot_dynamics.simulation.contact.rigid_steps import RigidSteps
 from robot_dynamics.simulation.drives import DriveParameters, drives_of
 from robot_dynamics.simulation.engine import (
     CORRECTION,
     SceneEngine,
+    SimulationError,
     Truth,
     copied,
     grew_without_bound,
@@ -53,11 +57,14 @@ from robot_dynamics.simulation.runge_kutta import CLASSICAL
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.stability import decay_rates, largest_step
+from robot_dynamics.simulation.stops import Stops
 from robot_dynamics.spatial import Motion, Rotation, Scalar
 
 
 class RigidEngine(SceneEngine):
     """Arms, object and grasps, integrated with a fixed step; loops closed by projection.
+
+    With Coulomb friction that holds it always takes time steps with impulses.
 
     Attributes:
         scene: Arms and object.
@@ -74,9 +81,10 @@ class RigidEngine(SceneEngine):
         settings: Step and friction.
 
     Raises:
-        ArgumentError: If the control period is no whole number of steps, or a stated step is too
-            long for the friction, springs and dampers of the joints. If arms hold nothing, the
-            step is shortened instead: they are lighter than with the object.
+        ArgumentError: If the control period is no whole number of steps, limits of a joint cannot
+            be told by the placement of its frames, or a stated step is too long for the friction,
+            springs and dampers of the joints. If arms hold nothing, the step is shortened instead:
+            they are lighter than with the object.
     """
 
     def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
@@ -91,16 +99,23 @@ class RigidEngine(SceneEngine):
         self._at_rest = Truth.of(pose, np.zeros(6), force, (0.0, 0.0, 0.0), np.zeros(0))
         self._parts = len(system.object_bodies)
         self._start = self._own_positions(start)
-        self.substeps = settings.steps("step_s", period)
-        self.substeps = self._checked_substeps(period)
-        self._period, self._length = period, period / self.substeps
+        self._stops, self._settings = Stops(self.model, self._start), settings
+        self._friction_holds, self._in_steps = settings.joint_friction == "coulomb", False
+        self._period = period
+        if self._friction_holds:
+            self.substeps = settings.contact_steps(period)
+        else:
+            self.substeps = settings.steps("step_s", period)
+            self.substeps = self._checked_substeps(period)
+        self._length = period / self.substeps
         self._q_at, self._v_at = joint_places(self.model, system.joint_names)
         self._passive_q, self._passive_v = joint_places(self.model, system.passive_joint_names)
         self._wrench_rows = slice(0, 6 * len(system.arms) if scene.holds_object else 0)
         self._figures_program = figures = figures_program(scene, self.model)
         parameters = scene.grasp_map.recovery.ravel() if figures.ports.parameters else np.zeros(0)
         self._recovery = parameters
-        self._step = self._compiled_step(self.drives)
+        if not self._friction_holds:
+            self._step = self._compiled_step(self.drives)
         key = b"figures\0" + figures.fingerprint
         self._figures_kernel = load_kernel(key, lambda: figures, lanes=1)
         self._figures = self._figures_kernel.bind(parameters)
@@ -210,14 +225,25 @@ class RigidEngine(SceneEngine):
             ArgumentError: If the torque has another shape or is not finite.
             RobotDynamicsError: If constraints depend on one another.
         """
-        state, split = self.period_derivatives(torque).state, 2 * self.model.nv
-        return state[:, :split], state[:, split:]
+        if not self._in_steps:
+            state, split = self.period_derivatives(torque).state, 2 * self.model.nv
+            return state[:, :split], state[:, split:]
+        driven = self.drives.v_index[: len(self._system.joint_names)]
+        force = np.zeros(self.model.nv)
+        force[driven] = finite_vector("torque", torque, len(driven))
+        A, B = self.steps.linearize(force)
+        return A, B[:, driven]
 
     def period_derivatives(self, torque: Array) -> StepDerivatives:
         """Return the derivatives of a control period; arguments and errors as of `linearize`.
 
         Those of `multipliers` are of the grasp wrenches (6 k, 2 nv + na).
         """
+        if self._in_steps:
+            raise RobotDynamicsError(
+                f"{self.model.name}: something holds a joint in this period, which has no "
+                "derivatives of wrenches then; expected smooth friction, and no joint at a stop."
+            )
         n, q, qd = self.model.nv, self.q, self.qd
         na = len(self._system.joint_names)
         passive = np.zeros(len(self.drives.effort) - na)
@@ -237,11 +263,16 @@ class RigidEngine(SceneEngine):
 
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
-        return (copied(self, ("q", "qd", "_wrenches", "_told")),)
+        own = copied(self, ("q", "qd", "_wrenches", "_told"))
+        return own, self.steps.saved() if self._in_steps else None
 
     def restore(self, saved: Sequence[Any]) -> None:
         """Set the variables that `save` returned."""
-        restore(self, saved[0])
+        own, steps = saved
+        restore(self, own)
+        self._in_steps = steps is not None
+        if steps is not None:
+            self.steps.restore(steps)
 
     def begin(self) -> None:
         """Return to the start, at rest."""
@@ -249,15 +280,55 @@ class RigidEngine(SceneEngine):
         self._wrenches = self._resting_multipliers()
         closed = np.zeros(self.model.constraint_count)
         self._told = self._figures(self.q, self.qd, self._wrenches, closed, closed)
+        self._in_steps = False
+        if self._friction_holds:
+            self._begin_steps()
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
         """Advance by one control period; see `Engine.run`."""
+        end = time + self._period
         try:
-            self._run(torque, wrenches)
+            self._run(end, torque, wrenches)
         except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
-            raise grew_without_bound(time + self._period, error) from error
+            if isinstance(error, SimulationError):
+                raise
+            raise grew_without_bound(end, error) from error
 
-    def _run(self, torque: Array, wrenches: Mapping[str, Array] | None) -> None:
+    def _run(self, end: float, torque: Array, wrenches: Mapping[str, Array] | None) -> None:
+        if not self._in_steps:
+            before = self.q, self.qd, self._wrenches, self._told
+            self._integrate(torque, wrenches)
+            if not self._stops.room(self.q) < 0.0:
+                return
+            self.q, self.qd, self._wrenches, self._told = before
+            self._begin_steps()
+        force = joint_forces_of(self.robot, self.q, wrenches or {})
+        force[self.drives.v_index] += torque
+        self._wrenches = self.steps.run(end, force)
+        stepping, drift = self.steps.stepping, np.zeros(self.model.constraint_count)
+        self.q, self.qd = stepping.q.copy(), stepping.v.copy()
+        self._told = self._figures(self.q, self.qd, self._wrenches, self.steps.closure(), drift)
+        self._told[CORRECTION] = stepping.correction
+        self._in_steps = self._friction_holds or self.steps.holds
+
+    @cached_property
+    def steps(self) -> RigidSteps:
+        """The time steps with impulses, compiled when something first holds a joint."""
+        period, settings = self._period, self._settings
+        return RigidSteps(self.model, self._stops, self.drives, period, settings)
+
+    def _begin_steps(self) -> None:
+        self.steps.start(self.q, self.qd)
+        self._in_steps = True
+
+    def stick(self, joints: Mask) -> None:
+        """Have these arm joints (na,) stuck; see `SticksJoints`."""
+        if joints.any() or self._in_steps:
+            self.steps.brake(joints)
+        if joints.any() and not self._in_steps:
+            self._begin_steps()
+
+    def _integrate(self, torque: Array, wrenches: Mapping[str, Array] | None) -> None:
         step, drives = self._step, self.drives
         if wrenches:
             step, drives = self._pushed_step

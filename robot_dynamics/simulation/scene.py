@@ -113,6 +113,7 @@ class Scene:
         internal_force: Definition of the internal force; by default the wrench transmitted
             through the object. For an object with a joint it is the force in the joint.
         holds_object: Whether the arms hold the object; else they move alone, and it rests.
+        stops: Position limits of joints that take part in contact; none by default.
 
     Raises:
         ArgumentError: If there is not one contact for each arm, or an object with a joint is not
@@ -125,6 +126,7 @@ class Scene:
     environment_joints: tuple[EnvironmentJoint, ...] = ()
     internal_force: GraspMap | None = None
     holds_object: bool = True
+    stops: tuple[Inequality, ...] = ()
 
     #: Only robots by themselves touch with shapes.
     shapes: ClassVar[tuple[ShapeContact, ...]] = ()
@@ -205,17 +207,18 @@ class Scene:
         return tuple((c, pad) for c, pad in found if pad is not None)
 
     @cached_property
-    def points(self) -> tuple[PlacedPoint, ...]:
-        """Points of the object on surfaces of the world."""
-        return tuple(
+    def points(self) -> tuple[PlacedPoint | Inequality, ...]:
+        """Points of the object on surfaces of the world, then stops."""
+        points = [
             PlacedPoint(self.system.object_body, Vector3.of(point), one.surface)
             for one in self.surfaces
             for point in one.points.tolist()
-        )
+        ]
+        return (*points, *self.stops)
 
     @cached_property
     def touches(self) -> tuple[tuple[str, Material, FrictionCone], ...]:
-        """Name, material and friction of each contact that opens: arms first, then points."""
+        """Name, material and friction of each contact that opens: arms, points, then stops."""
         arms = [
             (self.system.arms[i].name, self.contacts[i].material, self.contacts[i].friction)
             for i in self.pushing
@@ -225,7 +228,8 @@ class Scene:
             for s in self.surfaces
             for _ in s.points
         ]
-        return (*arms, *points)
+        stops = [(one.name, one.material, one.material.friction) for one in self.stops]
+        return (*arms, *points, *stops)
 
     @cached_property
     def finger_frames(self) -> list[Array]:

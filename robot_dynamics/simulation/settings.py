@@ -16,6 +16,7 @@ from robot_dynamics.simulation.faults import FaultSettings
 
 _STEP_TOLERANCE = 1e-5  # of the period: a step is written with six digits
 _LONGEST_STEP_S = {"step_s": 0.002, "mujoco_step_s": 0.0002}  # where none is stated
+_LONGEST_CONTACT_STEP_S = 0.00025  # the same, of steps with contacts
 
 
 @dataclass(frozen=True)
@@ -202,3 +203,11 @@ class PlantSettings:
                 f"expected {period:g} s over a whole number, as {possible:.6g}."
             )
         return count
+
+    def contact_steps(self, period: float) -> int:
+        """Return the number of steps with contacts of a control period [s]; see `steps`."""
+        if self.step_s is not None:
+            return self.steps("step_s", period)
+        if not period > 0.0:
+            raise ArgumentError(f"a control period of {period:g} s, expected a positive one.")
+        return max(1, math.ceil(period / _LONGEST_CONTACT_STEP_S * (1.0 - 1e-9)))

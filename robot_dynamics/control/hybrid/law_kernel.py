@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -127,32 +127,84 @@ class LawKernel:
         """
         free = np.full(len(gains.effort), np.inf)
         law = self.tuned(replace(gains, effort=free, torque_rate=np.inf, lead=0.0), more).step
-        layout = self.layout
-        at, outputs, of_row = layout.memory, layout.outputs, layout.reference
-        center = np.array(self.system.held.center)
-        passive = system.every_q[list(self.system.passive_joints.indices)]
-        blind, no_wrenches = np.zeros(Layout.size(layout.sensors)), np.zeros((layout.arms, 6))
-        width, pivot = Layout.size(of_row), outputs["scales"].start + 4
-        acceleration = at["joint_acceleration"].start + self.order
-        remembered = Layout.size(at)
-        pose, touched, joints = at["pose"], at["touched"], at["passive_joints"]
-        touch, support_at, tilt_at = of_row["touch"], outputs["support"], outputs["tilt"]
+        return _UnlimitedHybridLaw(self, system, law, senses)
 
-        def parts(positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
-            row = rows[0]
-            leading = row.shape[:-1]
-            given = np.zeros((*leading, width))
-            given[..., : row.shape[-1]] = row
-            memory = np.zeros((*leading, remembered))
-            placed, held = memory[..., pose], row[..., POSE]
-            placed[..., 3:] = held[..., 3:]
-            placed[..., :3] = held[..., :3] + rotated(held[..., 3:], center)
-            memory[..., touched] = row[..., touch]
-            memory[..., joints] = positions[..., passive]
-            q, qd = positions[..., system.q_index], rates[..., system.v_index]
-            more = (row[..., : TWIST.stop],) if senses else ()
-            torque, after, seen = law(q, qd, no_wrenches, blind, given, memory, 1.0, *more)
-            support, tilt = seen[..., support_at], seen[..., tilt_at]
-            return LawParts(torque, support, after[..., acceleration], seen[..., pivot], tilt)
 
-        return parts
+class _UnlimitedHybridLaw:
+    """The law on its plan without limits, delay and integrals; see `LawKernel.unlimited`.
+
+    Attributes:
+        acceleration_at: Indices of the accelerations of the arm joints in its memory (na,).
+
+    Args:
+        kernel: The kernel.
+        system: Arms and object.
+        step: Its step, without limits.
+        senses: Whether the object's pose comes from a sensor.
+    """
+
+    def __init__(
+        self, kernel: LawKernel, system: GraspSystem, step: Callable[..., Any], senses: bool
+    ) -> None:
+        self._layout, self._system, self._step, self._senses = kernel.layout, system, step, senses
+        self._center = np.array(kernel.system.held.center)
+        self._passive = system.every_q[list(kernel.system.passive_joints.indices)]
+        layout = kernel.layout
+        self._nothing = np.zeros((layout.arms, 6)), np.zeros(Layout.size(layout.sensors))
+        self._joints = layout.memory["passive_joints"]
+        self.acceleration_at = layout.memory["joint_acceleration"].start + kernel.order
+
+    def __call__(self, positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
+        """Return the results at states on the plan; see `control.rollout`."""
+        return self.parts_of(*self.evaluate(positions, rates, self.given(rows[0])))
+
+    def along(self, rows: Sequence[Array]) -> _HybridLawAlongPlan:
+        """Return the law along rows of the plan; see `control.rollout`."""
+        return _HybridLawAlongPlan(self, self.given(rows[0]))
+
+    def given(self, row: Array) -> list[Array]:
+        """Return rows as the law takes them, its memory, and the object's pose if it is sensed."""
+        layout, leading = self._layout, row.shape[:-1]
+        given = np.zeros((*leading, Layout.size(layout.reference)))
+        given[..., : row.shape[-1]] = row
+        memory = np.zeros((*leading, Layout.size(layout.memory)))
+        placed, held = memory[..., layout.memory["pose"]], row[..., POSE]
+        placed[..., 3:] = held[..., 3:]
+        placed[..., :3] = held[..., :3] + rotated(held[..., 3:], self._center)
+        memory[..., layout.memory["touched"]] = row[..., layout.reference["touch"]]
+        return [given, memory, row[..., : TWIST.stop]] if self._senses else [given, memory]
+
+    def evaluate(self, at: Array, rate: Array, given: Sequence[Array]) -> Sequence[Array]:
+        """Return torque, memory and outputs at states with what `given` returned."""
+        row, memory, *more = given
+        memory[..., self._joints] = at[..., self._passive]
+        q, qd = at[..., self._system.q_index], rate[..., self._system.v_index]
+        found: Sequence[Array] = self._step(q, qd, *self._nothing, row, memory, 1.0, *more)
+        return found
+
+    def parts_of(self, torque: Array, after: Array, seen: Array) -> LawParts:
+        """Return the parts of torque, memory and outputs (...)."""
+        outputs = self._layout.outputs
+        support, tilt = seen[..., outputs["support"]], seen[..., outputs["tilt"]]
+        pivot = seen[..., outputs["scales"].start + 4]
+        return LawParts(torque, support, after[..., self.acceleration_at], pivot, tilt)
+
+
+class _HybridLawAlongPlan:
+    """The law along a plan; it keeps its results."""
+
+    def __init__(self, law: _UnlimitedHybridLaw, given: Sequence[Array]) -> None:
+        self._law, self._given = law, given
+        self._found: list[Sequence[Array]] = []
+
+    def acceleration(self, i: int, at: Array, rate: Array) -> Array:
+        """Return the accelerations of the arm joints (na,); see `LawAlongPlan`."""
+        found = self._law.evaluate(at, rate, [each[i] for each in self._given])
+        self._found.append(found)
+        return np.asarray(found[1][self._law.acceleration_at])
+
+    def parts(self, at: Array, rate: Array) -> LawParts:
+        """Return the results at the states of the first instants; see `LawAlongPlan`."""
+        if not self._found:
+            return self._law.parts_of(*self._law.evaluate(at, rate, [e[:0] for e in self._given]))
+        return self._law.parts_of(*map(np.array, zip(*self._found, strict=True)))

@@ -12,12 +12,14 @@ import numpy as np
 from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.dynamics.arguments import finite_vector
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
 from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.rigid_steps import BRAKES
+from robot_dynamics.simulation.contact.stopped_steps import StoppedSteps
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
@@ -30,9 +32,7 @@ from robot_dynamics.simulation.engine import (
 from robot_dynamics.simulation.rigid_engine import joint_places
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
-
-_LONGEST_STEP_S = 0.00025  # where none is stated
-_BRAKES = 1e20  # friction of braked joints over their velocity [N m s/rad]
+from robot_dynamics.simulation.stops import Stops
 
 
 class ContactEngine(SceneEngine):
@@ -64,10 +64,12 @@ class ContactEngine(SceneEngine):
         drives = drives_of(scene.system, settings)
         self.scene, self._start, self._period = scene, start, period
         self._driven, self._damping = drives.v_index, drives.damping
-        self.substeps = _substeps(settings, period)
+        self.substeps = settings.contact_steps(period)
         self._h = period / self.substeps
         coulomb = settings.joint_friction == "coulomb"
         self.stepping = TimeStepping(scene, coulomb=coulomb)
+        stops = Stops(scene.model, np.asarray(start, dtype=float))
+        self._stopped_steps = StoppedSteps(self.stepping, stops)
         friction = self.stepping.friction
         friction.damping[drives.v_index] = drives.damping
         if coulomb:
@@ -85,6 +87,7 @@ class ContactEngine(SceneEngine):
         """Return to the start, at rest."""
         self.stepping.start(self._start)
         self.stepping.require_shallow()
+        self._stopped_steps.at_stop = False
         # Along all rows, means over the period.
         self._forces = self._resting_forces()
 
@@ -98,7 +101,7 @@ class ContactEngine(SceneEngine):
         try:
             force = joint_forces_of(self.robot, steps.q, wrenches or {})
             force[self._driven] += torque
-            forces = steps.run(force, self._period, self.substeps)
+            forces = self._stopped_steps.run(force, self._period, self.substeps)
         except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
             raise self._lost(end) or grew_without_bound(end, error) from error
         if lost := self._lost(end):
@@ -116,12 +119,12 @@ class ContactEngine(SceneEngine):
         na, force = len(self.scene.system.joint_names), np.zeros(self.scene.model.nv)
         driven = self._driven[:na]
         force[driven] = finite_vector("torque", torque, na)
-        A, B = self.stepping.linearize(force, self._period, self.substeps)
+        A, B = self._stopped_steps.linearize(force, self._period, self.substeps)
         return A, B[:, driven]
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`."""
-        braked = np.where(joints, _BRAKES, self._damping[: len(joints)])
+        braked = np.where(joints, BRAKES, self._damping[: len(joints)])
         self.stepping.friction.damping[self._driven[: len(joints)]] = braked
 
     def _lost(self, end: float) -> SimulationError | None:
@@ -140,12 +143,12 @@ class ContactEngine(SceneEngine):
 
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
-        return self._forces.copy(), self.stepping.saved()
+        return self._forces.copy(), self._stopped_steps.saved()
 
     def restore(self, saved: Sequence[Any]) -> None:
         """Set the variables that `save` returned."""
         self._forces = saved[0].copy()
-        self.stepping.restore(saved[1])
+        self._stopped_steps.restore(saved[1])
         self.sensed()
 
     def sensed(self) -> tuple[Array, Array, Array]:
@@ -194,7 +197,7 @@ class ContactEngine(SceneEngine):
         most, dry = motion.step.laws.bound, slice(motion.terms.closing, None)
         damping, coulomb, bound = rub.damping.copy(), rub.coulomb.copy(), most.copy()
         rub.damping[:] = rub.coulomb[:] = most[dry] = 0.0
-        rub.damping[self.scene.system.v_index] = _BRAKES
+        rub.damping[self.scene.system.v_index] = BRAKES
         motion.advance(self._h, np.zeros(len(motion.v)))
         forces = motion.take_forces(self._h)
         rub.damping[:], rub.coulomb[:], most[:] = damping, coulomb, bound
@@ -208,12 +211,3 @@ class ContactEngine(SceneEngine):
             -1, 6
         )
         return self._now.look(self._start, self.stepping.v).forces(wrenches)
-
-
-def _substeps(settings: PlantSettings, period: float) -> int:
-    """Return the number of steps of a period."""
-    if settings.step_s is not None:
-        return settings.steps("step_s", period)
-    if not period > 0.0:
-        raise ArgumentError(f"a control period of {period:g} s, expected a positive one.")
-    return max(1, int(np.ceil(period / _LONGEST_STEP_S * (1.0 - 1e-9))))

@@ -173,6 +173,18 @@ class TimeStepping:
             self.state.account.energy[:] += self._energies() - energy
         self._stepped = False
 
+    def take_over(self, other: TimeStepping) -> None:
+        """Go on from the state of steps of a scene with more or fewer contacts at its end."""
+        pairs = [*zip(self.state.arrays(), other.state.arrays(), strict=True)]
+        pairs.append((self.step.terms.gaps, other.step.terms.gaps))
+        for own, given in pairs:
+            common = min(len(own), len(given))
+            own[:common] = given[:common]
+        self.correction, self.crowded = other.correction, other.crowded
+        self._trusted, self._stepped = other._trusted, False
+        here, there = self.step.trial.end, other.step.trial.end
+        here.fastest, here.lost = there.fastest, there.lost
+
     def bind(self) -> None:
         """Bind the compiled parts of a step to the arrays of the records."""
         step, state, trial, balance = self.step, self.step.state, self.step.trial, self._balance

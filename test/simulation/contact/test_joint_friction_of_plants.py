@@ -13,7 +13,6 @@ from support.mechanisms import two_arms
 from support.plants import mujoco_plant
 
 from robot_dynamics.manipulation.hybrid import Contact
-from robot_dynamics.simulation.contact.contact_engine import ContactEngine
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene
 from robot_dynamics.simulation.settings import PlantSettings
@@ -37,10 +36,9 @@ def test_arms_without_torque_hold_their_load_by_friction():
     """For ever, in every digit."""
     nothing = np.zeros(len(SYSTEM.joint_names))
     ours = ScenePlant(SCENE, CELL.start, PERIOD, HOLDING)
-    assert isinstance(ours.engine, ContactEngine)
     way = moved(ours, nothing, 500)
     assert np.ptp(way, axis=0).max() < 1e-13
-    assert abs(ours.engine.books().total()) < 1e-13
+    assert abs(ours.engine.steps.stepping.books.total()) < 1e-13
     slippery = replace(HOLDING, friction_scale=1.0)
     plant = ScenePlant(SCENE, CELL.start, PERIOD, slippery)
     assert np.ptp(moved(plant, nothing, 50), axis=0).max() > 1e-2
@@ -62,7 +60,7 @@ def test_mujoco_holds_and_moves_them_alike():
     way = np.abs(mine[-1] - mine[0]).max()
     assert way > 0.01
     assert_allclose(other[-1], mine[-1], atol=0.01 * way)
-    books = plants[0].engine.books()
+    books = plants[0].engine.steps.stepping.books
     assert books.joint_friction < -0.1 * abs(books.drives)
     free = ScenePlant(SCENE, CELL.start, PERIOD, replace(light, friction_scale=0.0))
     assert np.abs(moved(free, torque, 50)[-1] - mine[-1]).max() > 0.1 * way

@@ -1,0 +1,89 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Time steps in which stops take part only while a joint is at one.
+
+A period is first taken without stops, whose rows would slow each step down, and repeated with them
+if a coordinate is beyond its limit at its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.simulation.contact.time_stepping import SavedMotion, TimeStepping
+from robot_dynamics.simulation.scene import RobotScene, Scene
+from robot_dynamics.simulation.stops import Stops
+
+_NEAR = 0.01  # distance from a stop [rad or m] that velocities may change within a period
+
+
+class StoppedSteps:
+    """Advances a scene by control periods, with its stops if joints reach them.
+
+    Attributes:
+        steps: Steps without stops, which have the current state after each period.
+        at_stop: Whether a stop pushed at the end of the last period.
+
+    Args:
+        steps: Steps without stops.
+        stops: The stops.
+    """
+
+    def __init__(self, steps: TimeStepping, stops: Stops) -> None:
+        self.steps, self._stops, self.at_stop = steps, stops, False
+        self._rows = len(steps.state.contacts.force)
+
+    def run(self, force: Array, period: float, count: int) -> Array | None:
+        """Advance by a period; see `TimeStepping.run`. Forces of stops are left out."""
+        steps = self.steps
+        if not self.at_stop:
+            reach = _NEAR + 2.0 * period * float(np.abs(steps.v).max())
+            before = steps.saved() if self._stops.room(steps.q) < reach else None
+            forces = steps.run(force, period, count)
+            if before is None or not self._stops.room(steps.q) < 0.0:
+                return forces
+            steps.restore(before)
+        stopped = self._stopped
+        stopped.friction.damping[:] = steps.friction.damping
+        stopped.take_over(steps)
+        forces = stopped.run(force, period, count)
+        steps.take_over(stopped)
+        pressed = stopped.state.contacts.pressed[steps.terms.opening :]
+        self.at_stop = bool(pressed.any())
+        return None if forces is None else forces[: self._rows]
+
+    def linearize(self, force: Array, period: float, count: int) -> tuple[Array, Array]:
+        """Return the derivatives of a period; see `TimeStepping.linearize`."""
+        return (self._stopped if self.at_stop else self.steps).linearize(force, period, count)
+
+    @cached_property
+    def _stopped(self) -> TimeStepping:
+        """Steps of the scene with its stops, compiled when a joint first reaches one."""
+        steps, scene, stops = self.steps, self.steps.scene, self._stops.items
+        with_stops: Scene | RobotScene
+        if isinstance(scene, RobotScene):
+            with_stops = replace(scene, items=(*scene.items, *stops))
+        else:
+            with_stops = replace(scene, stops=stops)
+        stopped = TimeStepping(with_stops, coulomb=bool(steps.terms.rubbing))
+        stopped.friction.coulomb[:] = steps.friction.coulomb
+        stopped.friction.fading = steps.friction.fading
+        stopped.step.laws.bound[:] = steps.step.laws.bound
+        return stopped
+
+    def saved(self) -> tuple[SavedMotion, SavedMotion | None]:
+        """Return copies of all variables."""
+        return self.steps.saved(), self._stopped.saved() if self.at_stop else None
+
+    def restore(self, saved: tuple[Any, Any]) -> None:
+        """Set the variables that `saved` returned."""
+        steps, stopped = saved
+        self.steps.restore(steps)
+        self.at_stop = stopped is not None
+        if stopped is not None:
+            self._stopped.restore(stopped)

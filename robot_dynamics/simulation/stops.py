@@ -1,0 +1,62 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Stops of joints in plants: the position limits of a mechanism, which contacts enforce.
+
+A control period is first taken without stops. If a coordinate is beyond its limit at its end, the
+period is repeated from its start in time steps with impulses, in which limits are inequalities.
+These go on until no stop pushes any more. A motion that reaches no stop is therefore the one
+without stops, bit for bit; what passes a stop and returns within one period is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.compile import load_kernel, trace
+from robot_dynamics.contact.points import Configuration, limits_of
+from robot_dynamics.model import Model
+
+#: Depth in a stop [rad or m] that steps with contacts can push out.
+_DEEP = 1e-3
+
+
+class Stops:
+    """The stops of a mechanism.
+
+    A limit that the start exceeds by more than 1e-3 rad or m is none.
+
+    Attributes:
+        items: Position limits of tree joints and loop joints, named as by `joint_limits`.
+
+    Args:
+        model: The mechanism.
+        start: Positions (nq,) at the start.
+
+    Raises:
+        ArgumentError: If the placement of a joint's frames does not tell whether it is within its
+            limits.
+    """
+
+    def __init__(self, model: Model, start: Array) -> None:
+        found, there = limits_of(model), Configuration(model, start.tolist())
+        self.items = tuple(item for item in found if item.phi(there) >= -_DEEP)
+        self._gaps: Any = None
+        if self.items:
+            program = trace(self._run(model), "stops", {"q": model.nq})
+            kernel = load_kernel(b"stops\0" + program.fingerprint, lambda: program, lanes=1)
+            self._gaps = kernel.bind()
+
+    def _run(self, model: Model) -> Callable[..., dict[str, Any]]:
+        def run(q: Any, _: Any) -> dict[str, Any]:
+            at = Configuration(model, q)
+            return {"gaps": [item.phi(at) for item in self.items]}
+
+        return run
+
+    def room(self, q: Array) -> float:
+        """Return the smallest distance from a stop [rad or m] at positions (nq,)."""
+        return np.inf if self._gaps is None else float(self._gaps(q).min())
