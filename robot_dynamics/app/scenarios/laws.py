@@ -101,8 +101,8 @@ def control_loop(
         )
     if scenario.task and not wrist_sensors:
         raise ArgumentError(
-            "a task feels contact by wrist sensors, and there are none; expected arms with sensors "
-            "of grasp wrenches."
+            "a task feels contact by wrist sensors, and there are none; expected arms with "
+            "sensors of grasp wrenches."
         )
     law = law or make_law(scenario, system)
     return ControlLoop(

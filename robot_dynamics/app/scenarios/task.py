@@ -15,7 +15,7 @@ from robot_dynamics.app.scenarios.cell import pose_matrix, surface_rows
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
-from robot_dynamics.control.task.free_arms import FreeArms, LineSpeeds
+from robot_dynamics.control.task.free_arms import FreeArms, Lines
 from robot_dynamics.control.task.held_plan import HeldPlan, Support, plan_held
 from robot_dynamics.control.task.law import TaskLaw
 from robot_dynamics.control.task.phases import (
@@ -88,7 +88,7 @@ class _Phases:
         held_law: Callable[[Scenario, GraspSystem], HybridLaw],
     ) -> None:
         self._scenario, self._system, self._arms = scenario, system, arms
-        self._held_law, self._period = held_law, scenario.control.period
+        self._held_law = held_law
         self._pose = scenario.object_pose
         gravity = np.array(system.model.gravity)
         self._weight = system.object_mass * gravity
@@ -134,11 +134,11 @@ class _Phases:
             at = system.arm_slices[names.index(name)]
             require_length(f"task.move.joints.{name}", list(joints), at.stop - at.start)
             target[at] = joints
-        return Move(self._arms, self._period, own, target)
+        return Move(self._arms, own, target)
 
     def release(self, own: ReleaseSettings) -> Release:
         """Return the release of the last squeeze."""
-        return Release(self._arms, self._period, own, self._squeeze)
+        return Release(self._arms, own, self._squeeze)
 
     def _approach(self, own: ApproachSettings, after: tuple[PhaseSettings, ...]) -> Approach:
         """Return the way to the grasps at the object's present place."""
@@ -147,10 +147,10 @@ class _Phases:
         q = closed_configuration(self._system, self._pose)[self._system.q_index]
         arms.begin(q, arms.support(q))
         arms.begin_lines()
-        line = LineSpeeds(len(self._system.arms), -own.distance_m, own.speed, self._period)
-        while not line.over:
-            arms.advance_tools(line.advance())
-        return Approach(arms, self._period, own, arms.q.copy(), length)
+        lines = Lines(len(self._system.arms), -own.distance_m, own.speed)
+        for time in np.arange(0.0, lines.duration, self._scenario.control.period):
+            arms.advance_tools(lines.speeds(float(time)))
+        return Approach(arms, own, arms.q.copy(), length)
 
     def _hold(self, grasp: GraspSettings, task: tuple[PhaseSettings, ...]) -> list[Phase]:
         """Return a grasp and the phases of the held object after it."""
@@ -162,7 +162,7 @@ class _Phases:
         self._squeeze = Squeeze(internal, wrenches)
         held, rows = HeldLaw(law), surface_rows(self._scenario.cell)
         weight = float(np.linalg.norm(self._weight))
-        made: list[Phase] = [Grasp(self._arms, self._period, grasp, self._squeeze)]
+        made: list[Phase] = [Grasp(self._arms, grasp, self._squeeze)]
         for i, (phase, parts) in enumerate(zip(task, plan.parts, strict=True)):
             own, begins = phase.own, i == 0
             if isinstance(own, LiftSettings):

@@ -10,8 +10,6 @@ tools are added:
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from robot_dynamics.arrays import Array
@@ -27,7 +25,6 @@ from robot_dynamics.robot import Robot
 
 _LAW = tuple(TIME_LAWS["quintic"].deriv(i) for i in range(3))
 _CORRECTION = 10.0  # rate at which a tool's reference returns to its line [1/s]
-_RISE_S = 0.1  # time in which the speed along a line rises to its value, and falls again
 
 
 class FreeArms:
@@ -209,44 +206,33 @@ class JointMove:
         return self._start + self._way * s, self._way * rate, self._way * second
 
 
-class LineSpeeds:
-    """Speeds of tools along lines of one length: they rise, stay, and fall to rest at the end.
+class Lines:
+    """Speeds of tools along lines of one length from rest to rest, by the quintic time law.
 
     Args:
         arms: Number of arms.
         length: Length of each line [m]; negative against the z axes.
-        speed: Speed on it [m/s].
-        period: Control period [s].
+        speed: Largest speed [m/s].
+
+    Attributes:
+        duration: Planned duration [s].
     """
 
-    def __init__(self, arms: int, length: float, speed: float, period: float) -> None:
-        self._length, self._sign = abs(length), math.copysign(1.0, length)
-        self._speed, self._period = speed, period
-        self._acceleration = speed / _RISE_S
-        self._now, self._done = np.zeros(arms), np.zeros(arms)
+    def __init__(self, arms: int, length: float, speed: float) -> None:
+        self._moves, self._length = np.ones(arms), length
+        self.duration = PEAK_RATE * abs(length) / speed
 
     @property
-    def duration(self) -> float:
-        """Planned duration [s]."""
-        return self._length / self._speed + 2.0 * _RISE_S
-
-    @property
-    def over(self) -> bool:
-        """Whether all lines have been passed."""
-        return not self._now.any() and bool((self._done > 0.0).all())
+    def stopped(self) -> bool:
+        """Whether all lines were ended early."""
+        return not self._moves.any()
 
     def stop(self, arm: int) -> None:
-        """End the line of an arm here."""
-        self._done[arm], self._now[arm] = self._length, 0.0
+        """End the line of an arm where it is."""
+        self._moves[arm] = 0.0
 
-    def advance(self) -> Array:
-        """Return the speeds of the next period (k,) [m/s]."""
-        dt, a = self._period, self._acceleration
-        left = self._length - self._done
-        # Braking over the way that is left, in whole periods.
-        allowed = np.sqrt(2.0 * a * np.maximum(left, 0.0) + (0.5 * a * dt) ** 2) - 0.5 * a * dt
-        now = np.minimum(np.minimum(self._now + a * dt, self._speed), allowed)
-        now = np.minimum(now, np.maximum(left, 0.0) / dt)
-        self._now = np.where(left <= 1e-9, 0.0, now)
-        self._done = self._done + self._now * dt
-        return self._sign * self._now
+    def speeds(self, time: float) -> Array:
+        """Return the speeds (k,) at a time since the beginning [m/s]."""
+        T = max(self.duration, 1e-9)
+        u = min(max(time / T, 0.0), 1.0)
+        return self._moves * (self._length * float(_LAW[1](u)) / T)

@@ -114,9 +114,10 @@ def plan_held(
     for phase in phases:
         own = phase.own
         if isinstance(own, LiftSettings):
-            unload = add(SegmentSettings(2.0 * _REST_S + own.unload_s + _FADE_S))
+            unload = add(SegmentSettings(3.0 * _REST_S + own.unload_s + _FADE_S))
             change = TouchForceSettings(unload[0] + _REST_S, 0.0, own.unload_s)
-            touches.append(TouchSettings(standing, unload[0], unload[1], load, (change,)))
+            left = unload[1] - _REST_S
+            touches.append(TouchSettings(standing, unload[0], left, load, (change,)))
             parts.append((unload, add(_straight(own.height_m * up, own.speed))))
         elif isinstance(own, CarrySettings):
             parts.append((add(*own.segments),))

@@ -18,7 +18,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.rollout import Rollout
-from robot_dynamics.control.task.free_arms import FreeArms, JointMove, LineSpeeds
+from robot_dynamics.control.task.free_arms import FreeArms, JointMove, Lines
 from robot_dynamics.control.task.held_plan import PlanPart
 from robot_dynamics.control.task_settings import (
     ApproachSettings,
@@ -130,7 +130,6 @@ class FreePhase(Phase):
     Args:
         name: Key of the phase.
         arms: The arms.
-        period: Control period [s].
         settings: With its time limit and end after a failure.
     """
 
@@ -138,11 +137,10 @@ class FreePhase(Phase):
         self,
         name: str,
         arms: FreeArms,
-        period: float,
         settings: MoveSettings | ApproachSettings | GraspSettings | ReleaseSettings,
     ) -> None:
         super().__init__(name, settings.time_limit_s, settings.on_failure)
-        self._arms, self._period = arms, period
+        self._arms = arms
 
     def _require_free(self, now: Now, most: float) -> None:
         """Fail if a wrist measures more than a force [N]."""
@@ -156,8 +154,8 @@ class FreePhase(Phase):
                     f"{most:g} N before the grasp."
                 )
 
-    def _line(self, length: float, speed: float) -> LineSpeeds:
-        return LineSpeeds(len(self._arms.system.arms), length, speed, self._period)
+    def _lines(self, length: float, speed: float) -> Lines:
+        return Lines(len(self._arms.system.arms), length, speed)
 
 
 class Move(FreePhase):
@@ -169,9 +167,9 @@ class Move(FreePhase):
     """
 
     def __init__(
-        self, arms: FreeArms, period: float, settings: MoveSettings, target: Array
+        self, arms: FreeArms, settings: MoveSettings, target: Array
     ) -> None:
-        super().__init__("move", arms, period, settings)
+        super().__init__("move", arms, settings)
         self.goes_home = settings.to == "home"
         self._touch = settings.touch_n
         self._velocity = settings.velocity_fraction * arms.system.limits["velocity"]
@@ -181,14 +179,14 @@ class Move(FreePhase):
         """See `Phase`."""
         q = self._arms.q
         end = np.where(np.isnan(self.target), q, self.target)
-        self.path = JointMove(q, end, self._velocity)
-        self.planned_s = self.path.duration
+        self._path = JointMove(q, end, self._velocity)
+        self.planned_s = self._path.duration
 
     def advance(self, now: Now) -> bool:
         """See `Phase`."""
         self._require_free(now, self._touch)
-        self._arms.follow(*self.path.at(now.time, self._arms.ahead))
-        return now.time >= self.path.duration
+        self._arms.follow(*self._path.at(now.time, self._arms.ahead))
+        return now.time >= self.planned_s
 
 
 class Approach(FreePhase):
@@ -196,7 +194,6 @@ class Approach(FreePhase):
 
     Args:
         arms: The arms.
-        period: Control period [s].
         settings: The settings.
         target: The positions (na,).
         length: Length of the straight lines [m].
@@ -205,33 +202,33 @@ class Approach(FreePhase):
     def __init__(
         self,
         arms: FreeArms,
-        period: float,
         settings: ApproachSettings,
         target: Array,
         length: float,
     ) -> None:
-        super().__init__("approach", arms, period, settings)
-        self._settings, self.target, self._length = settings, target, length
+        super().__init__("approach", arms, settings)
+        self._settings, self._target, self._length = settings, target, length
         self._velocity = settings.velocity_fraction * arms.system.limits["velocity"]
 
     def begin(self, now: Now) -> None:
         """See `Phase`."""
-        self.path = JointMove(self._arms.q, self.target, self._velocity)
-        self.line = self._line(self._length, self._settings.speed)
-        self.planned_s = self.path.duration + self.line.duration
+        self._path = JointMove(self._arms.q, self._target, self._velocity)
+        self._along = self._lines(self._length, self._settings.speed)
+        self.planned_s = self._path.duration + self._along.duration
         self._on_line = False
 
     def advance(self, now: Now) -> bool:
         """See `Phase`."""
         self._require_free(now, self._settings.touch_n)
-        if now.time < self.path.duration:
-            self._arms.follow(*self.path.at(now.time, self._arms.ahead))
+        on_line = now.time - self._path.duration
+        if on_line < 0.0:
+            self._arms.follow(*self._path.at(now.time, self._arms.ahead))
             return False
         if not self._on_line:
             self._on_line = True
             self._arms.begin_lines()
-        self._arms.advance_tools(self.line.advance())
-        return self.line.over
+        self._arms.advance_tools(self._along.speeds(on_line))
+        return now.time >= self.planned_s
 
 
 class Grasp(FreePhase):
@@ -239,7 +236,6 @@ class Grasp(FreePhase):
 
     Args:
         arms: The arms.
-        period: Control period [s].
         settings: The settings.
         squeeze: Its squeeze.
 
@@ -249,16 +245,16 @@ class Grasp(FreePhase):
     """
 
     def __init__(
-        self, arms: FreeArms, period: float, settings: GraspSettings, squeeze: Squeeze
+        self, arms: FreeArms, settings: GraspSettings, squeeze: Squeeze
     ) -> None:
-        super().__init__("grasp", arms, period, settings)
+        super().__init__("grasp", arms, settings)
         self._settings, self.squeeze, self.share = settings, squeeze, 0.0
 
     def begin(self, now: Now) -> None:
         """See `Phase`."""
         own = self._settings
-        self.line = self._line(2.0 * own.touch_within_m, own.speed)
-        self.planned_s = self.line.duration + own.squeeze_s + _SETTLE_S
+        self._along = self._lines(2.0 * own.touch_within_m, own.speed)
+        self.planned_s = self._along.duration + own.squeeze_s + _SETTLE_S
         self._touching = [False] * len(self._arms.system.arms)
         self._squeezed_at, self.share = np.inf, 0.0
         self._arms.begin_lines()
@@ -298,9 +294,9 @@ class Grasp(FreePhase):
         for i in range(len(self._touching)):
             if not self._touching[i] and now.pressing(i) >= own.touch_n:
                 self._touching[i] = True
-                self.line.stop(i)
+                self._along.stop(i)
                 arms.stop_arm(i, now.q)
-        if self.line.over and not all(self._touching):
+        if now.time >= self._along.duration and not all(self._touching):
             names = [
                 repr(arm.name)
                 for arm, found in zip(arms.system.arms, self._touching, strict=True)
@@ -310,7 +306,7 @@ class Grasp(FreePhase):
                 f"arm {' and '.join(names)} found no contact within {own.touch_within_m:g} m of "
                 "the grasp; expected the object there."
             )
-        arms.advance_tools(self.line.advance())
+        arms.advance_tools(self._along.speeds(now.time))
 
 
 class Release(FreePhase):
@@ -318,7 +314,6 @@ class Release(FreePhase):
 
     Args:
         arms: The arms.
-        period: Control period [s].
         settings: The settings.
         squeeze: Its squeeze.
 
@@ -328,9 +323,9 @@ class Release(FreePhase):
     """
 
     def __init__(
-        self, arms: FreeArms, period: float, settings: ReleaseSettings, squeeze: Squeeze
+        self, arms: FreeArms, settings: ReleaseSettings, squeeze: Squeeze
     ) -> None:
-        super().__init__("release", arms, period, settings)
+        super().__init__("release", arms, settings)
         self._settings, self.squeeze, self.share = settings, squeeze, 0.0
 
     def begin(self, now: Now) -> None:
@@ -339,8 +334,8 @@ class Release(FreePhase):
         self._arms.begin(now.q, now.last)
         self.share = 1.0
         self._arms.wrenches = self.squeeze.wrenches.copy()
-        self.line = self._line(-own.distance_m, own.speed)
-        self.planned_s = own.open_s + self.line.duration
+        self._along = self._lines(-own.distance_m, own.speed)
+        self.planned_s = own.open_s + self._along.duration
         self._on_line = False
 
     def advance(self, now: Now) -> bool:
@@ -354,8 +349,8 @@ class Release(FreePhase):
             self._on_line, self.share = True, 0.0
             arms.wrenches = np.zeros_like(self.squeeze.wrenches)
             arms.begin_lines()
-        arms.advance_tools(self.line.advance())
-        return self.line.over
+        arms.advance_tools(self._along.speeds(now.time - own.open_s))
+        return now.time >= self.planned_s
 
 
 class HeldLaw:

@@ -101,9 +101,9 @@ def rehearse(
             longest += phase.longest_s
             if phase.begins:
                 held = phase.held.rehearse(positions[-1])
-                times += (end + held.times).tolist()
-                positions += list(held.q)
-                rows += list(phase.held.rows(held.times, len(row)))
+                times += (end + held.times[1:]).tolist()
+                positions += list(held.q[1:])
+                rows += list(phase.held.rows(held.times[1:], len(row)))
                 end, row = times[-1], rows[-1].copy()
                 arms.begin(held.q[-1], arms.support(held.q[-1]))
             continue
