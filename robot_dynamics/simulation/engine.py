@@ -81,8 +81,8 @@ class Engine(ABC):
 class SceneEngine(Engine):
     """Moves the arms and the object of a scene.
 
-    Constructors take the scene, the positions (nq,) of the start with grasps closed, the control
-    period [s] and the plant's settings.
+    Constructors take the scene, the positions (nq,) of the start (grasps that hold are closed,
+    pushing contacts can be apart), the control period [s] and the plant's settings.
     """
 
     @abstractmethod

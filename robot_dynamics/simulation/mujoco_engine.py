@@ -43,6 +43,7 @@ from robot_dynamics.simulation.settings import PlantSettings
 # MuJoCo keeps a constraint's time constant at two steps or more; less is not stable.
 _STEPS_PER_TIME_CONSTANT = 2.0
 _STIFFEST = 0.9999  # MuJoCo's largest impedance
+_APART = 1e-6  # distance of a tool from its grasp at the start above which they are apart [m]
 _ROWS = ("rx", "ry", "rz", "x", "y", "z")
 
 
@@ -59,7 +60,8 @@ class MujocoEngine(SceneEngine):
 
     Args:
         scene: Arms, object and their contacts, with their true properties.
-        start: Positions (nq,) of the start, grasps closed.
+        start: Positions (nq,) of the start: grasps that hold are closed, pushing contacts can be
+            apart.
         period: Control period [s].
         settings: Step (`mujoco_step_s`) and friction.
 
@@ -102,12 +104,12 @@ class MujocoEngine(SceneEngine):
         self._tree_q, _ = addresses(self._model, tuple(name for name, _ in joints))
         self._bodies = system.object_bodies if scene.holds_object else ()
         self._places = [self._free_body(body) for body in self._bodies]
-        # Pushing contacts have no closure: their gaps may open.
-        self._sites = [
+        self._tool_sites = [
             (self._model.site(f"{arm.name}_tool").id, self._model.site(f"{arm.name}_grasp").id)
-            for arm, contact in zip(system.arms, scene.contacts, strict=True)
-            if scene.holds_object and not contact.pushing
+            for arm in (system.arms if scene.holds_object else ())
         ]
+        # Pushing contacts have no closure: their gaps may open.
+        self._sites = [self._tool_sites[i] for i in scene.holding if scene.holds_object]
         sensors = [
             [int(self._model.sensor(f"{arm.name}_{kind}").adr[0]) for kind in ("moment", "force")]
             for arm in system.arms
@@ -318,9 +320,13 @@ class MujocoEngine(SceneEngine):
         return np.asarray(self._sensors[self._sensor_at])
 
     def _resting_wrenches(self) -> Array:
-        """Return the wrenches (k, 6) of arms on brakes: the load shared, or each arm's part."""
+        """Return the wrenches (k, 6) of arms on brakes: the load shared, or each arm's part.
+
+        Zero if an arm is apart from the object, which stands on a surface then.
+        """
         system = self.system
-        if not self._bodies:
+        apart = any(_gap(self._data, *sites)[0] > _APART for sites in self._tool_sites)
+        if apart or not self._bodies:
             return np.zeros((len(system.arms), 6))
         if self._jointed:
             parts = zip(system.arms, self._bodies, strict=True)

@@ -208,7 +208,8 @@ class ScenePlant(Plant):
 
     Args:
         scene: Arms, object and their contacts, with their true properties.
-        start: Positions (nq,) of the start, grasps closed.
+        start: Positions (nq,) of the start: grasps that hold are closed, pushing contacts can be
+            apart.
         period: Control period [s].
         settings: Engine, step, delay, friction, sensors.
         engine: Constructor of another engine from these arguments; see `SceneEngine`.

@@ -39,8 +39,8 @@ class ArmContact:
     change; when it slips, it moves over the face, and loses contact beyond the edge.
 
     Attributes:
-        contact: Kind and frame in the object at the start, when tool and grasp coincide; the
-            frame's origin is the point on the arm. Its limits are those of a controller.
+        contact: Kind and frame in the object when tool and grasp coincide; the frame's origin is
+            the point on the arm. Its limits are those of a controller.
         material: Material of finger and object, for pushing contacts, with the true friction.
         face: Half lengths of the face along x and y of the contact's frame, about its origin [m].
         pad: Pad of a soft finger; None for a point, which tips freely.
@@ -105,7 +105,7 @@ class Scene:
     as in the system's model.
 
     Attributes:
-        system: Arms, object and the poses of the arms' tools on it at the start.
+        system: Arms, object and the poses of the arms' tools on it.
         contacts: Contact of each arm with the object, in the order of the arms; by default as
             the system states.
         surfaces: Surfaces that the object may touch.

@@ -68,6 +68,7 @@ _PLANT_UNITS = {  # of the plant's side, where it has such a column
     "holding_force": "N, N m: by the object on hinges and lines, in the order of `holding_rows`, "
     "true",
     "surface_slip": "m, how far the object slid on each surface, true",
+    "grasp_gap": "m, distance of each palm from the plane of the object's face, true",
     "grasp_slip": "m, how far each grasp slid on the object, true",
     "grasp_tilt": "rad, angle of each soft finger to the object's face while they touch, true",
     "friction_used": "part of each grasp's friction that is used, true",
@@ -411,10 +412,14 @@ def _internal_force_names(scenario: Scenario, system: GraspSystem) -> tuple[str,
 
 
 SLIP_TOLERANCE_M = 1e-3  # creep of a contact that does not count as slip
+_APART_M = 1e-6  # gap at the start above which a palm is apart from the object
 
 
 class ContactRecorder:
     """Accumulates the slip and forces of contacts.
+
+    Open contacts slip as well, so that a dropped object shows, except of palms that are apart from
+    the object in the first row.
 
     Args:
         arms: Friction cone of each arm's contact, by name; None if it cannot slip.
@@ -442,6 +447,8 @@ class ContactRecorder:
         self._soft_fingers = [list(arms).index(name) for name in soft_fingers]
         self._period = period
         self._grasp_slip, self._surface_slip = [0.0] * len(arms), [0.0] * len(surfaces)
+        self._palms = [i for i, cone in enumerate(self._cones) if cone is not None]
+        self._apart: list[bool] | None = None  # at the start
 
     @property
     def columns(self) -> dict[str, int]:
@@ -449,7 +456,7 @@ class ContactRecorder:
         k, s = len(self._cones), len(self._surfaces)
         every = {"contact_wrench": 6 * k, "grasp_slip": k, "contact_force": s, "surface_slip": s}
         every["holding_force"] = sum(map(len, self._holding.values()))
-        every["grasp_tilt"] = len(self._soft_fingers)
+        every |= {"grasp_tilt": len(self._soft_fingers), "grasp_gap": len(self._palms)}
         return {name: width for name, width in every.items() if width}
 
     def finish(self, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -474,8 +481,11 @@ class ContactRecorder:
         """
         k, period = len(self._cones), self._period
         wrenches: list[Array] = []
+        if self._apart is None:
+            self._apart = [one.gap > _APART_M for one in contacts[:k]]
         for i, contact in enumerate(contacts[:k]):
-            if contact.state in (ContactMode.SLIDING, ContactMode.OPEN):
+            open_ = contact.state is ContactMode.OPEN and not self._apart[i]
+            if open_ or contact.state is ContactMode.SLIDING:
                 self._grasp_slip[i] += period * math.hypot(*contact.slip.tolist())
             wrenches += contact.moment, contact.force
         found = [np.concatenate(wrenches), np.array(self._grasp_slip)]
@@ -505,6 +515,8 @@ class ContactRecorder:
             seen = [contacts[i] for i in self._soft_fingers]
             tilts = [0.0 if one.state is ContactMode.OPEN else one.tilt for one in seen]
             found.append(np.array(tilts))
+        if self._palms:
+            found.append(np.array([contacts[i].gap for i in self._palms]))
         return tuple(found)
 
 

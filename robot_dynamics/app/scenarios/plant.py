@@ -105,18 +105,21 @@ def true_surfaces(
     return surfaces, environment_joints
 
 
-def make_plant(scenario: Scenario, system: GraspSystem) -> ScenePlant:
+def make_plant(scenario: Scenario, system: GraspSystem, start: Array | None = None) -> ScenePlant:
     """Return the plant of a scenario, at its start.
 
     Args:
         scenario: The scenario.
         system: Arms and object as they truly are.
+        start: Positions (nq,) of the start, see `standing_start`; by default all tools are at
+            their grasps.
 
     Raises:
         ReachError: If an arm does not reach its grasp.
         RobotDynamicsError: If the engine is not installed, or does not know such objects.
     """
-    start = closed_configuration(system, scenario.object_pose)
+    if start is None:
+        start = closed_configuration(system, scenario.object_pose)
     scene = scene_of(scenario, system)
     return ScenePlant(scene, start, scenario.control.period, scenario.plant)
 

@@ -47,7 +47,8 @@ class ContactEngine(SceneEngine):
 
     Args:
         scene: Arms, object and their contacts, with their true properties.
-        start: Positions (nq,) of the start, tools at their grasps.
+        start: Positions (nq,) of the start: grasps that hold are closed, pushing contacts can be
+            apart.
         period: Control period [s].
         settings: Step (`step_s`) and friction; by default the step is the longest part of the
             period up to a quarter of a millisecond.
