@@ -26,8 +26,6 @@ from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
-from robot_dynamics.app.scenarios.standing import standing_start
-from robot_dynamics.app.scenarios.task import home_of
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
@@ -195,9 +193,7 @@ def simulate(
             )
     loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=running)
     ticks, start_tick = scenario.ticks(running.reference, duration), scenario.start_tick
-    true = true_system(scenario, believed)
-    beside = standing_start(scenario, true, home_of(scenario)) if scenario.task else None
-    simulated = make_plant(scenario, true, beside)
+    simulated = make_plant(scenario, true_system(scenario, believed))
     seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(running, scenario, ticks)
     task = running if isinstance(running, RunsTask) else None
@@ -257,9 +253,9 @@ def simulate(
         if not done.recorder.count:
             raise interrupt
         more["interrupted_s"] = done.recorder.count * control.period
-    ended = {} if task is None or not task.done else {"ticks": done.recorder.count}
+    if task is not None and task.done:  # a task ends when it is done
+        seen.end_at(done.recorder.count)
     recording = seen.finish(
-        **ended,
         wall_time_s=wall,
         plant_step_median_us=1e6 * float(np.median(plant_steps)) if plant_steps else None,
         plant_state_hash=simulated.state_hash(),

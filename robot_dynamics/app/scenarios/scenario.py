@@ -185,6 +185,11 @@ class Scenario:
         return np.concatenate([xyz, from_rpy(rpy)])
 
     @property
+    def home(self) -> Array:
+        """Positions of the arm joints at the start of a task (na,)."""
+        return np.concatenate([arm.home or () for arm in self.cell.arms])
+
+    @property
     def start_tick(self) -> int:
         """Control period in which the reference begins, after the ramp of the gains."""
         return max(1, round(self.control.start.ramp_s / self.control.period))

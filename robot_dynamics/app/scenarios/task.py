@@ -47,11 +47,6 @@ from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
 
 
-def home_of(scenario: Scenario) -> Array:
-    """Return the joint positions (na,) at which a task starts."""
-    return np.concatenate([arm.home or () for arm in scenario.cell.arms])
-
-
 def task_law(
     scenario: Scenario, system: GraspSystem, held_law: Callable[[Scenario, GraspSystem], HybridLaw]
 ) -> TaskLaw:
@@ -72,13 +67,17 @@ def task_law(
         phases.release(ReleaseSettings()), phases.move(MoveSettings(to="home"))
     ]  # fmt: skip
     return TaskLaw(
-        scenario.control, scenario.safety, arms, made, retreat, home_of(scenario),
-        scenario.object_pose,
+        scenario.control, scenario.safety, arms, made, retreat, scenario.home,
+        scenario.object_pose, phases.places,
     )  # fmt: skip
 
 
 class _Phases:
-    """Makes the phases of a task in their order."""
+    """Makes the phases of a task in their order.
+
+    Attributes:
+        places: Poses (7,) at which the object is put down.
+    """
 
     def __init__(
         self,
@@ -89,7 +88,7 @@ class _Phases:
     ) -> None:
         self._scenario, self._system, self._arms = scenario, system, arms
         self._held_law = held_law
-        self._pose = scenario.object_pose
+        self._pose, self.places = scenario.object_pose, list[Array]()
         gravity = np.array(system.model.gravity)
         self._weight = system.object_mass * gravity
         self._supports = {
@@ -132,7 +131,8 @@ class _Phases:
             if name not in names:
                 raise UnknownNameError("arm", name, names, "task.move.joints")
             at = system.arm_slices[names.index(name)]
-            require_length(f"task.move.joints.{name}", list(joints), at.stop - at.start)
+            what = f"task.move.joints.{name}"
+            require_length(what, list(joints), at.stop - at.start, "one for each joint")
             target[at] = joints
         return Move(self._arms, own, target)
 
@@ -174,6 +174,7 @@ class _Phases:
                 limit = own.time_limit_s if isinstance(own, CarrySettings) else None
                 made.append(HeldPhase(phase.name, held, parts, limit, begins=begins))
         self._pose = plan.end
+        self.places.append(plan.end)
         return made
 
 

@@ -195,10 +195,8 @@ class JointMove:
         """Return positions and velocities (na,) at a time, and accelerations (na,) after it.
 
         Args:
-            time: Since the beginning [s].
-            along: Position of the reference of each tool on its line (k,) [m].
-        effort: Largest torques (na,).
-        ahead: Time from a measurement to the middle of the action of its command [s].
+            time: Time since the beginning [s].
+            ahead: Time from a measurement to the middle of the action of its command [s].
         """
         T = max(self.duration, 1e-9)
         u, later = (min(max(t / T, 0.0), 1.0) for t in (time, time + ahead))

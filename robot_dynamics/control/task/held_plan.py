@@ -26,6 +26,7 @@ from robot_dynamics.control.task_settings import (
     LiftSettings,
     PhaseSettings,
     PutDownSettings,
+    WaitSettings,
 )
 from robot_dynamics.control.touch_settings import TouchForceSettings, TouchSettings
 from robot_dynamics.errors import ArgumentError, UnknownNameError
@@ -117,7 +118,7 @@ def plan_held(
             unload = add(SegmentSettings(3.0 * _REST_S + own.unload_s + _FADE_S))
             change = TouchForceSettings(unload[0] + _REST_S, 0.0, own.unload_s)
             left = unload[1] - _REST_S
-            touches.append(TouchSettings(standing, unload[0], left, load, (change,)))
+            touches.append(TouchSettings(standing, 0.0, left, load, (change,)))
             parts.append((unload, add(_straight(own.height_m * up, own.speed))))
         elif isinstance(own, CarrySettings):
             parts.append((add(*own.segments),))
@@ -141,9 +142,8 @@ def plan_held(
             seek = _SEARCH_SHARE * load
             touches.append(TouchSettings(own.on, search[0], force_n=seek, changes=(change,)))
             parts.append(((first, rest[1]), transfer))
-        else:
-            add(SegmentSettings(own.duration_s))
-            parts.append(((time - own.duration_s, time),))
+        elif isinstance(own, WaitSettings):
+            parts.append((add(SegmentSettings(own.duration_s)),))
     squeeze = ForceStepSettings(0.0, squeeze_n=grasp.squeeze_n)
     reference = ReferenceSettings(tuple(segments), (squeeze,), tuple(touches))
     support = supports[standing]

@@ -49,15 +49,17 @@ class TaskStep(HeldStep):
     Attributes:
         contact_force: Forces by the object on surfaces, as the controller sees them (C,).
         phase: Index of the phase.
+        holding: Whether the law of the held object runs.
     """
 
     contact_force: Array
     phase: int
+    holding: bool
 
     @property
     def recorded(self) -> Sequence[Array]:
         """Vectors that together hold the values of the law's `columns`, in their order."""
-        scales, phase = self.scales[: len(SCALES)], np.array([float(self.phase)])
+        scales, phase = self.scales[: len(SCALES)], np.array([self.phase, self.holding], float)
         held = self.pose, self.twist, self.closure, self.internal_force
         return *held, scales, self.contact_force, phase
 
@@ -73,6 +75,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         retreat: Phases of the safe end "retreat".
         home: Positions of the arm joints at which the task is to start (na,).
         start: Pose of the object at the start (7,).
+        places: Poses (7,) at which the object is put down.
 
     Raises:
         RobotDynamicsError: If the arms cannot do the task from home.
@@ -87,6 +90,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         retreat: Sequence[Phase],
         home: Array,
         start: Array,
+        places: Sequence[Array],
     ) -> None:
         self._control, self._safety, self._period = control, safety, control.period
         self._arms, self._phases = arms, tuple(phases)
@@ -94,7 +98,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._every = (*self._phases, *self._retreat)
         held = next(phase for phase in phases if isinstance(phase, HeldPhase)).held
         self._law, self.system, self.grasp = held.law, held.law.system, held.law.grasp
-        self._begin_pose = np.array(start)
+        self._begin_pose, self._places = np.array(start), tuple(places)
         self._forget(home)
         self._rehearsed: tuple[Array, Rehearsal] | None = None
         self.reference = self._rehearse(home).plan
@@ -226,11 +230,10 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             tilts=np.zeros(layout.soft_fingers),
             contact_force=np.zeros(layout.surfaces),
             phase=self.phase,
+            holding=False,
         )
 
-    def _held_step(
-        self, held: HeldLaw, q: Array, qd: Array, wrenches: Array | None
-    ) -> TaskStep:
+    def _held_step(self, held: HeldLaw, q: Array, qd: Array, wrenches: Array | None) -> TaskStep:
         """Return the step of the law of the held object."""
         seen = held.law.update(held.tick, q, qd, wrenches)
         held.tick += 1
@@ -249,6 +252,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             tilts=seen.tilts,
             contact_force=seen.outputs.contact_force,
             phase=self.phase,
+            holding=True,
         )
         step.task_scale = seen.task_scale
         return step
@@ -330,19 +334,28 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def columns(self) -> Mapping[str, int]:
         """Width of each column that the law adds to a recording."""
         surfaces = {"estimated_contact_force": self._law.layout.surfaces}
-        return {**super().columns, **surfaces, "phase": 1}
+        return {**super().columns, **surfaces, "phase": 1, "holding": 1}
 
     @property
     def units(self) -> Mapping[str, str]:
         """Unit, order and meaning of `columns` and `reference_columns`."""
-        own = {"control_scales": ", ".join(SCALES), "phase": "index among the metadata's `phases`"}
+        own = {
+            "control_scales": ", ".join(SCALES),
+            "phase": "index among the metadata's `phases`",
+            "holding": "1 while the law of the held object runs, else 0",
+        }
         return {**self._law.units, **own}
 
     @property
     def metadata(self) -> Mapping[str, Any]:
         """Facts about the task for a recording (JSON values)."""
-        phases = list(self.phases)
-        return {**self._law.metadata, "phases": phases, "task_failure": self.failure}
+        return {
+            **self._law.metadata,
+            "phases": list(self.phases),
+            "places": [place.tolist() for place in self._places],
+            "task_failure": self.failure,
+            "torque_rate": self._safety.torque_rate,
+        }
 
     def reference_columns(self, rows: Array) -> dict[str, Array]:
         """Return the columns of a recording of rows; see `ControlLaw.reference_columns`."""

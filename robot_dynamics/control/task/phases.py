@@ -166,9 +166,7 @@ class Move(FreePhase):
         target: The positions (na,); NaN where a joint stays.
     """
 
-    def __init__(
-        self, arms: FreeArms, settings: MoveSettings, target: Array
-    ) -> None:
+    def __init__(self, arms: FreeArms, settings: MoveSettings, target: Array) -> None:
         super().__init__("move", arms, settings)
         self.goes_home = settings.to == "home"
         self._touch = settings.touch_n
@@ -244,9 +242,7 @@ class Grasp(FreePhase):
         share: Part of it that the arms press with now.
     """
 
-    def __init__(
-        self, arms: FreeArms, settings: GraspSettings, squeeze: Squeeze
-    ) -> None:
+    def __init__(self, arms: FreeArms, settings: GraspSettings, squeeze: Squeeze) -> None:
         super().__init__("grasp", arms, settings)
         self._settings, self.squeeze, self.share = settings, squeeze, 0.0
 
@@ -322,9 +318,7 @@ class Release(FreePhase):
         share: Part of it that the arms press with now.
     """
 
-    def __init__(
-        self, arms: FreeArms, settings: ReleaseSettings, squeeze: Squeeze
-    ) -> None:
+    def __init__(self, arms: FreeArms, settings: ReleaseSettings, squeeze: Squeeze) -> None:
         super().__init__("release", arms, settings)
         self._settings, self.squeeze, self.share = settings, squeeze, 0.0
 
@@ -505,4 +499,3 @@ class PutDown(HeldPhase):
             return False
         self._touched_s = min(self._touched_s, now.time)
         return now.time >= self._touched_s + _SETTLE_S
-
