@@ -79,6 +79,23 @@ class HoldsObject(ControlLaw):
         return {name: width for name, width in columns.items() if width}
 
 
+class RunsTask(HoldsObject):
+    """A law that runs the phases of a task; its arms hold the object in some of them.
+
+    Attributes:
+        done: Whether the task is over, and the arms are at rest.
+        failure: Reason why it ended early; empty if it did not.
+    """
+
+    done: bool
+    failure: str
+
+    @property
+    @abstractmethod
+    def holds_object(self) -> bool:
+        """Whether the arms carry the object now, so that its weight counts when control ends."""
+
+
 class AdjustsGrip(ABC):
     """Ability to hold the object with the internal force that it needs when control ends."""
 

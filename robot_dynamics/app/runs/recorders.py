@@ -190,6 +190,10 @@ class PlantRecorder:
         self._metadata = {**common_metadata(scenario, system, {}), "ticks": ticks}
         self.recorder = Recorder(widths, ticks)
 
+    def end_at(self, ticks: int) -> None:
+        """Expect that many control periods: the run has ended early, as it should."""
+        self._metadata["ticks"] = ticks
+
     def write(self, measurement: Measurement, plant: ScenePlant) -> None:
         """Record one control period, before the plant's next step.
 
@@ -303,9 +307,11 @@ class ControlRecorder:
             first = self._overwrite(references, law)
             settle_s, offset = own["settle_s"], start_tick * period
             begin = (recording[TICK][first] * period) if first < len(times) else offset
+            still = _at_rest(references, first)
+            if "holding" in recording:  # free hands follow no reference of the object
+                still &= recording["holding"].ravel()[first:] > 0.0
             resting = [
-                [a + begin, b + begin]
-                for a, b in settled_rows(_at_rest(references, first).tolist(), period, settle_s)
+                [a + begin, b + begin] for a, b in settled_rows(still.tolist(), period, settle_s)
             ]
             before = [[a, b] for a, b in own["settled_intervals_s"] if b <= begin]
             own["settled_intervals_s"] = before + resting

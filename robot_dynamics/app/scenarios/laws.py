@@ -21,6 +21,7 @@ from robot_dynamics.app.scenarios.cell import (
 )
 from robot_dynamics.app.scenarios.controllers import running_controller
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.app.scenarios.task import task_law
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.admittance import AdmittanceLaw
 from robot_dynamics.control.clock import Clock, LockstepClock
@@ -58,7 +59,10 @@ def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLa
     Raises:
         RobotDynamicsError: If the scenario is refused.
     """
-    return LAWS[scenario.control.base_law](scenario, system or build_system(scenario))
+    system = system or build_system(scenario)
+    if scenario.task:
+        return task_law(scenario, system, hybrid_law)
+    return LAWS[scenario.control.base_law](scenario, system)
 
 
 def control_loop(
@@ -94,6 +98,11 @@ def control_loop(
         raise ArgumentError(
             "law 'admittance' gives way to measured grasp wrenches, and there are none; expected "
             "arms with sensors of them, or the law 'impedance'."
+        )
+    if scenario.task and not wrist_sensors:
+        raise ArgumentError(
+            "a task feels contact by wrist sensors, and there are none; expected arms with "
+            "sensors of grasp wrenches."
         )
     law = law or make_law(scenario, system)
     return ControlLoop(

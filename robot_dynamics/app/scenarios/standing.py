@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.app.scenarios.cell import pose_matrix
-from robot_dynamics.app.scenarios.plant import true_surfaces
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.app.scenarios.surfaces import true_surfaces
 from robot_dynamics.arrays import Array
 from robot_dynamics.contact.surfaces import gap_and_normal
 from robot_dynamics.description.orientations import quaternion_of_rotation
