@@ -168,7 +168,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             if not phase.advance(now):
                 return
             if self._at + 1 == len(self._course):
-                self._rest(tick)
+                self._rest(tick, self._arms.q)
             else:
                 self._at += 1
                 self._begin_phase(tick, now)
@@ -191,19 +191,19 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             self._course, self._at = self._retreat, 0
             self._begin_phase(tick, now)
         else:
-            self._rest(tick)
+            self._rest(tick, now.q)
 
-    def _rest(self, tick: int) -> None:
-        """Stay: free arms where their reference is, a held object where it is on its path."""
+    def _rest(self, tick: int, q: Array) -> None:
+        """Stay: free arms at measured positions `q` (na,), a held object on its path."""
         self._resting, self._rests_from = True, min(self._rests_from, tick)
         if self._running is None:
-            self._arms.rest()
+            self._arms.rest(q)
         else:
             self._running.law.hold(self._running.tick)
 
     def hold(self, tick: int) -> None:
         """Come to rest in the running phase; see `FollowsPlan.hold`."""
-        self._rest(tick)
+        self._rest(tick, self._arms.q)
 
     # -- steps --------------------------------------------------------------------------------
 

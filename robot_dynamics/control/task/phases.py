@@ -291,7 +291,7 @@ class Grasp(FreePhase):
             if not self._touching[i] and now.pressing(i) >= own.touch_n:
                 self._touching[i] = True
                 self._along.stop(i)
-                arms.stop_arm(i, now.q)
+                arms.rest_arm(i, now.q)
         if now.time >= self._along.duration and not all(self._touching):
             names = [
                 repr(arm.name)
@@ -324,10 +324,13 @@ class Release(FreePhase):
 
     def begin(self, now: Now) -> None:
         """See `Phase`."""
-        own = self._settings
-        self._arms.begin(now.q, now.last)
-        self.share = 1.0
-        self._arms.wrenches = self.squeeze.wrenches.copy()
+        own, arms = self._settings, self._arms
+        self._pressing = arms.wrenches  # less than the squeeze after a grasp that failed
+        arms.begin(now.q, now.last)
+        arms.wrenches = self._pressing
+        self._begun = self.share = float(
+            np.linalg.norm(self._pressing) / np.linalg.norm(self.squeeze.wrenches)
+        )
         self._along = self._lines(-own.distance_m, own.speed)
         self.planned_s = own.open_s + self._along.duration
         self._on_line = False
@@ -336,12 +339,12 @@ class Release(FreePhase):
         """See `Phase`."""
         own, arms = self._settings, self._arms
         if now.time < own.open_s:
-            self.share = 1.0 - float(_QUINTIC(now.time / own.open_s))
-            arms.wrenches = self.share * self.squeeze.wrenches
+            left = 1.0 - float(_QUINTIC(now.time / own.open_s))
+            self.share, arms.wrenches = left * self._begun, left * self._pressing
             return False
         if not self._on_line:
             self._on_line, self.share = True, 0.0
-            arms.wrenches = np.zeros_like(self.squeeze.wrenches)
+            arms.wrenches = np.zeros_like(self._pressing)
             arms.begin_lines()
         arms.advance_tools(self._along.speeds(now.time - own.open_s))
         return now.time >= self.planned_s
