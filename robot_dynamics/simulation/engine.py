@@ -110,6 +110,18 @@ class SticksJoints(Protocol):
 
 
 @runtime_checkable
+class Grips(Protocol):
+    """An engine whose rigid grasps can be open; they are where tools start away from them."""
+
+    def grip(self, arm: int, closed: bool) -> bool:
+        """Close or open the rigid grasp of an arm; return whether it holds the object now.
+
+        It closes within the `reach` of its contact and holds the object where it is; beyond it
+        nothing is taken hold of.
+        """
+
+
+@runtime_checkable
 class Linearizable(Protocol):
     """An engine whose control period has derivatives."""
 

@@ -68,7 +68,8 @@ _PLANT_UNITS = {  # of the plant's side, where it has such a column
     "holding_force": "N, N m: by the object on hinges and lines, in the order of `holding_rows`, "
     "true",
     "surface_slip": "m, how far the object slid on each surface, true",
-    "grasp_gap": "m, distance of each palm from the plane of the object's face, true",
+    "grasp_gap": "m, distance of each palm from the plane of its face, or of each open gripper "
+    "from its grasp, true",
     "grasp_slip": "m, how far each grasp slid on the object, true",
     "grasp_tilt": "rad, angle of each soft finger to the object's face while they touch, true",
     "friction_used": "part of each grasp's friction that is used, true",
@@ -453,7 +454,6 @@ class ContactRecorder:
         self._soft_fingers = [list(arms).index(name) for name in soft_fingers]
         self._period = period
         self._grasp_slip, self._surface_slip = [0.0] * len(arms), [0.0] * len(surfaces)
-        self._palms = [i for i, cone in enumerate(self._cones) if cone is not None]
         self._apart: list[bool] | None = None  # at the start
 
     @property
@@ -462,7 +462,7 @@ class ContactRecorder:
         k, s = len(self._cones), len(self._surfaces)
         every = {"contact_wrench": 6 * k, "grasp_slip": k, "contact_force": s, "surface_slip": s}
         every["holding_force"] = sum(map(len, self._holding.values()))
-        every |= {"grasp_tilt": len(self._soft_fingers), "grasp_gap": len(self._palms)}
+        every |= {"grasp_tilt": len(self._soft_fingers), "grasp_gap": k}
         return {name: width for name, width in every.items() if width}
 
     def finish(self, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -521,8 +521,7 @@ class ContactRecorder:
             seen = [contacts[i] for i in self._soft_fingers]
             tilts = [0.0 if one.state is ContactMode.OPEN else one.tilt for one in seen]
             found.append(np.array(tilts))
-        if self._palms:
-            found.append(np.array([contacts[i].gap for i in self._palms]))
+        found.append(np.array([one.gap for one in contacts[:k]]))
         return tuple(found)
 
 

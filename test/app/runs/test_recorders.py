@@ -281,8 +281,8 @@ def test_the_limit_of_tilt_is_a_threshold_of_runs_with_soft_fingers(scenario):
 def test_without_surfaces_there_are_no_columns_of_them():
     """What is not there is not recorded."""
     recorder = ContactRecorder({"left": None}, [], 0.01, np.zeros((1, 6)))
-    assert set(recorder.columns) == {"contact_wrench", "grasp_slip"}
-    wrenches, _ = recorder.values([report("left", ContactMode.HELD, 3.0, used=0.5)])
+    assert set(recorder.columns) == {"contact_wrench", "grasp_slip", "grasp_gap"}
+    wrenches, *_ = recorder.values([report("left", ContactMode.HELD, 3.0, used=0.5)])
     found = recorder.finish({"contact_wrench": wrenches[None]})
     assert found["friction_used"].tolist() == [[0.0]]
 

@@ -16,6 +16,7 @@ from support.plants import mujoco_plant
 
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.model import pose
 from robot_dynamics.simulation.contact.pad import Pad
@@ -221,3 +222,92 @@ def test_engines_agree():
     between = (ours.time > 0.12) & (ours.time < 0.3)
     assert_allclose(theirs.height, ours.height, atol=5e-5)
     assert_allclose(theirs.force[between], ours.force[between], atol=0.1)
+
+
+def gripping(make, *, right=0.004):
+    """Return a plant: grippers that are beside their grasps on a box that stands on a table.
+
+    Args:
+        make: Of the plant.
+        right: Distance of the right one from its grasp [m]; the left one is 3 mm above its own.
+    """
+    scene, start = between_fingers(Material(), "rigid", lifts=True)
+    table = SurfaceContact(
+        "table", plane((0, 0, -HIGH), (0, 0, 1)), CORNERS, Material(FrictionCone(0.5))
+    )
+    start[scene.system.q_index] = [0.0, -0.003, -right, 0.0]
+    return make(Scene(scene.system, scene.contacts, (table,)), start, PERIOD, SETTINGS)
+
+
+def lifted(plant, periods):
+    """Return the last measurement of some periods in which 1 N more than the weight pulls up."""
+    for _ in range(periods):
+        measured = plant.step(forces(0.0, 0.0, [0.5 * MASS * G + 0.5] * 2))
+    return measured
+
+
+@pytest.mark.parametrize("make", ENGINES)
+def test_grippers_hold_the_object_where_they_close(make):
+    """Both 3 and 4 mm beside their grasps; one of them opens on the way up, and holds nothing."""
+    plant = gripping(make)
+    for _ in range(5):
+        measured = plant.step(forces(0.0, 0.0))
+    assert_allclose(measured.wrenches, 0.0, atol=1e-12)
+    arms = plant.contacts()[:2]
+    assert [one.state for one in arms] == [ContactMode.OPEN] * 2
+    assert_allclose([one.gap for one in arms], [0.003, 0.004], atol=1e-5)
+    assert plant.grip("arm0", closed=True)
+    assert plant.grip("arm1", closed=True)
+    measured, truth = lifted(plant, 100), plant.truth()
+    exact, speed = make is ScenePlant, 1.0 / (MASS + 2.0 * TIP) * 0.2
+    assert_allclose(truth.object_twist[5], speed, rtol=1e-9 if exact else 0.03)
+    z = truth.object_pose[2]
+    assert_allclose(measured.q, [0.0, -0.003 - z, -0.004, z], atol=1e-12 if exact else 1e-5)
+    assert truth.closure_position < 1e-8
+    assert {one.state for one in plant.contacts()[:2]} == {ContactMode.HELD}
+    held = 0.5 * (MASS * G + MASS / (MASS + 2.0 * TIP))
+    assert_allclose(measured.wrenches[:, 3], [-held, held], rtol=1e-9 if exact else 1e-3)
+    here = plant.state
+    on = lifted(plant, 5)
+    plant.state = here
+    assert not plant.grip("arm0", closed=False)
+    measured = lifted(plant, 5)
+    assert_allclose(measured.wrenches[0], 0.0, atol=1e-12)
+    assert plant.contacts()[0].gap > 0.003
+    plant.state = here
+    assert np.array_equal(lifted(plant, 5).q, on.q)
+    plant.reset()
+    assert plant.contacts()[0].state is ContactMode.OPEN
+
+
+@pytest.mark.parametrize("make", ENGINES)
+@pytest.mark.parametrize(("right", "holds"), [(0.0099, True), (0.0101, False)])
+def test_grippers_reach_as_far_as_is_stated(make, right, holds):
+    """10 mm; beyond that one closes on nothing, and stays open."""
+    plant = gripping(make, right=right)
+    assert plant.grip("arm1", closed=True) == holds
+    plant.step(forces(0.0, 0.0))
+    assert (plant.contacts()[1].state is ContactMode.HELD) == holds
+
+
+def test_a_gripper_that_closes_in_motion_takes_the_object_along():
+    """At 50 mm/s: momentum stays what it is."""
+    plant = gripping(ScenePlant)
+    for _ in range(10):
+        plant.step(forces(0.0, 0.0, (TIP * 0.05 / (10 * PERIOD), 0.0)))
+    plant.grip("arm0", closed=True)
+    assert_allclose(
+        plant.truth().object_twist, [0, 0, 0, 0, 0, TIP * 0.05 / (MASS + TIP)], atol=1e-12
+    )
+
+
+def test_only_grippers_grip():
+    """Palms push, and no other arm is there."""
+    palms = standing(ScenePlant, 0.5)
+    with pytest.raises(ArgumentError, match="'arm0' has a contact of kind 'frictional point'"):
+        palms.grip("arm0", closed=True)
+    with pytest.raises(UnknownNameError, match="arm 'arm'"):
+        palms.grip("arm", closed=True)
+    scene, start = between_fingers(Material(), "rigid")
+    with pytest.raises(ArgumentError, match="grasps of RigidEngine cannot open"):
+        ScenePlant(scene, start, PERIOD, SETTINGS).grip("arm0", closed=False)
