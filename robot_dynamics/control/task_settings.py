@@ -106,15 +106,22 @@ class LiftSettings:
         height_m: Height of the lift, against gravity [m].
         speed: Speed of the lift [m/s].
         unload_s: Time in which the force on the support fades [s].
+        weight_tolerance: Largest difference of the measured from the modelled weight, as a share
+            of it: a heavier object is not lifted.
+        slip_within_m: Largest motion of the hands while the object still stands [m]: beyond it
+            they slip.
         time_limit_s: Longest duration [s]; by default 5 s more than planned.
-        on_failure: "hold": the arms hold the object where it is.
+        on_failure: "hold": the arms hold the object where it is. "put_back": they put it back
+            onto its support, release it and go home.
     """
 
     height_m: float = number(0.05, "m", above=0.0, maximum=2.0)
     speed: float = _speed(0.1)
     unload_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
+    weight_tolerance: float = number(0.3, "", above=0.0)
+    slip_within_m: float = number(2e-3, "m", above=0.0)
     time_limit_s: float | None = _limit()
-    on_failure: Literal["hold"] = "hold"
+    on_failure: Literal["hold", "put_back"] = "hold"
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from robot_dynamics.simulation import EngineName
 from robot_dynamics.simulation.plant import ScenePlant
 
 PROGRESS_STEPS = 100  # calls of `progress` in a run
+_AFTER_FAULT_S = 0.5  # for which a task that a fault has ended is simulated further
 
 
 @dataclass(frozen=True)
@@ -197,6 +198,7 @@ def simulate(
     seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(running, scenario, ticks)
     task = running if isinstance(running, RunsTask) else None
+    last_tick, after_fault = ticks - 1, round(_AFTER_FAULT_S / control.period)
     stride = max(1, ticks // PROGRESS_STEPS)
     measurement = simulated.reset()
     if control.start.tare:
@@ -239,7 +241,9 @@ def simulate(
             plant_steps.append(clock() - stepped)
             if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
                 progress(progress_of(tick, ticks, control.period, step, running))
-            if task is not None and task.done:
+            if task is not None and (task.done or loop.safety.faults):
+                last_tick = min(last_tick, tick if task.done else tick + after_fault)
+            if tick >= last_tick:
                 break
     except KeyboardInterrupt as error:
         interrupt = error
@@ -253,7 +257,7 @@ def simulate(
         if not done.recorder.count:
             raise interrupt
         more["interrupted_s"] = done.recorder.count * control.period
-    if task is not None and task.done:  # a task ends when it is done
+    if task is not None and interrupt is None:  # a task takes as long as it takes
         seen.end_at(done.recorder.count)
     recording = seen.finish(
         wall_time_s=wall,

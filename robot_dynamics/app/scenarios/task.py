@@ -15,8 +15,9 @@ from robot_dynamics.app.scenarios.cell import pose_matrix, surface_rows
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
+from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
 from robot_dynamics.control.task.free_arms import FreeArms, Lines
-from robot_dynamics.control.task.held_plan import HeldPlan, Support, plan_held
+from robot_dynamics.control.task.held_plan import HeldPlan, Support, plan_back, plan_held
 from robot_dynamics.control.task.law import TaskLaw
 from robot_dynamics.control.task.phases import (
     Approach,
@@ -26,6 +27,7 @@ from robot_dynamics.control.task.phases import (
     Lift,
     Move,
     Phase,
+    PutBack,
     PutDown,
     Release,
     Squeeze,
@@ -63,12 +65,9 @@ def task_law(
     arms = FreeArms(system, scenario.control, scenario.safety)
     phases = _Phases(scenario, system, arms, held_law)
     made = phases.every()
-    retreat: list[Phase] = [
-        phases.release(ReleaseSettings()), phases.move(MoveSettings(to="home"))
-    ]  # fmt: skip
     return TaskLaw(
-        scenario.control, scenario.safety, arms, made, retreat, scenario.home,
-        scenario.object_pose, phases.places,
+        scenario.control, scenario.safety, arms, made, scenario.home, scenario.object_pose,
+        phases.places,
     )  # fmt: skip
 
 
@@ -121,6 +120,9 @@ class _Phases:
             elif isinstance(own, WaitSettings):
                 made.append(Wait(own.duration_s))
             i += 1
+        for phase in made:  # a squeeze is known by now
+            if isinstance(phase, Approach) and phase.on_failure == "retreat":
+                phase.safe_end = self._retreat()
         return made
 
     def move(self, own: MoveSettings) -> Move:
@@ -139,6 +141,10 @@ class _Phases:
     def release(self, own: ReleaseSettings) -> Release:
         """Return the release of the last squeeze."""
         return Release(self._arms, own, self._squeeze)
+
+    def _retreat(self) -> tuple[Phase, ...]:
+        """Return the phases of the safe end "retreat", with the last squeeze."""
+        return self.release(ReleaseSettings()), self.move(MoveSettings(to="home"))
 
     def _approach(self, own: ApproachSettings, after: tuple[PhaseSettings, ...]) -> Approach:
         """Return the way to the grasps at the object's present place."""
@@ -163,13 +169,24 @@ class _Phases:
         held, rows = HeldLaw(law), surface_rows(self._scenario.cell)
         weight = float(np.linalg.norm(self._weight))
         made: list[Phase] = [Grasp(self._arms, grasp, self._squeeze)]
+        if grasp.on_failure == "retreat":
+            made[0].safe_end = self._retreat()
         for i, (phase, parts) in enumerate(zip(task, plan.parts, strict=True)):
             own, begins = phase.own, i == 0
             if isinstance(own, LiftSettings):
-                normal = rows[plan.supports[0]].start
-                made.append(Lift(held, parts, own, normal, weight, begins=begins))
+                made.append(Lift(held, parts, own, weight, begins=begins))
+                back, (down, load) = plan_back(grasp, own, plan.supports[0], self._weight)
+                names = law.internal_force_names
+                reference = plan_hybrid_reference(
+                    back, law.reference.start, names, rows, held_by_squeeze=True
+                )
+                on, normal = plan.supports[0], rows[plan.supports[0]].start
+                if own.on_failure == "put_back":
+                    put_back = PutBack(held, reference, (down, load), on, normal)
+                    made[-1].safe_end = (put_back, *self._retreat())
             elif isinstance(own, PutDownSettings):
-                made.append(PutDown(held, parts, own, rows[own.on].start))
+                limit, normal = own.time_limit_s, rows[own.on].start
+                made.append(PutDown(phase.name, held, parts, own.on, normal, limit))
             else:
                 limit = own.time_limit_s if isinstance(own, CarrySettings) else None
                 made.append(HeldPhase(phase.name, held, parts, limit, begins=begins))

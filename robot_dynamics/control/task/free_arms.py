@@ -80,12 +80,12 @@ class FreeArms:
         self._lines = [self.tool_pose(i, q) for i in range(len(self._tools))]
         self.along = np.zeros(len(self._tools))
 
-    def rest(self) -> None:
-        """Stop the reference where it is; it must be slow, as at the end of a motion."""
-        self.qd, self._qdd = np.zeros_like(self.q), np.zeros_like(self.q)
+    def rest(self, q: Array) -> None:
+        """Rest all arms at positions `q` (na,)."""
+        self.follow(np.array(q), np.zeros_like(q), np.zeros_like(q))
 
-    def stop_arm(self, arm: int, q: Array) -> None:
-        """Rest an arm at measured positions; `q` are those of all arm joints (na,)."""
+    def rest_arm(self, arm: int, q: Array) -> None:
+        """Rest one arm; `q` are the positions of all arm joints (na,)."""
         own = self.system.arm_slices[arm]
         self.q[own], self.qd[own], self._qdd[own] = q[own], 0.0, 0.0
 
@@ -97,7 +97,7 @@ class FreeArms:
         """Begin straight lines along the tools' z axes, from the reference's present poses."""
         self._lines = [self.tool_pose(i, self.q) for i in range(len(self._tools))]
         self.along = np.zeros(len(self._tools))
-        self.rest()
+        self.rest(self.q)
 
     def advance_tools(self, speeds: Array) -> None:
         """Move the reference along the lines for a period.

@@ -35,6 +35,12 @@ _REST_S = 0.1  # pause before and after the weight changes hands
 _FADE_S = 0.1  # in which `TouchPlan` lets the force fade before a surface is left
 _STANDS_M = 5e-3  # largest distance of a surface on which the object stands
 _SEARCH_SHARE = 0.1  # of the weight: force on a surface until it is found
+_BEYOND_M = 0.01  # way beyond its old place, within which an object that is put back must touch
+_LOAD_S = 0.5  # time in which the support takes it back
+
+
+#: Begin and end of the parts of a plan that a phase follows [s].
+Parts = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -63,16 +69,15 @@ class HeldPlan:
 
     Attributes:
         reference: Path, squeeze and forces on supports.
-        parts: Begin and end of each part of the plan [s], by the index of its phase among the
-            phases from the one after `grasp` on.
-        end: Pose of the object at the end of the path, on its support (7,).
+        parts: Begin and end of each part of the plan [s], for each phase after `grasp`.
         supports: Names of the surfaces on which it stands at the beginning and at the end.
+        end: Pose of the object at the end of the path, on its support (7,).
     """
 
     reference: ReferenceSettings
-    parts: tuple[tuple[tuple[float, float], ...], ...]
-    end: Array
+    parts: tuple[Parts, ...]
     supports: tuple[str, str]
+    end: Array
 
 
 def plan_held(
@@ -100,7 +105,7 @@ def plan_held(
     up = -weight / load
     segments: list[SegmentSettings] = []
     touches: list[TouchSettings] = []
-    parts: list[tuple[tuple[float, float], ...]] = []
+    parts: list[Parts] = []
     pose, time = np.array(start), 0.0
     standing = first_support = _support_at(start, supports)
 
@@ -148,7 +153,31 @@ def plan_held(
     reference = ReferenceSettings(tuple(segments), (squeeze,), tuple(touches))
     support = supports[standing]
     pose[:3] -= support.distance(pose) / float(support.normal @ up) * up
-    return HeldPlan(reference, tuple(parts), pose, (first_support, standing))
+    return HeldPlan(reference, tuple(parts), (first_support, standing), pose)
+
+
+def plan_back(
+    grasp: GraspSettings, lift: LiftSettings, standing: str, weight: Array
+) -> tuple[ReferenceSettings, Parts]:
+    """Return the plan that puts a lifted object back onto its support, and its two parts.
+
+    Args:
+        grasp: The grasp.
+        lift: The lift; it has been lifted by its height at most.
+        standing: Name of the surface on which it stood.
+        weight: Weight of the object as a vector (3,) [N].
+    """
+    load = float(np.linalg.norm(weight))
+    down = _straight(weight / load * (lift.height_m + _BEYOND_M), lift.speed)
+    first, last = down.duration_s + _REST_S, 3.0 * _REST_S + _LOAD_S
+    change = TouchForceSettings(first + _REST_S, load, _LOAD_S)
+    touch = TouchSettings(standing, force_n=_SEARCH_SHARE * load, changes=(change,))
+    reference = ReferenceSettings(
+        (down, SegmentSettings(_REST_S + last)),
+        (ForceStepSettings(0.0, squeeze_n=grasp.squeeze_n),),
+        (touch,),
+    )
+    return reference, ((0.0, first), (first, first + last))
 
 
 def _straight(way: Array, speed: float) -> SegmentSettings:

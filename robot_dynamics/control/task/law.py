@@ -71,11 +71,13 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         control: Rate and start.
         safety: Limits of joints on the way.
         arms: The arms while they are free.
-        phases: The phases.
-        retreat: Phases of the safe end "retreat".
+        phases: The phases, with their safe ends.
         home: Positions of the arm joints at which the task is to start (na,).
         start: Pose of the object at the start (7,).
         places: Poses (7,) at which the object is put down.
+
+    Attributes:
+        phases: Names of all phases; those of safe ends follow those of the task.
 
     Raises:
         RobotDynamicsError: If the arms cannot do the task from home.
@@ -87,15 +89,16 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         safety: SafetySettings,
         arms: FreeArms,
         phases: Sequence[Phase],
-        retreat: Sequence[Phase],
         home: Array,
         start: Array,
         places: Sequence[Array],
     ) -> None:
         self._control, self._safety, self._period = control, safety, control.period
         self._arms, self._phases = arms, tuple(phases)
-        self._retreat = tuple(retreat)
-        self._every = (*self._phases, *self._retreat)
+        ends = {one: phase.on_failure for phase in phases for one in phase.safe_end}
+        self._every = (*self._phases, *ends)
+        ended = (f"{end}: {one.name}" for one, end in ends.items())
+        self.phases = (*(phase.name for phase in self._phases), *ended)
         held = next(phase for phase in phases if isinstance(phase, HeldPhase)).held
         self._law, self.system, self.grasp = held.law, held.law.system, held.law.grasp
         self._begin_pose, self._places = np.array(start), tuple(places)
@@ -115,12 +118,6 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
                 phase.target = np.array(q)
 
     # -- the course of the phases -------------------------------------------------------------
-
-    @property
-    def phases(self) -> tuple[str, ...]:
-        """Names of all phases, those of safe ends after those of the task."""
-        ends = (f"retreat: {phase.name}" for phase in self._retreat)
-        return *(phase.name for phase in self._phases), *ends
 
     @property
     def phase(self) -> int:
@@ -168,7 +165,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             if not phase.advance(now):
                 return
             if self._at + 1 == len(self._course):
-                self._rest(tick)
+                self._rest(tick, self._arms.q)
             else:
                 self._at += 1
                 self._begin_phase(tick, now)
@@ -187,23 +184,23 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         phase = self._course[self._at]
         if not self.failure:
             self.failure = f"phase {self._at + 1}, {phase.name}: {reason}"
-        if phase.on_failure == "retreat" and self._course is self._phases:
-            self._course, self._at = self._retreat, 0
+        if phase.safe_end and self._course is self._phases:
+            self._course, self._at = phase.safe_end, 0
             self._begin_phase(tick, now)
         else:
-            self._rest(tick)
+            self._rest(tick, now.q)
 
-    def _rest(self, tick: int) -> None:
-        """Stay: free arms where their reference is, a held object where it is on its path."""
+    def _rest(self, tick: int, q: Array) -> None:
+        """Stay: free arms at measured positions `q` (na,), a held object on its path."""
         self._resting, self._rests_from = True, min(self._rests_from, tick)
         if self._running is None:
-            self._arms.rest()
+            self._arms.rest(q)
         else:
             self._running.law.hold(self._running.tick)
 
     def hold(self, tick: int) -> None:
         """Come to rest in the running phase; see `FollowsPlan.hold`."""
-        self._rest(tick)
+        self._rest(tick, self._arms.q)
 
     # -- steps --------------------------------------------------------------------------------
 

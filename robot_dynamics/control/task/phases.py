@@ -15,24 +15,24 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.hybrid.law import HybridLaw
-from robot_dynamics.control.reference import TIME_LAWS
+from robot_dynamics.control.reference import POSE, TIME_LAWS
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.task.free_arms import FreeArms, JointMove, Lines
-from robot_dynamics.control.task.held_plan import PlanPart
+from robot_dynamics.control.task.held_plan import Parts, PlanPart
 from robot_dynamics.control.task_settings import (
     ApproachSettings,
     GraspSettings,
     LiftSettings,
     MoveSettings,
-    PutDownSettings,
     ReleaseSettings,
 )
 
 _PATIENCE_S = 5.0  # default time limit of a phase beyond its planned duration
 _SETTLE_S = 0.1  # for which a contact must last, and forces must settle
 _PRESSES = 0.5  # share of the squeeze that each hand must measure
-_BEARS = 0.5  # share of the weight that the support may still bear when the object is lifted
+_STANDS_M = 1e-3  # height up to which an object still stands on its support
 _QUINTIC = TIME_LAWS["quintic"]
 _Z = 5  # force along z in a wrench
 
@@ -83,10 +83,12 @@ class Phase(ABC):
         name: Its key in the settings.
         planned_s: Planned duration [s]; for the phase after `begin`.
         limit_s: Longest duration [s]; None for 5 s more than planned.
-        on_failure: Safe end after a failure.
+        on_failure: Name of the safe end after a failure.
+        safe_end: Its phases; none for "hold".
     """
 
     planned_s = 0.0
+    safe_end: tuple[Phase, ...] = ()
 
     def __init__(self, name: str, limit_s: float | None = None, on_failure: str = "hold") -> None:
         self.name, self.limit_s, self.on_failure = name, limit_s, on_failure
@@ -291,7 +293,7 @@ class Grasp(FreePhase):
             if not self._touching[i] and now.pressing(i) >= own.touch_n:
                 self._touching[i] = True
                 self._along.stop(i)
-                arms.stop_arm(i, now.q)
+                arms.rest_arm(i, now.q)
         if now.time >= self._along.duration and not all(self._touching):
             names = [
                 repr(arm.name)
@@ -324,10 +326,13 @@ class Release(FreePhase):
 
     def begin(self, now: Now) -> None:
         """See `Phase`."""
-        own = self._settings
-        self._arms.begin(now.q, now.last)
-        self.share = 1.0
-        self._arms.wrenches = self.squeeze.wrenches.copy()
+        own, arms = self._settings, self._arms
+        self._pressing = arms.wrenches  # less than the squeeze after a grasp that failed
+        arms.begin(now.q, now.last)
+        arms.wrenches = self._pressing
+        self._begun = self.share = float(
+            np.linalg.norm(self._pressing) / np.linalg.norm(self.squeeze.wrenches)
+        )
         self._along = self._lines(-own.distance_m, own.speed)
         self.planned_s = own.open_s + self._along.duration
         self._on_line = False
@@ -336,12 +341,12 @@ class Release(FreePhase):
         """See `Phase`."""
         own, arms = self._settings, self._arms
         if now.time < own.open_s:
-            self.share = 1.0 - float(_QUINTIC(now.time / own.open_s))
-            arms.wrenches = self.share * self.squeeze.wrenches
+            left = 1.0 - float(_QUINTIC(now.time / own.open_s))
+            self.share, arms.wrenches = left * self._begun, left * self._pressing
             return False
         if not self._on_line:
             self._on_line, self.share = True, 0.0
-            arms.wrenches = np.zeros_like(self.squeeze.wrenches)
+            arms.wrenches = np.zeros_like(self._pressing)
             arms.begin_lines()
         arms.advance_tools(self._along.speeds(now.time - own.open_s))
         return now.time >= self.planned_s
@@ -356,15 +361,18 @@ class HeldLaw:
     Attributes:
         law: The law.
         tick: Control periods since it started.
+        stood: Pose of the object at the start (7,), on its support.
     """
 
     def __init__(self, law: HybridLaw) -> None:
         self.law, self._plan, self.tick = law, law.plan, 0
+        self.stood = law.plan.start
 
     def start(self, now: Now, part: tuple[float, float]) -> None:
         """Start the law where the arms hold the object, with a part of its plan moved to there."""
         law = self.law
-        law.begin_with(PlanPart(self._plan, *part).moved_to(law.object_pose(now.q)))
+        self.stood = law.object_pose(now.q)
+        law.begin_with(PlanPart(self._plan, *part).moved_to(self.stood))
         law.start(now.q, now.qd, now.last)
         self.tick = law.ramp_ticks  # nothing ramps in: the arms carry nothing that is new
 
@@ -397,6 +405,7 @@ class HeldPhase(Phase):
         held: The law.
         parts: Begin and end of each part of the plan [s].
         limit_s: Longest duration [s]; None for the default.
+        on_failure: Safe end after a failure.
         begins: Whether the law starts with this phase.
 
     Attributes:
@@ -408,12 +417,13 @@ class HeldPhase(Phase):
         self,
         name: str,
         held: HeldLaw,
-        parts: tuple[tuple[float, float], ...],
-        limit_s: float | None,
+        parts: Parts,
+        limit_s: float | None = None,
+        on_failure: str = "hold",
         *,
-        begins: bool,
+        begins: bool = False,
     ) -> None:
-        super().__init__(name, limit_s)
+        super().__init__(name, limit_s, on_failure)
         self.held, self._parts, self.begins = held, parts, begins
         self.planned_s = sum(end - begin for begin, end in parts)
 
@@ -423,7 +433,7 @@ class HeldPhase(Phase):
         if self.begins:
             self.held.start(now, self._parts[0])
         else:
-            self.held.follow(self._parts[0])
+            self._follow()
 
     def advance(self, now: Now) -> bool:
         """See `Phase`."""
@@ -433,8 +443,12 @@ class HeldPhase(Phase):
         if self._at + 1 == len(self._parts):
             return True
         self._at, self._since = self._at + 1, now.time
-        self.held.follow(self._parts[self._at])
+        self._follow()
         return False
+
+    def _follow(self) -> None:
+        """Follow the present part of the plan from now on."""
+        self.held.follow(self._parts[self._at])
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
         """Return whether a part is over, given whether its time has passed."""
@@ -442,60 +456,126 @@ class HeldPhase(Phase):
 
 
 class Lift(HeldPhase):
-    """Transfer of the weight to the arms, then a lift; see `LiftSettings`."""
+    """Transfer of the weight to the arms, then a lift; see `LiftSettings`.
+
+    Args:
+        held: The law.
+        parts: Begin and end of the transfer and of the lift [s].
+        settings: The settings.
+        weight: Weight of the object [N].
+        begins: Whether the law starts with this phase.
+    """
 
     def __init__(
         self,
         held: HeldLaw,
-        parts: tuple[tuple[float, float], ...],
+        parts: Parts,
         settings: LiftSettings,
-        normal: int,
         weight: float,
         *,
         begins: bool,
     ) -> None:
-        super().__init__("lift", held, parts, settings.time_limit_s, begins=begins)
-        self._normal, self._most = normal, _BEARS * weight
+        limit, end = settings.time_limit_s, settings.on_failure
+        super().__init__("lift", held, parts, limit, end, begins=begins)
+        self._settings, self._weight = settings, weight
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
-        if part == 0 and passed:
-            borne = float(self.held.law.contact_force[self._normal])
-            if not borne <= self._most:
+        own, step = self._settings, self.held.law.running.last
+        if part == 0:
+            moved = float(np.linalg.norm(step.pose[:3] - self.held.stood[:3]))
+            if not moved <= own.slip_within_m:
                 raise PhaseFailed(
-                    f"the support still bears {borne:.3g} N of the object, expected at most "
-                    f"{self._most:.3g} N before the lift."
+                    f"the hands moved by {moved:.3g} m while the object still stands, expected at "
+                    f"most {own.slip_within_m:g} m: they slip."
+                )
+        else:
+            other = float(np.linalg.norm(step.held_body_wrenches[0, -3:]))
+            if not other <= own.weight_tolerance * self._weight:
+                raise PhaseFailed(
+                    f"the arms carry {other:.3g} N more or less than the weight of "
+                    f"{self._weight:.3g} N, expected at most "
+                    f"{own.weight_tolerance * self._weight:.3g} N: the object is heavier or "
+                    "lighter than modelled, or stuck."
                 )
         return passed
 
 
 class PutDown(HeldPhase):
-    """Descent to a surface, and transfer of the weight to it; see `PutDownSettings`."""
+    """Descent to a surface, and transfer of the weight to it; see `PutDownSettings`.
+
+    Args:
+        name: Key of the phase.
+        held: The law.
+        parts: Begin and end of the descent and of the transfer [s].
+        on: Name of the surface.
+        normal: Index of its normal force among all forces on surfaces.
+        limit_s: Longest duration [s]; None for the default.
+    """
 
     def __init__(
         self,
+        name: str,
         held: HeldLaw,
-        parts: tuple[tuple[float, float], ...],
-        settings: PutDownSettings,
+        parts: Parts,
+        on: str,
         normal: int,
+        limit_s: float | None = None,
     ) -> None:
-        super().__init__("put_down", held, parts, settings.time_limit_s, begins=False)
-        self._settings, self._normal, self._touched_s = settings, normal, np.inf
+        super().__init__(name, held, parts, limit_s)
+        self._on, self._normal, self._touched_s = on, normal, np.inf
 
     def begin(self, now: Now) -> None:
         """See `Phase`."""
         super().begin(now)
         self._touched_s = np.inf
 
+    @property
+    def touching(self) -> bool:
+        """Whether the object touches the surface."""
+        return bool(self.held.law.running.last.touched[self._normal])
+
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
         if part:
             return passed
-        if not self.held.law.running.last.touched[self._normal]:
+        if not self.touching:
             self._touched_s = np.inf
             if passed:
-                raise PhaseFailed(
-                    f"the object did not touch {self._settings.on!r} within "
-                    f"{self._settings.touch_within_m:g} m of where it is expected."
-                )
+                raise PhaseFailed(f"the object did not touch {self._on!r} where it is expected.")
             return False
         self._touched_s = min(self._touched_s, now.time)
         return now.time >= self._touched_s + _SETTLE_S
+
+
+class PutBack(PutDown):
+    """Return of an object to the support from which it was to be lifted; at once if it stands.
+
+    Args:
+        held: The law.
+        plan: Plan of the return; see `held_plan.plan_back`.
+        parts: Begin and end of the descent and of the transfer [s].
+        on: Name of the surface.
+        normal: Index of its normal force among all forces on surfaces.
+    """
+
+    def __init__(
+        self, held: HeldLaw, plan: ObjectPlan, parts: Parts, on: str, normal: int
+    ) -> None:
+        super().__init__("put_back", held, parts, on, normal)
+        self._plan = plan
+
+    def begin(self, now: Now) -> None:
+        """See `Phase`."""
+        self._touched_s, self._since, self._at = np.inf, now.time, 0
+        risen = self.held.law.running.last.pose[:3] - self.held.stood[:3]
+        self._stands = self.touching or float(np.linalg.norm(risen)) <= _STANDS_M
+        if not self._stands:
+            self._follow()
+
+    def advance(self, now: Now) -> bool:
+        """See `Phase`."""
+        return self._stands or super().advance(now)
+
+    def _follow(self) -> None:
+        here = self.held.law.running.last.reference[POSE]
+        part = PlanPart(self._plan, *self._parts[self._at])
+        self.held.law.follow(part.moved_to(here), self.held.tick)
