@@ -21,6 +21,7 @@ from robot_dynamics.control.reference import Plan
 from robot_dynamics.control.resume import Way
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.manipulation.hybrid import Contact
 
 
@@ -85,10 +86,12 @@ class RunsTask(HoldsObject):
     Attributes:
         done: Whether the task is over, and the arms are at rest.
         failure: Reason why it ended early; empty if it did not.
+        grippers: Grippers of the arms; None without them.
     """
 
     done: bool
     failure: str
+    grippers: Grippers | None
 
     @property
     @abstractmethod

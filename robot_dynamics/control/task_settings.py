@@ -85,6 +85,8 @@ class GraspSettings:
         touch_n: Force at a wrist from which a tool counts as touching [N].
         speed: Speed of the search [m/s].
         squeeze_s: Time in which the squeeze grows [s].
+        close_s: Time that grippers take to close [s]. Arms with rigid contacts have grippers: they
+            close at the grasps, without a search.
         time_limit_s: Longest duration [s]; by default 5 s more than planned.
         on_failure: "hold": the arms stay. "retreat": they release and go home.
     """
@@ -94,6 +96,7 @@ class GraspSettings:
     touch_n: float = number(3.0, "N", above=0.0)
     speed: float = _speed(0.02, 0.2)
     squeeze_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
+    close_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
     time_limit_s: float | None = _limit()
     on_failure: Literal["hold", "retreat"] = "hold"
 
@@ -174,7 +177,7 @@ class ReleaseSettings:
     Attributes:
         distance_m: Distance of the retreat [m].
         speed: Speed of the retreat [m/s].
-        open_s: Time in which the squeeze fades [s].
+        open_s: Time in which the squeeze fades, and time that grippers take to open [s].
         time_limit_s: Longest duration [s]; by default 5 s more than planned.
         on_failure: "hold": the arms stay where they are.
     """

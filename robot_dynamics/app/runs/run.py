@@ -228,6 +228,8 @@ def simulate(
                 raise RobotDynamicsError(f"control failed: {loop.safety.cause}")
             seen.write(measurement, simulated)
             done.write(tick, torque, step, 1e6 * elapsed_s, streamed=task is not None)
+            if task is not None and task.grippers is not None:
+                task.grippers.send(simulated.grip)
             sent = _with_holding_drives(torque, sent, believed, released) if released else torque
             wrenches = None
             if watch is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLa
     """
     system = system or build_system(scenario)
     if scenario.task:
-        return task_law(scenario, system, hybrid_law)
+        return task_law(scenario, system, partial(hybrid_law, squeezed=True))
     return LAWS[scenario.control.base_law](scenario, system)
 
 
@@ -144,7 +145,11 @@ def _jointed(scenario: Scenario, system: GraspSystem) -> ControlLaw:
 
 
 def hybrid_law(
-    scenario: Scenario, system: GraspSystem, kind: type[HybridLaw] = HybridLaw
+    scenario: Scenario,
+    system: GraspSystem,
+    kind: type[HybridLaw] = HybridLaw,
+    *,
+    squeezed: bool = False,
 ) -> HybridLaw:
     """Return the hybrid controller of a scenario, or a law derived from it.
 
@@ -152,6 +157,7 @@ def hybrid_law(
         scenario: The scenario.
         system: Arms and object according to the model.
         kind: The class of the law.
+        squeezed: Whether the arms squeeze the object before the law starts.
 
     Raises:
         RobotDynamicsError: If the grasp cannot do the task, or anything else is refused.
@@ -168,7 +174,7 @@ def hybrid_law(
         system,
         scenario.control,
         scenario.safety,
-        hybrid_reference(scenario, held, distribution, surface_rows(cell)),
+        hybrid_reference(scenario, held, distribution, surface_rows(cell), squeezed=squeezed),
         contacts=held.contacts,
         environment=held.environment,
         distribution=distribution,
@@ -203,6 +209,8 @@ def hybrid_reference(
     system: HybridSystem,
     distribution: ForceDistribution,
     rows: Mapping[str, slice] | None = None,
+    *,
+    squeezed: bool = False,
 ) -> HybridReference:
     """Return the reference of the object, with automatic squeezes computed.
 
@@ -211,6 +219,8 @@ def hybrid_reference(
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces and internal forces.
         rows: Slice of each surface's forces; by default of the scenario's surfaces.
+        squeezed: Whether an internal force stated at time 0 acts before; it does if contacts can
+            only push.
 
     Raises:
         SqueezeError: If no squeeze keeps the contacts in their cones.
@@ -227,7 +237,7 @@ def hybrid_reference(
         settings = replace(settings, force=_with(settings.force, internal))
     pushing = any(contact.limits is not None for contact in system.contacts)
     reference = plan_hybrid_reference(
-        settings, scenario.object_pose, names, rows, held_by_squeeze=pushing
+        settings, scenario.object_pose, names, rows, held_by_squeeze=pushing or squeezed
     )
     scenario.ticks(reference)
     return reference

@@ -17,6 +17,8 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
 from robot_dynamics.control.task.free_arms import FreeArms, Lines
+from robot_dynamics.control.task.grip import Grip
+from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.control.task.held_plan import HeldPlan, Support, plan_back, plan_held
 from robot_dynamics.control.task.law import TaskLaw
 from robot_dynamics.control.task.phases import (
@@ -44,7 +46,7 @@ from robot_dynamics.control.task_settings import (
     ReleaseSettings,
     WaitSettings,
 )
-from robot_dynamics.errors import UnknownNameError, require_length
+from robot_dynamics.errors import ArgumentError, UnknownNameError, require_length
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
 
@@ -67,7 +69,7 @@ def task_law(
     made = phases.every()
     return TaskLaw(
         scenario.control, scenario.safety, arms, made, scenario.home, scenario.object_pose,
-        phases.places,
+        phases.places, phases.grippers,
     )  # fmt: skip
 
 
@@ -76,6 +78,7 @@ class _Phases:
 
     Attributes:
         places: Poses (7,) at which the object is put down.
+        grippers: Grippers of the arms; None for palms.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class _Phases:
         self._scenario, self._system, self._arms = scenario, system, arms
         self._held_law = held_law
         self._pose, self.places = scenario.object_pose, list[Array]()
+        self.grippers = _grippers(scenario)
         gravity = np.array(system.model.gravity)
         self._weight = system.object_mass * gravity
         self._supports = {
@@ -140,7 +144,8 @@ class _Phases:
 
     def release(self, own: ReleaseSettings) -> Release:
         """Return the release of the last squeeze."""
-        return Release(self._arms, own, self._squeeze)
+        open_hands = None if self.grippers is None else self.grippers.open
+        return Release(self._arms, own, self._squeeze, open_hands)
 
     def _retreat(self) -> tuple[Phase, ...]:
         """Return the phases of the safe end "retreat", with the last squeeze."""
@@ -168,7 +173,11 @@ class _Phases:
         self._squeeze = Squeeze(internal, wrenches)
         held, rows = HeldLaw(law), surface_rows(self._scenario.cell)
         weight = float(np.linalg.norm(self._weight))
-        made: list[Phase] = [Grasp(self._arms, grasp, self._squeeze)]
+        made: list[Phase] = []
+        if self.grippers is None:
+            made.append(Grasp(self._arms, grasp, self._squeeze))
+        else:
+            made.append(Grip(self._arms, grasp, self._squeeze, self.grippers))
         if grasp.on_failure == "retreat":
             made[0].safe_end = self._retreat()
         for i, (phase, parts) in enumerate(zip(task, plan.parts, strict=True)):
@@ -193,6 +202,26 @@ class _Phases:
         self._pose = plan.end
         self.places.append(plan.end)
         return made
+
+
+def _grippers(scenario: Scenario) -> Grippers | None:
+    """Return the grippers of arms with rigid contacts; None if all arms have palms.
+
+    Raises:
+        ArgumentError: If there are both, or other contacts.
+    """
+    arms = scenario.cell.arms
+    palms = [arm.contact.unilateral for arm in arms]
+    other = [
+        arm.name for arm in arms if not arm.contact.unilateral and arm.contact.kind != "rigid"
+    ]
+    if other or any(palms) != all(palms):
+        name = other[0] if other else arms[palms.index(False)].name
+        raise ArgumentError(
+            f"the contact of arm {name!r} is {'of another kind' if other else 'rigid'}; a task "
+            "expected palms that push for all arms, or grippers, which are rigid."
+        )
+    return None if all(palms) else Grippers([arm.name for arm in arms])
 
 
 def _starting_at(scenario: Scenario, pose: Array, plan: HeldPlan) -> Scenario:

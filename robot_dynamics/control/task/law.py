@@ -24,6 +24,7 @@ from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_joints
 from robot_dynamics.control.task.free_arms import FreeArms
+from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.control.task.phases import (
     Grasp,
     HeldLaw,
@@ -75,6 +76,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         home: Positions of the arm joints at which the task is to start (na,).
         start: Pose of the object at the start (7,).
         places: Poses (7,) at which the object is put down.
+        grippers: Grippers of the arms; None for palms.
 
     Attributes:
         phases: Names of all phases; those of safe ends follow those of the task.
@@ -92,9 +94,10 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         home: Array,
         start: Array,
         places: Sequence[Array],
+        grippers: Grippers | None = None,
     ) -> None:
         self._control, self._safety, self._period = control, safety, control.period
-        self._arms, self._phases = arms, tuple(phases)
+        self._arms, self._phases, self.grippers = arms, tuple(phases), grippers
         ends = {one: phase.on_failure for phase in phases for one in phase.safe_end}
         self._every = (*self._phases, *ends)
         ended = (f"{end}: {one.name}" for one, end in ends.items())
@@ -111,6 +114,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._course, self._at, self._began = self._phases, 0, 0
         self._rests_from, self._resting = np.inf, False
         self.done, self.failure = False, ""
+        if self.grippers is not None:
+            self.grippers.reset()
         self._running: HeldLaw | None = None
         self._pose, self._last = self._begin_pose.copy(), np.zeros(len(q))
         for phase in self._every:

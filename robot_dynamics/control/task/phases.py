@@ -9,6 +9,7 @@ the held object follow parts of its plan. Decisions come from measurement.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -314,15 +315,23 @@ class Release(FreePhase):
         arms: The arms.
         settings: The settings.
         squeeze: Its squeeze.
+        open_hands: Opens grippers; None without them.
 
     Attributes:
         squeeze: Its squeeze.
         share: Part of it that the arms press with now.
     """
 
-    def __init__(self, arms: FreeArms, settings: ReleaseSettings, squeeze: Squeeze) -> None:
+    def __init__(
+        self,
+        arms: FreeArms,
+        settings: ReleaseSettings,
+        squeeze: Squeeze,
+        open_hands: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__("release", arms, settings)
         self._settings, self.squeeze, self.share = settings, squeeze, 0.0
+        self._open_hands = open_hands
 
     def begin(self, now: Now) -> None:
         """See `Phase`."""
@@ -334,7 +343,8 @@ class Release(FreePhase):
             np.linalg.norm(self._pressing) / np.linalg.norm(self.squeeze.wrenches)
         )
         self._along = self._lines(-own.distance_m, own.speed)
-        self.planned_s = own.open_s + self._along.duration
+        self._opened_s = (2.0 if self._open_hands else 1.0) * own.open_s
+        self.planned_s = self._opened_s + self._along.duration
         self._on_line = False
 
     def advance(self, now: Now) -> bool:
@@ -344,11 +354,15 @@ class Release(FreePhase):
             left = 1.0 - float(_QUINTIC(now.time / own.open_s))
             self.share, arms.wrenches = left * self._begun, left * self._pressing
             return False
+        self.share, arms.wrenches = 0.0, np.zeros_like(self._pressing)
+        if self._open_hands:
+            self._open_hands()
+        if now.time < self._opened_s:
+            return False
         if not self._on_line:
-            self._on_line, self.share = True, 0.0
-            arms.wrenches = np.zeros_like(self._pressing)
+            self._on_line = True
             arms.begin_lines()
-        arms.advance_tools(self._along.speeds(now.time - own.open_s))
+        arms.advance_tools(self._along.speeds(now.time - self._opened_s))
         return now.time >= self.planned_s
 
 
