@@ -164,7 +164,7 @@ class PutDownSettings:
     on: str
     speed: float = _speed(0.1)
     touch_within_m: float = number(0.01, "m", above=0.0, maximum=0.04)
-    touch_speed: float = _speed(0.02, 0.2)
+    touch_speed: float = _speed(0.01, 0.2)
     load_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
     time_limit_s: float | None = _limit()
     on_failure: Literal["hold"] = "hold"

@@ -156,6 +156,21 @@ class Scenario:
                 "reference.fold moves a second part, but cell.object has no joint; expected none."
             )
 
+    def refuse_task(self, what: str) -> None:
+        """Refuse a scenario with a task where only a reference can be followed.
+
+        Args:
+            what: Subject of the message, which follows references only.
+
+        Raises:
+            ArgumentError: If there is a task.
+        """
+        if self.task:
+            raise ArgumentError(
+                f"{self.name} has a `task`, but {what} only references; expected a scenario with "
+                "a `reference`. `simulate` and studies run tasks."
+            )
+
     def _require_possible_task(self) -> None:
         """Check that a task, if there is one, fits the cell and the law."""
         if not self.task:

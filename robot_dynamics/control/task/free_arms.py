@@ -109,7 +109,6 @@ class FreeArms:
             speeds: Speed along the z axis of each tool (k,) [m/s].
         """
         dt, before = self._period, self.qd.copy()
-        self.along += dt * speeds
         for i, own in enumerate(self.system.arm_slices):
             if speeds[i] == 0.0:
                 self.qd[own] = 0.0
@@ -124,6 +123,7 @@ class FreeArms:
             J = self._jacobian(i, self.q)[:, own]
             self.qd[own] = J.T @ np.linalg.solve(J @ J.T, twist)
         self.q = self.q + dt * self.qd
+        self.along = self.along + dt * speeds
         self._qdd = (self.qd - before) / dt
 
     def torque(self, q: Array, qd: Array) -> Array:

@@ -49,11 +49,13 @@ class TaskStep(HeldStep):
 
     Attributes:
         contact_force: Forces by the object on surfaces, as the controller sees them (C,).
+        touched: 1 for surfaces whose force is controlled, 0 for others (C,).
         phase: Index of the phase.
         holding: Whether the law of the held object runs.
     """
 
     contact_force: Array
+    touched: Array
     phase: int
     holding: bool
 
@@ -62,7 +64,7 @@ class TaskStep(HeldStep):
         """Vectors that together hold the values of the law's `columns`, in their order."""
         scales, phase = self.scales[: len(SCALES)], np.array([self.phase, self.holding], float)
         held = self.pose, self.twist, self.closure, self.internal_force
-        return *held, scales, self.contact_force, phase
+        return *held, scales, self.contact_force, self.touched, phase
 
 
 class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
@@ -231,6 +233,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             held_body_wrenches=np.zeros((1, 18)),
             tilts=np.zeros(layout.soft_fingers),
             contact_force=np.zeros(layout.surfaces),
+            touched=np.zeros(layout.surfaces),
             phase=self.phase,
             holding=False,
         )
@@ -253,6 +256,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             held_body_wrenches=seen.held_body_wrenches,
             tilts=seen.tilts,
             contact_force=seen.outputs.contact_force,
+            touched=seen.touched,
             phase=self.phase,
             holding=True,
         )
@@ -335,8 +339,9 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     @property
     def columns(self) -> Mapping[str, int]:
         """Width of each column that the law adds to a recording."""
-        surfaces = {"estimated_contact_force": self._law.layout.surfaces}
-        return {**super().columns, **surfaces, "phase": 1, "holding": 1}
+        C = self._law.layout.surfaces
+        own = {"estimated_contact_force": C, "touched": C, "phase": 1, "holding": 1}
+        return {**super().columns, **own}
 
     @property
     def units(self) -> Mapping[str, str]:
