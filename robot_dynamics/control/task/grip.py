@@ -51,6 +51,6 @@ class Grip(Grasp):
         if empty := self._grippers.empty:
             names = " and ".join(map(repr, empty))
             raise PhaseFailed(
-                f"the gripper of arm {names} holds nothing; expected the object within its reach."
+                f"arm {names} gripped nothing; expected the object within reach of its gripper."
             )
         self._touching = [True] * len(self._touching)
