@@ -113,7 +113,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def _forget(self, q: Array) -> None:
         """Reset for a start at positions `q` (na,)."""
-        self._course, self._at, self._began = self._phases, 0, 0
+        # At rest at first, so that a wrong model shows; see `ModelWatch`.
+        self._course, self._at, self._began = self._phases, 0, self._control.ramp_ticks
         self._rests_from, self._resting = np.inf, False
         self.done, self.failure = False, ""
         if self.grippers is not None:
@@ -149,7 +150,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> TaskStep:
         """Return the step of a control period; see `ControlLaw.update`."""
         now = Now((tick - self._began) * self._period, q, qd, wrenches, self._last)
-        if not self._resting:
+        if not self._resting and tick >= self._began:
             try:
                 self._advance(tick, now)
             except PhaseFailed as reason:
