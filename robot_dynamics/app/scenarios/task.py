@@ -17,7 +17,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
 from robot_dynamics.control.task.free_arms import FreeArms, Lines
-from robot_dynamics.control.task.grip import Grip
+from robot_dynamics.control.task.gripper_grasp import GripperGrasp
 from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.control.task.held_plan import HeldPlan, Support, plan_back, plan_held
 from robot_dynamics.control.task.law import TaskLaw
@@ -177,7 +177,7 @@ class _Phases:
         if self.grippers is None:
             made.append(Grasp(self._arms, grasp, self._squeeze))
         else:
-            made.append(Grip(self._arms, grasp, self._squeeze, self.grippers))
+            made.append(GripperGrasp(self._arms, grasp, self._squeeze, self.grippers))
         if grasp.on_failure == "retreat":
             made[0].safe_end = self._retreat()
         for i, (phase, parts) in enumerate(zip(task, plan.parts, strict=True)):

@@ -11,7 +11,7 @@ from robot_dynamics.control.task.phases import Grasp, Now, PhaseFailed, Squeeze
 from robot_dynamics.control.task_settings import GraspSettings
 
 
-class Grip(Grasp):
+class GripperGrasp(Grasp):
     """Straight way to the grasps, where the grippers close; then the squeeze grows.
 
     Args:
