@@ -26,10 +26,6 @@ from robot_dynamics.simulation.contact.pad import Pad
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene
 
-_RING = 4  # points around a peg at which it may touch its hole
-_ON_IT = 1e-2  # that a hinge or a line may be off the object at the start, as stated [m, rad]
-_PLACES = {"line": 2, "hinge": 3}  # functions that are lengths; the others are sines of angles
-
 
 def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
     """Return the scene of a scenario: arms, object, contacts and surfaces.
