@@ -270,6 +270,7 @@ def impact_with_friction(
     bounce: Array,
     closed: NDArray[np.bool_],
     tolerance: float = np.inf,
+    stops: slice = slice(0),
 ) -> FrictionalImpact:
     """Return the impact of Newton's law with Coulomb friction at all closed contacts together.
 
@@ -283,6 +284,7 @@ def impact_with_friction(
         bounce: Least speed of each contact after it (c,) [m/s].
         closed: Contacts that take part (c,).
         tolerance: Largest `error` with restitution.
+        stops: Rows that begin to hold: their velocities become zero.
     """
     J, HJ, holding = solver.J, solver.HJ, solver.problem.holding
     normals = holding + solver.problem.width * np.arange(len(closed))
@@ -291,6 +293,7 @@ def impact_with_friction(
         solver.c[:], solver.P[:], solver.slide[:] = before, 0.0, 0.0
         # Holding rows hold on average, as in steps: then they neither take nor add energy.
         solver.c[:holding] += before[:holding]
+        solver.c[stops] = before[stops]
         solver.c[normals] -= bounce
         solver.touching[:] = closed
         solver.run()

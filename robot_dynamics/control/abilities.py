@@ -21,6 +21,7 @@ from robot_dynamics.control.reference import Plan
 from robot_dynamics.control.resume import Way
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.manipulation.hybrid import Contact
 
 
@@ -77,6 +78,25 @@ class HoldsObject(ControlLaw):
             "control_scales": len(SCALES),
         }
         return {name: width for name, width in columns.items() if width}
+
+
+class RunsTask(HoldsObject):
+    """A law that runs the phases of a task; its arms hold the object in some of them.
+
+    Attributes:
+        done: Whether the task is over, and the arms are at rest.
+        failure: Reason why it ended early; empty if it did not.
+        grippers: Grippers of the arms; None without them.
+    """
+
+    done: bool
+    failure: str
+    grippers: Grippers | None
+
+    @property
+    @abstractmethod
+    def holds_object(self) -> bool:
+        """Whether the arms carry the object now, so that its weight counts when control ends."""
 
 
 class AdjustsGrip(ABC):

@@ -22,6 +22,7 @@ from robot_dynamics.control.abilities import (
     AdjustsGrip,
     FollowsPlan,
     HoldsObject,
+    RunsTask,
     SensesObject,
     TakesReferences,
     TunesGains,
@@ -558,6 +559,7 @@ class ControlLoop:
         self.oscillation = ""
         try:
             seen = self.begin_law(q, qd, safety.last)
+            self._count_object()
             safety.begin_checks(q, seen.pose)
             if self.intake is not None:
                 self.intake.begin()
@@ -669,6 +671,7 @@ class ControlLoop:
             if isinstance(self.law, FollowsPlan):
                 self.law.hold(tick)
         step, self._ran = self.step_law(tick, q, qd, wrenches), tick
+        self._count_object()
         intake = self.intake if self.intake is not None and self.intake.came else None
         if intake is not None:
             lost = intake.lost(self.clock.seconds(now))
@@ -686,6 +689,11 @@ class ControlLoop:
         if intake is not None and safety.law_runs and not safety.reference_held:
             intake.advance(self.clock.seconds(now), tick, q, step)
         return step, torque
+
+    def _count_object(self) -> None:
+        """Count the object's weight, or not, as the running phase of a task says."""
+        if isinstance(self.law, RunsTask):
+            self.safety.object_held = self.law.holds_object
 
     def _look_for_still_arms(self, q: Array, step: LawStep) -> None:
         """Stop trusting arms that do not move although the object must move; see `StillArms`."""

@@ -151,6 +151,15 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         """
         return q if self.reference is self.plan else self.system.posture
 
+    def begin_with(self, plan: ObjectPlan) -> None:
+        """Follow another plan from the next start on, instead of the law's own.
+
+        Args:
+            plan: The plan, with rows as wide as those of the law's own.
+        """
+        self.plan = plan
+        self._begin_with(plan)
+
     def _begin_with(self, reference: ObjectPlan) -> None:
         """Let the next start follow another plan."""
         self.reference = reference

@@ -100,6 +100,8 @@ class ArmSettings:
             prefix included; empty for other arms, where all joints have drives.
         passive_joints: Approximate positions of the other joints of its loops at the posture
             [rad or m], by name; zero by default. They select the assembly mode of a linkage.
+        home: Joint positions at the start of a task, base to tip [rad or m]; needed by `task`
+            only.
     """
 
     name: str
@@ -113,6 +115,7 @@ class ArmSettings:
     sensor_tool: SensorToolSettings = field(default_factory=SensorToolSettings)
     drives: tuple[str, ...] = ()
     passive_joints: dict[str, float] = field(default_factory=dict)
+    home: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

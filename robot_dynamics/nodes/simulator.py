@@ -89,6 +89,7 @@ class Simulator:
         self._file = RecordingFile(values["output"], reporter)
 
         scenario = load_scenario(values["scenario"])
+        scenario.refuse_task("nodes follow")
         system = true_system(scenario, build_system(scenario))
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(scenario.plan(), values["duration"] or None)

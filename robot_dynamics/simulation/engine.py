@@ -81,8 +81,8 @@ class Engine(ABC):
 class SceneEngine(Engine):
     """Moves the arms and the object of a scene.
 
-    Constructors take the scene, the positions (nq,) of the start with grasps closed, the control
-    period [s] and the plant's settings.
+    Constructors take the scene, the positions (nq,) of the start (grasps that hold are closed,
+    pushing contacts can be apart), the control period [s] and the plant's settings.
     """
 
     @abstractmethod
@@ -107,6 +107,18 @@ class SticksJoints(Protocol):
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck in the next control periods, and no others."""
+
+
+@runtime_checkable
+class Grips(Protocol):
+    """An engine whose rigid grasps can be open; they are where tools start away from them."""
+
+    def grip(self, arm: int, closed: bool) -> bool:
+        """Close or open the rigid grasp of an arm; return whether it holds the object now.
+
+        It closes within the `reach` of its contact and holds the object where it is; beyond it
+        nothing is taken hold of.
+        """
 
 
 @runtime_checkable

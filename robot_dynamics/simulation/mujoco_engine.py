@@ -21,7 +21,7 @@ from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
 from robot_dynamics.scalar.functions import sqrt
-from robot_dynamics.simulation.contact.report import ContactReport
+from robot_dynamics.simulation.contact.report import ContactMode, ContactReport
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import SceneEngine, Truth, copied, restore
 from robot_dynamics.simulation.mujoco_contacts import (
@@ -39,7 +39,7 @@ from robot_dynamics.simulation.mujoco_model import (
     mujoco_xml,
 )
 from robot_dynamics.simulation.rigid_engine import carrying_map
-from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.scene import APART, Scene
 from robot_dynamics.simulation.settings import PlantSettings
 
 # MuJoCo keeps a constraint's time constant at two steps or more; less is not stable.
@@ -61,7 +61,8 @@ class MujocoEngine(SceneEngine):
 
     Args:
         scene: Arms, object and their contacts, with their true properties.
-        start: Positions (nq,) of the start, grasps closed.
+        start: Positions (nq,) of the start: grasps that hold are closed, pushing contacts can be
+            apart.
         period: Control period [s].
         settings: Step (`mujoco_step_s`) and friction.
 
@@ -104,12 +105,15 @@ class MujocoEngine(SceneEngine):
         self._tree_q, _ = addresses(self._model, tuple(name for name, _ in joints))
         self._bodies = system.object_bodies if scene.holds_object else ()
         self._places = [self._free_body(body) for body in self._bodies]
-        # Pushing contacts have no closure: their gaps may open.
-        self._sites = [
+        self._tool_sites = [
             (self._model.site(f"{arm.name}_tool").id, self._model.site(f"{arm.name}_grasp").id)
-            for arm, contact in zip(system.arms, scene.contacts, strict=True)
-            if scene.holds_object and not contact.pushing
+            for arm in (system.arms if scene.holds_object else ())
         ]
+        welds = scene.grippers if scene.holds_object else ()
+        self._welds = {i: self._model.equality(f"{system.arms[i].name}_weld").id for i in welds}
+        # Grasps move on the object where grippers close beside them.
+        self._model.site_sameframe[[grasp for _, grasp in self._tool_sites]] = 0
+        self._stated_sites = self._model.site_pos.copy(), self._model.site_quat.copy()
         first = int(self._model.sensor(f"{system.arms[0].name}_moment").adr[0])
         count = len(system.arms)
         # From the child, which is the tool's frame, to its parent: the arm on the object.
@@ -146,7 +150,12 @@ class MujocoEngine(SceneEngine):
         if self.scene.rigid:
             return ()
         contacts, joints = self._contacts, self._environment_joints
-        return (*contacts.arms(self._wrenches), *contacts.surfaces(), *joints.reports())
+        arms = contacts.arms(self._wrenches)
+        for arm, weld in self._welds.items():
+            if not self._data.eq_active[weld]:
+                gap, _ = _gap(self._data, *self._tool_sites[arm])
+                arms[arm] = arms[arm]._replace(state=ContactMode.OPEN, gap=gap)
+        return (*arms, *contacts.surfaces(), *joints.reports())
 
     @property
     def _jointed(self) -> bool:
@@ -156,6 +165,7 @@ class MujocoEngine(SceneEngine):
         """Return to the start, at rest."""
         data, system, scene = self._data, self.system, self.scene
         self._mujoco.mj_resetData(self._model, data)
+        self._place_sites(self._stated_sites)
         # All of them: passive joints are where the internal closed chains are closed.
         data.qpos[self._tree_q] = self._start[self._tree_from]
         for body, (at, _) in zip(self._bodies, self._places, strict=True):
@@ -163,6 +173,8 @@ class MujocoEngine(SceneEngine):
             data.qpos[at] = [x, y, z, qw, qx, qy, qz]
         self._mujoco.mj_forward(self._model, data)
         self._before, self._after = self._drive, list[Callable[[], None]]()
+        for arm, weld in self._welds.items():
+            data.eq_active[weld] = max(_gap(data, *self._tool_sites[arm])) <= APART
         self._wrenches = self._resting_wrenches()
         self._sum[:] = 0.0
         if self._joint is not None:
@@ -244,6 +256,28 @@ class MujocoEngine(SceneEngine):
         """Have these arm joints (na,) stuck; see `SticksJoints`: by dry friction without end."""
         self._rub(self._driven_at[1], np.where(joints, UNBOUNDED, self._dry))
 
+    def grip(self, arm: int, closed: bool) -> bool:
+        """Close or open the rigid grasp of an arm; see `Grips`."""
+        data, model, (tool, grasp) = self._data, self._model, self._tool_sites[arm]
+        closed = closed and self.scene.contacts[arm].reaches(*_gap(data, tool, grasp))
+        if closed and not data.eq_active[self._welds[arm]]:
+            held = int(model.site_bodyid[grasp])
+            R = data.xmat[held].reshape(3, 3)
+            turn = R.T @ data.site_xmat[tool].reshape(3, 3)
+            model.site_pos[grasp] = R.T @ (data.site_xpos[tool] - data.xpos[held])
+            self._mujoco.mju_mat2Quat(model.site_quat[grasp], turn.ravel())
+        elif not closed:
+            now_at = model.site_pos, model.site_quat
+            for now, stated in zip(now_at, self._stated_sites, strict=True):
+                now[grasp] = stated[grasp]
+        data.eq_active[self._welds[arm]] = closed
+        self._mujoco.mj_forward(model, data)
+        return closed
+
+    def _place_sites(self, places: tuple[Array, Array]) -> None:
+        """Set places (n, 3) and quaternions (n, 4) of all sites."""
+        self._model.site_pos[:], self._model.site_quat[:] = places
+
     def _rub(self, at: Any, friction: Array) -> None:
         """Set the dry friction [N m or N] of velocities, as stiff as equalities."""
         self._model.dof_solref[at, 0] = _STEPS_PER_TIME_CONSTANT * self._model.opt.timestep
@@ -265,7 +299,9 @@ class MujocoEngine(SceneEngine):
 
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
-        parts = [copied(self, ("_wrenches",)), {"data": copy.copy(self._data)}]
+        sites = self._model.site_pos.copy(), self._model.site_quat.copy()
+        engine = {"data": copy.copy(self._data), "sites": sites}
+        parts = [copied(self, ("_wrenches",)), engine]
         if self._joint is not None:
             parts.append(copied(self._joint, ("force",)))
         if not self.scene.rigid:
@@ -278,6 +314,7 @@ class MujocoEngine(SceneEngine):
         """Set the variables that `save` returned."""
         own, engine, *rest = saved
         restore(self, own)
+        self._place_sites(engine["sites"])
         self._mujoco.mj_copyData(self._data, self._model, engine["data"])
         parts: list[object] = [] if self._joint is None else [self._joint]
         parts += [] if self.scene.rigid else [self._pads, self._contacts, self._environment_joints]
@@ -301,7 +338,12 @@ class MujocoEngine(SceneEngine):
 
     def _openings(self) -> tuple[float, float]:
         """Return the largest opening of grasps and joints that hold [m], [rad]."""
-        gaps = [_gap(self._data, tool, grasp) for tool, grasp in self._sites]
+        loose = [arm for arm, weld in self._welds.items() if not self._data.eq_active[weld]]
+        gaps = [
+            _gap(self._data, *self._tool_sites[arm])
+            for arm in (self.scene.holding if self._tool_sites else ())
+            if arm not in loose
+        ]
         if self._joint is not None:
             gaps.append(self._joint.gap(self._data))
         if not self.scene.rigid:
@@ -319,9 +361,13 @@ class MujocoEngine(SceneEngine):
         return np.array([x, y, z, qx, qy, qz, qw]), twist
 
     def _resting_wrenches(self) -> Array:
-        """Return the wrenches (k, 6) of arms on brakes: the load shared, or each arm's part."""
+        """Return the wrenches (k, 6) of arms on brakes: the load shared, or each arm's part.
+
+        Zero if an arm is apart from the object, which stands on a surface then.
+        """
         system = self.system
-        if not self._bodies:
+        apart = any(_gap(self._data, *sites)[0] > APART for sites in self._tool_sites)
+        if apart or not self._bodies:
             return np.zeros((len(system.arms), 6))
         if self._jointed:
             parts = zip(system.arms, self._bodies, strict=True)

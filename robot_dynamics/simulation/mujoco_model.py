@@ -95,7 +95,8 @@ def mujoco_xml(scene: Scene, start: Array, step: float, stiffness_time: float) -
 
     Springs in joints are in it, friction of joints is not. Names: bodies and joints as in the
     model; for each arm the sites `<arm>_tool` and `<arm>_grasp`, welded to each other by a rigid
-    grasp, and the sensors `<arm>_force` and `<arm>_moment` between the arm and the tool's site.
+    grasp (`<arm>_weld`), and the sensors `<arm>_force` and `<arm>_moment` between the arm and the
+    tool's site.
 
     Args:
         scene: Arms, object, contacts and surfaces.
@@ -277,8 +278,8 @@ class _Translation:
     def add_weld(self, arm: Arm) -> None:
         """Weld an arm's tool to its grasp."""
         etree.SubElement(
-            self._equality, "weld", site1=f"{arm.name}_tool", site2=f"{arm.name}_grasp",
-            solref=self._solref, solimp=STIFF, torquescale="1",
+            self._equality, "weld", name=f"{arm.name}_weld", site1=f"{arm.name}_tool",
+            site2=f"{arm.name}_grasp", solref=self._solref, solimp=STIFF, torquescale="1",
         )  # fmt: skip
 
     def add_connects(

@@ -30,6 +30,7 @@ from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
     Engine,
+    Grips,
     SceneEngine,
     SticksJoints,
     Truth,
@@ -207,7 +208,8 @@ class ScenePlant(Plant):
 
     Args:
         scene: Arms, object and their contacts, with their true properties.
-        start: Positions (nq,) of the start, grasps closed.
+        start: Positions (nq,) of the start: grasps that hold are closed, pushing contacts can be
+            apart.
         period: Control period [s].
         settings: Engine, step, delay, friction, sensors.
         engine: Constructor of another engine from these arguments; see `SceneEngine`.
@@ -285,6 +287,33 @@ class ScenePlant(Plant):
         self.faults.reset()
         self._sensors.reset(seed)
         return super().reset()
+
+    def grip(self, arm: str, *, closed: bool) -> bool:
+        """Close or open the gripper of an arm; return whether it holds the object now.
+
+        Grippers are the rigid grasps; they are open at the start where tools are away from their
+        grasps. Closing takes hold within the `reach` of the arm's contact, where the object is.
+
+        Args:
+            arm: Its name.
+            closed: Whether it closes.
+
+        Raises:
+            UnknownNameError: If there is no such arm.
+            ArgumentError: If the arm has no rigid grasp, or the engine has no grasps that open.
+        """
+        if arm not in self._arms:
+            raise UnknownNameError("arm", arm, [*self._arms])
+        index = [*self._arms].index(arm)
+        kind = self.scene.contacts[index].contact.kind
+        if index not in self.scene.grippers:
+            raise ArgumentError(f"arm {arm!r} has a contact of kind {kind!r}, expected 'rigid'.")
+        if not isinstance(self.engine, Grips):
+            raise ArgumentError(
+                f"grasps of {type(self.engine).__name__} cannot open; expected an object on a "
+                "surface, or the engine 'mujoco'."
+            )
+        return self.engine.grip(index, closed)
 
     def truth(self) -> Truth:
         """Return the present true state; the object's pose is the pose of its first part."""

@@ -28,6 +28,8 @@ from robot_dynamics.spatial import Vector3
 
 #: Kinds of contacts that can only push; all others hold, push or pull.
 PUSHING = ("frictional point", "frictionless point", "soft finger")
+#: Distance of a tool from its grasp at the start above which they are apart [m, rad].
+APART = 1e-6
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,20 @@ class ArmContact:
     change; when it slips, it moves over the face, and loses contact beyond the edge.
 
     Attributes:
-        contact: Kind and frame in the object at the start, when tool and grasp coincide; the
-            frame's origin is the point on the arm. Its limits are those of a controller.
+        contact: Kind and frame in the object when tool and grasp coincide; the frame's origin is
+            the point on the arm. Its limits are those of a controller.
         material: Material of finger and object, for pushing contacts, with the true friction.
         face: Half lengths of the face along x and y of the contact's frame, about its origin [m].
         pad: Pad of a soft finger; None for a point, which tips freely.
+        reach: Largest distance [m] and angle [rad] between tool and grasp at which a gripper, a
+            rigid contact, takes hold of the object when it closes.
     """
 
     contact: Contact
     material: Material = field(default_factory=Material)
     face: tuple[float, float] = (np.inf, np.inf)
     pad: Pad | None = None
+    reach: tuple[float, float] = (0.01, 0.1)
 
     def __post_init__(self) -> None:
         if not min(self.face) > 0.0:
@@ -63,6 +68,10 @@ class ArmContact:
     def pushing(self) -> bool:
         """Whether it can only push."""
         return self.contact.kind in PUSHING
+
+    def reaches(self, position: float, angle: float) -> bool:
+        """Return whether a gripper takes hold, by distance [m] and angle [rad] from its grasp."""
+        return position <= self.reach[0] and angle <= self.reach[1]
 
     @property
     def friction(self) -> FrictionCone:
@@ -105,7 +114,7 @@ class Scene:
     as in the system's model.
 
     Attributes:
-        system: Arms, object and the poses of the arms' tools on it at the start.
+        system: Arms, object and the poses of the arms' tools on it.
         contacts: Contact of each arm with the object, in the order of the arms; by default as
             the system states.
         surfaces: Surfaces that the object may touch.
@@ -199,6 +208,11 @@ class Scene:
     def pushing(self) -> tuple[int, ...]:
         """Indices of the arms that only push."""
         return tuple(i for i, c in enumerate(self.contacts) if c.pushing)
+
+    @cached_property
+    def grippers(self) -> tuple[int, ...]:
+        """Indices of the arms with rigid contacts, which can be open."""
+        return tuple(i for i, c in enumerate(self.contacts) if c.contact.kind == "rigid")
 
     @cached_property
     def pads(self) -> tuple[tuple[int, Pad], ...]:

@@ -121,6 +121,8 @@ class PlantSettings:
         grasp_error: By arm, true pose of its grasp relative to the believed one, in the grasp's
             frame.
         surface_error: By surface, its true pose relative to the believed one, in its frame.
+        object_error: True pose of the object at the start relative to the stated one, in its
+            frame, where arms start away from it; it stands on the true surface.
         surface_friction_scale: True Coulomb friction of surfaces over the believed one.
         grasp_friction_scale: The same for the arms' contacts that can slip, torsional friction
             included.
@@ -159,6 +161,7 @@ class PlantSettings:
     )
     grasp_error: dict[str, PoseSettings] = field(default_factory=dict)
     surface_error: dict[str, PoseSettings] = field(default_factory=dict)
+    object_error: PoseSettings = field(default_factory=PoseSettings)
     surface_friction_scale: float = field(
         default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 100.0}
     )

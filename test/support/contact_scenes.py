@@ -38,11 +38,13 @@ def between_fingers(
     face=(np.inf, np.inf),
     link: LinkElement = BOX,
     wrists: bool = False,
+    lifts: bool = False,
 ):
     """Return the box between two fingers that slide along x, towards each other, and its start.
 
     Forces on the joints of the fingers are the forces that they squeeze with. With wrists each
-    finger tilts about its point: first about its own x axis, then about its own y axis.
+    finger tilts about its point: first about its own x axis, then about its own y axis. With lifts
+    it also slides up.
     """
     # z of a grasp is into the box: along x on its left side.
     grasps = []
@@ -53,6 +55,8 @@ def between_fingers(
         grasps.append(pose((sign * 0.05, 0.0, 0.0), R))
     fingers = []
     joints = {"slide": ("prismatic", (0.0, 0.0, 1.0))}
+    if lifts:
+        joints |= {"lift": ("prismatic", (1.0, 0.0, 0.0))}
     if wrists:
         joints |= {"tilt": ("revolute", (1.0, 0.0, 0.0)), "nod": ("revolute", (0.0, 1.0, 0.0))}
     for i in range(2):

@@ -178,6 +178,7 @@ class BatchSimulation:
             threads = whole_number("threads", threads, 1)
         self._common = tuple(several_names("overrides", overrides))
         self.scenario = scenario = load_scenario(scenario, self._common)
+        scenario.refuse_task("batches follow")
         self.count, self.period = count, scenario.control.period
         self.parameters = _checked(parameters or {}, count)
         if scenario.control.law not in LAW_FACTS:

@@ -53,6 +53,8 @@ Role = Literal["robot", "object", "reference", "surface", "cone"]
 _MOST_INSTANTS = 1_000_000  # of a scene: eleven hours at 25 pictures a second
 _CONE = 0.1  # length of friction cones [m]
 _CONE_ALPHA = 0.55
+_HIDDEN = -100.0  # height of what is not shown, far below the ground [m]
+_TOUCHING = 1e-3  # largest gap of a palm whose friction cone is shown [m]
 _SAFE, _USED = np.array([0.1, 0.65, 0.25]), np.array([0.9, 0.15, 0.1])
 
 
@@ -236,9 +238,12 @@ class RecordedCell:
         arrows += _surface_arrows(self._pushes, columns)
         held = {arm.name: arm.contact for arm in cell.arms}
         used = columns.get("friction_used", np.zeros((count, 0)))
-        for (name, contact), tool, part in zip(held.items(), tools, used.T, strict=False):
+        gaps = columns.get("grasp_gap", np.zeros_like(used))
+        for (name, contact), tool, part, gap in zip(
+            held.items(), tools, used.T, gaps.T, strict=False
+        ):
             if contact.unilateral and contact.friction > 0.0:
-                bodies.append(_cone(name, contact, tool, part))
+                bodies.append(_cone(name, contact, tool, part, gap))
         limits = [np.nan if x is None else x for x in recording.get("effort_limits")]
         return VisualScene(
             recording.get("scenario"),
@@ -426,10 +431,13 @@ def _surface_arrows(
     return found
 
 
-def _cone(name: str, contact: ContactSettings, tools: Array, used: Array) -> VisualBody:
+def _cone(
+    name: str, contact: ContactSettings, tools: Array, used: Array, gaps: Array
+) -> VisualBody:
     """Return the friction cone of a grasp: green, and red when all of the friction is used.
 
-    Its apex is at the grasp, and forces within it point along its opening, into the object.
+    Its apex is at the grasp, and forces within it point along its opening, into the object. While
+    the palm is away from the object it is far below the ground.
     """
     make = require_trimesh().creation
     radius = min(contact.friction, 1.0) * _CONE
@@ -439,7 +447,9 @@ def _cone(name: str, contact: ContactSettings, tools: Array, used: Array) -> Vis
     share = np.clip(np.nan_to_num(used), 0.0, 1.0)[:, None]
     colors = np.hstack([(1.0 - share) * _SAFE + share * _USED, np.full_like(share, _CONE_ALPHA)])
     mesh = shaded(cone, (*_SAFE.tolist(), _CONE_ALPHA))
-    return VisualBody(f"{name} friction cone", "cone", [mesh], tools, colors)
+    poses = tools.copy()
+    poses[gaps > _TOUCHING, 2, 3] = _HIDDEN
+    return VisualBody(f"{name} friction cone", "cone", [mesh], poses, colors)
 
 
 def matrices(poses: Array) -> Array:
@@ -451,7 +461,7 @@ def matrices(poses: Array) -> Array:
 
     known = np.isfinite(poses).all(axis=1)
     result = np.tile(np.eye(4), (len(poses), 1, 1))
-    result[~known, 2, 3] = -100.0
+    result[~known, 2, 3] = _HIDDEN
     result[known, :3, 3] = poses[known, :3]
     result[known, :3, :3] = Rotation.from_quat(poses[known, 3:]).as_matrix()
     return result

@@ -23,8 +23,8 @@ from scipy.linalg import null_space
 from scipy.optimize import nnls
 
 from robot_dynamics.app.recordings.recording import Recording
-from robot_dynamics.app.scenarios.plant import true_surfaces
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
+from robot_dynamics.app.scenarios.surfaces import true_surfaces
 from robot_dynamics.arrays import Array
 from robot_dynamics.contact.surfaces import gap_and_normal
 from robot_dynamics.control.rotation_path import rotated

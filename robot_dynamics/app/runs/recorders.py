@@ -68,6 +68,8 @@ _PLANT_UNITS = {  # of the plant's side, where it has such a column
     "holding_force": "N, N m: by the object on hinges and lines, in the order of `holding_rows`, "
     "true",
     "surface_slip": "m, how far the object slid on each surface, true",
+    "grasp_gap": "m, distance of each palm from the plane of its face, or of each open gripper "
+    "from its grasp, true",
     "grasp_slip": "m, how far each grasp slid on the object, true",
     "grasp_tilt": "rad, angle of each soft finger to the object's face while they touch, true",
     "friction_used": "part of each grasp's friction that is used, true",
@@ -188,6 +190,10 @@ class PlantRecorder:
         self._metadata = {**common_metadata(scenario, system, {}), "ticks": ticks}
         self.recorder = Recorder(widths, ticks)
 
+    def end_at(self, ticks: int) -> None:
+        """Expect that many control periods: the run has ended early, as it should."""
+        self._metadata["ticks"] = ticks
+
     def write(self, measurement: Measurement, plant: ScenePlant) -> None:
         """Record one control period, before the plant's next step.
 
@@ -301,9 +307,11 @@ class ControlRecorder:
             first = self._overwrite(references, law)
             settle_s, offset = own["settle_s"], start_tick * period
             begin = (recording[TICK][first] * period) if first < len(times) else offset
+            still = _at_rest(references, first)
+            if "holding" in recording:  # free hands follow no reference of the object
+                still &= recording["holding"].ravel()[first:] > 0.0
             resting = [
-                [a + begin, b + begin]
-                for a, b in settled_rows(_at_rest(references, first).tolist(), period, settle_s)
+                [a + begin, b + begin] for a, b in settled_rows(still.tolist(), period, settle_s)
             ]
             before = [[a, b] for a, b in own["settled_intervals_s"] if b <= begin]
             own["settled_intervals_s"] = before + resting
@@ -411,10 +419,14 @@ def _internal_force_names(scenario: Scenario, system: GraspSystem) -> tuple[str,
 
 
 SLIP_TOLERANCE_M = 1e-3  # creep of a contact that does not count as slip
+_APART_M = 1e-6  # gap at the start above which a palm is apart from the object
 
 
 class ContactRecorder:
     """Accumulates the slip and forces of contacts.
+
+    Open contacts slip as well, so that a dropped object shows, except of palms that are apart from
+    the object in the first row.
 
     Args:
         arms: Friction cone of each arm's contact, by name; None if it cannot slip.
@@ -442,6 +454,7 @@ class ContactRecorder:
         self._soft_fingers = [list(arms).index(name) for name in soft_fingers]
         self._period = period
         self._grasp_slip, self._surface_slip = [0.0] * len(arms), [0.0] * len(surfaces)
+        self._apart: list[bool] | None = None  # at the start
 
     @property
     def columns(self) -> dict[str, int]:
@@ -449,7 +462,7 @@ class ContactRecorder:
         k, s = len(self._cones), len(self._surfaces)
         every = {"contact_wrench": 6 * k, "grasp_slip": k, "contact_force": s, "surface_slip": s}
         every["holding_force"] = sum(map(len, self._holding.values()))
-        every["grasp_tilt"] = len(self._soft_fingers)
+        every |= {"grasp_tilt": len(self._soft_fingers), "grasp_gap": k}
         return {name: width for name, width in every.items() if width}
 
     def finish(self, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -474,8 +487,11 @@ class ContactRecorder:
         """
         k, period = len(self._cones), self._period
         wrenches: list[Array] = []
+        if self._apart is None:
+            self._apart = [one.gap > _APART_M for one in contacts[:k]]
         for i, contact in enumerate(contacts[:k]):
-            if contact.state in (ContactMode.SLIDING, ContactMode.OPEN):
+            open_ = contact.state is ContactMode.OPEN and not self._apart[i]
+            if open_ or contact.state is ContactMode.SLIDING:
                 self._grasp_slip[i] += period * math.hypot(*contact.slip.tolist())
             wrenches += contact.moment, contact.force
         found = [np.concatenate(wrenches), np.array(self._grasp_slip)]
@@ -505,6 +521,7 @@ class ContactRecorder:
             seen = [contacts[i] for i in self._soft_fingers]
             tilts = [0.0 if one.state is ContactMode.OPEN else one.tilt for one in seen]
             found.append(np.array(tilts))
+        found.append(np.array([one.gap for one in contacts[:k]]))
         return tuple(found)
 
 

@@ -24,6 +24,7 @@ from robot_dynamics.app.recordings.metrics import (
     squeezes,
     touches,
 )
+from robot_dynamics.app.recordings.phases import phase_figures
 from robot_dynamics.app.recordings.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.recordings.tracking import (
     effort_limits,
@@ -87,6 +88,7 @@ def report_of(recording: Recording) -> dict[str, Any]:
         **_figures(recording),
         **contact_figures(recording),
         **holding_figures(recording, settled(recording)),
+        **phase_figures(recording),
     }
     thresholds = recording.get("acceptance")
     why = partial(_why_missing, recording)
@@ -195,11 +197,14 @@ def _broken(recording: Recording) -> list[str]:
     """Return problems of the recording itself, apart from thresholds."""
     sentences = []
     fault = recording.metadata.get("fault")
+    ended_early = recording.metadata.get("task_failure")
     expected_stop = recording.metadata.get("expected_stop", "")
+    if ended_early and not (expected_stop and expected_stop in ended_early):
+        sentences.append(f"the task ended early, {ended_early}")
     if fault and not (expected_stop and expected_stop in fault):
         sentences.append(f"the controller stopped, {fault}")
     interrupted = recording.metadata.get("interrupted_s")
-    if expected_stop and not fault and interrupted is None:
+    if expected_stop and not fault and not ended_early and interrupted is None:
         sentences.append(f"the controller did not stop; expected {expected_stop!r}.")
     ticks, expected = recording[TICK], recording.get("ticks")
     if interrupted is not None:
@@ -230,6 +235,8 @@ def _broken(recording: Recording) -> list[str]:
 
 def _why_missing(recording: Recording, name: str) -> str:
     """Return the reason why a figure could not be computed; empty if unknown."""
+    if recording.metadata.get("task_failure"):
+        return "the task ended early"
     if name.endswith(_SETTLED) and not settled(recording).any():
         least = recording.metadata.get("first_settled_s")
         if least is None:
@@ -339,6 +346,8 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
     if holds:
         yield from _of_object(report, f)
+    if report.get("phases"):
+        yield from _of_task(report, f)
     if report.get("contact_force_max_n") is not None:
         yield f"  on surfaces    {f('contact_force_max_n')} N at most{_touching(f)}"
     if report.get("holding_force_max_n") is not None:
@@ -416,6 +425,29 @@ def _of_object(report: Mapping[str, Any], f: _Figures) -> Iterator[str]:
     if report.get("added_internal_force_max_n"):
         force += f"; control added {f('added_internal_force_max_n')} N at most"
     yield f"  internal force {force}"
+
+
+def _of_task(report: Mapping[str, Any], f: _Figures) -> Iterator[str]:
+    """Yield the lines about the phases of a task."""
+    times = (f"{one['name']} {one['to_s'] - one['from_s']:.3g} s" for one in report["phases"])
+    yield f"  phases         {', '.join(times)}"
+    moved = [
+        f"{f(name, 1e3)} mm {when}"
+        for name, when in (
+            ("grasp_displacement_max_m", "as it is grasped"),
+            ("release_displacement_max_m", "as it is released"),
+        )
+        if f.has(name)
+    ]
+    parts = [f"object moves by {' and '.join(moved)} at most"] if moved else []
+    if f.has("put_down_force_max_n"):
+        parts.append(f"put down with {f('put_down_force_max_n')} N at most")
+    if f.has("place_error_m"):
+        off = f"{f('place_error_m', 1e3)} mm and {f('place_error_deg')} degrees"
+        parts.append(f"{off} from its place at the end")
+    rate = f("phase_torque_rate_max_fraction", 100.0)
+    parts.append(f"torques change between phases by {rate} % of the largest rate at most")
+    yield f"  task           {'; '.join(parts)}"
 
 
 def _touching(f: _Figures) -> str:

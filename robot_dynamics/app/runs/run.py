@@ -28,7 +28,7 @@ from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
-from robot_dynamics.control.abilities import HoldsObject, SensesObject
+from robot_dynamics.control.abilities import HoldsObject, RunsTask, SensesObject
 from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
 from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -37,6 +37,7 @@ from robot_dynamics.simulation import EngineName
 from robot_dynamics.simulation.plant import ScenePlant
 
 PROGRESS_STEPS = 100  # calls of `progress` in a run
+_AFTER_FAULT_S = 0.5  # for which a task that a fault has ended is simulated further
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,9 @@ class Preparation:
         if self._system is None or self._system[0] != scenario.cell:
             self._system = scenario.cell, build_system(scenario)
         system = self._system[1]
-        believed = (scenario.cell, scenario.control, scenario.safety, scenario.reference)
+        believed = (
+            scenario.cell, scenario.control, scenario.safety, scenario.reference, scenario.task
+        )  # fmt: skip
         if self._law is None or self._law[0] != believed:
             self._law = None  # should the next one be refused
             self._law = believed, make_law(scenario, system)
@@ -193,6 +196,8 @@ def simulate(
     simulated = make_plant(scenario, true_system(scenario, believed))
     seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(running, scenario, ticks)
+    task = running if isinstance(running, RunsTask) else None
+    last_tick, after_fault = ticks - 1, round(_AFTER_FAULT_S / control.period)
     stride = max(1, ticks // PROGRESS_STEPS)
     measurement = simulated.reset()
     if control.start.tare:
@@ -220,7 +225,9 @@ def simulate(
             if torque is None:
                 raise RobotDynamicsError(f"control failed: {loop.safety.cause}")
             seen.write(measurement, simulated)
-            done.write(tick, torque, step, 1e6 * elapsed_s)
+            done.write(tick, torque, step, 1e6 * elapsed_s, streamed=task is not None)
+            if task is not None and task.grippers is not None:
+                task.grippers.send(simulated.grip)
             wrenches = None
             if watch is not None:
 
@@ -233,6 +240,10 @@ def simulate(
             plant_steps.append(clock() - stepped)
             if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
                 progress(progress_of(tick, ticks, control.period, step, running))
+            if task is not None and (task.done or loop.safety.faults):
+                last_tick = min(last_tick, tick if task.done else tick + after_fault)
+            if tick >= last_tick:
+                break
     except KeyboardInterrupt as error:
         interrupt = error
     wall = clock() - begin
@@ -245,6 +256,8 @@ def simulate(
         if not done.recorder.count:
             raise interrupt
         more["interrupted_s"] = done.recorder.count * control.period
+    if task is not None and interrupt is None:  # a task takes as long as it takes
+        seen.end_at(done.recorder.count)
     recording = seen.finish(
         wall_time_s=wall,
         plant_step_median_us=1e6 * float(np.median(plant_steps)) if plant_steps else None,

@@ -231,6 +231,12 @@ class Simulation:
         self.__init__(what, **arguments)  # type: ignore[misc]
         self.state = now
 
+    def grip(self, arm: str, *, closed: bool) -> bool:
+        """Close or open the gripper of a scenario's arm; see `ScenePlant.grip`."""
+        if not isinstance(self._plant, ScenePlant):
+            raise ArgumentError("a robot by itself has no grippers, expected a scenario.")
+        return self._plant.grip(arm, closed=closed)
+
     def reset(self) -> Observation:
         """Return to the start at rest, brakes on; noise and faults begin anew."""
         self._whole = False

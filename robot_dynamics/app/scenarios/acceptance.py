@@ -72,6 +72,13 @@ class ThresholdSettings:
         slip_margin_min_least: Lower bound of the least slip margin of the monitor.
         slip_warning_lead_s_least: Lower bound of the time from the monitor's warning to the first
             slip [s].
+        grasp_displacement_max_m: Motion of the object while a task grasps it [m].
+        release_displacement_max_m: The same while it releases the object [m].
+        put_down_force_max_n: Force on any surface while a task puts the object down [N].
+        place_error_m: Distance of the object at the end of a task from its last place [m].
+        place_error_deg: Angle to it [degrees].
+        phase_torque_rate_max_fraction: Largest change of a torque from a phase to the next, over
+            the change that `safety.torque_rate` allows.
         control_step_p99_us: Duration of a control step that 1 % exceed [us].
         real_time_factor_least: A lower bound of the simulated time over the time it took.
     """
@@ -112,6 +119,12 @@ class ThresholdSettings:
     surface_slip_max_m_least: float | None = _threshold("m")
     slip_margin_min_least: float | None = _threshold("N")
     slip_warning_lead_s_least: float | None = _threshold("s")
+    grasp_displacement_max_m: float | None = _threshold("m")
+    release_displacement_max_m: float | None = _threshold("m")
+    put_down_force_max_n: float | None = _threshold("N")
+    place_error_m: float | None = _threshold("m")
+    place_error_deg: float | None = _threshold("degrees")
+    phase_torque_rate_max_fraction: float | None = _threshold("")
     control_step_p99_us: float | None = _threshold("us")
     real_time_factor_least: float | None = _threshold("")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from robot_dynamics.app.scenarios.cell import (
 )
 from robot_dynamics.app.scenarios.controllers import running_controller
 from robot_dynamics.app.scenarios.scenario import Scenario
+from robot_dynamics.app.scenarios.task import task_law
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.admittance import AdmittanceLaw
 from robot_dynamics.control.clock import Clock, LockstepClock
@@ -58,7 +60,10 @@ def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLa
     Raises:
         RobotDynamicsError: If the scenario is refused.
     """
-    return LAWS[scenario.control.base_law](scenario, system or build_system(scenario))
+    system = system or build_system(scenario)
+    if scenario.task:
+        return task_law(scenario, system, partial(hybrid_law, squeezed=True))
+    return LAWS[scenario.control.base_law](scenario, system)
 
 
 def control_loop(
@@ -88,12 +93,18 @@ def control_loop(
         RobotDynamicsError: If the scenario is refused.
     """
     if streams is not None:
+        scenario.refuse_task("nodes follow")
         ignored = {*locked_joints(scenario), *streams.ignored_joints}
         streams = streams._replace(ignored_joints=ignored)
     if scenario.control.base_law == "admittance" and not wrist_sensors:
         raise ArgumentError(
             "law 'admittance' gives way to measured grasp wrenches, and there are none; expected "
             "arms with sensors of them, or the law 'impedance'."
+        )
+    if scenario.task and not wrist_sensors:
+        raise ArgumentError(
+            "a task feels contact by wrist sensors, and there are none; expected arms with "
+            "sensors of grasp wrenches."
         )
     law = law or make_law(scenario, system)
     return ControlLoop(
@@ -135,7 +146,11 @@ def _jointed(scenario: Scenario, system: GraspSystem) -> ControlLaw:
 
 
 def hybrid_law(
-    scenario: Scenario, system: GraspSystem, kind: type[HybridLaw] = HybridLaw
+    scenario: Scenario,
+    system: GraspSystem,
+    kind: type[HybridLaw] = HybridLaw,
+    *,
+    squeezed: bool = False,
 ) -> HybridLaw:
     """Return the hybrid controller of a scenario, or a law derived from it.
 
@@ -143,6 +158,7 @@ def hybrid_law(
         scenario: The scenario.
         system: Arms and object according to the model.
         kind: The class of the law.
+        squeezed: Whether the arms squeeze the object before the law starts.
 
     Raises:
         RobotDynamicsError: If the grasp cannot do the task, or anything else is refused.
@@ -159,7 +175,7 @@ def hybrid_law(
         system,
         scenario.control,
         scenario.safety,
-        hybrid_reference(scenario, held, distribution, surface_rows(cell)),
+        hybrid_reference(scenario, held, distribution, surface_rows(cell), squeezed=squeezed),
         contacts=held.contacts,
         environment=held.environment,
         distribution=distribution,
@@ -194,6 +210,8 @@ def hybrid_reference(
     system: HybridSystem,
     distribution: ForceDistribution,
     rows: Mapping[str, slice] | None = None,
+    *,
+    squeezed: bool = False,
 ) -> HybridReference:
     """Return the reference of the object, with automatic squeezes computed.
 
@@ -202,6 +220,8 @@ def hybrid_reference(
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces and internal forces.
         rows: Slice of each surface's forces; by default of the scenario's surfaces.
+        squeezed: Whether an internal force stated at time 0 acts before; it does if contacts can
+            only push.
 
     Raises:
         SqueezeError: If no squeeze keeps the contacts in their cones.
@@ -218,7 +238,7 @@ def hybrid_reference(
         settings = replace(settings, force=_with(settings.force, internal))
     pushing = any(contact.limits is not None for contact in system.contacts)
     reference = plan_hybrid_reference(
-        settings, scenario.object_pose, names, rows, held_by_squeeze=pushing
+        settings, scenario.object_pose, names, rows, held_by_squeeze=pushing or squeezed
     )
     scenario.ticks(reference)
     return reference

@@ -164,6 +164,7 @@ def find_posture(
             f"the law {scenario.control.base_law!r} holds no object; expected a scenario whose "
             "arms do, because postures follow from grasps."
         )
+    scenario.refuse_task("the search for postures checks")
     system = build_system(scenario, any_posture=True)
     system.require_plain_arms("a posture from the grasps")
     law: PlannedLaw | None = None

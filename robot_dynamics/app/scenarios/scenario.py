@@ -31,6 +31,7 @@ from robot_dynamics.control.settings import (
     SafetySettings,
     SegmentSettings,
 )
+from robot_dynamics.control.task_settings import PhaseSettings, check_order
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.files import refused
 from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yaml, read_yaml
@@ -57,7 +58,9 @@ class Scenario:
         cell: Robots, arms and object, as the controller's model has them.
         name: Name of the scenario.
         description: A sentence for people.
-        reference: Motion and forces of the object.
+        reference: Motion and forces of the object, from a start at which the arms hold it.
+        task: Phases of a run from free arms to free arms, instead of `reference`; see
+            `control.task_settings`.
         control: Control law and its gains.
         safety: Limits that end a run.
         plant: The simulated plant, and its differences from the cell.
@@ -69,6 +72,7 @@ class Scenario:
     name: str = "scenario"
     description: str = ""
     reference: ReferenceSettings = field(default_factory=ReferenceSettings)
+    task: tuple[PhaseSettings, ...] = ()
     control: ControlSettings = field(default_factory=ControlSettings)
     safety: SafetySettings = field(default_factory=SafetySettings)
     plant: PlantSettings = field(default_factory=PlantSettings)
@@ -117,6 +121,7 @@ class Scenario:
                 )
         self._require_checked_stiffness()
         self._require_law_for_object()
+        self._require_possible_task()
         self.plant.steps("step_s", self.control.period)
         self.plant.steps("mujoco_step_s", self.control.period)
 
@@ -151,11 +156,53 @@ class Scenario:
                 "reference.fold moves a second part, but cell.object has no joint; expected none."
             )
 
+    def refuse_task(self, what: str) -> None:
+        """Refuse a scenario with a task where only a reference can be followed.
+
+        Args:
+            what: Subject of the message, which follows references only.
+
+        Raises:
+            ArgumentError: If there is a task.
+        """
+        if self.task:
+            raise ArgumentError(
+                f"{self.name} has a `task`, but {what} only references; expected a scenario with "
+                "a `reference`. `simulate` and studies run tasks."
+            )
+
+    def _require_possible_task(self) -> None:
+        """Check that a task, if there is one, fits the cell and the law."""
+        if not self.task:
+            return
+        if self.reference != ReferenceSettings():
+            raise ArgumentError(
+                "both `task` and `reference` are given; expected one of them: a `carry` of the "
+                "task has the segments of a reference."
+            )
+        if self.control.law != "hybrid":
+            raise ArgumentError(
+                f"control.law is {self.control.law!r}; expected 'hybrid' with a `task`."
+            )
+        check_order(self.task)
+        for i, arm in enumerate(self.cell.arms):
+            if arm.home is None or len(arm.home) != len(arm.posture):
+                found = "missing" if arm.home is None else f"of {len(arm.home)} joints"
+                raise ArgumentError(
+                    f"cell.arms[{i}].home is {found}, expected the positions of "
+                    f"{len(arm.posture)} joints: a task begins there."
+                )
+
     @property
     def object_pose(self) -> Array:
         """Pose of the object at the start, x y z qx qy qz qw in the world (7,)."""
         xyz, rpy = self.cell.object.xyz, self.cell.object.rpy
         return np.concatenate([xyz, from_rpy(rpy)])
+
+    @property
+    def home(self) -> Array:
+        """Positions of the arm joints at the start of a task (na,)."""
+        return np.concatenate([arm.home or () for arm in self.cell.arms])
 
     @property
     def start_tick(self) -> int:

@@ -495,6 +495,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """Return the torque (na,) that makes the grip as firm as control may."""
         return self.running.firmer_grip(q, self._followed.row(0))
 
+    def object_pose(self, q: Array) -> Array:
+        """Return the pose of the object (7,) that arms at `q` (na,) hold."""
+        return self._at_rest(q).pose
+
     def _poses(self, q: Array) -> Sequence[Array]:
         return self._at_rest(q).poses
 

@@ -126,6 +126,9 @@ def _stays(point: PlacedPoint | Inequality | SeenPoint) -> bool:
 class ContactMemory(MutableRecord):
     """Forces and modes of the contacts, and where they stick."""
 
+    #: Which of the rows that hold exert nothing, because their grasps are open (b,).
+    loose: Mask
+    rest: Vector  #: Errors at which rows hold, of grasps that closed beside their places (b,).
     force: Vector  #: At all rows over the last step (m,) [N].
     impulse: Vector  #: At all rows since forces were taken, impacts included (m,) [N s].
     pressed: Mask  #: Which contacts push (c,).
@@ -280,8 +283,8 @@ def step_of(scene_terms: SceneTerms, terms: StepTerms, problem: ContactProblem) 
         q=nq,
         v=nv,
         contacts=ContactMemory(
-            force=m, impulse=m, pressed=c, slipping=c, impacts=c, anchors=(c, 3), anchored=c,
-            near=(s, 3), pads=(p, 2),
+            loose=rows.holding, rest=rows.holding, force=m, impulse=m, pressed=c, slipping=c,
+            impacts=c, anchors=(c, 3), anchored=c, near=(s, 3), pads=(p, 2),
         ),
         turning=RowMotion(leaving=m, slowing=c, bending=m, swing=m),
         prediction=Prediction(acceleration=nv, foreseen=nv, known=nv),

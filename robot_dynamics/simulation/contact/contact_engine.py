@@ -30,7 +30,7 @@ from robot_dynamics.simulation.engine import (
     joint_forces_of,
 )
 from robot_dynamics.simulation.rigid_engine import joint_places
-from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.scene import APART, Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.stops import Stops
 
@@ -47,7 +47,8 @@ class ContactEngine(SceneEngine):
 
     Args:
         scene: Arms, object and their contacts, with their true properties.
-        start: Positions (nq,) of the start, tools at their grasps.
+        start: Positions (nq,) of the start: grasps that hold are closed, pushing contacts can be
+            apart.
         period: Control period [s].
         settings: Step (`step_s`) and friction; by default the step is the longest part of the
             period up to a quarter of a millisecond.
@@ -85,7 +86,7 @@ class ContactEngine(SceneEngine):
 
     def begin(self) -> None:
         """Return to the start, at rest."""
-        self.stepping.start(self._start)
+        self._return()
         self.stepping.require_shallow()
         self._stopped_steps.at_stop = False
         # Along all rows, means over the period.
@@ -127,6 +128,23 @@ class ContactEngine(SceneEngine):
         braked = np.where(joints, BRAKES, self._damping[: len(joints)])
         self.stepping.friction.damping[self._driven[: len(joints)]] = braked
 
+    def grip(self, arm: int, closed: bool) -> bool:
+        """Close or open the rigid grasp of an arm; see `Grips`."""
+        steps = self.stepping
+        apart = self._now.look(steps.q, steps.v).apart(arm)
+        closed = closed and self.scene.contacts[arm].reaches(*apart)
+        steps.hold(self._now.rows(arm), closed=closed)
+        self.sensed()
+        return closed
+
+    def _return(self) -> None:
+        """Return to the start; rigid grasps are open if they are apart there."""
+        self.stepping.start(self._start)
+        self._now.look(self._start, self.stepping.v)
+        for arm in self.scene.grippers:
+            closed = max(self._now.apart(arm)) <= APART
+            self.stepping.hold(self._now.rows(arm), closed=closed)
+
     def _lost(self, end: float) -> SimulationError | None:
         """Return the error of a contact whose gap is not a number, if there is one."""
         for name, gap in self.stepping.lost():
@@ -165,7 +183,7 @@ class ContactEngine(SceneEngine):
             steps.q[system.object_q],
             self._now.object_twist,
             self.scene.grasp_map.internal_force(self._wrenches.ravel()),
-            (*self._now.openings(), steps.correction),
+            (*self._now.openings(steps.state.contacts), steps.correction),
             torque.copy(),
         )
 
@@ -201,7 +219,7 @@ class ContactEngine(SceneEngine):
         motion.advance(self._h, np.zeros(len(motion.v)))
         forces = motion.take_forces(self._h)
         rub.damping[:], rub.coulomb[:], most[:] = damping, coulomb, bound
-        motion.start(self._start)
+        self._return()
         return forces
 
     def _shared_load(self) -> Array:

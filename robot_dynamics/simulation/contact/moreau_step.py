@@ -184,6 +184,11 @@ def begin_step(step: StepRecords) -> bool:
         turned = offset[i] - h * bending[i]
         if contacts.force[i] * turned < 0.0 and turning.swing[i] * turned < 0.0:
             offset[i] = 0.5 * (offset[i] + h * bending[i])
+    for i in range(holding):
+        if contacts.loose[i]:
+            problem.P[i], problem.bound[i], offset[i] = 0.0, 0.0, 0.0
+        elif laws.bound[i] == _INFINITE:
+            problem.bound[i] = _INFINITE
     for i in range(len(terms.gaps)):
         rate = before[holding + i * width]
         gaps[i] = terms.gaps[i] - 0.5 * h * rate

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, cross
+from robot_dynamics.arrays import Array, cross, length
 from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record, routine, zeros
 from robot_dynamics.description.orientations import rotation_of_quaternion
-from robot_dynamics.simulation.contact.contact_arrays import Rows
-from robot_dynamics.simulation.contact.report import ContactReport, held, tilt_of
+from robot_dynamics.simulation.contact.contact_arrays import ContactMemory, Rows
+from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, held, tilt_of
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 
@@ -138,10 +138,27 @@ class ObservedContacts:
                 forces[arm.rows][:3] = force[2], force[0], force[1]
         return forces
 
-    def openings(self) -> tuple[float, float]:
-        """Return the largest opening of bilateral contacts [m], [rad]."""
-        sizes = np.abs(self._terms.error)
-        turned = self._turned
+    def rows(self, arm: int) -> slice:
+        """Return the rows of an arm's contact."""
+        return self._arms[arm].rows
+
+    def apart(self, arm: int) -> tuple[float, float]:
+        """Return distance [m] and angle [rad] between the tool and the grasp of a rigid grasp."""
+        error = self._terms.error[self.rows(arm)]
+        return length(error[3:]), length(error[:3])
+
+    def openings(self, contacts: ContactMemory | None = None) -> tuple[float, float]:
+        """Return the largest opening of bilateral contacts [m], [rad].
+
+        Args:
+            contacts: Which of these are open, and where the others closed; by default all are
+                closed at their places.
+        """
+        sizes, turned = np.abs(self._terms.error), self._turned
+        if contacts is not None:
+            closing = len(sizes)
+            sizes = np.abs(self._terms.error - contacts.rest[:closing])
+            sizes[contacts.loose[:closing]] = 0.0
         return float(sizes[~turned].max(initial=0.0)), float(sizes[turned].max(initial=0.0))
 
     def reports(self, forces: Array, motion: TimeStepping) -> tuple[ContactReport, ...]:
@@ -169,10 +186,12 @@ class ObservedContacts:
             [*(one[:3] for one in pushing), *np.zeros((rest, 3))],
             [*tilts, *[0.0] * rest],
         )
-        holding = {
-            i: held(arms[i].name, points[n], axes[n], wrenches[i][3:], wrenches[i][:3])
-            for n, i in enumerate(scene.holding, c)
-        }
+        holding, loose = {}, motion.state.contacts.loose
+        for n, i in enumerate(scene.holding, c):
+            one = held(arms[i].name, points[n], axes[n], wrenches[i][3:], wrenches[i][:3])
+            if loose[arms[i].rows].any():
+                one = one._replace(state=ContactMode.OPEN, gap=self.apart(i)[0])
+            holding[i] = one
         found = [holding.get(i) or touching[arm.opens or 0] for i, arm in enumerate(arms)]
         found += touching[len(pushing) :]
         resisted = iter(motion.resisted)

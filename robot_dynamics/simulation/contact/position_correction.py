@@ -112,8 +112,8 @@ def open_by(part: float, step: StepRecords, correction: Correction) -> None:
     gap, error, takes_part = terms.gaps, correction.error, correction.part
     b, largest = len(terms.error), 0.0
     for i in range(len(error)):
-        error[i] = terms.error[i] if i < b else 0.0
-        takes_part[i] = i < b
+        error[i] = terms.error[i] - contacts.rest[i] if i < b else 0.0
+        takes_part[i] = i < b and not contacts.loose[i]
     for i in range(len(gap) if correction.everything else 0):
         n = rows.holding + i * rows.width
         # The place of a point of shapes may have gone over to another one, which is open.

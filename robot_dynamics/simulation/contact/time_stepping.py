@@ -156,6 +156,22 @@ class TimeStepping:
             loses = (laws.loss > 0.0) | (laws.damping > 0)
             np.add.at(account.lost, of, stored * loses)
 
+    def hold(self, rows: slice, *, closed: bool) -> None:
+        """Close a grasp where it is, as a plastic impact, or open it.
+
+        Args:
+            rows: Its rows, of those that hold.
+            closed: Whether it is closed from now on.
+        """
+        contacts = self.state.contacts
+        if closed != contacts.loose[rows].all():
+            return
+        contacts.loose[rows], contacts.force[rows], contacts.rest[rows] = not closed, 0.0, 0.0
+        self.state.prediction.known[:] = False
+        if closed:
+            contacts.rest[rows] = self.terms.at(self.q, self.v, contacts.near).error[rows]
+            self._impact(np.zeros(len(contacts.pressed), dtype=bool), bounces=False, stops=rows)
+
     def saved(self) -> SavedMotion:
         """Return copies of all variables."""
         arrays = tuple(array.copy() for array in self.state.arrays())
@@ -328,10 +344,15 @@ class TimeStepping:
         its start plus B times the change of `force`; see `step_derivatives`.
 
         Raises:
-            ArgumentError: If contacts give way, or are of shapes or pyramids.
+            ArgumentError: If contacts give way, or are of shapes or pyramids, or a grasp is open.
             RobotDynamicsError: If a contact, or friction that holds, changes in the period.
         """
         trial, scene = self.step.trial, self.scene
+        if self.state.contacts.loose.any():
+            raise ArgumentError(
+                f"{scene.model.name}: steps with open grasps have no derivatives; expected closed "
+                "ones."
+            )
         if self._any_soft or scene.shapes or self._cone != "round":
             raise ArgumentError(
                 f"{scene.model.name}: steps of soft contacts, shapes and pyramids have no "
@@ -501,8 +522,8 @@ class TimeStepping:
     def _group_of_object(self) -> int:
         return int(self.terms.groups.of_velocity[self.terms.scene.system.object_v][0])
 
-    def _impact(self, arriving: Mask, *, bounces: bool) -> None:
-        """Change velocities by the impact of contacts that arrive; no time passes."""
+    def _impact(self, arriving: Mask, *, bounces: bool, stops: slice = slice(0)) -> None:
+        """Change velocities by the impact of contacts that arrive, or rows that stop, at once."""
         terms, solver, laws = self.step.terms, self._solver, self.step.laws
         state, contacts, turning = self.state, self.state.contacts, self.state.turning
         self.step.trial.h = self.terms.look(self.q, self.v, 0.0, contacts.near)
@@ -512,7 +533,7 @@ class TimeStepping:
         speed = np.where(arriving, -terms.before[self._normals], 0.0)
         bounce = np.where((speed > SLOW) & bounces, laws.restitution * speed, 0.0)
         closed = (solver.touching | arriving) & ~laws.elastic
-        found = impact_with_friction(solver, terms.before, bounce, closed)
+        found = impact_with_friction(solver, terms.before, bounce, closed, stops=stops)
         state.v[:] += found.change
         left = found.approach * float(np.abs(terms.before).max())
         state.error.part = float(np.maximum(state.error.part, found.error))

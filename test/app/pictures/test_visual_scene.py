@@ -115,15 +115,17 @@ def test_friction_colours_the_cones(recording):
     """A grasp that slips has a cone, green where nothing of its friction is used, red at all."""
     text = recording.get("scenario_text").replace("kind: rigid", "kind: point")
     used = np.linspace(0.0, 1.0, len(recording))[:, None] * [1.0, 0.0]
-    changed = Recording(
-        {**recording.columns, "friction_used": used}, {**recording.metadata, "scenario_text": text}
-    )
+    columns = {**recording.columns, "friction_used": used, "grasp_gap": 2e-3 * used}
+    changed = Recording(columns, {**recording.metadata, "scenario_text": text})
     scene = scene_of_recording(changed, 0.1)
     left, right = (body for body in scene.bodies if body.role == "cone")
     assert left.colors[0] == pytest.approx(right.colors[-1])
     red, green, *_ = left.colors[-1]
     assert red > 4 * green
     assert scene.arms == ("left", "right")
+    # Of the palm that comes off by 1 mm it is hidden.
+    assert left.poses[0, 2, 3] > 0.0 > left.poses[-1, 2, 3]
+    assert (right.poses[:, 2, 3] > 0.0).all()
     # The cone opens from the tool along its z axis, as wide as the coefficient of friction.
     vertices = left.meshes[0].vertices
     radius = np.hypot(*vertices[:, :2].T)

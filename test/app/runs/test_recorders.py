@@ -220,6 +220,7 @@ def test_forces_of_a_surface_add_up_and_slides_grow():
     recorder = ContactRecorder(TWO, ["wall"], 0.01, np.zeros((1, 12)))
     assert recorder.columns == {
         "contact_wrench": 12, "grasp_slip": 2, "contact_force": 1, "surface_slip": 1,
+        "grasp_gap": 2,
     }  # fmt: skip
     contacts = [
         report("left", ContactMode.STICKING, 30.0, 1e-9, 0.4),
@@ -228,7 +229,7 @@ def test_forces_of_a_surface_add_up_and_slides_grow():
         report("wall", ContactMode.SLIDING, 5.0, 0.3),
     ]
     recorder.values(contacts)
-    wrenches, grasps, force, slid = recorder.values(contacts)
+    wrenches, grasps, force, slid, _ = recorder.values(contacts)
     np.testing.assert_allclose(grasps, [0.0, 0.004])
     found = recorder.finish({"contact_wrench": wrenches[None], "grasp_slip": grasps[None]})
     assert found.keys() == {"grasp_slip", "internal_force", "friction_used"}
@@ -251,6 +252,17 @@ def test_soft_fingers_tilt_while_they_touch():
         assert values["grasp_tilt"].tolist() == [tilt]
 
 
+def test_palms_that_come_to_the_object_slip_only_while_they_touch():
+    """One that is 1 cm away at the start moves along it; the other one has lost it."""
+    recorder = ContactRecorder(TWO, [], 0.01, np.zeros((1, 12)))
+    for state, gap in ((ContactMode.OPEN, 0.01), (ContactMode.SLIDING, 0.0)):
+        away = report("left", state, slip=0.1)._replace(gap=gap)
+        lost = report("right", ContactMode.OPEN, slip=0.1)._replace(gap=0.0)
+        values = dict(zip(recorder.columns, recorder.values([away, lost]), strict=True))
+        assert values["grasp_gap"].tolist() == [gap, 0.0]
+    np.testing.assert_allclose(values["grasp_slip"], [0.001, 0.002])
+
+
 def test_the_limit_of_tilt_is_a_threshold_of_runs_with_soft_fingers(scenario):
     """A threshold of the scenario's own comes first."""
     for overrides, expected in (
@@ -269,8 +281,8 @@ def test_the_limit_of_tilt_is_a_threshold_of_runs_with_soft_fingers(scenario):
 def test_without_surfaces_there_are_no_columns_of_them():
     """What is not there is not recorded."""
     recorder = ContactRecorder({"left": None}, [], 0.01, np.zeros((1, 6)))
-    assert set(recorder.columns) == {"contact_wrench", "grasp_slip"}
-    wrenches, _ = recorder.values([report("left", ContactMode.HELD, 3.0, used=0.5)])
+    assert set(recorder.columns) == {"contact_wrench", "grasp_slip", "grasp_gap"}
+    wrenches, *_ = recorder.values([report("left", ContactMode.HELD, 3.0, used=0.5)])
     found = recorder.finish({"contact_wrench": wrenches[None]})
     assert found["friction_used"].tolist() == [[0.0]]
 
@@ -287,7 +299,7 @@ def test_forces_on_a_hinge_are_those_by_the_object():
         force=np.array([3.0, 0.0, -4.0]), moment=np.array([0.5, 0.25, 0.0])
     )
     held = report("left", ContactMode.STICKING)
-    _, _, force, slid, holding = recorder.values(
+    _, _, force, slid, holding, _ = recorder.values(
         [held, report("wall", ContactMode.STICKING, 7.0), door]
     )
     np.testing.assert_allclose(force, [7.0, 5.0])

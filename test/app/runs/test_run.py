@@ -16,7 +16,17 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 
 SHORT = 0.3  # s
 # With MuJoCo they take a minute together; `lid`, `tray` and `fold` are of their kinds.
-LONG = {"comply", "drawer", "lean", "parallelogram_arms", "peg", "three_arms", "wall_slip", "wipe"}
+LONG = {
+    "comply",
+    "drawer",
+    "lean",
+    "parallelogram_arms",
+    "peg",
+    "pick_and_place",
+    "three_arms",
+    "wall_slip",
+    "wipe",
+}
 
 
 def test_shipped_scenarios_are_good(shipped):

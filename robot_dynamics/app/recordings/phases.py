@@ -1,0 +1,88 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of the phases of a task, from its recording alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.app.recordings.metrics import pushed_surfaces
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
+
+
+class RecordedPhase(NamedTuple):
+    """A phase of a recorded task.
+
+    Attributes:
+        name: Its name.
+        first: Its first row.
+        end: The row after its last.
+    """
+
+    name: str
+    first: int
+    end: int
+
+
+def recorded_phases(recording: Recording) -> list[RecordedPhase]:
+    """Return the phases of a task in the order of time; empty without a task."""
+    if "phase" not in recording:
+        return []
+    index, names = recording["phase"].ravel().astype(int), recording.get("phases")
+    edges = [0, *(np.flatnonzero(np.diff(index)) + 1).tolist(), len(index)]
+    pairs = pairwise(edges)
+    return [RecordedPhase(names[index[first]], first, end) for first, end in pairs if first < end]
+
+
+def phase_figures(recording: Recording) -> dict[str, Any]:
+    """Return figures of a task by the names of their thresholds; empty without a task.
+
+    A figure of a phase that the task did not reach is None.
+    """
+    phases = recorded_phases(recording)
+    if not phases:
+        return {}
+    period = recording.get("period_s")
+    poses, force = recording["object_pose"], pushed_surfaces(recording)
+    moved = {name: list(_moved(recording, phases, name)) for name in ("grasp", "release")}
+    touching = [force[one.first : one.end] for one in phases if one.name == "put_down"]
+    figures: dict[str, Any] = {
+        "phases": [
+            {"name": one.name, "from_s": one.first * period, "to_s": one.end * period}
+            for one in phases
+        ],
+        "grasp_displacement_max_m": max(moved["grasp"], default=None),
+        "release_displacement_max_m": max(moved["release"], default=None),
+        "put_down_force_max_n": max((float(part.max()) for part in touching), default=None),
+        "phase_torque_rate_max_fraction": _torque_rate(recording, phases),
+        "place_error_m": None,
+        "place_error_deg": None,
+    }
+    places, released = recording.get("places"), [one for one in phases if one.name == "release"]
+    if len(released) == len(places):
+        off = poses[-1] - np.array(places[-1])
+        turn = product(poses[-1][3:], conjugate(np.array(places[-1][3:])))
+        figures["place_error_m"] = float(np.linalg.norm(off[:3]))
+        figures["place_error_deg"] = float(np.degrees(np.linalg.norm(rotation_vector(turn))))
+    return figures
+
+
+def _moved(recording: Recording, phases: list[RecordedPhase], name: str) -> Iterator[float]:
+    """Yield the largest distance [m] of the object from its place before each such phase."""
+    for one in phases:
+        if one.name == name:
+            path: Array = recording["object_pose"][one.first : one.end, :3]
+            yield float(np.linalg.norm(path - path[0], axis=1).max())
+
+
+def _torque_rate(recording: Recording, phases: list[RecordedPhase]) -> float:
+    """Return the largest change of a torque from a phase to the next, over the largest allowed."""
+    torque, most = recording["commanded_torque"], recording.get("torque_rate")
+    steps = [np.abs(torque[one.first] - torque[one.first - 1]).max() for one in phases[1:]]
+    return float(max(steps, default=0.0)) / (most * recording.get("period_s"))

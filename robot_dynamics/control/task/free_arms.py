@@ -1,0 +1,236 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motion of arms whose hands are free, or press on an object that stands.
+
+Computed torque in joint space follows a reference of the joints, and constant wrenches of the
+tools are added:
+
+    tau = H(q) (qdd_r + kd (qd_r - qd) + kp (q_r - q)) + C(q, qd) + friction + sum of J_i^T f_i.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.fallback import within_rate
+from robot_dynamics.control.gains import posture_gains
+from robot_dynamics.control.reference import PEAK_RATE, TIME_LAWS
+from robot_dynamics.control.rotation_path import rotation_vector
+from robot_dynamics.control.settings import ControlSettings, PostureSettings, SafetySettings
+from robot_dynamics.control.torque_limits import friction_torque
+from robot_dynamics.description.orientations import quaternion_of_rotation
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.robot import Robot
+
+_LAW = tuple(TIME_LAWS["quintic"].deriv(i) for i in range(3))
+_CORRECTION = 10.0  # rate at which a tool's reference returns to its line [1/s]
+
+
+class FreeArms:
+    """Reference and torque of free arms.
+
+    Args:
+        system: Arms and object; arms without internal closed chains.
+        control: Rate, delay, friction; the bandwidth and damping of the servo are of `object`.
+        safety: Limits of torque and of its rate.
+
+    Attributes:
+        q: Reference of the arm joints (na,).
+        qd: Its rate (na,).
+        wrenches: Wrenches by the tools on the object, in tool frames (k, 6), angular first.
+        along: Position of the reference of each tool on its line (k,) [m].
+        effort: Largest torques (na,).
+        ahead: Time from a measurement to the middle of the action of its command [s].
+    """
+
+    def __init__(
+        self, system: GraspSystem, control: ControlSettings, safety: SafetySettings
+    ) -> None:
+        system.require_plain_arms("a task")
+        self.system, self._period = system, control.period
+        self._robot = robot = Robot(system.arms_alone)
+        model = robot.model
+        at = [model.joint_index(name) for name in system.joint_names]
+        self._q = np.array([model.q_slices[i].start for i in at])
+        self._v = np.array([model.v_slices[i].start for i in at])
+        self._joints = [model.bodies[i].joint for i in at]
+        servo = PostureSettings(control.object.bandwidth, control.object.damping_ratio)
+        gains = posture_gains(servo)
+        self._kp, self._kd = gains.proportional, gains.derivative
+        self._friction = control.friction
+        self.effort = safety.effort_fraction * system.limits["effort"]
+        self._largest_change = safety.torque_rate * control.period
+        self.ahead = (control.command_delay_periods + 0.5) * control.period
+        self._tools = [arm.tool for arm in system.arms]
+        self.begin(system.posture, np.zeros(len(self.effort)))
+        self.advance_tools(np.zeros(len(self._tools)))  # compiles everything that is needed
+        self.torque(system.posture, np.zeros(len(self.effort)))
+
+    def begin(self, q: Array, last: Array) -> None:
+        """Rest at measured positions, without pressing.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            last: Torque that was sent last (na,).
+        """
+        self.q, self.qd, self._qdd = np.array(q), np.zeros_like(q), np.zeros_like(q)
+        self.wrenches = np.zeros((len(self._tools), 6))
+        self.last = np.array(last)
+        self._lines = [self.tool_pose(i, q) for i in range(len(self._tools))]
+        self.along = np.zeros(len(self._tools))
+
+    def rest(self, q: Array) -> None:
+        """Rest all arms at positions `q` (na,)."""
+        self.follow(np.array(q), np.zeros_like(q), np.zeros_like(q))
+
+    def rest_arm(self, arm: int, q: Array) -> None:
+        """Rest one arm; `q` are the positions of all arm joints (na,)."""
+        own = self.system.arm_slices[arm]
+        self.q[own], self.qd[own], self._qdd[own] = q[own], 0.0, 0.0
+
+    def follow(self, q: Array, qd: Array, qdd: Array) -> None:
+        """Set the reference to positions, velocities and accelerations (na,)."""
+        self.q, self.qd, self._qdd = q, qd, qdd
+
+    def begin_lines(self) -> None:
+        """Begin straight lines along the tools' z axes, from the reference's present poses."""
+        self._lines = [self.tool_pose(i, self.q) for i in range(len(self._tools))]
+        self.along = np.zeros(len(self._tools))
+        self.rest(self.q)
+
+    def advance_tools(self, speeds: Array) -> None:
+        """Move the reference along the lines for a period.
+
+        Arms with a speed of 0 rest. Of an arm with more than six joints, the joints move as little
+        as possible.
+
+        Args:
+            speeds: Speed along the z axis of each tool (k,) [m/s].
+        """
+        dt, before = self._period, self.qd.copy()
+        for i, own in enumerate(self.system.arm_slices):
+            if speeds[i] == 0.0:
+                self.qd[own] = 0.0
+                continue
+            now, line = self.tool_pose(i, self.q), self._lines[i]
+            wanted = line[:3, 3] + self.along[i] * line[:3, 2]
+            turned = quaternion_of_rotation(now[:3, :3].T @ line[:3, :3])
+            twist = np.concatenate([rotation_vector(np.array(turned)), np.zeros(3)])
+            twist[3:] = now[:3, :3].T @ (wanted - now[:3, 3])
+            twist *= _CORRECTION
+            twist[5] += speeds[i]
+            J = self._jacobian(i, self.q)[:, own]
+            self.qd[own] = J.T @ np.linalg.solve(J @ J.T, twist)
+        self.q = self.q + dt * self.qd
+        self.along = self.along + dt * speeds
+        self._qdd = (self.qd - before) / dt
+
+    def torque(self, q: Array, qd: Array) -> Array:
+        """Return the torque (na,) at a measured state, within its limits.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+        """
+        error, rate = self.q - q, self.qd - qd
+        a = self._qdd + self._kp * error + self._kd * rate
+        wanted = self._inverse_dynamics(q, qd, a)
+        servo = (self.qd + self._kp / self._kd * error).tolist()
+        share, slow = self._friction.share, self._friction.velocity
+        wanted += friction_torque(self._joints, servo, share, slow)
+        for i, wrench in enumerate(self.wrenches):
+            if wrench.any():
+                wanted += self._jacobian(i, q).T @ wrench
+        wanted = np.clip(wanted, -self.effort, self.effort)
+        self.last = within_rate(wanted, self.last, self._largest_change)
+        return self.last
+
+    def support(self, q: Array) -> Array:
+        """Return the torque (na,) that holds the arms up, with the present wrenches."""
+        still = np.zeros_like(q)
+        found = self._inverse_dynamics(q, still, still)
+        for i, wrench in enumerate(self.wrenches):
+            found += self._jacobian(i, q).T @ wrench
+        return found
+
+    def tool_pose(self, arm: int, q: Array) -> Array:
+        """Return the pose (4, 4) of an arm's tool in the world at positions `q` (na,)."""
+        return self._robot.pose(self._tools[arm], self._placed(q, self._q))
+
+    def _jacobian(self, arm: int, q: Array) -> Array:
+        """Return the Jacobian (6, na) of an arm's tool, in the tool's axes."""
+        return self._robot.jacobian(self._tools[arm], self._placed(q, self._q))[:, self._v]
+
+    def _inverse_dynamics(self, q: Array, qd: Array, qdd: Array) -> Array:
+        v = self._v
+        at, rate, second = self._placed(q, self._q), self._placed(qd, v), self._placed(qdd, v)
+        return self._robot.inverse_dynamics(at, rate, second)[v]
+
+    @staticmethod
+    def _placed(values: Array, index: Array) -> Array:
+        """Return values of the arm joints (na,) in the order of the arms' model."""
+        placed = np.empty_like(values)
+        placed[index] = values
+        return placed
+
+
+class JointMove:
+    """A motion of all joints from rest to rest, by the quintic time law.
+
+    Args:
+        start: Positions at the beginning (na,).
+        end: Positions at the end (na,).
+        velocity: Largest velocity of each joint (na,).
+
+    Attributes:
+        duration: Its duration [s].
+    """
+
+    def __init__(self, start: Array, end: Array, velocity: Array) -> None:
+        self._start, self._way = np.array(start), end - start
+        self.duration = float(np.max(PEAK_RATE * np.abs(self._way) / velocity, initial=0.0))
+
+    def at(self, time: float, ahead: float = 0.0) -> tuple[Array, Array, Array]:
+        """Return positions and velocities (na,) at a time, and accelerations (na,) after it.
+
+        Args:
+            time: Time since the beginning [s].
+            ahead: Time from a measurement to the middle of the action of its command [s].
+        """
+        T = max(self.duration, 1e-9)
+        u, later = (min(max(t / T, 0.0), 1.0) for t in (time, time + ahead))
+        s, rate, second = float(_LAW[0](u)), float(_LAW[1](u)) / T, float(_LAW[2](later)) / T**2
+        return self._start + self._way * s, self._way * rate, self._way * second
+
+
+class Lines:
+    """Speeds of tools along lines of one length from rest to rest, by the quintic time law.
+
+    Args:
+        arms: Number of arms.
+        length: Length of each line [m]; negative against the z axes.
+        speed: Largest speed [m/s].
+
+    Attributes:
+        duration: Planned duration [s].
+    """
+
+    def __init__(self, arms: int, length: float, speed: float) -> None:
+        self._moves, self._length = np.ones(arms), length
+        self.duration = PEAK_RATE * abs(length) / speed
+
+    @property
+    def stopped(self) -> bool:
+        """Whether all lines were ended early."""
+        return not self._moves.any()
+
+    def stop(self, arm: int) -> None:
+        """End the line of an arm where it is."""
+        self._moves[arm] = 0.0
+
+    def speeds(self, time: float) -> Array:
+        """Return the speeds (k,) at a time since the beginning [m/s]."""
+        T = max(self.duration, 1e-9)
+        u = min(max(time / T, 0.0), 1.0)
+        return self._moves * (self._length * float(_LAW[1](u)) / T)

@@ -1,0 +1,127 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of tasks: arms at rest take an object, place it, and return, or end in a stated way."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.runs.run import Preparation, simulate
+from robot_dynamics.app.scenarios.scenario import load_scenario
+
+FAST = (
+    "task.0.approach={distance_m: 0.04, speed: 0.2, velocity_fraction: 0.6, on_failure: retreat}",
+    "task.1.grasp={squeeze_n: 80.0, touch_within_m: 0.005, squeeze_s: 0.2, on_failure: retreat}",
+    "task.2.lift={height_m: 0.03, unload_s: 0.2, on_failure: put_back}",
+    "task.3.carry.segments=[{duration_s: 0.5, move: [0.02, 0.01, 0.0]}]",
+    "task.4.put_down={on: table, touch_within_m: 0.003, load_s: 0.2}",
+    "task.5.release={distance_m: 0.04, speed: 0.2, open_s: 0.2}",
+    "task.6.move={to: home, velocity_fraction: 0.6}",
+    "acceptance.settle_s=0.02",
+)
+SCENARIO = load_scenario("pick_and_place", FAST)
+PLACE = np.array([0.62, 0.0, 0.75])
+PERIOD, HOME = SCENARIO.control.period, SCENARIO.home
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    """System and law, which the runs share."""
+    return Preparation()
+
+
+@pytest.fixture(scope="module")
+def run(prepared):
+    return simulate(SCENARIO, preparation=prepared)
+
+
+def rows(run, phase):
+    """Return the rows of a phase."""
+    names = run.recording.get("phases")
+    return np.flatnonzero(run.recording["phase"].ravel() == names.index(phase))
+
+
+def test_the_object_is_placed_and_the_arms_return(run):
+    """Judged by the true state of the plant."""
+    assert run.ok, run.report["failures"]
+    names = [one["name"] for one in run.report["phases"]]
+    assert names == ["approach", "grasp", "lift", "carry", "put_down", "release", "move"]
+    truth, joints = run.recording["object_pose"], run.recording["joint_position"]
+    np.testing.assert_allclose(truth[-1, :3], PLACE + [0.02, 0.01, 0.0], atol=2e-5)
+    assert truth[:, 2].max() == pytest.approx(0.78, abs=2e-5)
+    np.testing.assert_allclose(joints[[0, -1]], [HOME, HOME], atol=1e-4)
+    assert not np.abs(run.recording["joint_velocity"][-1]).max() > 1e-4
+    still = np.r_[rows(run, "approach"), rows(run, "grasp")]
+    np.testing.assert_allclose(truth[still, :3], np.tile(PLACE, (len(still), 1)), atol=1e-6)
+
+
+def test_the_weight_changes_hands(run):
+    """The table bears it before and after, and nothing on the way."""
+    force, weight = run.recording["contact_force"].ravel(), 5.0 * 9.81
+    assert not force[rows(run, "carry")].any()
+    assert force[rows(run, "move")] == pytest.approx(weight, abs=1e-3)
+    assert run.report["put_down_force_max_n"] < 2.0 * weight
+    holding = run.recording["holding"].ravel() > 0.0
+    edges = np.flatnonzero(np.diff(holding))
+    np.testing.assert_array_equal(edges, [rows(run, "lift")[0] - 1, rows(run, "release")[0] - 1])
+
+
+def test_torques_never_jump(run):
+    """Neither within phases nor between them, where they change by a small part of the limit."""
+    change = np.abs(np.diff(run.recording["commanded_torque"], axis=0)).max()
+    assert change <= SCENARIO.safety.torque_rate * PERIOD * (1.0 + 1e-9)
+    assert 0.0 < run.report["phase_torque_rate_max_fraction"] < 0.3
+
+
+@pytest.mark.parametrize(
+    ("change", "phases", "said"),
+    [
+        (
+            "plant.object_error={xyz: [0.4, 0.0, 0.0]}",
+            ["approach", "grasp", "retreat: release", "retreat: move"],
+            "phase 2, grasp: arm 'left' and 'right' found no contact within 0.005 m",
+        ),
+        pytest.param(
+            "plant.grasp_friction_scale=0.3",
+            ["approach", "grasp", "lift", "put_back: put_back", "put_back: release",
+             "put_back: move"],
+            "they slip",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)  # fmt: skip
+def test_a_task_that_fails_ends_as_stated(prepared, change, phases, said):
+    """With the reason; the object stands where it stood, and the arms are at home."""
+    found = simulate(SCENARIO, overrides=[change], preparation=prepared)
+    assert not found.ok
+    assert any("the task ended early" in one and said in one for one in found.report["failures"])
+    assert [one["name"] for one in found.report["phases"]] == phases
+    truth, joints = found.recording["object_pose"], found.recording["joint_position"]
+    np.testing.assert_allclose(truth[-1, :3], truth[0, :3], atol=1e-3)
+    np.testing.assert_allclose(joints[-1], HOME, atol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_lifted_object_is_put_back(run, prepared):
+    """A load that comes in the air is lowered and set down, and not dropped."""
+    time = run.report["phases"][2]["to_s"] - 0.25
+    load = f"plant.payloads=[{{time_s: {time:g}, mass: 2.0}}]"
+    found = simulate(SCENARIO, overrides=[load], preparation=prepared)
+    assert any("phase 3, lift: the arms carry" in one for one in found.report["failures"])
+    names = [one["name"] for one in found.report["phases"]]
+    assert names[-3:] == ["put_back: put_back", "put_back: release", "put_back: move"]
+    truth, force = found.recording["object_pose"], found.recording["contact_force"]
+    assert truth[:, 2].max() > 0.755
+    np.testing.assert_allclose(truth[-1, :3], PLACE, atol=1e-3)
+    assert force.max() < 2.0 * 1.4 * 5.0 * 9.81
+
+
+@pytest.mark.slow
+def test_a_phase_has_a_time_limit():
+    """After which the arms hold the object, as the default says."""
+    own = [*FAST, "task.2.lift={height_m: 0.03, unload_s: 0.2, time_limit_s: 1.0}"]
+    found = simulate("pick_and_place", overrides=own)
+    said = "phase 3, lift: it took longer than its time limit of 1 s"
+    assert any(said in one for one in found.report["failures"])
+    height = found.recording["object_pose"][:, 2]
+    assert 0.75 < height[-1] < 0.78
+    assert np.ptp(height[-50:]) < 1e-6

@@ -1,0 +1,114 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Free arms: references in joint space and along tools, and the torque that follows them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.reference import PEAK_RATE
+from robot_dynamics.control.task.free_arms import FreeArms, JointMove, Lines
+from robot_dynamics.robot import Robot
+
+SCENARIO = load_scenario("pick_and_place")
+
+
+@pytest.fixture(scope="module")
+def arms():
+    control = replace(SCENARIO.control, friction=replace(SCENARIO.control.friction, share=0.0))
+    return FreeArms(build_system(SCENARIO), control, replace(SCENARIO.safety, torque_rate=np.inf))
+
+
+def test_joint_moves_rest_at_both_ends_within_the_velocity():
+    """The slowest joint sets the duration; rates are those of the positions."""
+    start, end, velocity = np.array([0.0, 1.0]), np.array([0.5, -1.0]), np.array([1.0, 2.0])
+    move = JointMove(start, end, velocity)
+    assert move.duration == pytest.approx(PEAK_RATE * 1.0)
+    t, step = np.linspace(0.0, move.duration, 101), 1e-5
+    found = [move.at(time) for time in t.tolist()]
+    q, qd, qdd = (np.array(part) for part in zip(*found, strict=True))
+    np.testing.assert_allclose(q[[0, -1]], [start, end], atol=1e-15)
+    np.testing.assert_allclose(qd[[0, -1]], 0.0, atol=1e-12)
+    np.testing.assert_allclose(qdd[[0, -1]], 0.0, atol=1e-12)
+    assert np.abs(qd / velocity).max() == pytest.approx(1.0, rel=1e-6)
+    for rate, value in ((qd, 0), (qdd, 1)):
+        later, before = (np.array([move.at(x + s)[value] for x in t[1:-1]]) for s in (step, -step))
+        np.testing.assert_allclose(rate[1:-1], (later - before) / (2.0 * step), atol=1e-6)
+    np.testing.assert_array_equal(move.at(0.3, 0.1)[2], move.at(0.4)[2])
+    assert not JointMove(start, start, velocity).at(0.0)[1].any()
+
+
+def test_tools_move_straight_along_their_axes(arms):
+    """By the length that is asked, without turning; an arm that is stopped stays."""
+    q, period = SCENARIO.home, SCENARIO.control.period
+    arms.begin(q, arms.support(q))
+    arms.begin_lines()
+    before = [arms.tool_pose(i, q) for i in range(2)]
+    lines = Lines(2, 0.1, 0.2)
+    assert lines.duration == pytest.approx(PEAK_RATE * 0.1 / 0.2)
+    for time in np.arange(0.0, lines.duration, period).tolist():
+        arms.advance_tools(lines.speeds(time))
+    for i in range(2):
+        now = arms.tool_pose(i, arms.q)
+        np.testing.assert_allclose(now[:3, :3], before[i][:3, :3], atol=1e-5)
+        way = before[i][:3, :3].T @ (now[:3, 3] - before[i][:3, 3])
+        np.testing.assert_allclose(way, [0.0, 0.0, 0.1], atol=2e-5)
+    arms.begin_lines()
+    lines = Lines(2, 0.1, 0.2)
+    lines.stop(1)
+    stays = arms.q[arms.system.arm_slices[1]].copy()
+    arms.advance_tools(lines.speeds(0.2))
+    assert arms.qd[arms.system.arm_slices[0]].any()
+    np.testing.assert_array_equal(arms.q[arms.system.arm_slices[1]], stays)
+    assert not lines.stopped
+    lines.stop(0)
+    assert lines.stopped
+
+
+def test_torques_follow_the_reference(arms):
+    """On it, they accelerate the arms by the reference's acceleration; off it, by the servo's.
+
+    The oracle is the articulated-body algorithm, not inverse dynamics.
+    """
+    rng = np.random.default_rng(3)
+    q, qd, qdd = SCENARIO.home, 0.3 * rng.normal(size=14), 0.5 * rng.normal(size=14)
+    w, robot = SCENARIO.control.object.bandwidth, Robot(arms.system.arms_alone)
+    for off, rate in ((0.0, 0.0), (1e-3, 0.0), (0.0, 2e-3)):
+        arms.begin(q, np.zeros(14))
+        arms.follow(q + off, qd + rate, qdd)
+        moved = robot.tree_forward_dynamics(q, qd, arms.torque(q, qd))
+        np.testing.assert_allclose(moved, qdd + w**2 * off + 2.0 * w * rate, rtol=1e-9)
+
+
+def test_torques_press(arms):
+    """A wrench of a tool adds the torques of its virtual work, by finite differences."""
+    q, wrench, step = SCENARIO.home, np.array([0.1, 0.2, 0.3, 4.0, 5.0, 60.0]), 1e-6
+    arms.begin(q, np.zeros(14))
+    free = arms.support(q)
+    arms.wrenches[0] = wrench
+    pressed = arms.support(q) - free
+    before = arms.tool_pose(0, q)
+    for joint in range(7):
+        there = q.copy()
+        there[joint] += step
+        moved = np.linalg.inv(before) @ arms.tool_pose(0, there)
+        turn = [moved[2, 1] - moved[1, 2], moved[0, 2] - moved[2, 0], moved[1, 0] - moved[0, 1]]
+        twist = np.array([*(0.5 * np.array(turn)), *moved[:3, 3]]) / step
+        assert pressed[joint] == pytest.approx(wrench @ twist, abs=1e-4)
+    assert not pressed[7:].any()
+
+
+def test_torques_keep_their_limits(arms):
+    """Of effort, and of the rate from the torque that was sent last."""
+    q, system = SCENARIO.home, build_system(SCENARIO)
+    arms.begin(q, np.zeros(14))
+    arms.follow(q + 10.0, np.zeros(14), np.zeros(14))
+    share = np.abs(arms.torque(q, np.zeros(14))) / system.limits["effort"]
+    assert share.max() == pytest.approx(0.95)
+    assert np.isclose(share, 0.95).sum() > 7
+    slow = FreeArms(system, SCENARIO.control, replace(SCENARIO.safety, torque_rate=500.0))
+    slow.begin(q, np.zeros(14))
+    assert np.abs(slow.torque(q, np.zeros(14))).max() == pytest.approx(1.0)
