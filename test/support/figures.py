@@ -61,7 +61,7 @@ def _spoilt(recording, seed):
     """Return a recording with errors in all columns but those of time."""
     rng, m, columns = np.random.default_rng(seed), recording.metadata, {}
     for name, values in recording.columns.items():
-        if name in ("tick", "time", "touched"):
+        if name in ("tick", "time", "touched", "phase", "holding"):
             columns[name] = values
             continue
         n = len(values)
@@ -165,7 +165,34 @@ def figures_by_numpy(recording):
         figures["slip_margin_min"] = _least(c["slip_margin"])
         if "grasp_slip" in c or "surface_slip" in c:
             figures["slip_warning_lead_s"] = _warning_lead(c, m)
+    if "phase" in c:
+        figures |= _task_figures(c, m)
     return figures
+
+
+def _task_figures(c, m):
+    """Return the figures of a task, row by row."""
+    names = [m["phases"][int(index)] for index in np.ravel(c["phase"])]
+    starts, place, jump = {}, m["places"][-1], 0.0
+    moved = {"grasp": None, "release": None}
+    for k, name in enumerate(names):
+        if k and name != names[k - 1]:
+            starts[name] = k
+            jump = max(jump, *np.abs(c["commanded_torque"][k] - c["commanded_torque"][k - 1]))
+        if name in moved:
+            way = np.linalg.norm(c["object_pose"][k, :3] - c["object_pose"][starts[name], :3])
+            moved[name] = max(moved[name] or 0.0, way)
+    down = [k for k, name in enumerate(names) if name == "put_down"]
+    there = "release" in names
+    turn = Rotation.from_quat(c["object_pose"][-1, 3:]) * Rotation.from_quat(place[3:]).inv()
+    return {
+        "grasp_displacement_max_m": moved["grasp"],
+        "release_displacement_max_m": moved["release"],
+        "put_down_force_max_n": max(c["contact_force"][k].max() for k in down) if down else None,
+        "phase_torque_rate_max_fraction": jump / (m["torque_rate"] * m["period_s"]),
+        "place_error_m": np.linalg.norm(c["object_pose"][-1, :3] - place[:3]) if there else None,
+        "place_error_deg": np.rad2deg(turn.magnitude()) if there else None,
+    }
 
 
 def _most(values):
@@ -395,10 +422,15 @@ def _depths(scenario):
             for axis in axes[:2] if kind == "hinge" else ():
                 functions.append((True, lambda x, R, a=axis, z=along: R.apply(z) @ a))
         elif kind == "plane":
-            assert surface["part"]["kind"] == "point"
-            functions.append(
-                (False, lambda x, R, a=axes[2], o=origin, p=part: (o - x - R.apply(p)) @ a)
-            )
+            points = [part]
+            if surface["part"]["kind"] == "face":
+                u, v = surface["part"]["size"]
+                corners = [(u, v), (u, -v), (-u, v), (-u, -v)]
+                points = [part + T.apply([*corner, 0.0]) for corner in corners]
+            for point in points:
+                functions.append(
+                    (False, lambda x, R, a=axes[2], o=origin, p=point: (o - x - R.apply(p)) @ a)
+                )
         else:
             assert kind == "hole"
             radius, length = surface["part"]["size"]

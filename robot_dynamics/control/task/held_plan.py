@@ -219,6 +219,7 @@ class PlanPart:
     ) -> None:
         self._plan, self._begin, self._last = plan, begin, np.nextafter(end, begin)
         self._turn, self._shift = np.asarray(turn), np.asarray(shift)
+        self._moved = bool(self._turn[:3].any() or self._shift.any())
         self.duration = end - begin
         self._at = plan.rows(np.array([begin]))[0, :3]
         self.start = self.rows(np.zeros(1))[0, POSE]
@@ -227,6 +228,8 @@ class PlanPart:
         """Return the rows of the part at times (N,) since its beginning [s]."""
         t = self._begin + np.atleast_1d(np.asarray(times, dtype=float))
         rows = self._plan.rows(np.minimum(np.maximum(t, self._begin), self._last))
+        if not self._moved:
+            return rows
         rows[:, :3] = self._at + rotated(self._turn, rows[:, :3] - self._at) + self._shift
         rows[:, 3:7] = product(self._turn, rows[:, 3:7])
         for i in (7, 10, 13, 16):
