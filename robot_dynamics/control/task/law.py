@@ -31,9 +31,9 @@ from robot_dynamics.control.task.phases import (
     HeldPhase,
     Move,
     Now,
-    Phase,
     PhaseFailed,
     Release,
+    TaskPhase,
     Wait,
 )
 from robot_dynamics.control.task.rehearsal import Rehearsal, rehearse
@@ -92,7 +92,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         control: ControlSettings,
         safety: SafetySettings,
         arms: FreeArms,
-        phases: Sequence[Phase],
+        phases: Sequence[TaskPhase],
         home: Array,
         start: Array,
         places: Sequence[Array],

@@ -38,7 +38,7 @@ _QUINTIC = TIME_LAWS["quintic"]
 _Z = 5  # force along z in a wrench
 
 
-class Squeeze(NamedTuple):
+class SqueezeWrenches(NamedTuple):
     """Squeeze of a grasp.
 
     Attributes:
@@ -77,7 +77,7 @@ class Now:
         return 0.0 if self.wrenches is None else float(self.wrenches[arm, _Z])
 
 
-class Phase(ABC):
+class TaskPhase(ABC):
     """A phase of a task.
 
     Attributes:
@@ -89,7 +89,7 @@ class Phase(ABC):
     """
 
     planned_s = 0.0
-    safe_end: tuple[Phase, ...] = ()
+    safe_end: tuple[TaskPhase, ...] = ()
 
     def __init__(self, name: str, limit_s: float | None = None, on_failure: str = "hold") -> None:
         self.name, self.limit_s, self.on_failure = name, limit_s, on_failure
@@ -112,7 +112,7 @@ class Phase(ABC):
         """
 
 
-class Wait(Phase):
+class Wait(TaskPhase):
     """A pause in which free arms stay where they are."""
 
     def __init__(self, duration: float) -> None:
@@ -120,14 +120,14 @@ class Wait(Phase):
         self.planned_s = duration
 
     def begin(self, now: Now) -> None:
-        """See `Phase`; the reference is at rest already."""
+        """See `TaskPhase`; the reference is at rest already."""
 
     def advance(self, now: Now) -> bool:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         return now.time >= self.planned_s
 
 
-class FreePhase(Phase):
+class FreePhase(TaskPhase):
     """A phase of free arms.
 
     Args:
@@ -177,14 +177,14 @@ class Move(FreePhase):
         self.target = target
 
     def begin(self, now: Now) -> None:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         q = self._arms.q
         end = np.where(np.isnan(self.target), q, self.target)
         self._path = JointMove(q, end, self._velocity)
         self.planned_s = self._path.duration
 
     def advance(self, now: Now) -> bool:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         self._require_free(now, self._touch)
         self._arms.follow(*self._path.at(now.time, self._arms.ahead))
         return now.time >= self.planned_s
@@ -212,14 +212,14 @@ class Approach(FreePhase):
         self._velocity = settings.velocity_fraction * arms.system.limits["velocity"]
 
     def begin(self, now: Now) -> None:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         self._path = JointMove(self._arms.q, self._target, self._velocity)
         self._along = self._lines(self._length, self._settings.speed)
         self.planned_s = self._path.duration + self._along.duration
         self._on_line = False
 
     def advance(self, now: Now) -> bool:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         self._require_free(now, self._settings.touch_n)
         on_line = now.time - self._path.duration
         if on_line < 0.0:
@@ -245,12 +245,12 @@ class Grasp(FreePhase):
         share: Part of it that the arms press with now.
     """
 
-    def __init__(self, arms: FreeArms, settings: GraspSettings, squeeze: Squeeze) -> None:
+    def __init__(self, arms: FreeArms, settings: GraspSettings, squeeze: SqueezeWrenches) -> None:
         super().__init__("grasp", arms, settings)
         self._settings, self.squeeze, self.share = settings, squeeze, 0.0
 
     def begin(self, now: Now) -> None:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         own = self._settings
         self._along = self._lines(2.0 * own.touch_within_m, own.speed)
         self.planned_s = self._along.duration + own.squeeze_s + _SETTLE_S
@@ -259,7 +259,7 @@ class Grasp(FreePhase):
         self._arms.begin_lines()
 
     def advance(self, now: Now) -> bool:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         own, arms = self._settings, self._arms
         if not all(self._touching):
             self._search(now)
@@ -326,7 +326,7 @@ class Release(FreePhase):
         self,
         arms: FreeArms,
         settings: ReleaseSettings,
-        squeeze: Squeeze,
+        squeeze: SqueezeWrenches,
         open_hands: Callable[[], None] | None = None,
     ) -> None:
         super().__init__("release", arms, settings)
@@ -334,7 +334,7 @@ class Release(FreePhase):
         self._open_hands = open_hands
 
     def begin(self, now: Now) -> None:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         own, arms = self._settings, self._arms
         self._pressing = arms.wrenches  # less than the squeeze after a grasp that failed
         arms.begin(now.q, now.last)
@@ -348,7 +348,7 @@ class Release(FreePhase):
         self._on_line = False
 
     def advance(self, now: Now) -> bool:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         own, arms = self._settings, self._arms
         if now.time < own.open_s:
             left = 1.0 - float(_QUINTIC(now.time / own.open_s))
@@ -411,7 +411,7 @@ class HeldLaw:
         self.law.follow(PlanPart(self._plan, *part), self.tick)
 
 
-class HeldPhase(Phase):
+class HeldPhase(TaskPhase):
     """A phase of a held object that follows the parts of its plan one after the other.
 
     Args:
@@ -442,7 +442,7 @@ class HeldPhase(Phase):
         self.planned_s = sum(end - begin for begin, end in parts)
 
     def begin(self, now: Now) -> None:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         self._at, self._since = 0, now.time
         if self.begins:
             self.held.start(now, self._parts[0])
@@ -450,7 +450,7 @@ class HeldPhase(Phase):
             self._follow()
 
     def advance(self, now: Now) -> bool:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         begin, end = self._parts[self._at]
         if not self._is_over(now, self._at, now.time - self._since >= end - begin):
             return False
@@ -539,7 +539,7 @@ class PutDown(HeldPhase):
         self._on, self._normal, self._touched_s = on, normal, np.inf
 
     def begin(self, now: Now) -> None:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         super().begin(now)
         self._touched_s = np.inf
 
@@ -578,7 +578,7 @@ class PutBack(PutDown):
         self._plan = plan
 
     def begin(self, now: Now) -> None:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         self._touched_s, self._since, self._at = np.inf, now.time, 0
         risen = self.held.law.running.last.pose[:3] - self.held.stood[:3]
         self._stands = self.touching or float(np.linalg.norm(risen)) <= _STANDS_M
@@ -586,7 +586,7 @@ class PutBack(PutDown):
             self._follow()
 
     def advance(self, now: Now) -> bool:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         return self._stands or super().advance(now)
 
     def _follow(self) -> None:
