@@ -17,24 +17,13 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
 from robot_dynamics.control.task.free_arms import FreeArms, Lines
+from robot_dynamics.control.task.free_phases import Approach, Grasp, Move, Release, SqueezeWrenches
 from robot_dynamics.control.task.gripper_grasp import GripperGrasp
 from robot_dynamics.control.task.grippers import Grippers
+from robot_dynamics.control.task.held_phases import HeldLaw, HeldPhase, Lift, PutBack, PutDown
 from robot_dynamics.control.task.held_plan import HeldPlan, Support, plan_back, plan_held
 from robot_dynamics.control.task.law import TaskLaw
-from robot_dynamics.control.task.phases import (
-    Approach,
-    Grasp,
-    HeldLaw,
-    HeldPhase,
-    Lift,
-    Move,
-    PutBack,
-    PutDown,
-    Release,
-    SqueezeWrenches,
-    TaskPhase,
-    Wait,
-)
+from robot_dynamics.control.task.phases import TaskPhase, Wait
 from robot_dynamics.control.task_settings import (
     ApproachSettings,
     CarrySettings,

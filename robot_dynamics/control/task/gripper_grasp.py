@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.task.free_arms import FreeArms
+from robot_dynamics.control.task.free_phases import Grasp, SqueezeWrenches
 from robot_dynamics.control.task.grippers import Grippers
-from robot_dynamics.control.task.phases import Grasp, Now, PhaseFailed, SqueezeWrenches
+from robot_dynamics.control.task.phases import Now, PhaseFailed
 from robot_dynamics.control.task_settings import GraspSettings
 
 
