@@ -69,7 +69,7 @@ class Clock(ABC):
 
     @abstractmethod
     def stamp_seconds(self, now: int) -> float:
-        """Return a recent time as the stamp of a sample that was taken at it [s].
+        """Return a recent time on the clock of the stamps of samples [s].
 
         Args:
             now: The time.
@@ -133,5 +133,5 @@ class WallClock(Clock):
         return ros_time
 
     def stamp_seconds(self, now: int) -> float:
-        """Return the time by the machine's clock of the day [s]."""
+        """Return the time by the system clock [s], as in stamps of real drivers."""
         return self.seconds(now) + (time.time() - time.monotonic())

@@ -135,8 +135,10 @@ class StartConditions:
         slow = self._loop.joint_states.rate_warning
         if slow:
             raise NotYetError(f"start refused: {slow}")
+        if not self._loop.joint_states.rates_known:  # nor a mean of the ages
+            return False
         self._require_recent_samples()
-        return known and self._loop.joint_states.rates_known
+        return known
 
     def _require_recent_samples(self) -> None:
         """Refuse samples whose age leaves less than a period of delay margin."""
@@ -147,9 +149,9 @@ class StartConditions:
         old = self._loop.joint_states.age_warning(largest)
         if old:
             raise NotYetError(
-                f"start refused: {old} with the gains of control.{servo}: raise "
-                "realtime_priority, lower these gains, use a faster topic, or synchronise the "
-                "clocks."
+                f"start refused: {old} with the gains of control.{servo.partition('.')[0]}: "
+                "raise realtime_priority, lower these gains, use a faster topic, or synchronise "
+                "the clocks."
             )
 
     def require_known(self, asked_at: float) -> None:
