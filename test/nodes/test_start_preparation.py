@@ -291,6 +291,7 @@ def test_samples_that_are_too_old_for_the_gains(bandwidth):
     servo, largest = largest_sample_age(scenario.control)
     loop = control_loop(scenario, clock=WallClock(scenario.control.period))
     world, states = World(), loop.joint_states
+    loop.clock.stamp_seconds = lambda now: 1e9 + 1e-9 * now  # exact on a busy machine too
     world.conditions._loop = SimpleNamespace(joint_states=world, clock=loop.clock, law=loop.law)
     world.age_warning = states.age_warning
     for age, refused in ((0.99 * largest, False), (1.01 * largest, True), (2.0, False)):
