@@ -159,25 +159,19 @@ def test_a_fault_makes_a_run_bad():
     assert run.report["torque_fraction_of_limit_max"] <= 1.0
 
 
-@pytest.mark.parametrize(("seconds", "back"), [(0.002, True), (0.3, False)])
-def test_arms_without_numbers(seconds, back):
-    """Held as soon as there are good ones again; after 0.2 s without, left to a drive that
-    keeps its last torque.
-    """
+@pytest.mark.parametrize("seconds", [0.002, 0.3])
+def test_arms_without_numbers(seconds):
+    """Held as soon as there are good ones again, however long there were none."""
     fault = f"{{kind: position_nan, arm: left, time_s: 0.5, duration_s: {seconds}}}"
     run = simulate("lift_box", overrides=[f"plant.faults=[{fault}]"], duration=1.1)
     speed = np.abs(run.recording["joint_velocity"])
     assert np.isfinite(run.recording["commanded_torque"]).all()
     assert not run.ok
-    changed = np.ptp(run.recording["applied_torque"][-100:, :7], axis=0).max()
-    if back:
-        # Limits are 2.4 rad/s. The motion of 0.1 rad/s is over; what the hold does not know of the
-        # load, it learns at 5 1/s.
-        assert speed.max() < 2.4
-        assert speed[-1].max() < 2e-3
-        assert changed > 0.0
-    else:
-        assert changed == 0.0
+    # Limits are 2.4 rad/s. The motion of 0.1 rad/s is over; what the hold does not know of the
+    # load, it learns at 5 1/s.
+    assert speed.max() < 2.4
+    assert speed[-1].max() < 2e-3
+    assert np.ptp(run.recording["applied_torque"][-100:, :7], axis=0).max() > 0.0
 
 
 @pytest.mark.parametrize(
