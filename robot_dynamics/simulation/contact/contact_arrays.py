@@ -68,6 +68,8 @@ class ContactLaws(NamedTuple):
     #: touch moving bodies.
     stays: Mask
     shown: Indices  #: Which are points of shapes (s,).
+    padded: Indices  #: Rows of the normals of contacts with pads (p,).
+    held_group: int  #: Group of the object that pads push.
 
 
 def laws_of(terms: SceneTerms) -> ContactLaws:
@@ -113,6 +115,8 @@ def laws_of(terms: SceneTerms) -> ContactLaws:
         deep=deep,
         stays=np.array([True] * len(faces) + [_stays(p) for p in scene.points], dtype=bool),
         shown=np.flatnonzero(terms.seen),
+        padded=np.array([terms.holding + terms.width * c for c, _ in scene.pads], dtype=np.int64),
+        held_group=int(terms.groups.of_velocity[scene.system.object_v][0]) if scene.pads else 0,
     )
 
 

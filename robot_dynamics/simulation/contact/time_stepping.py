@@ -12,7 +12,6 @@ for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
@@ -49,6 +48,7 @@ from robot_dynamics.simulation.contact.moreau_step import (
     end_step,
     nothing,
     ordinary_steps,
+    press_pads,
     rub,
     take_step,
 )
@@ -126,7 +126,6 @@ class TimeStepping:
             moving=g, slowed=g, part=g, common=(g, 3), kept=(g, 3),
         )  # fmt: skip
         self._normals = b + w * np.arange(c)
-        self._padded = self._normals[[c for c, _ in scene.pads]]
         self._any_soft = bool(laws.elastic.any() or laws.gives.any())
         self._left_of = np.nan  # the step that `left` of springs is of
         self._correction = PositionCorrection(self.terms, self.step, self._energy)
@@ -181,6 +180,7 @@ class TimeStepping:
         soft = laws.elastic.any() or laws.gives.any()
         parts = StepParts(
             rub=rub.bind(self.friction, state, applied),
+            press_pads=press_pads.bind(step),
             terms=layout.bind(
                 state.q, state.v, state.prediction.foreseen, applied.force, applied.drag,
                 trial.place("h"), *more, out=step.terms,
@@ -291,13 +291,10 @@ class TimeStepping:
         while taken < count:
             # A step that was divided is likely to be followed by another one.
             if self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
-                # Find contact points of shapes, and forces on pads, before each step.
-                one = self.scene.shapes or self._padded.size
-                most = 1 if one else min(count - taken, _AT_ONCE)
+                # Find contact points of shapes before each step.
+                most = 1 if self.scene.shapes else min(count - taken, _AT_ONCE)
                 trial.most = most
-                self._press_pads()
                 if ordinary := self._parts.ordinary_steps():
-                    self._take_pads(h)
                     self._trusted, self._stepped = 2.0 * h, True
                     taken += ordinary
                 if ordinary == most:
@@ -342,7 +339,7 @@ class TimeStepping:
                         why = "a contact closes" + " or a joint stops" * rubs
                     raise self._divided(why)
                 found.step()
-                self._accept(h, smooth=True)
+                self._accept(smooth=True)
             return found.result()
         finally:
             self.restore(saved)
@@ -400,14 +397,14 @@ class TimeStepping:
                 events += 1
                 length = self._attempt(end.closing)
                 if not start.arriving.any():
-                    self._accept(length, smooth=False)
+                    self._accept(smooth=False)
                     return length, events
             # Also at a surface that was not the nearest one in the longer step.
             if start.arriving.any():
                 self.crowded = self.crowded or events >= MOST_BOUNCES
                 self._impact(start.arriving.copy(), bounces=events < MOST_BOUNCES)
                 return 0.0, events + 1
-        self._accept(length, smooth=events == 0)
+        self._accept(smooth=events == 0)
         return length, events
 
     def take_forces(self, period: float) -> Array:
@@ -460,34 +457,14 @@ class TimeStepping:
 
     def _attempt(self, h: float) -> float:
         """Try a step of length h, or a shorter one; return its length."""
-        self._press_pads()
         length = self._prepare(h)
         self._parts.attempt()
         return length
 
-    def _press_pads(self) -> None:
-        """Take the normal forces of pads from the last step."""
-        if self._padded.size:
-            self.step.trial.applied.pressing[:] = self.state.contacts.force[self._padded]
-
-    def _take_pads(self, h: float) -> None:
-        """Take moments and work of pads from the step of length h that was tried."""
-        if self._padded.size:
-            terms, state = self.step.terms, self.state
-            state.contacts.pads[:] = terms.pads
-            mean = 0.5 * (terms.start + self.step.trial.end.v)
-            state.account.pads[self._group_of_object] += h * float(terms.pad_force @ mean)
-
-    def _accept(self, h: float, *, smooth: bool) -> None:
+    def _accept(self, *, smooth: bool) -> None:
         """Accept the step that was tried."""
-        trial = self.step.trial
-        self._take_pads(h)
-        trial.smooth = smooth
+        self.step.trial.smooth = smooth
         self._parts.accept()
-
-    @cached_property
-    def _group_of_object(self) -> int:
-        return int(self.terms.groups.of_velocity[self.terms.scene.system.object_v][0])
 
     def _impact(self, arriving: Mask, *, bounces: bool) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
