@@ -160,7 +160,7 @@ class ContactEngine(SceneEngine):
         steps, system = self.stepping, self.scene.system
         return Truth.of(
             steps.q[system.object_q],
-            self._now.object_twist,
+            self._now.seen.twist.copy(),
             self.scene.grasp_map.internal_force(self._wrenches.ravel()),
             (*self._now.openings(), steps.correction),
             torque.copy(),
