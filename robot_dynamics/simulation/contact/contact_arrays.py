@@ -198,6 +198,9 @@ class StepState(MutableRecord):
     surfaces: SoftSurfaces
     account: EnergyAccount
     error: LawError  #: The largest since the start.
+    correction: float  #: Size of the last correction of positions [m or rad].
+    crowded: bool  #: Whether there were so many impacts in a step that some did not bounce.
+    trusted: float  #: The longest step to be tried next [s].
 
     def clear(self, q: Vector, v: Vector | None, laws: ContactLaws) -> None:
         """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
@@ -207,7 +210,7 @@ class StepState(MutableRecord):
         self.q[:], self.v[:] = there
         self.contacts.near[:], self.surfaces.used[:] = np.nan, laws.stiffness
         self.turning.slowing[:] = np.inf
-        self.turning.fresh = True
+        self.turning.fresh, self.trusted = True, np.inf
 
 
 class AppliedForces(MutableRecord):

@@ -38,11 +38,6 @@ _SEARCH = 20  # ... and of a search between bounds
 _INFINITE, _NOWHERE = float("inf"), float("nan")
 
 
-@routine
-def nothing() -> None:
-    """Do nothing, for steps without this part."""
-
-
 class JointFriction(MutableRecord):
     """Friction of joints."""
 

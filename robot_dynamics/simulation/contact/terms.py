@@ -35,7 +35,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compile.differentiation import jacobian_times_vector
-from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record
+from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record, nothing
 from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
@@ -183,6 +183,12 @@ class SceneTerms:
             return h
         self._manifolds(q, v, h, self._unseen if near is None else near)
         return self._manifolds.length
+
+    def bind_look(self, q: Array, v: Array, near: Array) -> Any:
+        """Return a function that finds out where shapes touch at the state of these arrays."""
+        if self._manifolds is None:
+            return nothing.bind()
+        return partial(self.look, q, v, 0.0, near)
 
     def bind(self, *given: Array, out: StepTerms) -> Any:
         """Return a function without arguments that evaluates the terms on arrays, in place.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile.routine import Call, Mask
+from robot_dynamics.compile.routine import Call, Mask, nothing
 from robot_dynamics.contact.impact import impact_with_friction
 from robot_dynamics.contact.points import Inequality
 from robot_dynamics.contact.soft import relaxed
@@ -46,7 +46,6 @@ from robot_dynamics.simulation.contact.moreau_step import (
     attempt_step,
     begin_step,
     end_step,
-    nothing,
     ordinary_steps,
     press_pads,
     rub,
@@ -71,9 +70,6 @@ class SavedMotion(NamedTuple):
     """All variables of a `TimeStepping`."""
 
     state: tuple[Array, ...]  #: Copies of the arrays of its state.
-    correction: float  #: See `TimeStepping`.
-    crowded: bool  #: See `TimeStepping`.
-    trusted: float  #: The longest step to be tried next [s].
     energy: Array  #: Of groups, without that of elastic contacts (g,) [J].
 
 
@@ -85,7 +81,6 @@ class CompiledStep(NamedTuple):
     attempt: Call
     accept: Call
     ordinary_steps: Callable[[], int]
-    find_energy: Call
     find_momentum: Call
     balance_energy: Call
 
@@ -104,8 +99,6 @@ class TimeStepping:
         step: The records of a step.
         state: Variables from step to step, one of these records; its `q` and `v` are attributes
             as well.
-        correction: Size of the last correction of positions [m or rad].
-        crowded: Whether there were so many impacts in a step that some did not bounce.
         friction: Friction of joints: zero unless it is set in place.
     """
 
@@ -128,7 +121,12 @@ class TimeStepping:
         self._normals = b + w * np.arange(c)
         self._any_soft = bool(laws.elastic.any() or laws.gives.any())
         self._left_of = np.nan  # the step that `left` of springs is of
-        self._correction = PositionCorrection(self.terms, self.step, self._energy)
+        self._find_energy = self.terms.bind_energy(
+            self.q, self.v, self._balance.kinetic, self._balance.potential
+        )
+        self._correction = PositionCorrection(
+            self.terms, self.step, self._find_energy, self._balance.potential
+        )
         # Compile all functions of such a step.
         self.bind()
         self.start(scene.model.neutral())
@@ -137,7 +135,6 @@ class TimeStepping:
         """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
         state, laws, groups = self.state, self.step.laws, self.terms.groups
         state.clear(q, v, laws)
-        self.correction, self.crowded, self._trusted = 0.0, False, np.inf
         self._stepped = False
         if self.v.any():
             there = self.terms.at(self.q, self.v)
@@ -158,7 +155,7 @@ class TimeStepping:
     def saved(self) -> SavedMotion:
         """Return copies of all variables."""
         arrays = tuple(array.copy() for array in self.state.arrays())
-        return SavedMotion(arrays, self.correction, self.crowded, self._trusted, self._energies())
+        return SavedMotion(arrays, self._energies())
 
     def restore(self, saved: SavedMotion) -> None:
         """Set the variables that `saved` returned, here or of a scene with other inertias.
@@ -167,9 +164,8 @@ class TimeStepping:
         """
         for array, was in zip(self.state.arrays(), saved.state, strict=True):
             array[...] = was
-        _, self.correction, self.crowded, self._trusted, energy = saved
         with np.errstate(invalid="ignore"):  # of velocities without bound
-            self.state.account.energy[:] += self._energies() - energy
+            self.state.account.energy[:] += self._energies() - saved.energy
         self._stepped = False
 
     def bind(self) -> None:
@@ -198,7 +194,6 @@ class TimeStepping:
             open_by=self._correction.look,
         )  # fmt: skip
         attempt, accept = attempt_step.bind(parts, trial.springs), accept_step.bind(parts, step)
-        find_energy = layout.bind_energy(state.q, state.v, balance.kinetic, balance.potential)
         find_momentum = nothing.bind()
         if layout.groups.free.any():
             find_momentum = layout.bind_momentum(
@@ -210,9 +205,8 @@ class TimeStepping:
             attempt=attempt,
             accept=accept,
             ordinary_steps=ordinary_steps.bind(attempt, accept, trial),
-            find_energy=find_energy,
             find_momentum=find_momentum,
-            balance_energy=balance_energy.bind(find_energy, find_momentum, step, balance),
+            balance_energy=balance_energy.bind(self._find_energy, find_momentum, step, balance),
         )
 
     def require_shallow(self) -> None:
@@ -250,6 +244,16 @@ class TimeStepping:
         gaps = self.step.terms.gaps
         lost = np.isnan(gaps) | ((gaps < -DEEP) & ~self.step.laws.elastic)
         return [(self.scene.touches[c][0], float(gaps[c])) for c in np.flatnonzero(lost)]
+
+    @property
+    def correction(self) -> float:
+        """Size of the last correction of positions [m or rad]."""
+        return self.state.correction
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there were so many impacts in a step that some did not bounce."""
+        return self.state.crowded
 
     @property
     def residual(self) -> float:
@@ -290,12 +294,12 @@ class TimeStepping:
         trial.applied.force[:], trial.whole = force, (h := period / count)
         while taken < count:
             # A step that was divided is likely to be followed by another one.
-            if self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
+            if self.state.trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
                 # Find contact points of shapes before each step.
                 most = 1 if self.scene.shapes else min(count - taken, _AT_ONCE)
                 trial.most = most
                 if ordinary := self._parts.ordinary_steps():
-                    self._trusted, self._stepped = 2.0 * h, True
+                    self.state.trusted, self._stepped = 2.0 * h, True
                     taken += ordinary
                 if ordinary == most:
                     continue
@@ -323,7 +327,7 @@ class TimeStepping:
                 "derivatives; expected rigid point contacts with round cones."
             )
         saved, h = self.saved(), period / count
-        if self._trusted * (1.0 + 1e-9) < h:
+        if self.state.trusted * (1.0 + 1e-9) < h:
             raise self._divided("a step is divided")
         trial.applied.force[:], trial.whole = force, h
         try:
@@ -362,9 +366,9 @@ class TimeStepping:
         self._stepped = True
         while left > 1e-9 * h:
             length = left
-            if left > self._trusted * (1.0 + 1e-9):
+            if left > self.state.trusted * (1.0 + 1e-9):
                 # Equal parts: in a very short one small errors of velocity would be large forces.
-                length = left / ceil(left / self._trusted)
+                length = left / ceil(left / self.state.trusted)
             trial.smooth = events == 0
             length, events = self._part(self._attempt(length), h, events)
             if not trial.end.fastest < FASTEST:
@@ -388,7 +392,7 @@ class TimeStepping:
         # the step's end from that prediction shows their error.
         while not end.astray <= ASTRAY and length > 1.01 * h / _SHORTEST:
             length = self._attempt(0.5 * length)
-        self._trusted = 2.0 * length
+        self.state.trusted = 2.0 * length
         if not end.fastest < FASTEST:
             self.v[:] = end.v
             return length, events
@@ -401,7 +405,7 @@ class TimeStepping:
                     return length, events
             # Also at a surface that was not the nearest one in the longer step.
             if start.arriving.any():
-                self.crowded = self.crowded or events >= MOST_BOUNCES
+                self.state.crowded = self.crowded or events >= MOST_BOUNCES
                 self._impact(start.arriving.copy(), bounces=events < MOST_BOUNCES)
                 return 0.0, events + 1
         self._accept(smooth=events == 0)
@@ -428,19 +432,15 @@ class TimeStepping:
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
         correction does not spin it.
         """
-        self.correction = self._correction.close(known=self._stepped)
+        self._correction.record.known = self._stepped
+        self._correction.close()
         if self.fastest > SLOW:
             self._parts.balance_energy()
 
     def _energies(self) -> Array:
         """Return kinetic and potential energy of the groups at the state (g,) [J]."""
-        self._parts.find_energy()
+        self._find_energy()
         return self._balance.kinetic + self._balance.potential
-
-    def _energy(self) -> float:
-        """Return the potential energy of the state [J]."""
-        self._parts.find_energy()
-        return float(self._balance.potential.sum())
 
     def _on_face(self, terms: StepTerms) -> Mask:
         return np.asarray((np.abs(terms.places[:, :2]) <= self.step.laws.face).all(axis=1))
