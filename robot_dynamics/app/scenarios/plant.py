@@ -31,6 +31,7 @@ from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_functions
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import inverse_pose, pose
+from robot_dynamics.simulation.contact.contact_engine import ContactEngine
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.pad import Pad
 from robot_dynamics.simulation.plant import ScenePlant
@@ -105,20 +106,51 @@ def true_surfaces(
     return surfaces, environment_joints
 
 
-def make_plant(scenario: Scenario, system: GraspSystem) -> ScenePlant:
+#: Settings of a plant that change numbers and not the programs of its steps.
+_NUMBERS = {
+    "object_mass_scale", "object_center_error", "object_inertia_scale", "gravity_tilt",
+    "damping_scale", "friction_scale", "friction_velocity", "command_delay_periods",
+    "torque_limit", "sensors", "seed",
+}  # fmt: skip
+
+
+def make_plant(
+    scenario: Scenario, system: GraspSystem, like: tuple[Scenario, ScenePlant] | None = None
+) -> ScenePlant:
     """Return the plant of a scenario, at its start.
 
     Args:
         scenario: The scenario.
         system: Arms and object as they truly are.
+        like: A plant and its scenario. If the scenarios differ in numbers of the plant alone, its
+            start and the programs of its contact steps are used again.
 
     Raises:
         ReachError: If an arm does not reach its grasp.
         RobotDynamicsError: If the engine is not installed, or does not know such objects.
     """
+    if like is not None and (plant := _variant(scenario, system, *like)) is not None:
+        return plant
     start = closed_configuration(system, scenario.object_pose)
     scene = scene_of(scenario, system)
     return ScenePlant(scene, start, scenario.control.period, scenario.plant)
+
+
+def _variant(
+    scenario: Scenario, system: GraspSystem, other: Scenario, like: ScenePlant
+) -> ScenePlant | None:
+    """Return a plant with the programs of another one's contact steps; None if it has others."""
+    own, settings = scenario.plant, other.plant
+    fixed = set(vars(own)) - _NUMBERS
+    same = scenario.cell is other.cell and scenario.control.period == other.control.period
+    if not (same and all(getattr(own, name) == getattr(settings, name) for name in fixed)):
+        return None
+    if not isinstance(like.engine, ContactEngine) or own.payloads:
+        return None
+    scene = replace(like.scene, system=system)
+    if own.object_center_error != settings.object_center_error:  # internal forces differ
+        scene = scene_of(scenario, system)
+    return ScenePlant(scene, like.start, scenario.control.period, own, like.engine.variant)
 
 
 def _scaled(cone: FrictionCone, scale: float) -> FrictionCone:

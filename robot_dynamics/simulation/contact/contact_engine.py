@@ -18,6 +18,7 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
 from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
@@ -51,13 +52,21 @@ class ContactEngine(SceneEngine):
         period: Control period [s].
         settings: Step (`step_s`) and friction; by default the step is the longest part of the
             period up to a quarter of a millisecond.
+        terms: Terms of the scene, if the caller has them already.
 
     Raises:
         ArgumentError: If the control period is not a whole number of steps, the object starts
             inside a rigid surface, or hinges and lines block the same motion.
     """
 
-    def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        start: Array,
+        period: float,
+        settings: PlantSettings,
+        terms: SceneTerms | None = None,
+    ) -> None:
         x, quaternion = np.split(np.asarray(start, dtype=float)[scene.system.object_q], [3])
         there = pose(x, rotation_of_quaternion(quaternion.tolist()))
         require_independent(scene.environment_joints, there)
@@ -67,7 +76,7 @@ class ContactEngine(SceneEngine):
         self.substeps = _substeps(settings, period)
         self._h = period / self.substeps
         coulomb = settings.joint_friction == "coulomb"
-        self.stepping = TimeStepping(scene, coulomb=coulomb)
+        self.stepping = TimeStepping(scene, coulomb=coulomb, terms=terms)
         friction = self.stepping.friction
         friction.damping[drives.v_index] = drives.damping
         if coulomb:
@@ -80,6 +89,13 @@ class ContactEngine(SceneEngine):
         self.robot = Robot(scene.model)
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
         self._now = ObservedContacts(self.stepping.terms)
+
+    def variant(
+        self, scene: Scene, start: Array, period: float, settings: PlantSettings
+    ) -> ContactEngine:
+        """Return an engine that shares the programs of this one; see `SceneTerms.variant`."""
+        terms = self.stepping.terms.variant(scene)
+        return ContactEngine(scene, start, period, settings, terms)
 
     def begin(self) -> None:
         """Return to the start, at rest."""

@@ -26,6 +26,7 @@ two tangential ones, and the spin if there are soft fingers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -130,12 +131,11 @@ class SceneTerms:
         self._names = [name for name, _ in program.ports.outputs]
         self._written: Any = itemgetter(*map(StepTerms._fields.index, self._names))
         self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
-        self._block = pack(scene.model)
-        self._kernel = self._compiled.bind(self._block)
         inputs: dict[str, int | tuple[int, ...]] = {"q": scene.model.nq, "v": scene.model.nv}
         self._coast_source = coast = trace(self._coasted, "coast", inputs | {"time": ()})
         self._coasting = load_kernel(b"coast\0" + coast.fingerprint, lambda: coast, lanes=1)
         self._coast: Any = self._coasting.bind()
+        self._take_parameters()
         energy = trace(self._energy, "energy", inputs, block_size(scene.model))
         self._energies = load_kernel(b"energy\0" + energy.fingerprint, lambda: energy, lanes=1)
         self._momentum = []
@@ -153,6 +153,24 @@ class SceneTerms:
         )  # fmt: skip
         self._absent, self._rest = self._new(), np.zeros(nv)
         self._none = [np.zeros(len(scene.pads))] if scene.pads else []
+
+    def _take_parameters(self) -> None:
+        self._block = pack(self.scene.model)
+        self._kernel = self._compiled.bind(self._block)
+
+    def variant(self, scene: Scene) -> SceneTerms:
+        """Return the terms of a scene that differs in gravity and variable inertias alone.
+
+        Programs are shared, and not traced again. Scenes with shapes have no variants.
+        """
+        other = copy(self)
+        other.scene = scene
+        mass = np.zeros(len(self.groups.mass))
+        np.add.at(mass, self.groups.of_body, [body.inertia.mass for body in scene.model.bodies])
+        weight = np.outer(mass, [*scene.model.gravity])
+        other.groups = self.groups._replace(mass=mass, weight=weight)
+        other._take_parameters()
+        return other
 
     def __call__(
         self,
