@@ -170,6 +170,7 @@ class SceneTerms:
         weight = np.outer(mass, [*scene.model.gravity])
         other.groups = self.groups._replace(mass=mass, weight=weight)
         other._take_parameters()
+        vars(other).pop("_rates", None)  # bound to other parameters
         return other
 
     def __call__(
