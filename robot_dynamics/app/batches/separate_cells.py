@@ -25,6 +25,7 @@ from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError, sentence_of
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.sensors import Measurement
 
@@ -53,6 +54,7 @@ class SeparateCells:
         self._scenario = scenario
         self._cells: list[_Cell | None] = [None] * len(cells)
         self._first: tuple[Scenario, ScenePlant] | None = None
+        self._of_scale = {1.0: believed}  # arms and object by the scale of links' masses
         #: Loops whose path was checked, by control settings and start.
         self._checked: dict[tuple[str, bytes], ControlLoop] = {}
         self._refused = self.change(dict(enumerate(cells)))
@@ -68,7 +70,7 @@ class SeparateCells:
             self._cells[number] = None
             try:
                 own = replace(self._scenario, plant=changes.plant, control=changes.control)
-                plant = make_plant(own, true_system(own, self._believed), self._first)
+                plant = make_plant(own, self._true_system(own), self._first)
                 self._first = self._first or (own, plant)
                 self._cells[number] = _Cell(own, plant, plant.reset())
             except ArgumentError:
@@ -76,6 +78,14 @@ class SeparateCells:
             except RobotDynamicsError as error:
                 refused[number] = "refused", str(error)
         return refused
+
+    def _true_system(self, own: Scenario) -> GraspSystem:
+        """Return arms and object of a cell; descriptions are read once for each scale of links."""
+        scale = own.plant.link_mass_scale
+        if scale not in self._of_scale:
+            self._of_scale[scale] = build_system(own, scale)
+        alike = replace(own, plant=replace(own.plant, link_mass_scale=1.0))
+        return true_system(alike, self._of_scale[scale])
 
     def why_refused(self) -> Ends:
         """Return which cells cannot be there, and why."""

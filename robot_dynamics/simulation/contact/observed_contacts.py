@@ -32,7 +32,7 @@ class ArmContacts(NamedTuple):
 
     opens: Indices  #: Index of each among the contacts that open; -1 if it holds (k,).
     first: Indices  #: Its first row (k,).
-    count: Indices  #: Number of its rows (k,).
+    size: Indices  #: Number of its rows (k,).
     S: Tensor  #: Directions of contacts that hold, as rows (k, 6, 6).
     spin: Vector  #: Moment about the normal over the force along the row of the spin (k,) [m].
     finger: Matrix  #: Origin of its frame in the tool (k, 3).
@@ -136,7 +136,7 @@ class ObservedContacts:
         """
         layout = self._layout
         forces, arms = np.zeros(layout.holding + layout.width * layout.opening), self._arms
-        for i, (first, count) in enumerate(zip(arms.first, arms.count, strict=True)):
+        for i, (first, count) in enumerate(zip(arms.first, arms.size, strict=True)):
             turn, rows = self._terms.turns[i], slice(first, first + count)
             force = turn.T @ wrenches[i, 3:]
             moment = turn.T @ (wrenches[i, :3] - cross(arms.finger[i], wrenches[i, 3:]))
@@ -232,7 +232,7 @@ def see_wrenches(terms: StepTerms, arms: ArmContacts, seen: SeenContacts) -> Non
         for k in range(6):
             along[i, k] = 0.0
         if arms.opens[i] < 0:
-            for j in range(arms.count[i]):
+            for j in range(arms.size[i]):
                 for k in range(6):
                     along[i, k] += arms.S[i, j, k] * forces[n + j]
         else:
@@ -315,7 +315,7 @@ def _arm_contacts(layout: SceneTerms) -> ArmContacts:
     scene, k = layout.scene, len(layout.scene.system.arms)
     padded = {c: p for p, (c, _) in enumerate(scene.pads)}
     arms = new_record(
-        ArmContacts, opens=k, first=k, count=k, S=(k, 6, 6), spin=k, finger=(k, 3), normal=(k, 3),
+        ArmContacts, opens=k, first=k, size=k, S=(k, 6, 6), spin=k, finger=(k, 3), normal=(k, 3),
         pad=k,
     )  # fmt: skip
     arms.opens[:] = arms.pad[:] = -1
@@ -325,11 +325,11 @@ def _arm_contacts(layout: SceneTerms) -> ArmContacts:
         arms.finger[i] = scene.finger_frames[i][:3, 3]
         arms.normal[i] = scene.finger_frames[i][:3, 2]
         if i in scene.holding:
-            arms.first[i], arms.count[i], arms.S[i, : S.shape[1]] = at, S.shape[1], S.T
+            arms.first[i], arms.size[i], arms.S[i, : S.shape[1]] = at, S.shape[1], S.T
             at += S.shape[1]
         else:
             opens, cone = scene.pushing.index(i), contact.friction
             arms.opens[i], arms.pad[i] = opens, padded.get(opens, -1)
-            arms.first[i], arms.count[i] = layout.holding + opens * layout.width, layout.width
+            arms.first[i], arms.size[i] = layout.holding + opens * layout.width, layout.width
             arms.spin[i] = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
     return arms
